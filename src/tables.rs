@@ -1,45 +1,27 @@
 //! The output of a job: typed, long Parquet tables, and the protocol that makes each file complete
 //! or absent.
 //!
-//! One file per table declares its columns (docs/FORMATS.md lists them); `writer` writes any of
+//! `rows` declares the columns of all tables (docs/FORMATS.md lists them); `writer` writes any of
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
 //! the files. `verify` and `digest` read everything back; `read` shows a table to a person.
 
 pub mod columns;
 pub mod compare;
 pub mod digest;
-pub(crate) mod document_scores;
-pub(crate) mod document_topics;
 pub mod documents;
-pub(crate) mod drift;
-pub(crate) mod evaluation;
-pub(crate) mod group_topics;
-pub(crate) mod labels;
 pub mod manifest;
 pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
-pub(crate) mod phrases;
-pub(crate) mod predictions;
 pub mod projected;
 pub mod read;
 mod records;
+pub mod rows;
 mod schema;
 pub(crate) mod similar;
-pub(crate) mod topic_changes;
-pub(crate) mod topic_correlations;
-pub(crate) mod topic_documents;
-pub(crate) mod topic_nodes;
-pub(crate) mod topic_scores;
-pub(crate) mod topic_term_diagnostics;
-pub(crate) mod topic_terms;
-pub(crate) mod topic_trends;
-pub mod topics;
-pub(crate) mod training_log;
 pub(crate) mod verify;
 pub(crate) mod views;
-pub(crate) mod vocabulary;
 pub(crate) mod wide;
 mod writer;
 
@@ -53,7 +35,9 @@ pub use metadata::FileMetadata;
 pub(crate) use metadata::{COMMIT, VERSION};
 pub use output::Output;
 pub(crate) use output::part_name;
-pub(crate) use schema::{Column, Row, TableSpec};
+pub(crate) use rows::TABLES;
+pub use schema::Row;
+pub(crate) use schema::TableSpec;
 pub(crate) use verify::VerifyReport;
 pub use verify::verify;
 pub use writer::TableWriter;
@@ -61,30 +45,6 @@ pub(crate) use writer::{PartInfo, write_part};
 
 /// Version of the tables' columns; rises when one changes its meaning.
 const SCHEMA_VERSION: u32 = 2;
-
-/// Every table that a job can write, by name.
-pub(crate) const TABLES: [TableSpec; 20] = [
-    document_scores::SPEC,
-    document_topics::SPEC,
-    documents::SPEC,
-    drift::SPEC,
-    evaluation::SPEC,
-    group_topics::SPEC,
-    labels::SPEC,
-    phrases::SPEC,
-    predictions::SPEC,
-    topic_changes::SPEC,
-    topic_correlations::SPEC,
-    topic_documents::SPEC,
-    topic_nodes::SPEC,
-    topic_scores::SPEC,
-    topic_term_diagnostics::SPEC,
-    topic_terms::SPEC,
-    topic_trends::SPEC,
-    topics::SPEC,
-    training_log::SPEC,
-    vocabulary::SPEC,
-];
 
 /// Errors of a table or an output folder.
 #[derive(Debug, thiserror::Error)]

@@ -17,13 +17,10 @@ use super::record::TrainingRecord;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::{JOB_FILE, REPORT};
-use crate::tables::phrases::PhraseRow;
-use crate::tables::topic_documents::TopicDocumentRow;
-use crate::tables::topic_nodes::{self, TopicNodeRow};
-use crate::tables::topic_terms::TopicTermRow;
-use crate::tables::training_log;
+use crate::tables::rows::{
+    PhraseRow, TopicDocumentRow, TopicNodeRow, TopicTermRow, TrainingLogRow, VocabularyRow,
+};
 use crate::tables::views::views_sql;
-use crate::tables::vocabulary::VocabularyRow;
 use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES, TableWriter, part_name};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
@@ -205,7 +202,7 @@ impl Finisher<'_> {
         };
         let temporary = self.process.output.temporary_path("topic_nodes");
         let mut writer =
-            TableWriter::create(&temporary, &topic_nodes::SPEC, self.finished.metadata)?;
+            TableWriter::create(&temporary, &TopicNodeRow::SPEC, self.finished.metadata)?;
         for (topic, nodes) in self.finished.nodes.iter().enumerate() {
             for &PublishedNode {
                 node,
@@ -272,7 +269,7 @@ impl Finisher<'_> {
     fn settle(&self, written: &Written) -> Result<(), RunError> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
-            if table == training_log::SPEC.name {
+            if table == TrainingLogRow::SPEC.name {
                 continue;
             }
             let names = || -> Result<BTreeSet<String>, RunError> {

@@ -9,7 +9,7 @@ use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
 use crate::tables::FileMetadata;
-use crate::tables::training_log::TrainingLogRow;
+use crate::tables::rows::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
 use lda::train::RoundReport;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::bag::Bagger;
 use super::lines::{Content, Line};
 use super::{Numbered, StreamError, StreamModel};
-use crate::tables::documents::DocumentRow;
+use crate::tables::rows::DocumentRow;
 use corpus::reader::body_of_text;
 use corpus::reader::line::LineReader;
 use corpus::sample::Split;

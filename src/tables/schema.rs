@@ -1,5 +1,5 @@
-//! The declaration of a table: one plain row struct, from which its schema and its column builders
-//! are derived; `writer` has the macro that adds a writer. See any of the table files for the form.
+//! The declaration of tables (`rows` has them all): for each one plain row struct, from which its
+//! schema and its column builders are derived.
 //!
 //! Types are those that every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
@@ -116,7 +116,7 @@ impl TableSpec {
     }
 }
 
-/// A row of a table; the `row!` macro implements it for each row struct.
+/// A row of a table; the `tables!` macro implements it for each row struct.
 pub trait Row {
     /// The table it belongs to.
     const SPEC: TableSpec;
@@ -252,53 +252,53 @@ impl<C: Cell> Cell for Option<C> {
     }
 }
 
-/// Declares a table's row struct and implements [`Row`] for it.
-macro_rules! row {
-    (
-        table: $table:literal,
-        sorted_by: $sorted:expr,
-        looked_up_by: $looked_up:expr;
+/// Declares the tables: for each a struct for its rows, which implements [`Row`], and all of them as `TABLES`.
+/// A column's docs follow it.
+macro_rules! tables {
+    ($(
         $(#[$doc:meta])*
+        $table:literal $(, sorted_by [$($sorted:ident),*])? $(, looked_up_by [$($looked_up:ident),*])?;
         $vis:vis struct $row:ident $(<$life:lifetime>)? {
-            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
+            $( $column:ident : $type:ty, $(#[$column_doc:meta])* )*
         }
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        $vis struct $row $(<$life>)? {
-            $( $(#[$field_doc])* $field_vis $field: $type, )*
-        }
+    )*) => {
+        /// Every table that a job can write, by name.
+        pub(crate) const TABLES: [TableSpec; [$($table),*].len()] = [$( $row::SPEC ),*];
 
-        impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
-            const SPEC: $crate::tables::TableSpec = $crate::tables::TableSpec {
-                name: $table,
-                columns: &[$(
-                    $crate::tables::Column {
-                        name: stringify!($field),
-                        kind: <$type as $crate::tables::schema::Cell>::KIND,
-                        nullable: <$type as $crate::tables::schema::Cell>::NULLABLE,
-                    },
-                )*],
-                sorted_by: $sorted,
-                looked_up_by: $looked_up,
-            };
-
-            fn append(&self, builders: &mut [$crate::tables::schema::Builder]) -> usize {
-                let mut builders = builders.iter_mut();
-                let mut bytes = 0;
-                $(
-                    if let Some(builder) = builders.next() {
-                        bytes += $crate::tables::schema::Cell::append(self.$field, builder);
-                    }
-                )*
-                bytes
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq)]
+            $vis struct $row $(<$life>)? {
+                $( $(#[$column_doc])* $vis $column: $type, )*
             }
-        }
 
-        /// The fixed properties of this table: name, columns, order.
-        $vis const SPEC: $crate::tables::TableSpec =
-            <$row as $crate::tables::schema::Row>::SPEC;
+            impl $(<$life>)? Row for $row $(<$life>)? {
+                const SPEC: TableSpec = TableSpec {
+                    name: $table,
+                    columns: &[$(
+                        Column {
+                            name: stringify!($column),
+                            kind: <$type as Cell>::KIND,
+                            nullable: <$type as Cell>::NULLABLE,
+                        },
+                    )*],
+                    sorted_by: &[$($( stringify!($sorted) ),*)?],
+                    looked_up_by: &[$($( stringify!($looked_up) ),*)?],
+                };
+
+                fn append(&self, builders: &mut [Builder]) -> usize {
+                    let mut builders = builders.iter_mut();
+                    let mut bytes = 0;
+                    $(
+                        if let Some(builder) = builders.next() {
+                            bytes += self.$column.append(builder);
+                        }
+                    )*
+                    bytes
+                }
+            }
+        )*
     };
 }
 
-pub(crate) use row;
+pub(crate) use tables;

@@ -27,16 +27,11 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::document_topics::DocumentTopicRow;
-use super::documents::DocumentRow;
-use super::labels::LabelRow;
 use super::parts::{Batches, footer, part_files};
-use super::phrases::PhraseRow;
-use super::predictions::PredictionRow;
-use super::topic_documents::TopicDocumentRow;
-use super::topic_terms::TopicTermRow;
-use super::topics::TopicRow;
-use super::vocabulary::VocabularyRow;
+use super::rows::{
+    DocumentRow, DocumentTopicRow, LabelRow, PhraseRow, PredictionRow, TopicDocumentRow, TopicRow,
+    TopicTermRow, VocabularyRow,
+};
 use super::*;
 use corpus::DocumentStatus;
 use corpus::sample::Split;
@@ -77,7 +72,7 @@ fn write_documents(output: &Output) {
     let temporary = output.temporary_path("documents");
     let names = ["year".to_owned(), "status".to_owned()];
     let names = documents::metadata_columns(&names);
-    let spec = &documents::SPEC;
+    let spec = &DocumentRow::SPEC;
     let mut writer = TableWriter::with_columns(&temporary, spec, &names, &metadata()).unwrap();
     for id in 0..DOCUMENTS {
         let ok = id % 4 != 3;
@@ -329,7 +324,7 @@ fn a_table_can_be_shown() {
 fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part");
-    let mut writer = TableWriter::create(&path, &topic_documents::SPEC, &metadata()).unwrap();
+    let mut writer = TableWriter::create(&path, &TopicDocumentRow::SPEC, &metadata()).unwrap();
     let row = TopicDocumentRow {
         topic: 0,
         rank: 1,

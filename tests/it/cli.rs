@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use topicmill::tables::Output as OutputFolder;
-use topicmill::tables::{FileMetadata, Manifest, TableWriter, topics};
+use topicmill::tables::rows::TopicRow;
+use topicmill::tables::{FileMetadata, Manifest, Row, TableWriter};
 
 use crate::workdir::Workdir;
 
@@ -169,10 +170,10 @@ fn output_with_topics(root: &Path, complete: bool) {
     let output = OutputFolder::lead(root).expect("an empty folder");
     let part = output.temporary_path("topics");
     let mut writer =
-        TableWriter::create(&part, &topics::SPEC, &FileMetadata::default()).expect("made");
+        TableWriter::create(&part, &TopicRow::SPEC, &FileMetadata::default()).expect("made");
     let terms = ["whale", "ship"].map(str::to_owned);
     for topic in 0..2 {
-        let row = topics::TopicRow {
+        let row = TopicRow {
             topic,
             alpha: 0.5,
             absent_weight: 0.0,

@@ -9,8 +9,8 @@ use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smalles
 use crate::dataflow::splits::Splits;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
-use crate::tables::document_scores::{self, DocumentScoreRow};
-use crate::tables::{FileMetadata, TableWriter, part_name};
+use crate::tables::rows::DocumentScoreRow;
+use crate::tables::{FileMetadata, Row, TableWriter, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::{SmallestKeys, Split};
@@ -156,7 +156,7 @@ impl Shards<'_> {
                 Some(writer) => writer,
                 None => TableWriter::create(
                     &self.temporary(shard),
-                    &document_scores::SPEC,
+                    &DocumentScoreRow::SPEC,
                     self.metadata,
                 )?,
             };

@@ -3,7 +3,7 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::tables::read::ChangeLine;
-use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::rows::TopicChangeRow;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::hellinger;
 use lda::model::published::PublishedTopic;

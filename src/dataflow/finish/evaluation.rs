@@ -4,8 +4,7 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::DriftLine;
-use crate::tables::drift::DriftRow;
-use crate::tables::evaluation::EvaluationRow;
+use crate::tables::rows::{DriftRow, EvaluationRow};
 use corpus::sample::Split;
 use lda::evaluate::completion;
 

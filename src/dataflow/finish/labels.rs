@@ -5,7 +5,7 @@ use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::{LabelSums, SCORES};
 use crate::job::LabelSummary;
-use crate::tables::labels::LabelRow;
+use crate::tables::rows::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
 impl Finisher<'_> {

@@ -3,8 +3,7 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::RolledUp;
-use crate::tables::topic_correlations::{self, TopicCorrelationRow};
-use crate::tables::topic_trends::TopicTrendRow;
+use crate::tables::rows::{MOST_TOPICS, TopicCorrelationRow, TopicTrendRow};
 
 impl Finisher<'_> {
     /// Writes what was summed up over documents, if they were projected.
@@ -16,7 +15,7 @@ impl Finisher<'_> {
             return Ok(());
         };
         written.extend(rolled_up.groups.clone());
-        if self.topics.len() <= topic_correlations::MOST_TOPICS {
+        if self.topics.len() <= MOST_TOPICS {
             self.write_correlations(rolled_up, written)?;
         }
         match rolled_up.columns.is_empty() {

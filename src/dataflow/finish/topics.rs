@@ -6,9 +6,8 @@ use super::{Finisher, Written};
 use crate::dataflow::coherence::TopTerm;
 use crate::dataflow::error::RunError;
 use crate::job::TopicSummary;
-use crate::tables::TableWriter;
-use crate::tables::topic_term_diagnostics::{self, TopicTermDiagnosticsRow};
-use crate::tables::topics::{self, TopicRow};
+use crate::tables::rows::{TopicRow, TopicTermDiagnosticsRow};
+use crate::tables::{Row, TableWriter};
 use lda::evaluate::diagnostics::terms::{
     TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
 };
@@ -42,9 +41,9 @@ impl Finisher<'_> {
         let output = &self.process.output;
         let metadata = self.finished.metadata;
         let mut topics =
-            TableWriter::create(&output.temporary_path("topics"), &topics::SPEC, metadata)?;
+            TableWriter::create(&output.temporary_path("topics"), &TopicRow::SPEC, metadata)?;
         let path = output.temporary_path("topic_term_diagnostics");
-        let mut terms = TableWriter::create(&path, &topic_term_diagnostics::SPEC, metadata)?;
+        let mut terms = TableWriter::create(&path, &TopicTermDiagnosticsRow::SPEC, metadata)?;
         let tokens = self.tokens();
         let kept = self.vocabulary.kept_terms().iter();
         let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();

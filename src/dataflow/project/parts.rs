@@ -7,10 +7,9 @@ use super::ProjectPlan;
 use super::labels::RankedLabel;
 use super::tally::{self, Tally, part_path, parts};
 use crate::dataflow::error::RunError;
-use crate::tables::TableWriter;
-use crate::tables::document_topics::{self, DocumentTopicRow};
-use crate::tables::documents::{self, DocumentRow, metadata_columns};
-use crate::tables::predictions::{self, PredictionRow};
+use crate::tables::documents::metadata_columns;
+use crate::tables::rows::{DocumentRow, DocumentTopicRow, PredictionRow};
+use crate::tables::{Row, TableWriter};
 use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::infer::summary::Projection;
@@ -88,13 +87,13 @@ impl Parts {
         Ok(Self {
             documents: TableWriter::with_columns(
                 &temporary[0],
-                &documents::SPEC,
+                &DocumentRow::SPEC,
                 &columns,
                 metadata,
             )?,
-            topics: TableWriter::create(&temporary[1], &document_topics::SPEC, metadata)?,
+            topics: TableWriter::create(&temporary[1], &DocumentTopicRow::SPEC, metadata)?,
             predictions: predictions
-                .map(|path| TableWriter::create(path, &predictions::SPEC, metadata))
+                .map(|path| TableWriter::create(path, &PredictionRow::SPEC, metadata))
                 .transpose()?,
             temporary,
         })

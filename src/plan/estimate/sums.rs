@@ -3,8 +3,7 @@
 use super::{listed_rows, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::topic_correlations::MOST_TOPICS;
-use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_TOPICS, MOST_VALUES};
 use corpus::settings::Format;
 use lda::evaluate::bootstrap::Sum;
 

@@ -40,8 +40,9 @@ impl Made<'_> {
 
     fn write_documents(&self, output: &Output, metadata: &FileMetadata) {
         let paths = ["documents", "document_topics"].map(|name| output.temporary_path(name));
-        let mut documents = TableWriter::create(&paths[0], &documents::SPEC, metadata).unwrap();
-        let mut weights = TableWriter::create(&paths[1], &document_topics::SPEC, metadata).unwrap();
+        let mut documents = TableWriter::create(&paths[0], &DocumentRow::SPEC, metadata).unwrap();
+        let mut weights =
+            TableWriter::create(&paths[1], &DocumentTopicRow::SPEC, metadata).unwrap();
         for (doc_id, (source_id, split, topics)) in self.documents.iter().enumerate() {
             let listed: f32 = topics.iter().map(|t| t.1).sum();
             let row = DocumentRow {

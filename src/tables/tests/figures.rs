@@ -1,17 +1,10 @@
 //! The sample output's tables of figures.
 
 use super::*;
-use crate::tables::document_scores::DocumentScoreRow;
-use crate::tables::drift::DriftRow;
-use crate::tables::evaluation::EvaluationRow;
-use crate::tables::group_topics::GroupTopicRow;
-use crate::tables::topic_changes::TopicChangeRow;
-use crate::tables::topic_correlations::TopicCorrelationRow;
-use crate::tables::topic_nodes::TopicNodeRow;
-use crate::tables::topic_scores::TopicScoreRow;
-use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
-use crate::tables::topic_trends::TopicTrendRow;
-use crate::tables::training_log::TrainingLogRow;
+use crate::tables::rows::{
+    DocumentScoreRow, DriftRow, EvaluationRow, GroupTopicRow, TopicChangeRow, TopicCorrelationRow,
+    TopicNodeRow, TopicScoreRow, TopicTermDiagnosticsRow, TopicTrendRow, TrainingLogRow,
+};
 
 pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
     let rows = (0..3).flat_map(|topic| {

@@ -8,12 +8,12 @@ fn an_unfinished_part_has_no_final_name() {
     let folder = tempfile::tempdir().unwrap();
     let output = Output::lead(folder.path()).unwrap();
     let temporary = output.temporary_path("topics");
-    let writer = TableWriter::create(&temporary, &topics::SPEC, &metadata()).unwrap();
+    let writer = TableWriter::create(&temporary, &TopicRow::SPEC, &metadata()).unwrap();
     drop(writer);
     assert!(temporary.exists());
     assert!(!output.is_published("topics").unwrap());
 
-    let writer = TableWriter::create(&temporary, &topics::SPEC, &metadata()).unwrap();
+    let writer = TableWriter::create(&temporary, &TopicRow::SPEC, &metadata()).unwrap();
     let info = writer.finish().unwrap();
     assert!(!output.is_published("topics").unwrap());
     output

@@ -6,7 +6,7 @@ use crate::dataflow::merge::give_vector;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::project::ProjectPlan;
 use crate::dataflow::project::kinds::{PAIR_ROWS, PAIRS, PRESENCE};
-use crate::tables::topic_correlations::MOST_TOPICS;
+use crate::tables::rows::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 
 /// Pairs in a piece.

@@ -17,8 +17,8 @@ use crate::dataflow::process::Process;
 use crate::dataflow::project::ProjectPlan;
 use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
-use crate::tables::group_topics::{GroupTopicRow, SPEC};
-use crate::tables::{FileMetadata, PartInfo, write_part};
+use crate::tables::rows::GroupTopicRow;
+use crate::tables::{FileMetadata, PartInfo, Row, write_part};
 use corpus::ShardDocument;
 use store::Writer;
 
@@ -256,7 +256,7 @@ fn write(
     metadata: &FileMetadata,
 ) -> Result<(String, PartInfo), RunError> {
     let output = &process.output;
-    let temporary = output.temporary_path(&format!("{}-{number:05}", SPEC.name));
+    let temporary = output.temporary_path(&format!("{}-{number:05}", GroupTopicRow::SPEC.name));
     let rows = groups.iter().flat_map(|(name, sums)| {
         let mut topics: Vec<(u16, i64)> = sums.topics.iter().map(|(&k, &m)| (k, m)).collect();
         topics.sort_by_key(|&(_, mass)| std::cmp::Reverse(mass));
@@ -272,7 +272,7 @@ fn write(
             })
     });
     let info = write_part(&temporary, metadata, rows)?;
-    let path = part_path(SPEC.name, number as usize);
+    let path = part_path(GroupTopicRow::SPEC.name, number as usize);
     output.publish(&temporary, &path)?;
     Ok((path, info))
 }

@@ -17,7 +17,7 @@ use crate::dataflow::project::kinds::{CELL_ROWS, CELLS};
 use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;
 use crate::tables::documents::metadata_columns;
-use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::dates::{Scale, day_of};
