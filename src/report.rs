@@ -99,7 +99,7 @@ fn gather(root: &Path) -> Result<ReportData, ReportError> {
     let statuses = collection.documents_by_status.clone();
     let new = drift.as_ref().filter(|_| documents.has_projected);
     let warnings = warnings::warnings(&statuses, &lines, new, &left_out);
-    let (topics, terms) = topics::topics(&lines, model, &kept_terms(root)?, &documents, &bounds);
+    let (topics, terms) = topics::topics(lines, model, &kept_terms(root)?, &documents, &bounds);
     Ok(ReportData {
         facts: facts(root, &collection)?,
         warnings,
@@ -110,10 +110,7 @@ fn gather(root: &Path) -> Result<ReportData, ReportError> {
         documents: documents.shown,
         trends,
         curve: curve(training_curve(root)?),
-        figures: evaluation_figures(root)?
-            .into_iter()
-            .map(Into::into)
-            .collect(),
+        figures: evaluation_figures(root)?,
         drift,
     })
 }
@@ -170,12 +167,12 @@ fn inputs(root: &Path) -> Vec<String> {
 }
 
 /// At most [`bounds::CURVE_POINTS`] points of the curve, evenly spaced, the last among them.
-fn curve(points: Vec<CurvePoint>) -> Vec<data::Point> {
+fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
     let step = points.len().div_ceil(bounds::CURVE_POINTS).max(1);
     let last = points.len().saturating_sub(1);
     let chosen = points.into_iter().enumerate();
     let chosen = chosen.filter(|(place, _)| (last - place).is_multiple_of(step));
-    chosen.map(|(_, point)| point.into()).collect()
+    chosen.map(|(_, point)| point).collect()
 }
 
 /// The run's drift, and the groups that are furthest from what the model knows.
@@ -195,9 +192,15 @@ fn drift(root: &Path) -> Result<Option<Drift>, TableError> {
             .then(a.group_id.cmp(&b.group_id))
     });
     groups.truncate(bounds::DRIFT_GROUPS);
+    for name in groups
+        .iter_mut()
+        .filter_map(|group| group.group_id.as_mut())
+    {
+        *name = clip(name, bounds::NAME_CHARS);
+    }
     Ok(Some(Drift {
-        run: run.into(),
-        groups: groups.into_iter().map(Into::into).collect(),
+        run,
+        groups,
         group_count,
         groups_to_retrain,
     }))

@@ -1,8 +1,11 @@
-//! The data of a page, as JSON. The scripts below `page/` use the same names.
+//! The data of a page, as JSON. The scripts below `page/` use the same names; those of columns are the tables'.
+
+use std::io;
 
 use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use crate::tables::read::{CurvePoint, DriftLine, FigureLine, LabelLine};
+use crate::tables::read::{CurvePoint, DriftLine, FigureLine, TopicLine};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -18,8 +21,8 @@ pub(super) struct ReportData {
     pub(crate) terms: Terms,
     pub(crate) documents: Documents,
     pub(crate) trends: Vec<Trend>,
-    pub(crate) curve: Vec<Point>,
-    pub(crate) figures: Vec<Figure>,
+    pub(crate) curve: Vec<CurvePoint>,
+    pub(crate) figures: Vec<FigureLine>,
     pub(crate) drift: Option<Drift>,
 }
 
@@ -50,43 +53,11 @@ pub(super) struct Warning {
     pub(crate) topics: Vec<i32>,
 }
 
-/// The label of a topic, and how often it was predicted: numbers of documents, as in table `labels`.
-#[derive(Debug, Serialize)]
-pub(super) struct Label {
-    pub(crate) name: String,
-    pub(crate) documents: i64,
-    pub(crate) evaluated: Option<i64>,
-    pub(crate) predicted: Option<i64>,
-    pub(crate) hits: Option<i64>,
-    pub(crate) f1: Option<f64>,
-}
-
-/// How a topic has moved since the result that training started from.
-#[derive(Debug, Serialize)]
-pub(super) struct Change {
-    pub(crate) distance: f64,
-    pub(crate) gained: Vec<String>,
-    pub(crate) lost: Vec<String>,
-}
-
 /// A topic.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Topic {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) label: Option<Label>,
-    /// After a warm start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) change: Option<Change>,
-    pub(crate) share: f64,
-    pub(crate) tokens: i64,
-    pub(crate) coherence: Option<f64>,
-    pub(crate) exclusivity: Option<f64>,
-    pub(crate) effective_terms: Option<f64>,
-    /// Documents in which it is the largest.
-    pub(crate) first_in: Option<i64>,
-    pub(crate) dead: bool,
-    pub(crate) junk: bool,
-    pub(crate) duplicate_of: Option<i32>,
+    #[serde(flatten)]
+    pub(crate) line: TopicLine,
     /// On the map.
     pub(crate) place: Option<[f64; 2]>,
     /// Topic and distance, nearest first.
@@ -142,103 +113,32 @@ pub(super) struct Trend {
     pub(crate) shares: Vec<Vec<u32>>,
 }
 
-/// A point of the training curve.
-#[derive(Debug, Serialize)]
-pub(super) struct Point {
-    pub(crate) round: i32,
-    pub(crate) pass: i32,
-    pub(crate) phase: String,
-    pub(crate) documents: i64,
-    pub(crate) score: f64,
-}
-
-/// A figure of quality.
-#[derive(Debug, Serialize)]
-pub(super) struct Figure {
-    pub(crate) metric: String,
-    pub(crate) method: String,
-    pub(crate) split: String,
-    pub(crate) unit: String,
-    pub(crate) value: f64,
-    pub(crate) error: Option<f64>,
-}
-
 /// How far new documents have moved.
 #[derive(Debug, Serialize)]
 pub(super) struct Drift {
-    pub(crate) run: DriftRow,
+    pub(crate) run: DriftLine,
     /// Those with the smallest share of known terms.
-    pub(crate) groups: Vec<DriftRow>,
+    pub(crate) groups: Vec<DriftLine>,
     pub(crate) group_count: usize,
     pub(crate) groups_to_retrain: usize,
 }
 
-/// Drift of the run or a group.
-#[derive(Debug, Serialize)]
-pub(super) struct DriftRow {
-    pub(crate) group: Option<String>,
-    pub(crate) documents: i64,
-    pub(crate) known_terms: Option<f64>,
-    pub(crate) known_tokens: Option<f64>,
-    topic_shift: Option<f64>,
-    pub(crate) loglik_shift: Option<f64>,
-    pub(crate) retrain: bool,
-}
-
-/// A number to five significant digits.
-pub(super) fn rounded(value: f64) -> f64 {
-    format!("{value:.4e}").parse().unwrap_or(value)
-}
-
-impl From<&LabelLine> for Label {
-    fn from(line: &LabelLine) -> Self {
-        Self {
-            name: super::clip(&line.label, super::bounds::NAME_CHARS),
-            documents: line.documents,
-            evaluated: line.evaluated,
-            predicted: line.predicted,
-            hits: line.hits,
-            f1: line.f1.map(rounded),
-        }
+impl ReportData {
+    /// As JSON, with numbers to five significant digits.
+    pub(crate) fn json(&self) -> String {
+        let mut json = Vec::new();
+        let mut writer = Serializer::with_formatter(&mut json, FiveDigits);
+        self.serialize(&mut writer)
+            .expect("numbers, texts and lists are JSON");
+        String::from_utf8(json).expect("JSON is UTF-8")
     }
 }
 
-impl From<CurvePoint> for Point {
-    fn from(point: CurvePoint) -> Self {
-        Self {
-            round: point.round,
-            pass: point.pass,
-            phase: point.phase,
-            documents: point.documents_seen,
-            score: rounded(point.heldout_loglik_per_token),
-        }
-    }
-}
+struct FiveDigits;
 
-impl From<FigureLine> for Figure {
-    fn from(line: FigureLine) -> Self {
-        Self {
-            metric: line.metric,
-            method: line.method,
-            split: line.split,
-            unit: line.unit,
-            value: rounded(line.value),
-            error: line.standard_error.map(rounded),
-        }
-    }
-}
-
-impl From<DriftLine> for DriftRow {
-    fn from(line: DriftLine) -> Self {
-        let name = |group: String| super::clip(&group, super::bounds::NAME_CHARS);
-        Self {
-            group: line.group_id.map(name),
-            documents: line.documents,
-            known_terms: line.known_term_share.map(rounded),
-            known_tokens: line.known_token_share.map(rounded),
-            topic_shift: line.topic_shift_js.map(rounded),
-            loglik_shift: line.loglik_shift.map(rounded),
-            retrain: line.retrain,
-        }
+impl Formatter for FiveDigits {
+    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        let rounded = format!("{value:.4e}").parse().unwrap_or(value);
+        CompactFormatter.write_f64(writer, rounded)
     }
 }

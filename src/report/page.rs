@@ -29,8 +29,7 @@ const SCRIPTS: [&str; 9] = [
 
 /// The page that shows `data`.
 pub(super) fn page(data: &ReportData) -> String {
-    let json = serde_json::to_string(data).expect("numbers, texts and lists are JSON");
-    let json = json.replace('<', "\\u003c");
+    let json = data.json().replace('<', "\\u003c");
     let nonce = hex::encode(&Sha256::digest(&json)[..16]);
     let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
     fill(HTML, |name| match name {

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
-use super::data::{Change, Terms, Topic, rounded};
+use super::data::{Terms, Topic};
 use super::documents::Shown;
 use crate::evaluate::foreign::ForeignModel;
-use crate::tables::read::{ChangeLine, TermLine, TopicLine};
+use crate::tables::read::{TermLine, TopicLine};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::map::{nearest, topic_map};
 use lda::evaluate::relevance::{Relevance, most_relevant};
@@ -25,7 +25,7 @@ pub(super) struct Topics {
 
 /// The topics and the terms that they show.
 pub(super) fn topics(
-    lines: &[TopicLine],
+    lines: Vec<TopicLine>,
     model: ForeignModel,
     terms: &[TermLine],
     documents: &Shown,
@@ -54,23 +54,10 @@ pub(super) fn topics(
         .map(|topic| shown_of(topic, &log_shares, bounds.terms));
     let shown: Vec<Vec<(u32, f64)>> = shown.collect();
     let (table, places) = shown_terms(&shown, terms, total);
-    let topic = |(number, line): (usize, &TopicLine)| Topic {
-        label: line.label.as_ref().map(Into::into),
-        change: line.change.as_ref().map(change),
-        share: rounded(line.share),
-        tokens: line.tokens,
-        coherence: line.coherence_npmi.map(rounded),
-        exclusivity: line.exclusivity.map(rounded),
-        effective_terms: line.effective_terms.map(rounded),
-        first_in: line.rank1_documents,
-        dead: line.dead,
-        junk: line.junk,
-        duplicate_of: line.duplicate_of,
-        place: map.places[number].map(|place| place.map(rounded)),
-        nearest: nearest[number]
-            .iter()
-            .map(|&(other, distance)| (other, rounded(distance)))
-            .collect(),
+    let topic = |(number, line): (usize, TopicLine)| Topic {
+        line: clipped(line),
+        place: map.places[number],
+        nearest: nearest[number].clone(),
         terms: shown[number]
             .iter()
             .flat_map(|&(term, log)| [places[&term], (-1000.0 * log).round() as u32])
@@ -78,20 +65,22 @@ pub(super) fn topics(
         documents: documents.of_topics[number].clone(),
     };
     let topics = Topics {
-        topics: lines.iter().enumerate().map(topic).collect(),
-        map_shown: rounded(map.shown),
+        topics: lines.into_iter().enumerate().map(topic).collect(),
+        map_shown: map.shown,
         map_landmarks: map.landmarks,
     };
     (topics, table)
 }
 
-fn change(line: &ChangeLine) -> Change {
-    let clipped = |terms: &[String]| terms.iter().map(|term| clip(term, NAME_CHARS)).collect();
-    Change {
-        distance: rounded(line.distance),
-        gained: clipped(&line.gained),
-        lost: clipped(&line.lost),
+/// A topic whose label and changed terms are as long as they are shown.
+fn clipped(mut topic: TopicLine) -> TopicLine {
+    let label = topic.label.iter_mut().map(|line| &mut line.label);
+    let changes = topic.change.iter_mut();
+    let terms = changes.flat_map(|change| change.gained.iter_mut().chain(&mut change.lost));
+    for text in label.chain(terms) {
+        *text = clip(text, NAME_CHARS);
     }
+    topic
 }
 
 /// φ by topic, terms ascending, and what every other term has in it.

@@ -139,8 +139,8 @@ pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
 }
 
 record! {
-    /// A row of `topics`, as far as it is shown.
-    #[derive(Clone, Debug, Default, PartialEq)]
+    /// A row of `topics`, as far as it is shown; as JSON, in the report, which has the terms elsewhere.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct TopicLine {
         /// The topic, from 0.
         pub(crate) topic: i32,
@@ -163,11 +163,14 @@ record! {
         /// Whether it has tokens, and says nothing.
         pub(crate) junk: bool,
         /// Its most probable terms, the first one first.
+        #[serde(skip)]
         pub(crate) top_terms: Vec<String>,
         ;
         /// Its label, where documents have labels.
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) label: Option<LabelLine>,
         /// How it has moved, after a warm start.
+        #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) change: Option<ChangeLine>,
     }
 }

@@ -298,7 +298,7 @@ fn the_report_and_exports_name_topics_by_their_labels() {
     let data = data.split_once("</script>").expect("its end").0;
     let data: Value = serde_json::from_str(data).expect("JSON");
     let label = &data["topics"][2]["label"];
-    assert_eq!(label["name"], "cars, fast");
+    assert_eq!(label["label"], "cars, fast");
     assert_eq!(
         label["hits"].to_string(),
         ground.table("out/labels")[2]["hits"]

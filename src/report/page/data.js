@@ -43,7 +43,7 @@ function phrase(topic, count) {
 
 /** The label of a topic or, without one, its first terms. */
 function nameOf(topic, count) {
-  return topic.label?.name ?? phrase(topic, count);
+  return topic.label?.label ?? phrase(topic, count);
 }
 
 /** The labels, if topics have some. */
@@ -104,7 +104,7 @@ function percent(share) {
 const ORDERS = {
   size: { name: "size", show: (t) => percent(t.share), key: (t) => -t.share },
   number: { name: "number", show: (t) => percent(t.share), key: (t) => t.number },
-  coherence: { name: "coherence", show: (t) => decimals(t.coherence, 2), key: (t) => -(t.coherence ?? -2) },
+  coherence: { name: "coherence", show: (t) => decimals(t.coherence_npmi, 2), key: (t) => -(t.coherence_npmi ?? -2) },
   exclusivity: { name: "exclusivity", show: (t) => decimals(t.exclusivity, 2), key: (t) => -(t.exclusivity ?? -2) },
 };
 

@@ -17,7 +17,7 @@ function drawList() {
     link.dataset.topic = topic.number;
     link.style.setProperty("--share", topic.share / largest);
     number.textContent = topic.number;
-    words.textContent = [topic.label?.name, phrase(topic, 7)].filter(Boolean).join(": ") || "no terms";
+    words.textContent = [topic.label?.label, phrase(topic, 7)].filter(Boolean).join(": ") || "no terms";
     value.textContent = show(topic);
     const wrong = mark(topic);
     if (wrong) value.prepend(h("span", { class: "mark" }, wrong));

@@ -68,7 +68,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
       .on("click", ({ target }) => { location.hash = topicHref(d3.select(target).datum().topic); })
       .on("pointermove", (event) => {
         const { topic } = d3.select(event.target).datum();
-        showTooltip(event, [`Topic ${topic.number}`, topic.label?.name, percent(topic.share)].filter(Boolean).join(" · "), phrase(topic, 8));
+        showTooltip(event, [`Topic ${topic.number}`, topic.label?.label, percent(topic.share)].filter(Boolean).join(" · "), phrase(topic, 8));
       })
       .on("pointerleave", hideTooltip)
       .selectAll("circle").data(nodes).join("circle")

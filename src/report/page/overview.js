@@ -37,7 +37,7 @@ function labelsSection() {
   const numeric = (text) => ({ text, class: "numeric" });
   const heads = ["Label", ...["Documents", "Predicted for", "Precision", "Recall", "F1"].map(numeric)];
   const row = (topic) => [
-    h("a", { href: topicHref(topic) }, topic.label.name), count(topic.label.documents),
+    h("a", { href: topicHref(topic) }, topic.label.label), count(topic.label.documents),
     topic.label.predicted === null ? "–" : count(topic.label.predicted), ...labelScores(topic.label).map((share) => decimals(share, 3)),
   ];
   const sorted = d3.sort(labels, (topic) => -topic.label.documents);
@@ -103,15 +103,15 @@ function specialTopics(trend) {
 function curveSection() {
   const points = data.curve;
   if (points.length < 2) return section("Training", {}, h("p", {}, "No documents were held out, so there is no curve: set sample.held_out to measure training."));
-  const bands = d3.groups(points, (point) => point.phase).map(([name, of]) => ({ name, from: of[0].documents }));
+  const bands = d3.groups(points, (point) => point.phase).map(([name, of]) => ({ name, from: of[0].documents_seen }));
   const last = points.at(-1);
-  const label = `Log-likelihood per held-out token in nats, from ${decimals(points[0].score)} to ${decimals(last.score)} after ${count(last.documents)} documents`;
+  const label = `Log-likelihood per held-out token in nats, from ${decimals(points[0].heldout_loglik_per_token)} to ${decimals(last.heldout_loglik_per_token)} after ${count(last.documents_seen)} documents`;
   const rows = () => table("Training", [{ text: "Round", class: "numeric" }, "Phase", { text: "Pass", class: "numeric" }, { text: "Documents seen", class: "numeric" }, { text: "Nats per token", class: "numeric" }],
-    points.map((point) => [count(point.round), point.phase, String(point.pass), count(point.documents), decimals(point.score, 4)]));
+    points.map((point) => [count(point.round), point.phase, String(point.pass), count(point.documents_seen), decimals(point.heldout_loglik_per_token, 4)]));
   return section("Training", {},
     h("figure", {},
       responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
-        points: points.map((point) => ({ x: point.documents, y: point.score, label: [`Round ${count(point.round)}, pass ${point.pass}`, `${decimals(point.score, 4)} nats per token`] })),
+        points: points.map((point) => ({ x: point.documents_seen, y: point.heldout_loglik_per_token, label: [`Round ${count(point.round)}, pass ${point.pass}`, `${decimals(point.heldout_loglik_per_token, 4)} nats per token`] })),
         label, y: (score) => decimals(score, 2), height: 240, bands,
       })),
       h("figcaption", {}, "Log-likelihood per held-out token in nats (higher is better), by documents seen, each counted at every visit.")),
@@ -121,10 +121,10 @@ function curveSection() {
 function driftSection() {
   const drift = data.drift;
   if (!drift) return null;
-  const row = (name, of) => [name, count(of.documents), of.known_terms === null ? "–" : percent(of.known_terms), of.known_tokens === null ? "–" : percent(of.known_tokens), decimals(of.topic_shift, 3), decimals(of.loglik_shift, 3)];
+  const row = (name, of) => [name, count(of.documents), of.known_term_share === null ? "–" : percent(of.known_term_share), of.known_token_share === null ? "–" : percent(of.known_token_share), decimals(of.topic_shift_js, 3), decimals(of.loglik_shift, 3)];
   const heads = ["Documents not trained on", ...["Documents", "Known terms", "Known tokens", "Topics moved", "Likelihood"].map((text) => ({ text, class: "numeric" }))];
   return section("Drift", {},
-    table("Drift", heads, [row("all", drift.run), ...drift.groups.map((of) => row(of.group, of))], "wide"),
+    table("Drift", heads, [row("all", drift.run), ...drift.groups.map((of) => row(of.group_id, of))], "wide"),
     h("p", { class: "help" }, "Topics moved: Jensen–Shannon distance from the training sample, 0 to 1. Likelihood: nats per token minus that of the sample.",
       drift.group_count > drift.groups.length ? ` Of ${count(drift.group_count)} groups, those with the fewest known terms.` : ""));
 }
@@ -152,6 +152,6 @@ function figuresSection() {
   return section("Figures of quality", {}, table("Figures of quality", ["Figure", "Method", "Documents", { text: "Value", class: "numeric" }, "Unit"],
     data.figures.map((figure) => [
       figure.metric.replaceAll("_", " "), figure.method.replaceAll("_", " "), figure.split.replaceAll("_", " "),
-      significant(figure.value) + (figure.error ? ` ± ${significant(figure.error)}` : ""), figure.unit === "1" ? "" : figure.unit,
+      significant(figure.value) + (figure.standard_error ? ` ± ${significant(figure.standard_error)}` : ""), figure.unit === "1" ? "" : figure.unit,
     ]), "wide"));
 }

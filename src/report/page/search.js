@@ -20,7 +20,7 @@ function search(text) {
   const topic = /^(topic\s*)?\d+$/.test(wanted) ? topics[number] : undefined;
   return [
     ["Topics", topic ? [{ text: `Topic ${topic.number}`, remark: nameOf(topic, 5), href: topicHref(topic) }] : []],
-    ["Labels", matches(labels.map(({ label }) => label.name)).map(({ place, candidate }) => ({
+    ["Labels", matches(labels.map(({ label }) => label.label)).map(({ place, candidate }) => ({
       text: candidate, remark: phrase(labels[place], 5), href: topicHref(labels[place]),
     }))],
     ["Terms", matches(data.terms.texts).map(({ place, candidate }) => ({

@@ -29,8 +29,8 @@ function topicFigures(topic) {
   return figures([
     [percent(topic.share), "of all tokens", among("share")],
     [thousands(topic.tokens), "tokens", ""],
-    topic.first_in === null ? null : [count(topic.first_in), "documents have it as their largest", ""],
-    [decimals(topic.coherence, 2), "coherence (NPMI)", among("coherence")],
+    topic.rank1_documents === null ? null : [count(topic.rank1_documents), "documents have it as their largest", ""],
+    [decimals(topic.coherence_npmi, 2), "coherence (NPMI)", among("coherence_npmi")],
     [decimals(topic.exclusivity, 2), "exclusivity", among("exclusivity")],
     topic.effective_terms === null ? null : [count(Math.round(topic.effective_terms)), "effective terms", ""],
   ]);

@@ -8,7 +8,7 @@ use crate::tables::TableError;
 use crate::tables::records::{record, records};
 
 /// A round of `training_log` that measured held-out documents.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct CurvePoint {
     /// The round, from 1.
     pub(crate) round: i32,
@@ -80,7 +80,7 @@ pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, TableEr
 
 record! {
     /// A row of `drift`, as far as it is shown.
-    #[derive(Clone, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq, Serialize)]
     pub(crate) struct DriftLine {
         /// The group; `None` for the run as a whole.
         pub(crate) group_id: Option<String>,
