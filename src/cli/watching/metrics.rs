@@ -3,25 +3,36 @@
 //! docs/OPERATIONS.md lists the names. Values that are not known yet (a held-out figure, a
 //! checkpoint) are absent, not 0.
 
-use std::sync::atomic::AtomicU64;
+use std::fmt::{Debug, Display};
 use std::time::SystemTime;
-
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Registry, Unit};
 
 use crate::job::process_status::{ProcessStatus, since};
 use crate::job::{Work, WorkStage};
 use lda::train::RoundSeconds;
 use mesh::PeerTraffic;
 
-/// Names and values that distinguish a metric's series.
-type Labels = Vec<(&'static str, String)>;
-type FloatGauge = Gauge<f64, AtomicU64>;
-type FloatCounter = Counter<f64, AtomicU64>;
+/// Type, name and help of each metric. A name ends in the unit, if there is one.
+const METRICS: &str = "\
+info build The program
+info run The job's id and the attempt's token
+gauge process Number of this process, from 0
+gauge processes Processes of the run
+gauge workers Worker threads of this process
+gauge resident_memory_bytes Memory in use
+gauge peak_memory_bytes Peak memory
+gauge uptime_seconds Seconds since the process started
+counter sent_bytes Over the wire, by the peer's number
+counter received_bytes Over the wire, by the peer's number
+gauge phase 1 for the current phase
+gauge phase_done Units of the phase that are done
+gauge phase_size Units of the phase in total
+counter documents Processed by this process, by stage
+counter tokens Processed by this process, by stage
+gauge rounds Training rounds done
+gauge heldout_loglik_per_token Latest held-out log-likelihood per token, in nats
+counter round_seconds Of the process's first worker, by part of a training round
+gauge checkpoint_rounds Rounds in the newest checkpoint of this attempt
+gauge checkpoint_age_seconds Age of the newest checkpoint";
 
 /// The figures from which metrics are made.
 pub(super) struct Figures {
@@ -32,175 +43,118 @@ pub(super) struct Figures {
     pub(super) traffic: Vec<PeerTraffic>,
 }
 
+/// A value of a metric, behind the labels that distinguish it from others.
+type Sample = (String, String);
+
 /// The metrics as text.
 pub(super) fn render(figures: &Figures) -> String {
-    let mut registry = Registry::with_prefix("topicmill");
-    process(&mut registry, &figures.status);
-    traffic(&mut registry, &figures.traffic);
-    phase(&mut registry, &figures.status);
-    work(&mut registry, &figures.worked);
-    training(&mut registry, &figures.status, &figures.spent);
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = encode(&mut text, &registry);
-    text
+    for line in METRICS.lines() {
+        let (kind, line) = line.split_once(' ').unwrap_or_default();
+        let (name, help) = line.split_once(' ').unwrap_or_default();
+        let samples = samples(figures, name);
+        if samples.is_empty() {
+            continue;
+        }
+        text += &format!("# HELP topicmill_{name} {help}.\n# TYPE topicmill_{name} {kind}\n");
+        let unit = ["bytes", "seconds"].into_iter();
+        for unit in unit.filter(|unit| name.ends_with(unit)) {
+            text += &format!("# UNIT topicmill_{name} {unit}\n");
+        }
+        let suffix = match kind {
+            "counter" => "_total",
+            "info" => "_info",
+            _ => "",
+        };
+        for (labels, value) in samples {
+            text += &format!("topicmill_{name}{suffix}{labels} {value}\n");
+        }
+    }
+    text + "# EOF\n"
 }
 
-/// Which process this is, and what it has used.
-fn process(registry: &mut Registry, status: &ProcessStatus) {
-    let build = Info::new(vec![("version", status.version.clone())]);
-    registry.register("build", "The program", build);
-    let run = vec![("job", status.job.clone()), ("run", status.run.clone())];
-    registry.register(
-        "run",
-        "The job's id and the attempt's token",
-        Info::new(run),
-    );
-    let counts = [
-        ("process", "Number of this process, from 0", status.process),
-        ("processes", "Processes of the run", status.processes),
-        ("workers", "Worker threads of this process", status.threads),
-    ];
-    for (name, help, value) in counts {
-        gauge(registry, name, help, value as f64);
-    }
-    let memory = [
-        ("resident_memory", "Memory in use", status.memory_bytes),
-        ("peak_memory", "Peak memory", status.peak_memory_bytes),
-    ];
-    for (name, help, bytes) in memory {
-        let Some(bytes) = bytes else { continue };
-        let gauge = FloatGauge::default();
-        gauge.set(bytes as f64);
-        registry.register_with_unit(name, help, Unit::Bytes, gauge);
-    }
-    let seconds = since(status.started_unix_ms, SystemTime::now()).as_secs_f64();
-    gauge_seconds(
-        registry,
-        "uptime",
-        "Seconds since the process started",
-        seconds,
-    );
-}
-
-/// Bytes over the links, by peer.
-fn traffic(registry: &mut Registry, peers: &[PeerTraffic]) {
-    if peers.is_empty() {
-        return;
-    }
-    let sent = Family::<Labels, Counter>::default();
-    let received = Family::<Labels, Counter>::default();
-    for peer in peers {
-        let labels = vec![("peer", peer.process.to_string())];
-        sent.get_or_create(&labels).inc_by(peer.sent);
-        received.get_or_create(&labels).inc_by(peer.received);
-    }
-    let help = "Over the wire, by the peer's number";
-    registry.register_with_unit("sent", help, Unit::Bytes, sent);
-    registry.register_with_unit("received", help, Unit::Bytes, received);
-}
-
-/// The current phase and its progress.
-fn phase(registry: &mut Registry, status: &ProcessStatus) {
-    if status.phase.is_empty() {
-        return;
-    }
-    let phase = || vec![("phase", status.phase.clone())];
-    let counted = || {
-        vec![
-            ("phase", status.phase.clone()),
-            ("unit", status.unit.clone()),
-        ]
+/// The values of a metric, as far as they are known.
+fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
+    let (status, spent) = (&figures.status, &figures.spent);
+    let checkpoint = status.checkpoint.as_ref();
+    let age = |unix_ms| since(unix_ms, SystemTime::now()).as_secs_f64();
+    let by_peer = |bytes: fn(&PeerTraffic) -> u64| {
+        let peers = figures.traffic.iter();
+        by("peer", peers.map(|peer| (peer.process, bytes(peer))))
     };
-    let figures = [
-        ("phase", "1 for the current phase", phase(), Some(1.0)),
-        (
-            "phase_done",
-            "Units of the phase that are done",
-            counted(),
-            Some(status.done as f64),
+    let by_stage = |count: fn(&Work) -> u64| {
+        let stages = WorkStage::ALL.iter().zip(&figures.worked);
+        by(
+            "stage",
+            stages.map(|(stage, work)| (stage.name(), count(work))),
+        )
+    };
+    let phase = [("phase", &*status.phase), ("unit", &status.unit)];
+    let of_phase = |labels, value: Option<f64>| {
+        let value = value.filter(|_| !status.phase.is_empty());
+        value
+            .map(|value| sample(labels, value))
+            .into_iter()
+            .collect()
+    };
+    match name {
+        "build" => vec![sample(&[("version", &status.version)], 1)],
+        "run" => vec![sample(&[("job", &status.job), ("run", &status.run)], 1)],
+        "process" => one(Some(status.process as f64)),
+        "processes" => one(Some(status.processes as f64)),
+        "workers" => one(Some(status.threads as f64)),
+        "resident_memory_bytes" => one(status.memory_bytes.map(|n| n as f64)),
+        "peak_memory_bytes" => one(status.peak_memory_bytes.map(|n| n as f64)),
+        "uptime_seconds" => one(Some(age(status.started_unix_ms))),
+        "sent_bytes" => by_peer(|peer| peer.sent),
+        "received_bytes" => by_peer(|peer| peer.received),
+        "phase" => of_phase(&phase[..1], Some(1.0)),
+        "phase_done" => of_phase(&phase, Some(status.done as f64)),
+        "phase_size" => of_phase(&phase, status.total.map(|n| n as f64)),
+        "documents" => by_stage(|work| work.documents),
+        "tokens" => by_stage(|work| work.tokens),
+        "rounds" => one(Some(status.rounds as f64)),
+        "heldout_loglik_per_token" => one(status.heldout.last().map(|it| it.loglik_per_token)),
+        "round_seconds" => by(
+            "part",
+            [
+                ("preparing", spent.preparing),
+                ("sampling", spent.sampling),
+                ("aggregating", spent.aggregating),
+                ("exchanging", spent.exchanging),
+                ("updating", spent.updating),
+            ],
         ),
-        (
-            "phase_size",
-            "Units of the phase in total",
-            counted(),
-            status.total.map(|n| n as f64),
-        ),
-    ];
-    for (name, help, labels, value) in figures {
-        let Some(value) = value else { continue };
-        let family = Family::<Labels, FloatGauge>::default();
-        family.get_or_create(&labels).set(value);
-        registry.register(name, help, family);
+        "checkpoint_rounds" => one(checkpoint.map(|it| it.round as f64)),
+        "checkpoint_age_seconds" => one(checkpoint.map(|it| age(it.written_unix_ms))),
+        _ => unreachable!("{name} is none of METRICS"),
     }
 }
 
-/// Documents and tokens by stage.
-fn work(registry: &mut Registry, worked: &[Work; WorkStage::ALL.len()]) {
-    let documents = Family::<Labels, Counter>::default();
-    let tokens = Family::<Labels, Counter>::default();
-    for (stage, work) in WorkStage::ALL.into_iter().zip(worked) {
-        let labels = vec![("stage", stage.name().to_owned())];
-        documents.get_or_create(&labels).inc_by(work.documents);
-        tokens.get_or_create(&labels).inc_by(work.tokens);
-    }
-    let help = "Processed by this process, by stage";
-    registry.register("documents", help, documents);
-    registry.register("tokens", help, tokens);
+/// A value by itself, if it is known.
+fn one(value: Option<f64>) -> Vec<Sample> {
+    value.map(|value| sample(&[], value)).into_iter().collect()
 }
 
-fn training(registry: &mut Registry, status: &ProcessStatus, spent: &RoundSeconds) {
-    gauge(
-        registry,
-        "rounds",
-        "Training rounds done",
-        status.rounds as f64,
-    );
-    if let Some(latest) = status.heldout.last() {
-        let help = "Latest held-out log-likelihood per token, in nats";
-        gauge(
-            registry,
-            "heldout_loglik_per_token",
-            help,
-            latest.loglik_per_token,
-        );
-    }
-    let seconds = Family::<Labels, FloatCounter>::default();
-    for (part, value) in [
-        ("preparing", spent.preparing),
-        ("sampling", spent.sampling),
-        ("aggregating", spent.aggregating),
-        ("exchanging", spent.exchanging),
-        ("updating", spent.updating),
-    ] {
-        let labels = vec![("part", part.to_owned())];
-        seconds.get_or_create(&labels).inc_by(value);
-    }
-    let help = "Of the process's first worker, by part of a training round";
-    registry.register_with_unit("round", help, Unit::Seconds, seconds);
-    if let Some(checkpoint) = &status.checkpoint {
-        let help = "Rounds in the newest checkpoint of this attempt";
-        gauge(registry, "checkpoint_rounds", help, checkpoint.round as f64);
-        let age = since(checkpoint.written_unix_ms, SystemTime::now()).as_secs_f64();
-        gauge_seconds(
-            registry,
-            "checkpoint_age",
-            "Age of the newest checkpoint",
-            age,
-        );
-    }
+/// A value for each value of a label.
+fn by<L: Display, V: Debug>(label: &str, values: impl IntoIterator<Item = (L, V)>) -> Vec<Sample> {
+    let values = values.into_iter();
+    values
+        .map(|(of, value)| sample(&[(label, &of.to_string())], value))
+        .collect()
 }
 
-fn gauge(registry: &mut Registry, name: &str, help: &str, value: f64) {
-    let gauge = FloatGauge::default();
-    gauge.set(value);
-    registry.register(name, help, gauge);
-}
-
-fn gauge_seconds(registry: &mut Registry, name: &str, help: &str, seconds: f64) {
-    let gauge = FloatGauge::default();
-    gauge.set(seconds);
-    registry.register_with_unit(name, help, Unit::Seconds, gauge);
+fn sample(labels: &[(&str, &str)], value: impl Debug) -> Sample {
+    let quoted = |(label, text): &(&str, &str)| {
+        let text = text.replace('\\', r"\\").replace('\n', r"\n");
+        format!("{label}=\"{}\"", text.replace('"', "\\\""))
+    };
+    let labels: Vec<String> = labels.iter().map(quoted).collect();
+    let labels = match labels.is_empty() {
+        true => String::new(),
+        false => format!("{{{}}}", labels.join(",")),
+    };
+    (labels, format!("{value:?}"))
 }
 
 #[cfg(test)]
@@ -233,6 +187,7 @@ mod tests {
     fn what_is_known_is_told_with_units_and_an_end() {
         let mut figures = figures(ProcessStatus {
             version: "1.2.3".to_owned(),
+            job: "a \"b\"\n\\".to_owned(),
             phase: "train".to_owned(),
             unit: "rounds".to_owned(),
             done: 7,
@@ -257,6 +212,9 @@ mod tests {
         let text = render(&figures);
         for line in [
             "topicmill_build_info{version=\"1.2.3\"} 1",
+            r#"topicmill_run_info{job="a \"b\"\n\\",run=""} 1"#,
+            "# HELP topicmill_phase 1 for the current phase.",
+            "# TYPE topicmill_tokens counter",
             "topicmill_phase{phase=\"train\"} 1.0",
             "topicmill_phase_done{phase=\"train\",unit=\"rounds\"} 7.0",
             "topicmill_documents_total{stage=\"train\"} 5",
