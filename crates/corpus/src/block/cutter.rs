@@ -1,7 +1,8 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, for CSV with one outside quotes, or is a JSON object or an e-mail. A record above
+//! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
+//! or an e-mail. A record above
 //! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
 //! length. When the stream fails, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
@@ -27,7 +28,7 @@ const FILL_BYTES: usize = 256 * 1024;
 pub enum Boundary {
     /// At each line break.
     Line,
-    /// At each line break outside quotes.
+    /// At each line break, or carriage return alone, outside quotes.
     Quoted(Dialect),
     /// Where a JSON object does.
     Object,
@@ -61,12 +62,19 @@ impl Scan {
             Boundary::Envelope => return self.envelope.find_end(bytes),
             Boundary::Quoted(dialect) => dialect,
         };
-        let is_end = |&byte: &u8| {
-            let is_end = byte == b'\n' && !self.place.is_within_quotes();
-            self.place = self.place.after(byte, dialect);
-            is_end
-        };
-        bytes.iter().position(is_end).map(|at| at + 1)
+        for (at, &byte) in bytes.iter().enumerate() {
+            let place = self.place;
+            // Each record is scanned from its start.
+            if place == Place::AfterReturn && byte != b'\n' {
+                self.place = Place::FieldStart;
+                return Some(at);
+            }
+            self.place = place.after(byte, dialect);
+            if byte == b'\n' && !place.is_within_quotes() {
+                return Some(at + 1);
+            }
+        }
+        None
     }
 }
 

@@ -10,6 +10,7 @@
 use super::counts::{Counted, whole};
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
+use crate::block::header::RETURNS_REMEDY;
 use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
 use serde::Deserialize;
@@ -95,6 +96,9 @@ impl<'s> Keys<'s> {
                 let what = match context.file.format {
                     Format::Json if matches!(object, "{" | "}") => no_records(context),
                     Format::Json => format!("not a JSON object: {error}; correct or remove it"),
+                    _ if object.contains('\r') => format!(
+                        "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
+                    ),
                     _ => format!(
                         "not a JSON object on one line: {error}; correct or remove the line"
                     ),

@@ -12,6 +12,7 @@ mod long;
 mod mail;
 mod mallet;
 mod partitions;
+mod returns;
 mod uci;
 
 use super::*;

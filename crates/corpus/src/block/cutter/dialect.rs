@@ -83,6 +83,8 @@ pub(super) enum Place {
     AfterQuote,
     /// After a backslash within quotes.
     Escaped,
+    /// After a carriage return outside quotes: the record's end, with the line feed if that follows.
+    AfterReturn,
 }
 
 impl Place {
@@ -91,11 +93,11 @@ impl Place {
         match (self, byte) {
             (Self::Escaped, _) => Self::Quoted,
             (Self::Quoted, b'\\') if dialect.has_escapes => Self::Escaped,
-            (Self::FieldStart | Self::AfterQuote, b'"') => Self::Quoted,
+            (Self::FieldStart | Self::AfterReturn | Self::AfterQuote, b'"') => Self::Quoted,
             (Self::Quoted, b'"') => Self::AfterQuote,
             (Self::Quoted, _) => Self::Quoted,
-            // The parser takes a lone carriage return for a record's end too.
-            (_, b'\n' | b'\r') => Self::FieldStart,
+            (_, b'\r') => Self::AfterReturn,
+            (_, b'\n') => Self::FieldStart,
             (_, other) if other == dialect.delimiter => Self::FieldStart,
             _ => Self::Unquoted,
         }
