@@ -177,8 +177,9 @@ impl<'a> Context<'a> {
 
     /// Represents the rest of a file that failed.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
-        let reason =
-            format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");
+        let reason = format!(
+            "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
+        );
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 

@@ -4,7 +4,7 @@
 //! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
 //! or an e-mail. A record above
 //! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
-//! length. When the stream fails, the complete records are kept and the rest becomes one
+//! length. When the stream fails, or ends within quotes, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
 
 mod dialect;
@@ -18,7 +18,7 @@ use envelope::EnvelopeScan;
 pub use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
 
 /// Bytes asked of the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
@@ -76,6 +76,12 @@ impl Scan {
         }
         None
     }
+
+    /// What the record has opened and not closed, where the stream ends within it.
+    fn unclosed(&self) -> Option<&'static str> {
+        let is_quoted = self.place.is_within_quotes();
+        is_quoted.then_some("a quote in the row there is never closed")
+    }
 }
 
 /// The length of the first line, its line break included; `None` where there is none.
@@ -129,11 +135,11 @@ pub enum Piece {
         /// Its length.
         bytes: u64,
     },
-    /// The stream broke: nothing after `offset` could be read as a complete record.
+    /// The stream broke, or the record at `offset` does not end: nothing after it could be read as a complete record.
     Truncated {
         /// Where the first record that is lost begins.
         offset: u64,
-        /// The decoder's error.
+        /// The decoder's error, or what is not closed.
         reason: String,
     },
 }
@@ -159,7 +165,8 @@ pub struct RecordCutter<R> {
     /// Where `held` begins in the stream.
     offset: u64,
     ended: bool,
-    damage: Option<io::Error>,
+    /// Why the stream broke, or cannot be read to its end.
+    damage: Option<String>,
 }
 
 /// How far [`RecordCutter::find_cut`] came.
@@ -232,10 +239,9 @@ impl<R: Read> RecordCutter<R> {
             }
         }
         if self.held.is_empty()
-            && let Some(damage) = self.damage.take()
+            && let Some(reason) = self.damage.take()
         {
             let offset = self.offset;
-            let reason = damage.to_string();
             pieces.push(Piece::Truncated { offset, reason });
         }
         pieces
@@ -263,12 +269,20 @@ impl<R: Read> RecordCutter<R> {
             if self.fill() {
                 continue;
             }
-            // A last record needs no line break, unless the stream broke within it.
-            if self.damage.is_some() {
+            // A last record needs no line break, but must be whole.
+            if self.is_broken(&scan) {
                 self.held.truncate(complete);
             }
             return Cut::Complete(self.held.len());
         }
+    }
+
+    /// Whether the stream, which has ended, broke within the record that was scanned, or is the rest of the file as it
+    /// leaves something open.
+    fn is_broken(&mut self, scan: &Scan) -> bool {
+        let unclosed = || scan.unclosed().map(str::to_owned);
+        self.damage = self.damage.take().or_else(unclosed);
+        self.damage.is_some()
     }
 
     fn exceeds(&self, length: usize) -> bool {
@@ -293,7 +307,7 @@ impl<R: Read> RecordCutter<R> {
             if end.is_some() {
                 break;
             }
-            if !self.fill() && self.damage.is_some() {
+            if !self.fill() && self.is_broken(&scan) {
                 self.offset = offset;
                 return None;
             }
@@ -322,7 +336,7 @@ impl<R: Read> RecordCutter<R> {
             .take(FILL_BYTES as u64)
             .read_to_end(&mut self.held);
         self.ended = !matches!(read, Ok(1..));
-        self.damage = read.err();
+        self.damage = read.err().map(|error| error.to_string());
         self.held.len() > before
     }
 }

@@ -11,6 +11,7 @@ proptest::proptest! {
         for line_end in ["\n", "\r", "\r\n"] {
             let content = format!("id,text{line_end}{rows}");
             let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
+            settings.on_damage = OnDamage::Keep;
             let whole = read_all(&settings).unwrap();
             settings.block_bytes = Some(block_bytes);
             proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
