@@ -4,7 +4,7 @@
 //! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
 //! or an e-mail. A record above
 //! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
-//! length. When the stream fails, or ends within quotes, the complete records are kept and the rest becomes one
+//! length. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
 
 mod dialect;
@@ -79,8 +79,15 @@ impl Scan {
 
     /// What the record has opened and not closed, where the stream ends within it.
     fn unclosed(&self) -> Option<&'static str> {
-        let is_quoted = self.place.is_within_quotes();
-        is_quoted.then_some("a quote in the row there is never closed")
+        match self.boundary {
+            Boundary::Object if self.object.is_open() => {
+                Some("a brace or quote of the object there is never closed")
+            }
+            Boundary::Quoted(_) if self.place.is_within_quotes() => {
+                Some("a quote in the row there is never closed")
+            }
+            _ => None,
+        }
     }
 }
 

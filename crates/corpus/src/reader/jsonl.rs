@@ -94,7 +94,7 @@ impl<'s> Keys<'s> {
             Ok(values) => values,
             Err(error) => {
                 let what = match context.file.format {
-                    Format::Json if matches!(object, "{" | "}") => no_records(context),
+                    Format::Json if object == "}" => no_records(context),
                     Format::Json => format!("not a JSON object: {error}; correct or remove it"),
                     _ if object.contains('\r') => format!(
                         "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"

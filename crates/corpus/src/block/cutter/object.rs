@@ -31,6 +31,11 @@ impl ObjectScan {
         }
         None
     }
+
+    /// Whether a brace or quote is not closed so far.
+    pub(super) fn is_open(&self) -> bool {
+        self.depth > 0 || self.is_in_string
+    }
 }
 
 /// The objects of a stretch and where each begins, without the separators between them. Anything else becomes part

@@ -28,6 +28,7 @@ proptest::proptest! {
             let (_folder, mut settings) = one_file("x.json", &content);
             settings.format = Some(Format::Json);
             settings.records = records.map(str::to_owned);
+            settings.on_damage = OnDamage::Keep;
             let whole = read_all(&settings).unwrap();
             settings.block_bytes = Some(block_bytes);
             proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);

@@ -101,6 +101,18 @@ fn a_quote_that_is_never_closed_does_not_swallow_rows_in_silence() {
 }
 
 #[test]
+fn a_brace_or_quote_that_is_never_closed_does_not_swallow_objects_in_silence() {
+    let kept = "[{\"id\":1,\"text\":\"a\"},\n{\"id\":2,\"text\":\"b\"}";
+    for open in [
+        ",\n{\"id\":3,\"text\":\"c\",\n{\"id\":4,\"text\":\"d\"}\n]\n",
+        ",\n{\"id\":3,\"text\":\"c},\n{\"id\":4}]\n",
+        ",\n{",
+    ] {
+        assert_rest_is_lost("x.json", kept, open, "never closed");
+    }
+}
+
+#[test]
 fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
     let long = "x".repeat(3 << 20);
     let content = format!(
