@@ -12,6 +12,7 @@ mod ldac;
 pub mod line;
 pub mod mail;
 pub mod mallet;
+pub mod mend;
 mod svmlight;
 mod text;
 mod uci;

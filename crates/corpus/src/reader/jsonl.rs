@@ -5,9 +5,10 @@
 //! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
 //! by line breaks. Where the job names a key with counts, its value is an object of words and
-//! counts. A key that is null counts as absent.
+//! counts. A key that is null counts as absent, and so do NaN and the infinities, as Python writes them.
 
 use super::counts::{Counted, whole};
+use super::mend::mended;
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
 use crate::block::header::RETURNS_REMEDY;
@@ -25,13 +26,33 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
     let keys = Keys::new(context);
     let read = |(begins, object): (u64, &[u8])| {
         let (object, repaired) = context.settings.encoding.decode(object);
-        emit(keys.document(context, begins, &object, repaired));
+        let error = match keys.parse(&object) {
+            Ok(values) => return emit(keys.document(context, begins, values, repaired)),
+            Err(error) => error,
+        };
+        let (mended, is_torn) = mended(&object);
+        emit(match keys.parse(&mended) {
+            Ok(values) => keys.document(context, begins, values, repaired | is_torn),
+            Err(_) => context.unparsable(begins, &no_object(context, &object, &error)),
+        });
     };
     match context.file.format {
         Format::Json => objects(offset, bytes).for_each(read),
         _ => lines(offset, bytes)
             .filter(|(_, line)| !line.trim_ascii().is_empty())
             .for_each(read),
+    }
+}
+
+/// The error where a record is not an object, and what to do.
+fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> String {
+    match context.file.format {
+        Format::Json if object == "}" => no_records(context),
+        Format::Json => format!("not a JSON object: {error}; correct or remove it"),
+        _ if object.contains('\r') => format!(
+            "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
+        ),
+        _ => format!("not a JSON object on one line: {error}; correct or remove the line"),
     }
 }
 
@@ -82,30 +103,14 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document that an object is.
+    /// The document with these values.
     fn document<'a>(
         &self,
         context: &Context<'_>,
         offset: u64,
-        object: &'a str,
+        values: Vec<Held<'a>>,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let values = match self.parse(object) {
-            Ok(values) => values,
-            Err(error) => {
-                let what = match context.file.format {
-                    Format::Json if object == "}" => no_records(context),
-                    Format::Json => format!("not a JSON object: {error}; correct or remove it"),
-                    _ if object.contains('\r') => format!(
-                        "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
-                    ),
-                    _ => format!(
-                        "not a JSON object on one line: {error}; correct or remove the line"
-                    ),
-                };
-                return context.unparsable(offset, &what);
-            }
-        };
         let id = values[self.id].to_value().filter(|id| !id.is_empty());
         let group = self.group.and_then(|key| values[key].to_value());
         let metadata = self

@@ -51,6 +51,24 @@ fn the_named_keys_are_kept_whatever_their_type() {
 }
 
 #[test]
+fn numbers_and_surrogates_as_python_writes_them_are_read() {
+    let lines = br#"{"id":"a","text":"one","x":NaN,"m":-Infinity}
+{"id":"b","text":"cut \ud83d","x":[Infinity]}
+{"id":"c","text":"whole \ud83d\ude00"}
+{"id":"d","text":NaN}
+{"id":"e","text":Nan}
+"#;
+    let seen = documents(lines);
+    let texts: Vec<_> = seen[..3].iter().map(|seen| seen.text.as_str()).collect();
+    assert_eq!(texts, ["one", "cut \u{fffd}", "whole \u{1f600}"]);
+    let repaired: Vec<_> = seen.iter().map(|seen| seen.repaired).collect();
+    assert_eq!(repaired, [false, true, false, false, false]);
+    assert_eq!(seen[0].metadata[0], None);
+    assert_eq!(seen[3].status, Some(DocumentStatus::Empty));
+    assert_eq!(seen[4].status, Some(DocumentStatus::ParseError));
+}
+
+#[test]
 fn a_dot_leads_into_an_object_unless_the_key_has_it() {
     let lines = br#"{"a":{"b":{"c":"deep"},"b.c":"dotted","n":5},"a.b":{"c":"other"}}
 {"a":{"b":{"c":["x","y"]}},"m":{"a":0}}

@@ -16,7 +16,11 @@ fn a_carriage_return_alone_ends_a_row_of_csv() {
         format!("{header}\r{returns}\r"),
     ] {
         for bytes in [content.clone().into_bytes(), gzip(content.as_bytes())] {
-            let name = if bytes[0] == 0x1f { "x.csv.gz" } else { "x.csv" };
+            let name = if bytes[0] == 0x1f {
+                "x.csv.gz"
+            } else {
+                "x.csv"
+            };
             let (_folder, mut settings) = one_file(name, &bytes);
             for block_bytes in (1..=content.len() as u64 + 1).chain([u64::MAX]) {
                 settings.block_bytes = Some(block_bytes);
