@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
-
 use super::column::{is_id_name, is_text_name, last_key};
 use super::objects::{Record, parsed};
 use super::tables::{MOST_RECORDS, Table, csv_rows, mail_rows, mallet_rows, tsv_rows, uneven};
@@ -149,8 +147,8 @@ impl Records {
             };
             let is_one_object = !arrays.is_empty();
             let objects = match is_one_object || file.format == Format::Json {
-                true => parsed(cutter::objects(0, start.as_bytes()).map(|(_, object)| object)),
-                false => parsed(start.lines().map(str::as_bytes)),
+                true => parsed(objects_of(&start)),
+                false => parsed(start.lines()),
             };
             let objects = match objects {
                 Ok(objects) => objects,
@@ -261,7 +259,7 @@ impl Records {
     pub(super) fn are_json_lines(&self) -> bool {
         let is_object = |text: &String| {
             let line = text.lines().next().unwrap_or_default();
-            serde_json::from_str::<Map<String, Value>>(line).is_ok()
+            parsed(std::iter::once(line)).is_ok_and(|objects| !objects.is_empty())
         };
         !self.texts.is_empty() && self.texts.iter().all(is_object)
     }
@@ -333,4 +331,13 @@ impl Records {
             self.names.push(name.to_owned());
         }
     }
+}
+
+/// The objects of JSON over any number of lines.
+fn objects_of(start: &str) -> impl Iterator<Item = &str> {
+    let text = |(begins, object): (u64, &[u8])| {
+        let begins = begins as usize;
+        &start[begins..begins + object.len()]
+    };
+    cutter::objects(0, start.as_bytes()).map(text)
 }

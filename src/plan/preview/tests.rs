@@ -31,6 +31,25 @@ fn names(preview: &Preview) -> Vec<&str> {
 }
 
 #[test]
+fn json_that_a_run_reads_is_looked_at() {
+    for value in [
+        "NaN".to_owned(),
+        "\"cut \\ud83d\"".to_owned(),
+        "1e400".to_owned(),
+        format!("{}{}", "[".repeat(500), "]".repeat(500)),
+    ] {
+        let line = |i| format!("{{\"key\": {i}, \"x\": {value}, \"body\": \"{ENGLISH}\"}}\n");
+        let lines: String = (0..50).map(line).collect();
+        let array = format!("[{}]", lines.trim_end().replace('\n', ",\n"));
+        for (name, content) in [("a.jsonl", &lines), ("a.txt", &lines), ("a.json", &array)] {
+            let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+            let is_object = preview.text.as_deref() == Some("body") || preview.is_json_lines;
+            assert!(is_object, "{name}: {line}", line = line(0));
+        }
+    }
+}
+
+#[test]
 fn columns_of_json_lines_are_told_apart() {
     let line = |i: usize| {
         format!(
