@@ -261,9 +261,12 @@ impl<'a> Visitor<'a> for Object<'_> {
         while let Some(key) = map.next_key_seed(Key(self.0))? {
             match key {
                 Wanted::Whole(place) => values[place] = map.next_value_seed(AnyValue)?,
-                Wanted::Within(key) => {
+                Wanted::Within(key, whole) => {
                     let object: Value = map.next_value()?;
                     take(&object, &key, self.0, &mut values);
+                    if let Some(place) = whole {
+                        values[place] = object.into();
+                    }
                 }
                 Wanted::Nothing => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -308,8 +311,8 @@ enum Wanted {
     Nothing,
     /// All of it, for the kept key at this place.
     Whole(usize),
-    /// Values within it; the key.
-    Within(String),
+    /// Values within it; the key, and the place that all of it has if that is wanted too.
+    Within(String, Option<usize>),
 }
 
 /// Reads a key, and decides which part of its value is kept.
@@ -332,9 +335,10 @@ impl Visitor<'_> for Key<'_> {
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         let within = |name: &&str| below(name, key).is_some();
-        Ok(match self.0.iter().position(|&name| name == key) {
+        let whole = self.0.iter().position(|&name| name == key);
+        Ok(match whole {
+            _ if self.0.iter().any(within) => Wanted::Within(key.to_owned(), whole),
             Some(place) => Wanted::Whole(place),
-            None if self.0.iter().any(within) => Wanted::Within(key.to_owned()),
             None => Wanted::Nothing,
         })
     }

@@ -51,6 +51,23 @@ fn the_named_keys_are_kept_whatever_their_type() {
 }
 
 #[test]
+fn an_object_and_values_within_it_may_both_be_kept() {
+    let seen = &documents_of(
+        &["m.text", "m"],
+        br#"{"m":{"text":"one"},"id":1}
+{"m":"two"}"#,
+    );
+    assert_eq!(
+        seen[0].text,
+        "f@100: `m` holds an object; name a key with text in corpus.text"
+    );
+    assert_eq!(seen[1].text, "two");
+    let seen = &documents_of(&["m.text"], br#"{"m":{"text":"one"},"id":1}"#)[0];
+    assert_eq!(seen.text, "one");
+    assert_eq!(seen.metadata[0].as_deref(), Some(r#"{"text":"one"}"#));
+}
+
+#[test]
 fn numbers_and_surrogates_as_python_writes_them_are_read() {
     let lines = br#"{"id":"a","text":"one","x":NaN,"m":-Infinity}
 {"id":"b","text":"cut \ud83d","x":[Infinity]}
