@@ -92,12 +92,17 @@ impl Compression {
     }
 }
 
-/// A file's name without what compression appends.
+/// A file's name without what compression appends, in upper or lower case.
 pub fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd", ".bz2"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name)
+    let is_appended = |(_, ending): &(&str, &str)| {
+        let endings = ["gz", "gzip", "zst", "zstd", "bz2"];
+        endings
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    name.rsplit_once('.')
+        .filter(is_appended)
+        .map_or(name, |(plain, _)| plain)
 }
 
 /// The first `limit` bytes of a reader, or fewer where it ends before.
@@ -149,6 +154,22 @@ pub(crate) mod tests {
             let compression = Compression::of(&packed).unwrap();
             let read = read_start(compression.open(&path).unwrap(), 100).unwrap();
             assert_eq!(read, b"one two");
+        }
+    }
+
+    #[test]
+    fn endings_are_stripped_in_any_case() {
+        for name in [
+            "X.csv.gz",
+            "X.csv.GZ",
+            "X.csv.Gzip",
+            "X.csv.ZST",
+            "X.csv.bz2",
+        ] {
+            assert_eq!(stripped(name), "X.csv");
+        }
+        for name in ["X.csv", "gz", "X.gzx", ""] {
+            assert_eq!(stripped(name), name);
         }
     }
 
