@@ -7,16 +7,16 @@
 //! by line breaks. Where the job names a key with counts, its value is an object of words and
 //! counts. A key that is null counts as absent, and so do NaN and the infinities, as Python writes them.
 
-use super::counts::{Counted, whole};
+mod held;
+
 use super::mend::mended;
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
 use crate::block::header::RETURNS_REMEDY;
 use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use held::{AnyValue, Held};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -173,79 +173,6 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// The value of a key of an object.
-#[derive(Clone, Default)]
-enum Held<'a> {
-    /// Null, or an absent key.
-    #[default]
-    Nothing,
-    Text(Cow<'a, str>),
-    /// A number or a truth value, as written.
-    Scalar(String),
-    /// An array or an object.
-    Nested(Value),
-}
-
-impl From<Value> for Held<'_> {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Self::Nothing,
-            Value::String(text) => Self::Text(Cow::Owned(text)),
-            Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
-            Value::Array(_) | Value::Object(_) => Self::Nested(value),
-        }
-    }
-}
-
-impl<'a> Held<'a> {
-    /// As an id or as metadata.
-    fn to_value(&self) -> Option<Cow<'a, str>> {
-        match self {
-            Self::Nothing => None,
-            Self::Text(text) => Some(text.clone()),
-            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
-            Self::Nested(value) => Some(Cow::Owned(value.to_string())),
-        }
-    }
-
-    /// As a document's text; the kind of value if it is not text.
-    fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Text(text) => Ok(Some(text)),
-            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
-            Self::Nested(Value::Array(items)) => {
-                let text = |item: Value| match item {
-                    Value::String(text) => Ok(Cow::Owned(text)),
-                    _ => Err("an array with elements that are not strings"),
-                };
-                let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
-                Ok(join_texts(texts.into_iter()))
-            }
-            Self::Nested(_) => Err("an object"),
-        }
-    }
-
-    /// As the counts of a document; what is held instead of them.
-    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Nested(Value::Object(words)) => {
-                let count = |(word, value): (String, Value)| match value.as_f64().and_then(whole) {
-                    Some(count) => Ok((Cow::Owned(word), count)),
-                    None => Err(format!("{value} for `{word}`, not a count")),
-                };
-                words
-                    .into_iter()
-                    .map(count)
-                    .collect::<Result<_, _>>()
-                    .map(Some)
-            }
-            _ => Err("no object".to_owned()),
-        }
-    }
-}
-
 /// Reads an object, and keeps the values of these keys.
 struct Object<'n>(&'n [&'n str]);
 
@@ -341,60 +268,5 @@ impl Visitor<'_> for Key<'_> {
             Some(place) => Wanted::Whole(place),
             None => Wanted::Nothing,
         })
-    }
-}
-
-/// Reads a value of any type.
-struct AnyValue;
-
-impl<'a> DeserializeSeed<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
-        parser.deserialize_any(self)
-    }
-}
-
-impl<'a> Visitor<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Held::Nothing)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(Value::from(value).to_string()))
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(seq)).map(Held::from)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(map)).map(Held::from)
     }
 }

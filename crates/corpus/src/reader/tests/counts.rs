@@ -12,7 +12,7 @@ fn read(name: &str, content: &str, change: impl FnOnce(&mut CorpusSettings)) -> 
 #[test]
 fn a_key_of_json_lines_holds_the_counts() {
     let content = concat!(
-        r#"{"id": "a", "unigramCount": {"The": 2, "whale": 1.0, "": 1}, "text": "not read"}"#,
+        r#"{"id": "a", "unigramCount": {"The": 2, "whale": 1.0, "": 1, "whale": 3}, "text": "not read"}"#,
         "\n",
         r#"{"id": "b", "unigramCount": null}"#,
         "\n",
@@ -24,7 +24,7 @@ fn a_key_of_json_lines_holds_the_counts() {
     let seen = read("x.jsonl", content, |settings| {
         settings.counts = Some("unigramCount".into());
     });
-    assert_eq!(seen[0].text, ":1 The:2 whale:1");
+    assert_eq!(seen[0].text, "The:2 whale:1 :1 whale:3");
     assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
     let wrong = Some(DocumentStatus::ParseError);
     assert_eq!([seen[2].status, seen[3].status], [wrong, wrong]);
