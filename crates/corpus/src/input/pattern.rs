@@ -1,7 +1,7 @@
 //! From a pattern of the job to the files that match.
 //!
 //! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`, `${NAME}`,
-//! `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and folders, and those that Hadoop leaves,
+//! `${NAME:-default}` and a leading `~/` are expanded first, unless there is a file of that very name. Hidden files and folders, and those that Hadoop leaves,
 //! are skipped unless the pattern names them; a folder linked into itself is entered once. Outputs of topicmill are
 //! skipped when folders are read recursively.
 

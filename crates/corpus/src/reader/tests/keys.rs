@@ -86,6 +86,13 @@ fn numbers_and_surrogates_as_python_writes_them_are_read() {
 }
 
 #[test]
+fn a_file_may_be_named_like_a_variable() {
+    let (_folder, mut settings) = one_file("my$file.jsonl", b"{\"text\":\"a\"}");
+    settings.input = vec!["my$file.jsonl".into()];
+    assert_eq!(read_all(&settings).unwrap()[0].text, "a");
+}
+
+#[test]
 fn a_dot_leads_into_an_object_unless_the_key_has_it() {
     let lines = br#"{"a":{"b":{"c":"deep"},"b.c":"dotted","n":5},"a.b":{"c":"other"}}
 {"a":{"b":{"c":["x","y"]}},"m":{"a":0}}
