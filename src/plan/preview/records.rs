@@ -202,12 +202,12 @@ impl Records {
         (100 * torn > self.texts.len() + self.records.len()).then(|| self.guess.best())
     }
 
-    /// The columns, but for those that only some of the tables have.
+    /// The columns, but for those without a name and those that only some of the tables have.
     pub(super) fn columns(&self) -> Vec<Column> {
         let names = self
             .names
             .iter()
-            .filter(|name| !self.absent.contains(*name));
+            .filter(|name| !name.is_empty() && !self.absent.contains(*name));
         let column = |name: &String| {
             let values: Vec<&str> = self.values(name).collect();
             Column::of(name.clone(), self.records.len(), &values)

@@ -50,6 +50,15 @@ fn json_that_a_run_reads_is_looked_at() {
 }
 
 #[test]
+fn columns_without_a_name_and_the_line_of_the_delimiter_are_none() {
+    let row = |i| format!("{i};{};{ENGLISH}\n", i % 3);
+    let rows: String = (0..50).map(row).collect();
+    let preview = previewed(&[("a.csv", format!("sep=;\n;year;body\n{rows}").as_bytes())]).unwrap();
+    assert_eq!(names(&preview), ["year", "body"]);
+    assert_eq!((preview.id, preview.text.as_deref()), (None, Some("body")));
+}
+
+#[test]
 fn columns_of_json_lines_are_told_apart() {
     let line = |i: usize| {
         format!(

@@ -12,8 +12,8 @@ mod envelope;
 mod object;
 
 use crate::input::BYTE_ORDER_MARK;
-pub use dialect::Dialect;
 use dialect::Place;
+pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
 pub use envelope::is_envelope;
 use object::ObjectScan;

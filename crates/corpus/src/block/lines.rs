@@ -1,6 +1,6 @@
 //! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
-use super::cutter::{Boundary, Dialect, Piece, RecordCutter};
+use super::cutter::{Boundary, Dialect, Piece, RecordCutter, names_delimiter};
 use super::header::Header;
 use super::nested::only_records;
 use super::{Content, LineRange};
@@ -62,7 +62,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Takes the first line that is not blank for the header.
+    /// Takes the first line for the header that is not blank and does not name the delimiter.
     fn read_header(
         &mut self,
         dialect: Dialect,
@@ -83,7 +83,8 @@ impl Records {
                         reason: format!("it has {bytes} bytes; check for an unclosed quote"),
                     });
                 }
-                Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}
+                Some(Piece::Records { bytes, .. })
+                    if bytes.trim_ascii().is_empty() || names_delimiter(bytes) => {}
                 Some(Piece::Records { bytes, .. }) => {
                     self.header = Some(Arc::new(Header::parse(bytes, dialect, file, settings)?));
                 }

@@ -52,6 +52,12 @@ impl Dialect {
     }
 }
 
+/// Whether this is the line `sep=;` above the header, by which Excel knows the delimiter.
+pub fn names_delimiter(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    line.len() <= 5 && line.to_ascii_lowercase().starts_with(b"sep=")
+}
+
 fn delimiter_of(start: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     let mut within_quotes = false;

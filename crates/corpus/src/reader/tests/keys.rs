@@ -86,6 +86,22 @@ fn numbers_and_surrogates_as_python_writes_them_are_read() {
 }
 
 #[test]
+fn a_line_that_names_the_delimiter_is_above_the_header() {
+    for content in [
+        "sep=;\r\nid;text\r\n1;a, b\r\n",
+        "SEP=\t\n\nid\ttext\n1\ta, b",
+    ] {
+        let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
+        for block_bytes in 1..40 {
+            settings.block_bytes = Some(block_bytes);
+            let seen = read_all(&settings).unwrap();
+            assert_eq!((seen[0].id.as_str(), seen[0].text.as_str()), ("1", "a, b"));
+            assert_eq!(seen.len(), 1);
+        }
+    }
+}
+
+#[test]
 fn a_file_may_be_named_like_a_variable() {
     let (_folder, mut settings) = one_file("my$file.jsonl", b"{\"text\":\"a\"}");
     settings.input = vec!["my$file.jsonl".into()];
