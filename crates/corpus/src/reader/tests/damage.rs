@@ -113,6 +113,26 @@ fn a_brace_or_quote_that_is_never_closed_does_not_swallow_objects_in_silence() {
 }
 
 #[test]
+fn binary_files_and_archives_are_no_texts() {
+    let (_folder, settings) = one_file("x.txt", b"\x89PNG\r\n\0\0\0\rIHDR");
+    let seen = &read_all(&settings).unwrap()[0];
+    assert_eq!(seen.status, Some(DocumentStatus::ParseError));
+    assert!(seen.text.contains("NUL bytes"), "{}", seen.text);
+    let (_folder, settings) = one_file("x.txt", b"\xff\xfet\0e\0x\0t\0");
+    assert_eq!(read_all(&settings).unwrap()[0].text, "text");
+    let archive = [&[b'x'; 257][..], b"ustar\x0000", &[0; 300]].concat();
+    for (name, bytes) in [
+        ("x.txt", archive.clone()),
+        ("x.TAR.gz", gzip(&archive)),
+        ("x.tgz", gzip(&archive)),
+    ] {
+        let (_folder, settings) = one_file(name, &bytes);
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(error.contains("is a tar archive"), "{error}");
+    }
+}
+
+#[test]
 fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
     let long = "x".repeat(3 << 20);
     let content = format!(
