@@ -82,7 +82,14 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
     let whole: PathBuf = base.join(expanded).components().collect();
     let files = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
-        Ok(_) => vec![whole.clone()],
+        Ok(found) if found.is_file() => vec![whole.clone()],
+        Ok(_) => {
+            return Err(InputError::Unsupported {
+                path: whole,
+                kind: "a pipe or device",
+                remedy: "store its content in a file, or pass it on standard input: topicmill topics - < INPUT",
+            });
+        }
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
         }
@@ -298,6 +305,13 @@ mod tests {
             error.contains("variable ABSENT") && error.contains("${ABSENT:-folder}"),
             "{error}"
         );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_is_refused() {
+        let error = find(Path::new("/"), "dev/null", "dev/null").unwrap_err();
+        assert!(error.to_string().contains("is a pipe or device"), "{error}");
     }
 
     #[test]
