@@ -75,14 +75,15 @@ fn numbers_and_surrogates_as_python_writes_them_are_read() {
 {"id":"d","text":NaN}
 {"id":"e","text":Nan}
 "#;
-    let seen = documents(lines);
+    let seen = documents(&[lines, "\u{feff}{\"text\":\"six\"}".as_bytes()].concat());
     let texts: Vec<_> = seen[..3].iter().map(|seen| seen.text.as_str()).collect();
     assert_eq!(texts, ["one", "cut \u{fffd}", "whole \u{1f600}"]);
     let repaired: Vec<_> = seen.iter().map(|seen| seen.repaired).collect();
-    assert_eq!(repaired, [false, true, false, false, false]);
+    assert_eq!(repaired, [false, true, false, false, false, false]);
     assert_eq!(seen[0].metadata[0], None);
     assert_eq!(seen[3].status, Some(DocumentStatus::Empty));
     assert_eq!(seen[4].status, Some(DocumentStatus::ParseError));
+    assert_eq!(seen[5].text, "six");
 }
 
 #[test]
