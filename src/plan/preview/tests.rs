@@ -50,6 +50,20 @@ fn json_that_a_run_reads_is_looked_at() {
 }
 
 #[test]
+fn a_binary_file_named_like_the_texts_is_left_out_alone() {
+    for name in ["0.txt", "m.txt", "z.txt"] {
+        let preview = previewed(&[
+            (name, b"\xff\xd8\xff\xe0\0JFIF"),
+            ("a.txt", ENGLISH.as_bytes()),
+            ("q.txt", ENGLISH.as_bytes()),
+        ])
+        .unwrap();
+        assert_eq!(preview.binary, BTreeMap::from([(name.to_owned(), 1)]));
+        assert_eq!((preview.survey.files, preview.encoding), (2, None));
+    }
+}
+
+#[test]
 fn columns_without_a_name_and_the_line_of_the_delimiter_are_none() {
     let row = |i| format!("{i};{};{ENGLISH}\n", i % 3);
     let rows: String = (0..50).map(row).collect();
