@@ -31,6 +31,8 @@ pub(super) struct Records {
     guess: EncodingGuess,
     /// Names in the order in which they came.
     names: Vec<String>,
+    /// The same, to look them up.
+    known: BTreeSet<String>,
     /// Names that a table lacks, which has a fixed set of them.
     absent: BTreeSet<String>,
     records: Vec<Record>,
@@ -53,6 +55,7 @@ impl Records {
             settings: settings.clone(),
             guess: EncodingGuess::default(),
             names: Vec::new(),
+            known: BTreeSet::new(),
             absent: BTreeSet::new(),
             records: Vec::new(),
             bytes: 0,
@@ -208,9 +211,21 @@ impl Records {
             .names
             .iter()
             .filter(|name| !name.is_empty() && !self.absent.contains(*name));
+        // In one pass: there may be as many names as words, where a key holds counts.
+        let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for record in &self.records {
+            let mut of_record: BTreeMap<&str, &str> = BTreeMap::new();
+            for (name, value) in record {
+                of_record.entry(name).or_insert(value);
+            }
+            let filled = of_record
+                .into_iter()
+                .filter(|(_, value)| !value.trim().is_empty());
+            filled.for_each(|(name, value)| values.entry(name).or_default().push(value));
+        }
         let column = |name: &String| {
-            let values: Vec<&str> = self.values(name).collect();
-            Column::of(name.clone(), self.records.len(), &values)
+            let values = values.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+            Column::of(name.clone(), self.records.len(), values)
         };
         names.map(column).collect()
     }
@@ -251,8 +266,8 @@ impl Records {
             let is_above_numbers = || self.values(name).all(is_number);
             self.values(name).any(|value| value == name) || is_number(name) && is_above_numbers()
         };
-        let is_row = self.names.len() == 1 || self.names.iter().any(is_value);
-        self.names.iter().any(is_sentence) && is_row
+        self.names.iter().any(is_sentence)
+            && (self.names.len() == 1 || self.names.iter().any(is_value))
     }
 
     /// Whether there are files that are documents, and each begins with a line that is a JSON object.
@@ -313,12 +328,11 @@ impl Records {
     /// Takes the rows of a table below its header.
     fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
         let is_first = self.records.is_empty();
-        let known: BTreeSet<String> = self.names.iter().cloned().collect();
         let folders = partitions(file).map(|(name, _)| name.to_owned());
         let found: BTreeSet<String> = header.iter().cloned().chain(folders).collect();
-        self.absent.extend(known.difference(&found).cloned());
+        self.absent.extend(self.known.difference(&found).cloned());
         if !is_first {
-            self.absent.extend(found.difference(&known).cloned());
+            self.absent.extend(found.difference(&self.known).cloned());
         }
         header.iter().for_each(|name| self.name(name));
         let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
@@ -327,7 +341,8 @@ impl Records {
     }
 
     fn name(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
+        if !self.known.contains(name) {
+            self.known.insert(name.to_owned());
             self.names.push(name.to_owned());
         }
     }

@@ -50,6 +50,31 @@ fn json_that_a_run_reads_is_looked_at() {
 }
 
 #[test]
+fn many_columns_and_keys_take_no_time() {
+    let columns: String = (0..30_000).map(|i| format!(",c{i}")).collect();
+    let row = |i| format!("{i},{ENGLISH}{}\n", ",".repeat(30_000));
+    let rows: String = (0..30).map(row).collect();
+    let table = format!("id,body{columns}\n{rows}");
+    let counts = |i| {
+        let counts: Vec<String> = (0..600).map(|j| format!("\"w{i}-{j}\": 1")).collect();
+        format!(
+            "{{\"id\": {i}, \"body\": \"{ENGLISH}\", \"counts\": {{{}}}}}\n",
+            counts.join(", ")
+        )
+    };
+    let objects: String = (0..100).map(counts).collect();
+    let begin = std::time::Instant::now();
+    for (name, content) in [("a.csv", table), ("a.jsonl", objects)] {
+        let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+        assert_eq!(
+            (preview.text.as_deref(), preview.id.as_deref()),
+            (Some("body"), Some("id"))
+        );
+    }
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}
+
+#[test]
 fn a_binary_file_named_like_the_texts_is_left_out_alone() {
     for name in ["0.txt", "m.txt", "z.txt"] {
         let preview = previewed(&[
