@@ -211,6 +211,18 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
+    /// Passes over line breaks: many blank lines above a header, a record each, would take long.
+    pub(crate) fn skip_line_breaks(&mut self) {
+        let is_break = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+        while !self.held.is_empty() || self.fill() {
+            let breaks = self.held.iter().take_while(is_break).count();
+            if breaks == 0 {
+                return;
+            }
+            drop(self.take(breaks));
+        }
+    }
+
     /// Ends records where CSV does, in the dialect of the start of the stream, of which
     /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read some.
     pub(crate) fn find_dialect(&mut self) -> Dialect {

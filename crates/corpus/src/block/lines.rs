@@ -69,6 +69,7 @@ impl Records {
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
+        self.cutter.skip_line_breaks();
         loop {
             let mut pieces = self.cutter.next_pieces(self.cutter.offset() + 1);
             let rest = pieces.split_off(pieces.len().min(1));

@@ -103,6 +103,15 @@ fn a_line_that_names_the_delimiter_is_above_the_header() {
 }
 
 #[test]
+fn any_number_of_blank_lines_is_above_a_header() {
+    let content = format!("{}id,text\n1,a\n", "\r\n".repeat(1 << 20));
+    let (_folder, settings) = one_file("x.csv", content.as_bytes());
+    let begin = std::time::Instant::now();
+    assert_eq!(read_all(&settings).unwrap()[0].text, "a");
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+}
+
+#[test]
 fn a_file_may_be_named_like_a_variable() {
     let (_folder, mut settings) = one_file("my$file.jsonl", b"{\"text\":\"a\"}");
     settings.input = vec!["my$file.jsonl".into()];
