@@ -2,10 +2,9 @@
 //! record.
 //!
 //! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
-//! or an e-mail. A record above
-//! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
-//! length. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest becomes one
-//! [`Piece::Truncated`].
+//! or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and it is reported by position
+//! and length. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
+//! becomes one [`Piece::Truncated`].
 
 mod dialect;
 mod envelope;
@@ -64,7 +63,7 @@ impl Scan {
         };
         for (at, &byte) in bytes.iter().enumerate() {
             let place = self.place;
-            // Each record is scanned from its start.
+            // The row has ended before this byte, at a carriage return alone.
             if place == Place::AfterReturn && byte != b'\n' {
                 self.place = Place::FieldStart;
                 return Some(at);
@@ -296,8 +295,7 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Whether the stream, which has ended, broke within the record that was scanned, or is the rest of the file as it
-    /// leaves something open.
+    /// Whether the stream, which has ended, broke, or leaves the record that was scanned open.
     fn is_broken(&mut self, scan: &Scan) -> bool {
         let unclosed = || scan.unclosed().map(str::to_owned);
         self.damage = self.damage.take().or_else(unclosed);

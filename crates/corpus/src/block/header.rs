@@ -94,7 +94,7 @@ impl Header {
                 .flatten()
                 .take(1)
                 .for_each(|record| record.iter().for_each(&mut add)),
-            _ if line.trim_ascii().contains(&b'\r') => {
+            _ if settings.header && line.trim_ascii().contains(&b'\r') => {
                 return Err(InputError::Header {
                     path: file.path.clone(),
                     reason: format!("it has carriage returns; {RETURNS_REMEDY}"),

@@ -41,6 +41,10 @@ fn in_other_formats_they_are_reported() {
         error.contains("x.tsv: the header cannot be read") && error.contains("tr '\\r'"),
         "{error}"
     );
+    let (_folder, mut settings) = one_file("x.tsv", b"a\tone\rtwo\n");
+    (settings.header, settings.id) = (false, "1".into());
+    settings.text = vec!["2".into()];
+    assert_eq!(read_all(&settings).unwrap()[0].text, "one\rtwo");
     let (_folder, settings) = one_file("x.jsonl", b"{\"text\":\"a\"}\r{\"text\":\"b\"}\r");
     let seen = read_all(&settings).unwrap();
     assert_eq!(seen[0].status, Some(DocumentStatus::ParseError));
