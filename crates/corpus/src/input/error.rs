@@ -222,6 +222,17 @@ impl InputError {
         move |source| Self::Unreadable { path, source }
     }
 
+    /// An [`InputError::Unsupported`] for what is neither file nor folder.
+    pub(super) fn pipe(path: PathBuf) -> Self {
+        let remedy =
+            "store its content in a file, or pass it on standard input: topicmill topics - < INPUT";
+        Self::Unsupported {
+            path,
+            kind: "a pipe or device",
+            remedy,
+        }
+    }
+
     /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.
     pub fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
         Self::MissingColumn {
