@@ -6,7 +6,8 @@ mod language;
 mod standard_input;
 mod wording;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
@@ -14,7 +15,7 @@ use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, PreviewError, count_tokens, preview};
 use corpus::settings::Markup;
-use store::is_remote;
+use store::{LOCK, is_remote};
 use wording::{describe, heading, too_few};
 
 /// `model.topics` of a large collection.
@@ -181,9 +182,22 @@ fn asked(
         *stdin = standard_input::store(path, overwrite)?;
     }
     if let Some(name) = path.file_name().filter(|_| is_among(path, &input)) {
-        let name = glob::Pattern::escape(&name.to_string_lossy());
-        template.set("corpus.exclude", vec![name])?;
-        template.remark("corpus.exclude", "This job lies in a folder of its input.");
+        let mut names = vec![name.to_owned()];
+        names.extend(
+            finished_beside(path)
+                .into_iter()
+                .filter(|other| other != name),
+        );
+        let escaped = |name: &OsString| glob::Pattern::escape(&name.to_string_lossy());
+        let remark = match names.len() {
+            1 => "This job lies in a folder of its input.",
+            _ => "This job lies in a folder of its input, as do earlier ones.",
+        };
+        template.set(
+            "corpus.exclude",
+            names.iter().map(escaped).collect::<Vec<_>>(),
+        )?;
+        template.remark("corpus.exclude", remark);
     }
     template.set("corpus.input", input)?;
     let is_elsewhere = path.parent().is_some_and(|folder| folder != Path::new(""));
@@ -229,6 +243,23 @@ fn is_among(path: &Path, input: &[String]) -> bool {
         .iter()
         .filter_map(|input| Path::new(input).canonicalize().ok());
     input.any(|input| folder.starts_with(input))
+}
+
+/// The names of jobs in the folder of `path` whose results are beside them.
+fn finished_beside(path: &Path) -> BTreeSet<OsString> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let Ok(entries) = folder.unwrap_or(Path::new(".")).read_dir() else {
+        return BTreeSet::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let is_finished = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "toml")
+            && path.with_extension("").join(LOCK).exists()
+    };
+    let names = paths
+        .filter(is_finished)
+        .filter_map(|path| path.file_name().map(OsString::from));
+    names.collect()
 }
 
 /// The globs that the job excludes, and these.

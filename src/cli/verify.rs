@@ -75,7 +75,7 @@ fn problems(report: &VerifyReport) -> String {
 fn text_of(report: &VerifyReport, root: &Path) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let widest = report.rows.iter().map(|(table, _)| table.len()).max();
+    let widest = report.rows.keys().map(String::len).max();
     let width = widest.unwrap_or(0);
     for (table, rows) in &report.rows {
         let _ = writeln!(text, "{table:<width$}{:>15} rows", figures::grouped(*rows));

@@ -30,6 +30,8 @@ pub(crate) use error::PreviewError;
 pub(crate) use labels::label_count;
 use records::Records;
 
+/// Files of an ending that are looked at, to see whether they are text.
+const LOOKS: usize = 1000;
 /// Bytes of a text file that are looked at.
 const TEXT_BYTES: u64 = 64 << 10;
 /// Text files whose words are counted.
@@ -258,8 +260,8 @@ impl Preview {
     }
 }
 
-/// Takes the files out of the input that are not text, by their ending: those of an ending are
-/// like the first of them. Returns how many, `refused` ones too, by a glob that excludes them.
+/// Takes the files out of the input that are not text; those of an ending that are not looked at are like the first of
+/// them. Returns how many, `refused` ones too, by a glob that excludes them.
 fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
@@ -271,21 +273,21 @@ fn leave_out_binary(
         left_out.push(path);
         first.get_or_insert_with(|| error.into());
     }
-    let mut is_binary: BTreeMap<String, bool> = BTreeMap::new();
+    let mut looks: BTreeMap<String, (usize, bool)> = BTreeMap::new();
     let mut kept = Vec::new();
     for file in input.files.drain(..) {
         let glob = glob_of(&file.path);
-        let binary = match is_binary.get(&glob) {
+        let binary = match looks.get(&glob) {
             _ if file.format != Format::Text => false,
-            Some(binary) => *binary,
-            None => {
+            Some(&(LOOKS.., first)) => first,
+            look => {
                 let start = first_bytes(&file, TEXT_BYTES, settings)?;
-                looks_binary(&start) && !is_utf_16(&start)
+                let binary = looks_binary(&start) && !is_utf_16(&start);
+                let (looked_at, first) = look.copied().unwrap_or((0, binary));
+                looks.insert(glob, (looked_at + 1, first));
+                binary
             }
         };
-        if file.format == Format::Text {
-            is_binary.insert(glob, binary);
-        }
         if binary {
             let path = PathBuf::from(&file.name);
             first.get_or_insert(PreviewError::Binary { path });

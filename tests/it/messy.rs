@@ -60,6 +60,41 @@ fn write_collection(folder: &Path) -> BTreeMap<&'static str, u64> {
     ])
 }
 
+#[test]
+fn a_quote_or_brace_that_is_never_closed_is_an_error_or_a_document() {
+    for (name, open) in [
+        ("open.csv", "id,text\n1,\"alpha beta\n2,gamma\n"),
+        (
+            "open.json",
+            "[{\"text\": \"alpha\"},\n{\"text\": \"beta\",\n{\"text\": \"gamma\"}]",
+        ),
+    ] {
+        let folder = Workdir::new();
+        write_collection(folder.root());
+        fs::write(folder.root().join(name), open).unwrap();
+        write_job(folder.root(), &format!(r#"["lines.jsonl", "{name}"]"#));
+        let refused = folder.output(&["run", "job.toml", "-w", "2"]);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(65), "{said}");
+        assert!(
+            said.contains(name) && said.contains("never closed"),
+            "{said}"
+        );
+        let keep = [
+            "run",
+            "job.toml",
+            "--json",
+            "-w",
+            "2",
+            "--set",
+            "corpus.on_damage=keep",
+            "--set",
+            "model.topics=2",
+        ];
+        assert_eq!(statuses(&folder.output(&keep))["truncated"], 1);
+    }
+}
+
 /// Writes an archive of 400 documents, cut in the middle.
 fn write_cut_archive(folder: &Path) {
     let mut archive = GzEncoder::new(Vec::new(), Compression::default());

@@ -694,5 +694,7 @@ fn a_result_within_its_input_is_no_document() {
     }
     place.succeed("run topics-out.toml --set output.path=other -w 2");
     digests.push(place.digest("other"));
+    let second = said(&place.output(&format!("{line} --output second")));
+    assert!(second.contains("text, plain: 40 files"), "{second}");
     assert!(digests.iter().all(|digest| *digest == digests[0]));
 }

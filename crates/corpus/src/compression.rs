@@ -5,9 +5,10 @@
 //! several members, zstd files of several frames and bzip2 files of several streams (as written by
 //! `pigz`, `pzstd`, `pbzip2` and `cat a b`) are read as one. Other compressions are recognised only to be refused with a remedy.
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use flate2::bufread::GzDecoder;
 use store::Source;
 
 /// Bytes asked of the disk at a time, for compressed files.
@@ -68,9 +69,12 @@ impl Compression {
     pub fn decode(self, file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Plain => Box::new(file),
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
-                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
-            )),
+            Self::Gzip => Box::new(GzipMembers {
+                member: Some(GzDecoder::new(BufReader::with_capacity(
+                    DISK_BUFFER_BYTES,
+                    file,
+                ))),
+            }),
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(
                 BufReader::with_capacity(DISK_BUFFER_BYTES, file),
             )),
@@ -92,12 +96,54 @@ impl Compression {
     }
 }
 
-/// A file's name without what compression appends.
+/// The content of gzip members, one after the other. Zeros after a member, with which tapes are filled up, are skipped,
+/// as by gzip.
+struct GzipMembers<R> {
+    /// The current one; none after the last.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let next = self.member.take().map(GzDecoder::into_inner);
+            self.member = next.map(next_member).transpose()?.flatten();
+        }
+        Ok(0)
+    }
+}
+
+/// The member that begins where the one before has ended, if there is one.
+fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
+    loop {
+        let held = rest.fill_buf()?;
+        let zeros = held.iter().take_while(|&&byte| byte == 0).count();
+        match held.len() - zeros {
+            0 if zeros == 0 => return Ok(None),
+            0 => rest.consume(zeros),
+            _ => {
+                rest.consume(zeros);
+                return Ok(Some(GzDecoder::new(rest)));
+            }
+        }
+    }
+}
+
+/// A file's name without what compression appends, in upper or lower case.
 pub fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd", ".bz2"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name)
+    let is_appended = |(_, ending): &(&str, &str)| {
+        let endings = ["gz", "gzip", "zst", "zstd", "bz2"];
+        endings
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    name.rsplit_once('.')
+        .filter(is_appended)
+        .map_or(name, |(plain, _)| plain)
 }
 
 /// The first `limit` bytes of a reader, or fewer where it ends before.
@@ -149,6 +195,38 @@ pub(crate) mod tests {
             let compression = Compression::of(&packed).unwrap();
             let read = read_start(compression.open(&path).unwrap(), 100).unwrap();
             assert_eq!(read, b"one two");
+        }
+    }
+
+    #[test]
+    fn zeros_after_a_gzip_member_are_skipped_and_nothing_else() {
+        let read = |parts: &[&[u8]]| {
+            let packed = Compression::Gzip.decode(io::Cursor::new(parts.concat()));
+            read_start(packed.unwrap(), 100)
+        };
+        let (one, two) = (gzip(b"one "), gzip(b"two"));
+        let tape = vec![0; 2 * DISK_BUFFER_BYTES];
+        assert_eq!(read(&[&one, &two, &tape]).unwrap(), b"one two");
+        assert_eq!(read(&[&one, &[0; 3], &two]).unwrap(), b"one two");
+        assert_eq!(read(&[&one, &[0; 3]]).unwrap(), b"one ");
+        assert!(read(&[&one, b"\0\0rest"]).is_err());
+        assert!(read(&[&one, &two[..9]]).is_err());
+        assert!(read(&[&two[..two.len() - 1]]).is_err());
+    }
+
+    #[test]
+    fn endings_are_stripped_in_any_case() {
+        for name in [
+            "X.csv.gz",
+            "X.csv.GZ",
+            "X.csv.Gzip",
+            "X.csv.ZST",
+            "X.csv.bz2",
+        ] {
+            assert_eq!(stripped(name), "X.csv");
+        }
+        for name in ["X.csv", "gz", "X.gzx", ""] {
+            assert_eq!(stripped(name), name);
         }
     }
 

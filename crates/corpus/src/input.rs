@@ -131,7 +131,11 @@ fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
     let mut paths: BTreeMap<OsString, PathBuf> = BTreeMap::new();
     for text in &settings.input {
-        let expanded = pattern::expand(text, environment)?;
+        let is_path = text.contains('$') && settings.base.join(text).exists();
+        let expanded = match is_path {
+            true => text.clone(),
+            false => pattern::expand(text, environment)?,
+        };
         let found = match objects::address(&settings.base, &expanded) {
             Some(address) => objects::find(text, &address)?,
             None => pattern::find(&settings.base, text, &expanded)?,

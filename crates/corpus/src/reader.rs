@@ -12,6 +12,7 @@ mod ldac;
 pub mod line;
 pub mod mail;
 pub mod mallet;
+pub mod mend;
 mod svmlight;
 mod text;
 mod uci;
@@ -35,6 +36,9 @@ pub use htrc::{Candidate, candidate, metadata_keys};
 /// Bytes of a file of records that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 
+/// Bytes of a word of one letter in a text.
+const LETTER_BYTES: u64 = 2;
+
 /// Receives the documents of a block, one after the other.
 pub(crate) type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
@@ -47,9 +51,12 @@ pub fn read_block(
     settings: &CorpusSettings,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
+    let context = Context::new(block.file(), settings);
     let read = |emit: DocumentSink<'_>| {
         let file = (&*block.input, block.file());
-        read_content(file, &block.content, settings, emit)
+        read_content(file, &block.content, settings, &mut |document| {
+            emit(context.within_limit(document));
+        })
     };
     match &settings.languages {
         None => read(emit),
@@ -166,6 +173,21 @@ impl<'a> Context<'a> {
         self.missing(place, DocumentStatus::ParseError, reason)
     }
 
+    /// The document, unless its counts stand for a text over the limit, were its words of one letter.
+    fn within_limit<'d>(&self, document: RawDocument<'d>) -> RawDocument<'d> {
+        let tokens: u64 = match &document.body {
+            Body::Bag { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
+            Body::Counts { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
+            Body::Text { .. } | Body::Missing { .. } => return document,
+        };
+        match tokens.saturating_mul(LETTER_BYTES) {
+            bytes if bytes > self.settings.max_document_bytes => {
+                self.too_large(document.source_id.into_owned(), bytes)
+            }
+            _ => document,
+        }
+    }
+
     /// A record over the limit.
     fn too_large(&self, source_id: String, bytes: u64) -> RawDocument<'static> {
         let limit = self.settings.max_document_bytes;
@@ -177,8 +199,9 @@ impl<'a> Context<'a> {
 
     /// Represents the rest of a file that failed.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
-        let reason =
-            format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");
+        let reason = format!(
+            "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
+        );
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 

@@ -214,7 +214,8 @@ fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
 }
 
 /// Characters that may stand within a word without making it another one: the soft hyphen, marks of direction, the
-/// word joiner and other invisible operators, a byte-order mark, and Arabic's tatweel and vowel marks.
+/// word joiner and other invisible operators, a byte-order mark, variation selectors, and Arabic's tatweel and vowel
+/// marks.
 fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -226,6 +227,8 @@ fn is_ignorable(c: char) -> bool {
             | '\u{2060}'..='\u{2064}'
             | '\u{2066}'..='\u{2069}'
             | '\u{feff}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{e0100}'..='\u{e01ef}'
     )
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use corpus::reader::mend::mended;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::tables::MOST_RECORDS;
@@ -11,11 +13,11 @@ use super::tables::MOST_RECORDS;
 pub(super) type Record = Vec<(String, String)>;
 
 /// The first objects among parts of JSON; an error if the first part is none, and no other one is.
-pub(super) fn parsed<'p>(parts: impl Iterator<Item = &'p [u8]>) -> serde_json::Result<Vec<Record>> {
-    let filled = parts.filter(|part| !part.trim_ascii().is_empty());
+pub(super) fn parsed<'p>(parts: impl Iterator<Item = &'p str>) -> serde_json::Result<Vec<Record>> {
+    let filled = parts.filter(|part| !part.trim().is_empty());
     let (mut objects, mut error) = (Vec::new(), None);
     for (place, part) in filled.take(MOST_RECORDS).enumerate() {
-        match serde_json::from_slice(part) {
+        match object(part) {
             Ok(object) => objects.push(record(object)),
             Err(found) if place == 0 => error = Some(found),
             Err(_) => {}
@@ -25,6 +27,15 @@ pub(super) fn parsed<'p>(parts: impl Iterator<Item = &'p [u8]>) -> serde_json::R
         Some(error) if objects.is_empty() => Err(error),
         _ => Ok(objects),
     }
+}
+
+/// The values of an object that can be held, as in a run: not those that are too deep or too large.
+fn object(part: &str) -> serde_json::Result<Map<String, Value>> {
+    let (mended, _) = mended(part);
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(&mended)?;
+    let held =
+        |(name, value): (String, &RawValue)| Some((name, serde_json::from_str(value.get()).ok()?));
+    Ok(fields.into_iter().filter_map(held).collect())
 }
 
 fn record(object: Map<String, Value>) -> Record {

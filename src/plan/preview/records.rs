@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
-
 use super::column::{is_id_name, is_text_name, last_key};
 use super::objects::{Record, parsed};
 use super::tables::{MOST_RECORDS, Table, csv_rows, mail_rows, mallet_rows, tsv_rows, uneven};
@@ -33,6 +31,8 @@ pub(super) struct Records {
     guess: EncodingGuess,
     /// Names in the order in which they came.
     names: Vec<String>,
+    /// The same, to look them up.
+    known: BTreeSet<String>,
     /// Names that a table lacks, which has a fixed set of them.
     absent: BTreeSet<String>,
     records: Vec<Record>,
@@ -55,6 +55,7 @@ impl Records {
             settings: settings.clone(),
             guess: EncodingGuess::default(),
             names: Vec::new(),
+            known: BTreeSet::new(),
             absent: BTreeSet::new(),
             records: Vec::new(),
             bytes: 0,
@@ -149,8 +150,8 @@ impl Records {
             };
             let is_one_object = !arrays.is_empty();
             let objects = match is_one_object || file.format == Format::Json {
-                true => parsed(cutter::objects(0, start.as_bytes()).map(|(_, object)| object)),
-                false => parsed(start.lines().map(str::as_bytes)),
+                true => parsed(objects_of(&start)),
+                false => parsed(start.lines()),
             };
             let objects = match objects {
                 Ok(objects) => objects,
@@ -204,15 +205,27 @@ impl Records {
         (100 * torn > self.texts.len() + self.records.len()).then(|| self.guess.best())
     }
 
-    /// The columns, but for those that only some of the tables have.
+    /// The columns, but for those without a name and those that only some of the tables have.
     pub(super) fn columns(&self) -> Vec<Column> {
         let names = self
             .names
             .iter()
-            .filter(|name| !self.absent.contains(*name));
+            .filter(|name| !name.is_empty() && !self.absent.contains(*name));
+        // In one pass: there may be as many names as words, where a key holds counts.
+        let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for record in &self.records {
+            let mut of_record: BTreeMap<&str, &str> = BTreeMap::new();
+            for (name, value) in record {
+                of_record.entry(name).or_insert(value);
+            }
+            let filled = of_record
+                .into_iter()
+                .filter(|(_, value)| !value.trim().is_empty());
+            filled.for_each(|(name, value)| values.entry(name).or_default().push(value));
+        }
         let column = |name: &String| {
-            let values: Vec<&str> = self.values(name).collect();
-            Column::of(name.clone(), self.records.len(), &values)
+            let values = values.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+            Column::of(name.clone(), self.records.len(), values)
         };
         names.map(column).collect()
     }
@@ -253,15 +266,15 @@ impl Records {
             let is_above_numbers = || self.values(name).all(is_number);
             self.values(name).any(|value| value == name) || is_number(name) && is_above_numbers()
         };
-        let is_row = self.names.len() == 1 || self.names.iter().any(is_value);
-        self.names.iter().any(is_sentence) && is_row
+        self.names.iter().any(is_sentence)
+            && (self.names.len() == 1 || self.names.iter().any(is_value))
     }
 
     /// Whether there are files that are documents, and each begins with a line that is a JSON object.
     pub(super) fn are_json_lines(&self) -> bool {
         let is_object = |text: &String| {
             let line = text.lines().next().unwrap_or_default();
-            serde_json::from_str::<Map<String, Value>>(line).is_ok()
+            parsed(std::iter::once(line)).is_ok_and(|objects| !objects.is_empty())
         };
         !self.texts.is_empty() && self.texts.iter().all(is_object)
     }
@@ -315,12 +328,11 @@ impl Records {
     /// Takes the rows of a table below its header.
     fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
         let is_first = self.records.is_empty();
-        let known: BTreeSet<String> = self.names.iter().cloned().collect();
         let folders = partitions(file).map(|(name, _)| name.to_owned());
         let found: BTreeSet<String> = header.iter().cloned().chain(folders).collect();
-        self.absent.extend(known.difference(&found).cloned());
+        self.absent.extend(self.known.difference(&found).cloned());
         if !is_first {
-            self.absent.extend(found.difference(&known).cloned());
+            self.absent.extend(found.difference(&self.known).cloned());
         }
         header.iter().for_each(|name| self.name(name));
         let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
@@ -329,8 +341,18 @@ impl Records {
     }
 
     fn name(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
+        if !self.known.contains(name) {
+            self.known.insert(name.to_owned());
             self.names.push(name.to_owned());
         }
     }
+}
+
+/// The objects of JSON over any number of lines.
+fn objects_of(start: &str) -> impl Iterator<Item = &str> {
+    let text = |(begins, object): (u64, &[u8])| {
+        let begins = begins as usize;
+        &start[begins..begins + object.len()]
+    };
+    cutter::objects(0, start.as_bytes()).map(text)
 }

@@ -1,6 +1,6 @@
 //! The header and the first rows of files of records on lines, from their starts.
 
-use corpus::block::cutter::Dialect;
+use corpus::block::cutter::{Dialect, names_delimiter};
 use corpus::block::header::fixed_columns;
 use corpus::reader::{mail, mallet};
 use corpus::settings::Format;
@@ -18,7 +18,9 @@ pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
         .trim(csv::Trim::All)
         .from_reader(start.as_bytes());
     let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
-    table_of(reader.records().flatten().map(fields), has_header)
+    let is_named = (start.lines().next()).is_some_and(|line| names_delimiter(line.as_bytes()));
+    let rows = reader.records().flatten().skip(usize::from(is_named));
+    table_of(rows.map(fields), has_header)
 }
 
 /// How many rows do not have the header's columns.

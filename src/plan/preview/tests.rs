@@ -31,6 +31,73 @@ fn names(preview: &Preview) -> Vec<&str> {
 }
 
 #[test]
+fn json_that_a_run_reads_is_looked_at() {
+    for value in [
+        "NaN".to_owned(),
+        "\"cut \\ud83d\"".to_owned(),
+        "1e400".to_owned(),
+        format!("{}{}", "[".repeat(500), "]".repeat(500)),
+    ] {
+        let line = |i| format!("{{\"key\": {i}, \"x\": {value}, \"body\": \"{ENGLISH}\"}}\n");
+        let lines: String = (0..50).map(line).collect();
+        let array = format!("[{}]", lines.trim_end().replace('\n', ",\n"));
+        for (name, content) in [("a.jsonl", &lines), ("a.txt", &lines), ("a.json", &array)] {
+            let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+            let is_object = preview.text.as_deref() == Some("body") || preview.is_json_lines;
+            assert!(is_object, "{name}: {line}", line = line(0));
+        }
+    }
+}
+
+#[test]
+fn many_columns_and_keys_take_no_time() {
+    let columns: String = (0..30_000).map(|i| format!(",c{i}")).collect();
+    let row = |i| format!("{i},{ENGLISH}{}\n", ",".repeat(30_000));
+    let rows: String = (0..30).map(row).collect();
+    let table = format!("id,body{columns}\n{rows}");
+    let counts = |i| {
+        let counts: Vec<String> = (0..600).map(|j| format!("\"w{i}-{j}\": 1")).collect();
+        format!(
+            "{{\"id\": {i}, \"body\": \"{ENGLISH}\", \"counts\": {{{}}}}}\n",
+            counts.join(", ")
+        )
+    };
+    let objects: String = (0..100).map(counts).collect();
+    let begin = std::time::Instant::now();
+    for (name, content) in [("a.csv", table), ("a.jsonl", objects)] {
+        let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+        assert_eq!(
+            (preview.text.as_deref(), preview.id.as_deref()),
+            (Some("body"), Some("id"))
+        );
+    }
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_binary_file_named_like_the_texts_is_left_out_alone() {
+    for name in ["0.txt", "m.txt", "z.txt"] {
+        let preview = previewed(&[
+            (name, b"\xff\xd8\xff\xe0\0JFIF"),
+            ("a.txt", ENGLISH.as_bytes()),
+            ("q.txt", ENGLISH.as_bytes()),
+        ])
+        .unwrap();
+        assert_eq!(preview.binary, BTreeMap::from([(name.to_owned(), 1)]));
+        assert_eq!((preview.survey.files, preview.encoding), (2, None));
+    }
+}
+
+#[test]
+fn columns_without_a_name_and_the_line_of_the_delimiter_are_none() {
+    let row = |i| format!("{i};{};{ENGLISH}\n", i % 3);
+    let rows: String = (0..50).map(row).collect();
+    let preview = previewed(&[("a.csv", format!("sep=;\n;year;body\n{rows}").as_bytes())]).unwrap();
+    assert_eq!(names(&preview), ["year", "body"]);
+    assert_eq!((preview.id, preview.text.as_deref()), (None, Some("body")));
+}
+
+#[test]
 fn columns_of_json_lines_are_told_apart() {
     let line = |i: usize| {
         format!(

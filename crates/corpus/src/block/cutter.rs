@@ -1,23 +1,23 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, for CSV with one outside quotes, or is a JSON object or an e-mail. A record above
-//! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
-//! length. When the stream fails, the complete records are kept and the rest becomes one
-//! [`Piece::Truncated`].
+//! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
+//! or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and it is reported by position
+//! and length. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
+//! becomes one [`Piece::Truncated`].
 
 mod dialect;
 mod envelope;
 mod object;
 
 use crate::input::BYTE_ORDER_MARK;
-pub use dialect::Dialect;
 use dialect::Place;
+pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
 pub use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
 
 /// Bytes asked of the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
@@ -27,7 +27,7 @@ const FILL_BYTES: usize = 256 * 1024;
 pub enum Boundary {
     /// At each line break.
     Line,
-    /// At each line break outside quotes.
+    /// At each line break, or carriage return alone, outside quotes.
     Quoted(Dialect),
     /// Where a JSON object does.
     Object,
@@ -61,12 +61,32 @@ impl Scan {
             Boundary::Envelope => return self.envelope.find_end(bytes),
             Boundary::Quoted(dialect) => dialect,
         };
-        let is_end = |&byte: &u8| {
-            let is_end = byte == b'\n' && !self.place.is_within_quotes();
-            self.place = self.place.after(byte, dialect);
-            is_end
-        };
-        bytes.iter().position(is_end).map(|at| at + 1)
+        for (at, &byte) in bytes.iter().enumerate() {
+            let place = self.place;
+            // The row has ended before this byte, at a carriage return alone.
+            if place == Place::AfterReturn && byte != b'\n' {
+                self.place = Place::FieldStart;
+                return Some(at);
+            }
+            self.place = place.after(byte, dialect);
+            if byte == b'\n' && !place.is_within_quotes() {
+                return Some(at + 1);
+            }
+        }
+        None
+    }
+
+    /// What the record has opened and not closed, where the stream ends within it.
+    fn unclosed(&self) -> Option<&'static str> {
+        match self.boundary {
+            Boundary::Object if self.object.is_open() => {
+                Some("a brace or quote of the object there is never closed")
+            }
+            Boundary::Quoted(_) if self.place.is_within_quotes() => {
+                Some("a quote in the row there is never closed")
+            }
+            _ => None,
+        }
     }
 }
 
@@ -121,11 +141,11 @@ pub enum Piece {
         /// Its length.
         bytes: u64,
     },
-    /// The stream broke: nothing after `offset` could be read as a complete record.
+    /// The stream broke, or the record at `offset` does not end: nothing after it could be read as a complete record.
     Truncated {
         /// Where the first record that is lost begins.
         offset: u64,
-        /// The decoder's error.
+        /// The decoder's error, or what is not closed.
         reason: String,
     },
 }
@@ -151,7 +171,8 @@ pub struct RecordCutter<R> {
     /// Where `held` begins in the stream.
     offset: u64,
     ended: bool,
-    damage: Option<io::Error>,
+    /// Why the stream broke, or cannot be read to its end.
+    damage: Option<String>,
 }
 
 /// How far [`RecordCutter::find_cut`] came.
@@ -186,6 +207,18 @@ impl<R: Read> RecordCutter<R> {
         while self.held.len() < BYTE_ORDER_MARK.len() && self.fill() {}
         if self.held.starts_with(BYTE_ORDER_MARK) {
             drop(self.take(BYTE_ORDER_MARK.len()));
+        }
+    }
+
+    /// Passes over line breaks: many blank lines above a header, a record each, would take long.
+    pub(crate) fn skip_line_breaks(&mut self) {
+        let is_break = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+        while !self.held.is_empty() || self.fill() {
+            let breaks = self.held.iter().take_while(is_break).count();
+            if breaks == 0 {
+                return;
+            }
+            drop(self.take(breaks));
         }
     }
 
@@ -224,10 +257,9 @@ impl<R: Read> RecordCutter<R> {
             }
         }
         if self.held.is_empty()
-            && let Some(damage) = self.damage.take()
+            && let Some(reason) = self.damage.take()
         {
             let offset = self.offset;
-            let reason = damage.to_string();
             pieces.push(Piece::Truncated { offset, reason });
         }
         pieces
@@ -255,12 +287,19 @@ impl<R: Read> RecordCutter<R> {
             if self.fill() {
                 continue;
             }
-            // A last record needs no line break, unless the stream broke within it.
-            if self.damage.is_some() {
+            // A last record needs no line break, but must be whole.
+            if self.is_broken(&scan) {
                 self.held.truncate(complete);
             }
             return Cut::Complete(self.held.len());
         }
+    }
+
+    /// Whether the stream, which has ended, broke, or leaves the record that was scanned open.
+    fn is_broken(&mut self, scan: &Scan) -> bool {
+        let unclosed = || scan.unclosed().map(str::to_owned);
+        self.damage = self.damage.take().or_else(unclosed);
+        self.damage.is_some()
     }
 
     fn exceeds(&self, length: usize) -> bool {
@@ -285,7 +324,7 @@ impl<R: Read> RecordCutter<R> {
             if end.is_some() {
                 break;
             }
-            if !self.fill() && self.damage.is_some() {
+            if !self.fill() && self.is_broken(&scan) {
                 self.offset = offset;
                 return None;
             }
@@ -314,7 +353,7 @@ impl<R: Read> RecordCutter<R> {
             .take(FILL_BYTES as u64)
             .read_to_end(&mut self.held);
         self.ended = !matches!(read, Ok(1..));
-        self.damage = read.err();
+        self.damage = read.err().map(|error| error.to_string());
         self.held.len() > before
     }
 }

@@ -8,6 +8,10 @@ use std::io::Read;
 /// The id column that a job means when it does not say: a file may do without it.
 const DEFAULT_ID: &str = "id";
 
+/// The remedy for lines that end as on an old Macintosh.
+pub(crate) const RETURNS_REMEDY: &str =
+    "if these alone end its lines, convert them: tr '\\r' '\\n' < FILE > NEW";
+
 /// The roles of a file's columns.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -90,6 +94,12 @@ impl Header {
                 .flatten()
                 .take(1)
                 .for_each(|record| record.iter().for_each(&mut add)),
+            _ if settings.header && line.trim_ascii().contains(&b'\r') => {
+                return Err(InputError::Header {
+                    path: file.path.clone(),
+                    reason: format!("it has carriage returns; {RETURNS_REMEDY}"),
+                });
+            }
             _ => lines(0, line)
                 .flat_map(|(_, line)| line.split(|&byte| byte == dialect.delimiter))
                 .for_each(add),

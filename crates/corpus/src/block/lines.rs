@@ -1,6 +1,6 @@
 //! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
-use super::cutter::{Boundary, Dialect, Piece, RecordCutter};
+use super::cutter::{Boundary, Dialect, Piece, RecordCutter, names_delimiter};
 use super::header::Header;
 use super::nested::only_records;
 use super::{Content, LineRange};
@@ -62,13 +62,14 @@ impl Records {
         Ok(records)
     }
 
-    /// Takes the first line that is not blank for the header.
+    /// Takes the first line for the header that is not blank and does not name the delimiter.
     fn read_header(
         &mut self,
         dialect: Dialect,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
+        self.cutter.skip_line_breaks();
         loop {
             let mut pieces = self.cutter.next_pieces(self.cutter.offset() + 1);
             let rest = pieces.split_off(pieces.len().min(1));
@@ -83,7 +84,8 @@ impl Records {
                         reason: format!("it has {bytes} bytes; check for an unclosed quote"),
                     });
                 }
-                Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}
+                Some(Piece::Records { bytes, .. })
+                    if bytes.trim_ascii().is_empty() || names_delimiter(bytes) => {}
                 Some(Piece::Records { bytes, .. }) => {
                     self.header = Some(Arc::new(Header::parse(bytes, dialect, file, settings)?));
                 }

@@ -212,7 +212,7 @@ impl<R: Read> Read for NestedRecords<R> {
         }
         match buffer.first_mut() {
             Some(first) if read == 0 && std::mem::take(&mut self.is_unmatched) => {
-                *first = b'{';
+                *first = b'}';
                 Ok(1)
             }
             _ => Ok(read),
@@ -271,8 +271,8 @@ mod tests {
             ),
             (r#"{"r": "none"}"#, vec!["}"]),
             (r#"[{"s": [{"a": 1}]}]"#, vec!["}"]),
-            (r#"{"s": [{"a": 1}, "#, vec!["{"]),
-            ("no JSON", vec!["{"]),
+            (r#"{"s": [{"a": 1}, "#, vec!["}"]),
+            ("no JSON", vec!["}"]),
             (r#"{"r": [{"a": 1}, {"a":"#, vec!["{\"a\": 1}", "{\"a\":"]),
             (" \n", vec![]),
         ] {

@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// No line of the format is nearly as long.
 const MAX_LINE_BYTES: u64 = 4096;
 
+/// So many documents for an entry, and for this many more, are no collection but a damaged header.
+const DOCUMENTS_PER_ENTRY: u64 = 1000;
+const FEW_ENTRIES: u64 = 1000;
+
 /// How a Matrix Market file begins.
 const BANNER: &str = "%%MatrixMarket matrix coordinate integer general";
 
@@ -67,10 +71,10 @@ impl CountStream {
         block_bytes: u64,
     ) -> Result<Self, InputError> {
         let mut records = Records::open(file, settings, MAX_LINE_BYTES)?;
-        let (terms_line, header_lines, sizes) = match file.format {
+        let (documents_line, terms_line, header_lines, sizes) = match file.format {
             Format::MatrixMarket => {
                 let (line, sizes) = read_size(&mut records, file)?;
-                (line, line, sizes)
+                (line, line, line, sizes)
             }
             _ => {
                 let mut number = |line, what| read_number(&mut records, file, line, what);
@@ -79,10 +83,23 @@ impl CountStream {
                     number(2, "terms")?,
                     number(3, "entries")?,
                 ];
-                (2, 3, sizes)
+                (1, 2, 3, sizes)
             }
         };
         let [document_count, term_count, entry_count] = sizes;
+        if document_count
+            >= entry_count
+                .saturating_add(FEW_ENTRIES)
+                .saturating_mul(DOCUMENTS_PER_ENTRY)
+        {
+            return Err(InputError::Counts {
+                path: file.path.clone(),
+                line: documents_line,
+                reason: format!(
+                    "{document_count} documents, but only {entry_count} entries; correct the header"
+                ),
+            });
+        }
         Ok(Self {
             records,
             file: file.clone(),
@@ -145,7 +162,8 @@ impl CountStream {
 
     /// The number of the last document in `held`, and where its entries begin there.
     fn last_document(&self) -> Result<(u64, usize), InputError> {
-        let mut start = self.held.len();
+        // Blank lines may follow the last entry.
+        let mut start = self.held.trim_ascii_end().len();
         let mut last = None;
         while start > 0 {
             let before = self.held[..start - 1]

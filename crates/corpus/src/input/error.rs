@@ -117,9 +117,9 @@ pub enum InputError {
         /// The candidates there are, or "none".
         found: String,
     },
-    /// A file ends in the middle or cannot be decompressed, and `corpus.on_damage = "fail"`.
+    /// A file ends in the middle, cannot be decompressed or leaves a quote or brace open, and `corpus.on_damage = "fail"`.
     #[error(
-        "{}: damaged after {offset} {unit} of content: {reason}; copy the file again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
+        "{}: damaged after {offset} {unit} of content: {reason}; repair the file or copy it again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
     )]
     Damaged {
         /// The file.
@@ -128,7 +128,7 @@ pub enum InputError {
         offset: u64,
         /// The unit of the position: bytes, or rows.
         unit: &'static str,
-        /// The decoder's error.
+        /// The decoder's error, or what is not closed.
         reason: String,
     },
     /// A file's size is not what it was when the input was looked up.
@@ -220,6 +220,17 @@ impl InputError {
     pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Unreadable { path, source }
+    }
+
+    /// An [`InputError::Unsupported`] for what is neither file nor folder.
+    pub(super) fn pipe(path: PathBuf) -> Self {
+        let remedy =
+            "store its content in a file, or pass it on standard input: topicmill topics - < INPUT";
+        Self::Unsupported {
+            path,
+            kind: "a pipe or device",
+            remedy,
+        }
     }
 
     /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.

@@ -2,7 +2,7 @@
 
 use super::format::{MARK_BYTES, spans_lines};
 use super::{Input, InputError, InputFile, vocabulary};
-use crate::compression::{Compression, read_into, read_start};
+use crate::compression::{Compression, read_into, read_start, stripped};
 use crate::encoding::is_utf_16;
 use crate::settings::{CorpusSettings, Format};
 use sha2::{Digest, Sha256};
@@ -12,6 +12,12 @@ use store::Source;
 
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
+
+/// Where a tar archive says that it is one.
+const TAR_MARK_AT: usize = 257;
+
+/// Bytes at the start of a file by which compressions, encodings and archives are recognised.
+const START_BYTES: u64 = 512;
 
 /// A file that has not been opened.
 pub(super) struct Found {
@@ -70,6 +76,17 @@ impl Examiner {
         hex::encode(self.digest.unwrap_or_default().finalize())
     }
 
+    /// Whether the file, whose start is held, is an archive of files; if it is compressed, by its name.
+    fn is_tar(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.held
+            .get(TAR_MARK_AT..)
+            .is_some_and(|rest| rest.starts_with(b"ustar"))
+            || [".tar", ".tgz", ".tbz2"]
+                .iter()
+                .any(|ending| stripped(&name).ends_with(ending))
+    }
+
     fn examine(&mut self, found: Found) -> Result<InputFile, InputError> {
         let Found { name, path, format } = found;
         if let Some(digest) = &mut self.digest {
@@ -99,6 +116,10 @@ impl Examiner {
                 "a columnar file compressed as a whole",
                 "decompress it",
             ));
+        }
+        if format == Format::Text && self.is_tar(&name) {
+            let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
+            return Err(refuse("a tar archive", remedy));
         }
         // A text is decoded as a whole.
         if is_utf_16(&self.held) && !format.is_columnar() && format != Format::Text {
@@ -153,7 +174,7 @@ impl Examiner {
         let bytes = source.length()?;
         let wanted = match self.digest {
             Some(_) => FINGERPRINT_BYTES,
-            None => MARK_BYTES as u64,
+            None => START_BYTES,
         };
         read_into(&mut self.held, &mut source, wanted.min(bytes))?;
         Ok((source, bytes))

@@ -30,7 +30,8 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
 }
 
 pub(super) fn guess(name: &str) -> Format {
-    let plain = stripped(name).to_ascii_lowercase();
+    let name = name.to_ascii_lowercase();
+    let plain = stripped(&name);
     match plain
         .rsplit_once('.')
         .map_or("", |(_, extension)| extension)
@@ -47,7 +48,7 @@ pub(super) fn guess(name: &str) -> Format {
         "vw" => Format::Vw,
         "ldac" => Format::LdaC,
         "mtx" => Format::MatrixMarket,
-        "txt" if vocabulary::is_documents(&plain) => Format::Uci,
+        "txt" if vocabulary::is_documents(plain) => Format::Uci,
         _ => Format::Text,
     }
 }
@@ -100,6 +101,18 @@ pub(super) fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_mean_the_same_in_upper_case() {
+        for (name, format) in [
+            ("DATA.CSV.GZ", Format::Csv),
+            ("VOLUME.JSON.BZ2", Format::Htrc),
+            ("x.Jsonl.Zst", Format::JsonLines),
+            ("NOTES.TXT.GZIP", Format::Text),
+        ] {
+            assert_eq!(guess(name), format, "{name}");
+        }
+    }
 
     #[test]
     fn arrays_and_lone_braces_span_lines() {

@@ -1,9 +1,9 @@
 //! From a pattern of the job to the files that match.
 //!
 //! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`, `${NAME}`,
-//! `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and folders, and those that Hadoop leaves,
-//! are skipped unless the pattern names them; a folder linked into itself is entered once. Outputs of topicmill are
-//! skipped when folders are read recursively.
+//! `${NAME:-default}` and a leading `~/` are expanded first, unless a file has that very name. Hidden files and folders,
+//! and those that Hadoop leaves, are skipped unless the pattern names them; a folder linked into itself is entered once.
+//! Outputs of topicmill are skipped when folders are read recursively.
 
 use super::InputError;
 use super::outputs::{is_mark, is_output};
@@ -82,7 +82,8 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
     let whole: PathBuf = base.join(expanded).components().collect();
     let files = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
-        Ok(_) => vec![whole.clone()],
+        Ok(found) if found.is_file() => vec![whole.clone()],
+        Ok(_) => return Err(InputError::pipe(whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
         }
@@ -298,6 +299,11 @@ mod tests {
             error.contains("variable ABSENT") && error.contains("${ABSENT:-folder}"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_device_is_refused() {
+        assert!(find(Path::new("/"), "dev/null", "dev/null").is_err());
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
         for line in BufReader::new(compression.open(path)?).split(b'\n') {
             terms.push(String::from_utf8_lossy(&line?).trim().to_owned());
         }
+        if let Some(first) = terms.first_mut() {
+            *first = first.trim_start_matches('\u{feff}').to_owned();
+        }
         while terms.last().is_some_and(String::is_empty) {
             terms.pop();
         }
@@ -82,6 +85,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
 mod tests {
     use super::super::format::guess;
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_term() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vocab.txt");
+        std::fs::write(&path, "\u{feff}the\nof\n").unwrap();
+        assert_eq!(read(&path).unwrap(), ["the", "of"]);
+    }
 
     #[test]
     fn the_twin_is_preferred_then_the_only_one() {

@@ -13,10 +13,9 @@ use std::marker::PhantomData;
 /// Terms and their counts.
 pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
 
-/// A number as a count, if it is one: whole and not negative.
+/// A number as a count, if it is one: whole, not negative, and not beyond 32 bits.
 pub(super) fn whole(number: f64) -> Option<u32> {
-    let is_count = number >= 0.0 && number.fract() == 0.0;
-    // A larger one becomes the largest.
+    let is_count = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
     is_count.then_some(number as u32)
 }
 

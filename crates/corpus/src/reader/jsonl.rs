@@ -5,16 +5,18 @@
 //! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
 //! by line breaks. Where the job names a key with counts, its value is an object of words and
-//! counts. A key that is null counts as absent.
+//! counts. A key that is null counts as absent, and so do NaN and the infinities, as Python writes them.
 
-use super::counts::{Counted, whole};
+mod held;
+
+use super::mend::mended;
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
+use crate::block::header::RETURNS_REMEDY;
 use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use held::{AnyValue, Held};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -24,13 +26,33 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
     let keys = Keys::new(context);
     let read = |(begins, object): (u64, &[u8])| {
         let (object, repaired) = context.settings.encoding.decode(object);
-        emit(keys.document(context, begins, &object, repaired));
+        let error = match keys.parse(&object) {
+            Ok(values) => return emit(keys.document(context, begins, values, repaired)),
+            Err(error) => error,
+        };
+        let (mended, is_torn) = mended(&object);
+        emit(match keys.parse(&mended) {
+            Ok(values) => keys.document(context, begins, values, repaired | is_torn),
+            Err(_) => context.unparsable(begins, &no_object(context, &object, &error)),
+        });
     };
     match context.file.format {
         Format::Json => objects(offset, bytes).for_each(read),
         _ => lines(offset, bytes)
             .filter(|(_, line)| !line.trim_ascii().is_empty())
             .for_each(read),
+    }
+}
+
+/// The error where a record is not an object, and what to do.
+fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> String {
+    match context.file.format {
+        Format::Json if object == "}" => no_records(context),
+        Format::Json => format!("not a JSON object: {error}; correct or remove it"),
+        _ if object.contains('\r') => format!(
+            "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
+        ),
+        _ => format!("not a JSON object on one line: {error}; correct or remove the line"),
     }
 }
 
@@ -81,27 +103,14 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document that an object is.
+    /// The document with these values.
     fn document<'a>(
         &self,
         context: &Context<'_>,
         offset: u64,
-        object: &'a str,
+        values: Vec<Held<'a>>,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let values = match self.parse(object) {
-            Ok(values) => values,
-            Err(error) => {
-                let what = match context.file.format {
-                    Format::Json if matches!(object, "{" | "}") => no_records(context),
-                    Format::Json => format!("not a JSON object: {error}; correct or remove it"),
-                    _ => format!(
-                        "not a JSON object on one line: {error}; correct or remove the line"
-                    ),
-                };
-                return context.unparsable(offset, &what);
-            }
-        };
         let id = values[self.id].to_value().filter(|id| !id.is_empty());
         let group = self.group.and_then(|key| values[key].to_value());
         let metadata = self
@@ -164,79 +173,6 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// The value of a key of an object.
-#[derive(Clone, Default)]
-enum Held<'a> {
-    /// Null, or an absent key.
-    #[default]
-    Nothing,
-    Text(Cow<'a, str>),
-    /// A number or a truth value, as written.
-    Scalar(String),
-    /// An array or an object.
-    Nested(Value),
-}
-
-impl From<Value> for Held<'_> {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Self::Nothing,
-            Value::String(text) => Self::Text(Cow::Owned(text)),
-            Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
-            Value::Array(_) | Value::Object(_) => Self::Nested(value),
-        }
-    }
-}
-
-impl<'a> Held<'a> {
-    /// As an id or as metadata.
-    fn to_value(&self) -> Option<Cow<'a, str>> {
-        match self {
-            Self::Nothing => None,
-            Self::Text(text) => Some(text.clone()),
-            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
-            Self::Nested(value) => Some(Cow::Owned(value.to_string())),
-        }
-    }
-
-    /// As a document's text; the kind of value if it is not text.
-    fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Text(text) => Ok(Some(text)),
-            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
-            Self::Nested(Value::Array(items)) => {
-                let text = |item: Value| match item {
-                    Value::String(text) => Ok(Cow::Owned(text)),
-                    _ => Err("an array with elements that are not strings"),
-                };
-                let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
-                Ok(join_texts(texts.into_iter()))
-            }
-            Self::Nested(_) => Err("an object"),
-        }
-    }
-
-    /// As the counts of a document; what is held instead of them.
-    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Nested(Value::Object(words)) => {
-                let count = |(word, value): (String, Value)| match value.as_f64().and_then(whole) {
-                    Some(count) => Ok((Cow::Owned(word), count)),
-                    None => Err(format!("{value} for `{word}`, not a count")),
-                };
-                words
-                    .into_iter()
-                    .map(count)
-                    .collect::<Result<_, _>>()
-                    .map(Some)
-            }
-            _ => Err("no object".to_owned()),
-        }
-    }
-}
-
 /// Reads an object, and keeps the values of these keys.
 struct Object<'n>(&'n [&'n str]);
 
@@ -252,9 +188,12 @@ impl<'a> Visitor<'a> for Object<'_> {
         while let Some(key) = map.next_key_seed(Key(self.0))? {
             match key {
                 Wanted::Whole(place) => values[place] = map.next_value_seed(AnyValue)?,
-                Wanted::Within(key) => {
+                Wanted::Within(key, whole) => {
                     let object: Value = map.next_value()?;
                     take(&object, &key, self.0, &mut values);
+                    if let Some(place) = whole {
+                        values[place] = object.into();
+                    }
                 }
                 Wanted::Nothing => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -299,8 +238,8 @@ enum Wanted {
     Nothing,
     /// All of it, for the kept key at this place.
     Whole(usize),
-    /// Values within it; the key.
-    Within(String),
+    /// Values within it; the key, and the place that all of it has if that is wanted too.
+    Within(String, Option<usize>),
 }
 
 /// Reads a key, and decides which part of its value is kept.
@@ -323,65 +262,11 @@ impl Visitor<'_> for Key<'_> {
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         let within = |name: &&str| below(name, key).is_some();
-        Ok(match self.0.iter().position(|&name| name == key) {
+        let whole = self.0.iter().position(|&name| name == key);
+        Ok(match whole {
+            _ if self.0.iter().any(within) => Wanted::Within(key.to_owned(), whole),
             Some(place) => Wanted::Whole(place),
-            None if self.0.iter().any(within) => Wanted::Within(key.to_owned()),
             None => Wanted::Nothing,
         })
-    }
-}
-
-/// Reads a value of any type.
-struct AnyValue;
-
-impl<'a> DeserializeSeed<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
-        parser.deserialize_any(self)
-    }
-}
-
-impl<'a> Visitor<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Held::Nothing)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(Value::from(value).to_string()))
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(seq)).map(Held::from)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(map)).map(Held::from)
     }
 }

@@ -5,9 +5,12 @@ use crate::block::keeps_damaged;
 use crate::compression::read_into;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
-use crate::{DocumentStatus, RawDocument};
+use crate::{Body, DocumentStatus, RawDocument};
 use std::borrow::Cow;
 use std::io;
+
+/// Bytes of a text in which NULs are looked for.
+const START_BYTES: usize = 8 << 10;
 
 /// Hands the file over as one document; reads it into `held`, from one file to the next.
 pub(super) fn read(
@@ -18,14 +21,28 @@ pub(super) fn read(
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
     if let Some(bytes) = read_whole(&context, held, emit)? {
-        emit(RawDocument {
-            source_id: Cow::Borrowed(&file.name),
-            group: None,
-            metadata: vec![None; settings.metadata.len()],
-            body: body_of_text(bytes, settings),
+        let body = body_of_text(bytes, settings);
+        emit(match &body {
+            Body::Text { text, .. } if is_binary(text) => {
+                let what = "has NUL bytes, so it is no text; convert it, or exclude it with `corpus.exclude`";
+                let reason = format!("{}: {what}", file.name);
+                context.missing(file.name.clone(), DocumentStatus::ParseError, reason)
+            }
+            _ => RawDocument {
+                source_id: Cow::Borrowed(&file.name),
+                group: None,
+                metadata: vec![None; settings.metadata.len()],
+                body,
+            },
         });
     }
     Ok(())
+}
+
+/// Whether the start of a decoded text shows that the file is none.
+fn is_binary(text: &str) -> bool {
+    let start = &text.as_bytes()[..text.len().min(START_BYTES)];
+    memchr::memchr(0, start).is_some()
 }
 
 /// The content of the file; of one that is empty, too large or damaged nothing, but a document with that

@@ -205,6 +205,7 @@ fn lower_case_is_rusts_but_for_the_turkish_i() {
 fn forms_of_print_are_the_usual_letters() {
     for (text, expected) in [
         ("Regie\u{ad}rung", "regierung"),
+        ("whale\u{fe0f} 辻\u{e0100}", "whale 辻"),
         ("oﬃce ﬁnance", "office finance"),
         ("paſt dieſer", "past dieser"),
         ("Ｆｕｌｌ，ｗｉｄｔｈ", "full width"),

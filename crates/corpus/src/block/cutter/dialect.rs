@@ -52,6 +52,12 @@ impl Dialect {
     }
 }
 
+/// Whether this is the line `sep=;` above the header, by which Excel knows the delimiter.
+pub fn names_delimiter(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    line.len() <= 5 && line.to_ascii_lowercase().starts_with(b"sep=")
+}
+
 fn delimiter_of(start: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     let mut within_quotes = false;
@@ -83,6 +89,8 @@ pub(super) enum Place {
     AfterQuote,
     /// After a backslash within quotes.
     Escaped,
+    /// After a carriage return outside quotes: the record's end, with the line feed if that follows.
+    AfterReturn,
 }
 
 impl Place {
@@ -91,11 +99,11 @@ impl Place {
         match (self, byte) {
             (Self::Escaped, _) => Self::Quoted,
             (Self::Quoted, b'\\') if dialect.has_escapes => Self::Escaped,
-            (Self::FieldStart | Self::AfterQuote, b'"') => Self::Quoted,
+            (Self::FieldStart | Self::AfterReturn | Self::AfterQuote, b'"') => Self::Quoted,
             (Self::Quoted, b'"') => Self::AfterQuote,
             (Self::Quoted, _) => Self::Quoted,
-            // The parser takes a lone carriage return for a record's end too.
-            (_, b'\n' | b'\r') => Self::FieldStart,
+            (_, b'\r') => Self::AfterReturn,
+            (_, b'\n') => Self::FieldStart,
             (_, other) if other == dialect.delimiter => Self::FieldStart,
             _ => Self::Unquoted,
         }

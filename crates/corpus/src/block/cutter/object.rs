@@ -31,19 +31,38 @@ impl ObjectScan {
         }
         None
     }
+
+    /// Whether a brace or quote is not closed so far.
+    pub(super) fn is_open(&self) -> bool {
+        self.depth > 0 || self.is_in_string
+    }
 }
 
-/// The objects of a stretch and where each begins, without the separators between them. Anything else becomes part
-/// of the next object.
+/// The objects of a stretch and where each begins, without the separators between them. Anything else between two
+/// objects counts as one.
 pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let parts = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let begin = rest.iter().position(|byte| !parts(byte))?;
         let begins = offset + (bytes.len() - rest.len() + begin) as u64;
-        let end = ObjectScan::default().find_end(&rest[begin..]);
+        let end = match rest[begin] {
+            b'{' | b'}' => ObjectScan::default().find_end(&rest[begin..]),
+            _ => length_of_others(&rest[begin..]),
+        };
         let (object, after) = rest[begin..].split_at(end.unwrap_or(rest.len() - begin));
         rest = after;
         Some((begins, object))
+    })
+}
+
+/// The length of what is no object, up to the next brace.
+fn length_of_others(bytes: &[u8]) -> Option<usize> {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    bytes.iter().position(|&byte| {
+        let is_quote = byte == b'"' && !is_escaped;
+        is_escaped = is_in_string && byte == b'\\' && !is_escaped;
+        is_in_string ^= is_quote;
+        !is_in_string && matches!(byte, b'{' | b'}')
     })
 }

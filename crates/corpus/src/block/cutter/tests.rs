@@ -1,4 +1,5 @@
 use super::*;
+use std::io;
 
 /// Yields its bytes a few at a time, then fails or ends.
 struct Trickle<'a> {

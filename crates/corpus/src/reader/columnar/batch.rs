@@ -73,10 +73,15 @@ impl Values {
         })
     }
 
-    /// As an id or as metadata.
+    /// As an id or as metadata. A fixed number of bytes that are no text, such as a UUID, becomes hexadecimal.
     pub(super) fn value(&self, row: usize) -> Option<Cow<'_, str>> {
         if is_binary(self.0.data_type()) {
-            return self.bytes(row).map(String::from_utf8_lossy);
+            let bytes = self.bytes(row)?;
+            let is_fixed = matches!(self.0.data_type(), DataType::FixedSizeBinary(_));
+            return Some(match is_fixed && std::str::from_utf8(bytes).is_err() {
+                true => Cow::Owned(hex::encode(bytes)),
+                false => String::from_utf8_lossy(bytes),
+            });
         }
         let Some(items) = self.list(row) else {
             return cells::text(&self.0, row);

@@ -4,8 +4,8 @@ use super::*;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
-    StringViewArray, StructArray, types::Int32Type,
+    Array, ArrayRef, BinaryArray, DictionaryArray, FixedSizeBinaryArray, Int64Array, ListArray,
+    RecordBatch, StringArray, StringViewArray, StructArray, types::Int32Type,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::CompressionType;
@@ -274,5 +274,19 @@ fn damage_fails_or_keeps_the_other_blocks() {
             let lost: Vec<_> = seen.iter().filter(is_lost).collect();
             assert_eq!(lost.len(), 1, "{name}: {seen:?}");
         }
+    }
+}
+
+#[test]
+fn ids_of_a_fixed_number_of_bytes_stay_different() {
+    let ids = [[0xff, 0x00], [0xfe, 0x00], *b"ab"];
+    let ids = FixedSizeBinaryArray::try_from_iter(ids.into_iter()).unwrap();
+    let texts = StringArray::from(vec!["one", "two", "three"]);
+    let table: Table = vec![("id", Arc::new(ids)), ("text", Arc::new(texts))];
+    for (name, bytes) in files(table, 2) {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        let seen = read_in_every_cut(&mut settings);
+        let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
+        assert_eq!(ids, ["ff00", "fe00", "ab"], "{name}");
     }
 }

@@ -12,7 +12,7 @@ fn read(name: &str, content: &str, change: impl FnOnce(&mut CorpusSettings)) -> 
 #[test]
 fn a_key_of_json_lines_holds_the_counts() {
     let content = concat!(
-        r#"{"id": "a", "unigramCount": {"The": 2, "whale": 1.0, "": 1}, "text": "not read"}"#,
+        r#"{"id": "a", "unigramCount": {"The": 2, "whale": 1.0, "": 1, "whale": 3}, "text": "not read"}"#,
         "\n",
         r#"{"id": "b", "unigramCount": null}"#,
         "\n",
@@ -24,12 +24,31 @@ fn a_key_of_json_lines_holds_the_counts() {
     let seen = read("x.jsonl", content, |settings| {
         settings.counts = Some("unigramCount".into());
     });
-    assert_eq!(seen[0].text, ":1 The:2 whale:1");
+    assert_eq!(seen[0].text, "The:2 whale:1 :1 whale:3");
     assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
     let wrong = Some(DocumentStatus::ParseError);
     assert_eq!([seen[2].status, seen[3].status], [wrong, wrong]);
     let told = "`unigramCount` holds 0.5 for `x`, not a count; name a key";
     assert!(seen[2].text.contains(told), "{}", seen[2].text);
+}
+
+#[test]
+fn counts_beyond_any_text_are_errors_or_too_large() {
+    let content = "{\"id\":1,\"c\":{\"a\":1000}}\n{\"id\":2,\"c\":{\"a\":1000,\"b\":1001}}\n{\"id\":3,\"c\":{\"a\":1e300}}";
+    let seen = read("x.jsonl", content, |settings| {
+        settings.counts = Some("c".into());
+        settings.max_document_bytes = 4_000;
+    });
+    let statuses: Vec<_> = seen.iter().map(|seen| seen.status).collect();
+    let [large, wrong] = [DocumentStatus::TooLarge, DocumentStatus::ParseError];
+    assert_eq!(statuses, [None, Some(large), Some(wrong)]);
+    assert_eq!(seen[1].id, "2");
+    let told = told(
+        "x.svm",
+        "1 1:99999999999 # a\n1 1:2000000 # b\n1 1:3 # c",
+        "",
+    );
+    assert!(told[0].starts_with("parse_error") && told[1].starts_with("too_large"));
 }
 
 /// The ids and counts, or what is wrong, of files in a folder, one of them a vocabulary; and the same

@@ -8,11 +8,14 @@ proptest::proptest! {
         rows in "[a,\"\r\n]{0,40}",
         block_bytes in 1u64..50,
     ) {
-        let content = format!("id,text\n{rows}");
-        let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
-        let whole = read_all(&settings).unwrap();
-        settings.block_bytes = Some(block_bytes);
-        proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
+        for line_end in ["\n", "\r", "\r\n"] {
+            let content = format!("id,text{line_end}{rows}");
+            let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
+            settings.on_damage = OnDamage::Keep;
+            let whole = read_all(&settings).unwrap();
+            settings.block_bytes = Some(block_bytes);
+            proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
+        }
     }
 
     #[test]
@@ -25,6 +28,7 @@ proptest::proptest! {
             let (_folder, mut settings) = one_file("x.json", &content);
             settings.format = Some(Format::Json);
             settings.records = records.map(str::to_owned);
+            settings.on_damage = OnDamage::Keep;
             let whole = read_all(&settings).unwrap();
             settings.block_bytes = Some(block_bytes);
             proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);

@@ -57,6 +57,81 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
     }
 }
 
+/// What follows `open` is lost, wherever the file is cut, and its place is named.
+fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
+    let content = format!("{kept}{open}");
+    for (name, bytes) in [
+        (name.to_owned(), content.clone().into_bytes()),
+        (format!("{name}.gz"), gzip(content.as_bytes())),
+    ] {
+        let (_folder, mut settings) = one_file(&name, &bytes);
+        for (block_bytes, limit) in (1..=content.len() as u64 + 1)
+            .chain([u64::MAX])
+            .flat_map(|block_bytes| [(block_bytes, 1 << 20), (block_bytes, 30)])
+        {
+            settings.block_bytes = Some(block_bytes);
+            settings.max_document_bytes = limit;
+            settings.on_damage = OnDamage::Fail;
+            let error = read_all(&settings).unwrap_err().to_string();
+            let place = format!("{name}: damaged after {} bytes", kept.len());
+            assert!(error.contains(&place) && error.contains(what), "{error}");
+            settings.on_damage = OnDamage::Keep;
+            let seen = read_all(&settings).unwrap();
+            let ids: Vec<_> = seen.iter().map(|seen| seen.id.clone()).collect();
+            let lost = format!("{name}@{}", kept.len());
+            assert_eq!(ids, ["1".to_owned(), "2".to_owned(), lost]);
+            assert_eq!(seen[2].status, Some(DocumentStatus::Truncated));
+        }
+    }
+}
+
+#[test]
+fn a_quote_that_is_never_closed_does_not_swallow_rows_in_silence() {
+    let kept = "id,text\n1,a\n2,\"b\nc\"\n";
+    for open in [
+        "3,\"c\n4,d\n5,some more words\n6,e\n",
+        "3,\"",
+        "3,\"c\"\"\n",
+    ] {
+        assert_rest_is_lost("x.csv", kept, open, "never closed");
+    }
+    let (_folder, settings) = one_file("x.csv", b"id,\"text\n1,a\n");
+    let error = read_all(&settings).unwrap_err().to_string();
+    assert!(error.contains("never closed"), "{error}");
+}
+
+#[test]
+fn a_brace_or_quote_that_is_never_closed_does_not_swallow_objects_in_silence() {
+    let kept = "[{\"id\":1,\"text\":\"a\"},\n{\"id\":2,\"text\":\"b\"}";
+    for open in [
+        ",\n{\"id\":3,\"text\":\"c\",\n{\"id\":4,\"text\":\"d\"}\n]\n",
+        ",\n{\"id\":3,\"text\":\"c},\n{\"id\":4}]\n",
+        ",\n{",
+    ] {
+        assert_rest_is_lost("x.json", kept, open, "never closed");
+    }
+}
+
+#[test]
+fn binary_files_and_archives_are_no_texts() {
+    let (_folder, settings) = one_file("x.txt", b"\x89PNG\r\n\0\0\0\rIHDR");
+    let seen = &read_all(&settings).unwrap()[0];
+    assert_eq!(seen.status, Some(DocumentStatus::ParseError));
+    assert!(seen.text.contains("NUL bytes"), "{}", seen.text);
+    let (_folder, settings) = one_file("x.txt", b"\xff\xfet\0e\0x\0t\0");
+    assert_eq!(read_all(&settings).unwrap()[0].text, "text");
+    let archive = [&[b'x'; 257][..], b"ustar\x0000", &[0; 300]].concat();
+    for (name, bytes) in [
+        ("x.txt", archive.clone()),
+        ("x.TAR.gz", gzip(&archive)),
+        ("x.tgz", gzip(&archive)),
+    ] {
+        let (_folder, settings) = one_file(name, &bytes);
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(error.contains("is a tar archive"), "{error}");
+    }
+}
+
 #[test]
 fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
     let long = "x".repeat(3 << 20);

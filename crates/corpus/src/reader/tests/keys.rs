@@ -51,6 +51,74 @@ fn the_named_keys_are_kept_whatever_their_type() {
 }
 
 #[test]
+fn an_object_and_values_within_it_may_both_be_kept() {
+    let seen = &documents_of(
+        &["m.text", "m"],
+        br#"{"m":{"text":"one"},"id":1}
+{"m":"two"}"#,
+    );
+    assert_eq!(
+        seen[0].text,
+        "f@100: `m` holds an object; name a key with text in corpus.text"
+    );
+    assert_eq!(seen[1].text, "two");
+    let seen = &documents_of(&["m.text"], br#"{"m":{"text":"one"},"id":1}"#)[0];
+    assert_eq!(seen.text, "one");
+    assert_eq!(seen.metadata[0].as_deref(), Some(r#"{"text":"one"}"#));
+}
+
+#[test]
+fn numbers_and_surrogates_as_python_writes_them_are_read() {
+    let lines = br#"{"id":"a","text":"one","x":NaN,"m":-Infinity}
+{"id":"b","text":"cut \ud83d","x":[Infinity]}
+{"id":"c","text":"whole \ud83d\ude00"}
+{"id":"d","text":NaN}
+{"id":"e","text":Nan}
+"#;
+    let seen = documents(&[lines, "\u{feff}{\"text\":\"six\"}".as_bytes()].concat());
+    let texts: Vec<_> = seen[..3].iter().map(|seen| seen.text.as_str()).collect();
+    assert_eq!(texts, ["one", "cut \u{fffd}", "whole \u{1f600}"]);
+    let repaired: Vec<_> = seen.iter().map(|seen| seen.repaired).collect();
+    assert_eq!(repaired, [false, true, false, false, false, false]);
+    assert_eq!(seen[0].metadata[0], None);
+    assert_eq!(seen[3].status, Some(DocumentStatus::Empty));
+    assert_eq!(seen[4].status, Some(DocumentStatus::ParseError));
+    assert_eq!(seen[5].text, "six");
+}
+
+#[test]
+fn a_line_that_names_the_delimiter_is_above_the_header() {
+    for content in [
+        "sep=;\r\nid;text\r\n1;a, b\r\n",
+        "SEP=\t\n\nid\ttext\n1\ta, b",
+    ] {
+        let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
+        for block_bytes in 1..40 {
+            settings.block_bytes = Some(block_bytes);
+            let seen = read_all(&settings).unwrap();
+            assert_eq!((seen[0].id.as_str(), seen[0].text.as_str()), ("1", "a, b"));
+            assert_eq!(seen.len(), 1);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_blank_lines_is_above_a_header() {
+    let content = format!("{}id,text\n1,a\n", "\r\n".repeat(1 << 20));
+    let (_folder, settings) = one_file("x.csv", content.as_bytes());
+    let begin = std::time::Instant::now();
+    assert_eq!(read_all(&settings).unwrap()[0].text, "a");
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_file_may_be_named_like_a_variable() {
+    let (_folder, mut settings) = one_file("my$file.jsonl", b"{\"text\":\"a\"}");
+    settings.input = vec!["my$file.jsonl".into()];
+    assert_eq!(read_all(&settings).unwrap()[0].text, "a");
+}
+
+#[test]
 fn a_dot_leads_into_an_object_unless_the_key_has_it() {
     let lines = br#"{"a":{"b":{"c":"deep"},"b.c":"dotted","n":5},"a.b":{"c":"other"}}
 {"a":{"b":{"c":["x","y"]}},"m":{"a":0}}

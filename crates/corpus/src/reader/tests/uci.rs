@@ -63,6 +63,20 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
         check("2\n3\n1\n1 1 1\n2 1 1\n", "line 4: ", "has 2 entries");
         check("2\n4\n1\n1 1 1\n", "line 2: ", "vocab.x.txt has 3");
         check("2\nmany\n", "line 2: ", "number of terms");
+        for documents in ["5000000", "18446744073709551615"] {
+            let content = format!("{documents}\n3\n1\n1 1 1\n");
+            check(&content, "line 1: ", "but only 1 entries");
+        }
+    }
+}
+
+#[test]
+fn blank_lines_may_follow_the_entries() {
+    for block_bytes in [1, 7, 100] {
+        let seen = bag("3\n3\n2\n1 1 1\n2 2 1\n\n \n\n\n\n\n\n\n", |settings| {
+            settings.block_bytes = Some(block_bytes);
+        });
+        assert_eq!(texts(&seen.unwrap()), ["the:1", "of:1", "empty"]);
     }
 }
 
