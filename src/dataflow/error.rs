@@ -136,8 +136,9 @@ impl RunError {
             }
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
-            | Self::Shard(ShardError::Io { .. })
-            | Self::Table(TableError::Io { .. })
+            // A writer's error of the disk may be text within one of Parquet's.
+            | Self::Shard(ShardError::Io { .. } | ShardError::Parquet { .. })
+            | Self::Table(TableError::Io { .. } | TableError::Parquet { .. })
             | Self::Synth(SynthError::Io { .. }) => exit::IO,
             Self::Input(_)
             | Self::VocabularyFile(_)
