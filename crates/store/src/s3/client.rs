@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::explain::{explain, is_final, lacks_bucket};
-use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
+use super::transfer::{IN_FLIGHT, PART_BYTES, meta, prompt, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
 use crate::{SCHEME, StoreError, Writer, named};
 
@@ -33,7 +33,7 @@ use crate::{SCHEME, StoreError, Writer, named};
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
 /// For how long when it does not say.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The variable that says how long one request may take.
+/// The variable that says how long a transfer of one part may take.
 const TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
 /// How long when it does not say: enough for the parts in flight on a link of half a megabyte per second.
 const TIMEOUT: &str = "120 seconds";
@@ -107,7 +107,7 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn head(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let location = self.location(key)?;
-        let head = runtime::wait(&self.handle, self.store.head(&location));
+        let head = self.persist(|| prompt(self.store.head(&location)));
         self.if_there(key, head.map(meta))
     }
 
@@ -117,10 +117,12 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn get(&self, key: &str) -> Result<Option<(ObjectMeta, Vec<u8>)>, StoreError> {
         let location = self.location(key)?;
-        let get = self.persist(|| async {
-            let got = self.store.get(&location).await?;
-            let about = got.meta.clone();
-            Ok((meta(about), got.bytes().await?.to_vec()))
+        let get = self.persist(|| {
+            prompt(async {
+                let got = self.store.get(&location).await?;
+                let about = got.meta.clone();
+                Ok((meta(about), got.bytes().await?.to_vec()))
+            })
         });
         self.if_there(key, get)
     }
@@ -224,7 +226,7 @@ impl Bucket {
                     page_token: page_token.clone(),
                     ..PaginatedListOptions::default()
                 };
-                self.store.list_paginated(prefix, options)
+                prompt(self.store.list_paginated(prefix, options))
             });
             let page = page.map_err(|e| self.error(prefix.unwrap_or(""), &e))?;
             visit(page.result);
@@ -265,7 +267,7 @@ impl Bucket {
         };
         let put = match condition {
             Condition::Always => self.persist(ask),
-            _ => runtime::wait(&self.handle, ask()),
+            _ => runtime::wait(&self.handle, prompt(ask())),
         };
         match put {
             Ok(put) => Ok(Some(put.e_tag.unwrap_or_default())),
@@ -300,7 +302,7 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn delete(&self, key: &str) -> Result<(), StoreError> {
         let location = self.location(key)?;
-        let delete = self.persist(|| self.store.delete(&location));
+        let delete = self.persist(|| prompt(self.store.delete(&location)));
         self.if_there(key, delete).map(|_| ())
     }
 
