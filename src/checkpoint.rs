@@ -1,8 +1,8 @@
 //! A model on disk: a checkpoint that training resumes from, or the finished model.
 //!
-//! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
-//! the length of every term's row (under a tree, every leaf's), all rows end to end, and a SHA-256 over all of it. The bytes
-//! depend on the model alone, not on the number of parts it was in. Little-endian.
+//! One file, complete or absent: a magic number, a JSON header with everything small, the row sums, the length of every
+//! term's row (under a tree, every leaf's), all rows end to end, and a SHA-256 over all of it. The bytes depend on the
+//! model alone, not on the number of parts it was in. Little-endian.
 //!
 //! In Gibbs sampling, the model in a checkpoint is the counts averaged so far; the current counts
 //! are those of the [`assignments`] beside it.

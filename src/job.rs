@@ -1,10 +1,10 @@
 //! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
 //!
 //! `keys` has a row for every key; `source` keeps what was written, with its position; `resolve`
-//! checks it and fills in defaults; `fill` turns the values into settings, each read as `words` says; `resolved` writes a job
-//! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`], [`ProgressSnapshot`] and [`Summary`]
-//! describe the stages to run, their progress, and the outcome. docs/JOB.md describes every key for
-//! users.
+//! checks it and fills in defaults; `fill` turns the values into settings, each read as `words` says; `resolved` writes
+//! a job out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`],
+//! [`ProgressSnapshot`] and [`Summary`] describe the stages to run, their progress, and the outcome. docs/JOB.md
+//! describes every key for users.
 
 pub mod defaults;
 mod error;

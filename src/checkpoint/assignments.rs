@@ -1,10 +1,10 @@
 //! The remembered assignments of a process's documents on disk, beside a checkpoint.
 //!
-//! With `train.method = "cvb0"` they are γ. Each process writes its own documents; a resuming process reads all files and takes the
-//! documents that are now its own. Layout, little-endian: a magic number, the round that the
-//! checkpoint resumes with, the number of documents; then for each document its number, its tokens,
-//! and a topic for each token; at the end a SHA-256 over all of it. Where documents are drawn, another
-//! magic number, and after each document 16 bytes that the schedule keeps of it.
+//! With `train.method = "cvb0"` they are γ. Each process writes its own documents; a resuming process reads all files
+//! and takes the documents that are now its own. Layout, little-endian: a magic number, the round that the checkpoint
+//! resumes with, the number of documents; then for each document its number, its tokens, and a topic for each token; at
+//! the end a SHA-256 over all of it. Where documents are drawn, another magic number, and after each document 16 bytes
+//! that the schedule keeps of it.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -13,8 +13,8 @@
 //! empty, and all sums are complete.
 //!
 //! A shard goes to whichever worker of its process is free: they draw numbers from one counter. A message from a worker
-//! that hands out shards would have to wait until that worker has inferred its own batch. Process p of P takes every P-th
-//! shard, because it has the documents in memory that were inferred together.
+//! that hands out shards would have to wait until that worker has inferred its own batch. Process p of P takes every
+//! P-th shard, because it has the documents in memory that were inferred together.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
 //! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards

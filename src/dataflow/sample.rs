@@ -370,9 +370,9 @@ impl Received {
     }
 }
 
-/// Sends a document to the worker that it belongs to, as words: its place in the order of
-/// minibatches, number and held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four a word. One that
-/// is longer than a block travels in pieces that follow each other, with all labels in the first.
+/// Sends a document to the worker that it belongs to, as words: its place in the order of minibatches, number and
+/// held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four a word. One that is longer
+/// than a block travels in pieces that follow each other, with all labels in the first.
 fn send(
     outbox: &mut Outbox,
     [place, number]: [u64; 2],

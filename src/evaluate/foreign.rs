@@ -48,7 +48,8 @@ impl ForeignModel {
     }
 }
 
-/// An external model, or another file for evaluation, that cannot be used. Each names the file, the place and the remedy.
+/// An external model, or another file for evaluation, that cannot be used. Each names the file, the place and the
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The system refused.

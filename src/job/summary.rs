@@ -164,8 +164,8 @@ pub(crate) struct DriftSummary {
     pub(crate) topic_shift_js: Option<f64>,
     /// Log-likelihood per token minus that of the training sample, in nats.
     pub(crate) loglik_shift: Option<f64>,
-    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known, and there are documents
-    /// beyond the sample.
+    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known, and there are
+    /// documents beyond the sample.
     pub(crate) retrain: bool,
     /// Groups of the documents, as far as they have rows in the table `drift`.
     pub(crate) groups: usize,

@@ -66,8 +66,8 @@ struct Tag {
     mark: &'static str,
 }
 
-/// Where the last tag, comment and section end. What begins after these is no such thing, and is not searched for an end
-/// again and again.
+/// Where the last tag, comment and section end. What begins after these is no such thing, and is not searched for an
+/// end again and again.
 struct Last {
     tag: usize,
     comment: usize,

@@ -267,7 +267,8 @@ pub(crate) fn is_binary(kind: &DataType) -> bool {
     )
 }
 
-/// Whether the cells of a column of this type have an order that its rows can be sorted by: texts, bytes, whole numbers.
+/// Whether the cells of a column of this type have an order that its rows can be sorted by: texts, bytes, whole
+/// numbers.
 pub(crate) fn is_key(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_key(values),

@@ -1,10 +1,10 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON object
-//! or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and it is reported by position
-//! and length. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
-//! becomes one [`Piece::Truncated`].
+//! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON
+//! object or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and it is reported by
+//! position and length. When the stream fails, or ends within quotes or an object, the complete records are kept and
+//! the rest becomes one [`Piece::Truncated`].
 
 mod dialect;
 mod envelope;

@@ -2,8 +2,8 @@
 //!
 //! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`, `${NAME}`,
 //! `${NAME:-default}` and a leading `~/` are expanded first, unless a file has that very name. Hidden files and folders,
-//! and those that Hadoop leaves, are skipped unless the pattern names them; a folder linked into itself is entered once.
-//! Outputs of topicmill are skipped when folders are read recursively.
+//! and those that Hadoop leaves, are skipped unless the pattern names them; a folder linked into itself is entered
+//! once. Outputs of topicmill are skipped when folders are read recursively.
 
 use super::InputError;
 use super::outputs::{is_mark, is_output};

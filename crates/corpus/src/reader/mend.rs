@@ -3,8 +3,8 @@
 /// Numbers that JSON does not have.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// The text without a byte-order mark, as files that were joined have it within them; with `null` for numbers that JSON does not have, and U+FFFD for escaped halves of surrogate pairs; and
-/// whether there was such a half.
+/// The text without a byte-order mark, as files that were joined have it within them; with `null` for numbers that JSON
+/// does not have, and U+FFFD for escaped halves of surrogate pairs; and whether there was such a half.
 pub fn mended(json: &str) -> (String, bool) {
     let json = json.trim_start_matches('\u{feff}');
     let bytes = json.as_bytes();

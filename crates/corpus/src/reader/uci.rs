@@ -1,5 +1,5 @@
-//! The entries of a UCI bag of words or a Matrix Market file, one `document term count` per line: the counts of each document
-//! of a block.
+//! The entries of a UCI bag of words or a Matrix Market file, one `document term count` per line: the counts of each
+//! document of a block.
 //!
 //! A document's id is its number.
 

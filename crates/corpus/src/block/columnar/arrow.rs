@@ -162,7 +162,8 @@ impl Scan {
 
     /// Takes the next message; false at the end of the stream.
     fn message(&mut self) -> Result<bool, ArrowError> {
-        // Writers may leave out the mark at the end, but none of the usual ones does: it is missing where one was killed.
+        // Writers may leave out the mark at the end, but none of the usual ones does: it is missing where one was
+        // killed.
         if self.offset == self.bytes {
             return Err(refuse("the file ends without the mark that ends a stream"));
         }

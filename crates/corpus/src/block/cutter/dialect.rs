@@ -5,8 +5,8 @@
 pub struct Dialect {
     /// The byte between the fields of a row.
     pub delimiter: u8,
-    /// Whether a backslash within quotes escapes the next byte, as Spark and MySQL write it. Doubled quotes count as one
-    /// in any case (RFC 4180).
+    /// Whether a backslash within quotes escapes the next byte, as Spark and MySQL write it. Doubled quotes count as
+    /// one in any case (RFC 4180).
     pub has_escapes: bool,
 }
 
@@ -19,9 +19,9 @@ impl Dialect {
 
     /// The dialect of a file that starts like this.
     ///
-    /// The delimiter is, of comma, semicolon, tab and bar, the one that the header has most often outside quotes, the first
-    /// of these if several are as frequent. There are escapes if a quote after a backslash cannot end its field, because
-    /// neither a delimiter nor a line break follows.
+    /// The delimiter is, of comma, semicolon, tab and bar, the one that the header has most often outside quotes, the
+    /// first of these if several are as frequent. There are escapes if a quote after a backslash cannot end its field,
+    /// because neither a delimiter nor a line break follows.
     pub fn of(start: &[u8]) -> Self {
         let mut dialect = Self {
             delimiter: delimiter_of(start),

@@ -1,4 +1,5 @@
-//! The lines between the messages of an mbox file: `From user@example.org Mon Jan  3 10:00:00 2022`, after a blank line.
+//! The lines between the messages of an mbox file: `From user@example.org Mon Jan  3 10:00:00 2022`, after a blank
+//! line.
 
 use memchr::memchr_iter;
 
