@@ -57,7 +57,7 @@ pub enum TableError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// Parquet refused: the disk is full, or the file is damaged.
+    /// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
     #[error("{path}: {source}")]
     Parquet {
         /// The file.

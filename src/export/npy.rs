@@ -1,7 +1,6 @@
 //! The model as NumPy's arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt`; `labels.txt` of a result whose topics
 //! are labels; and, of one with a projection, θ as the three arrays of SciPy's `csr_array`, with the proportions of the
-//! table
-//! `document_topics`.
+//! table `document_topics`.
 //!
 //! ```text
 //! theta = csr_array((data, indices, indptr), shape=(documents, K))

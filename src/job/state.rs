@@ -29,7 +29,8 @@ pub fn checkpoint_file(rounds: u64) -> String {
 pub fn checkpoint_rounds(names: impl IntoIterator<Item = String>) -> Vec<u64> {
     let rounds = |name: String| {
         let rounds = name.strip_prefix("train-")?.strip_suffix(".model")?;
-        rounds.parse().ok()
+        let rounds = rounds.parse().ok()?;
+        checkpoint_file(rounds).ends_with(&name).then_some(rounds)
     };
     let mut found: Vec<u64> = names.into_iter().filter_map(rounds).collect();
     found.sort_unstable_by(|a, b| b.cmp(a));
@@ -214,6 +215,9 @@ fn newest_checkpoint(root: &Path) -> Result<Option<Header>, StateError> {
     for rounds in checkpoint_rounds(names) {
         match checkpoint::read_header(&root.join(checkpoint_file(rounds))) {
             Err(error @ CheckpointError::Damaged { .. }) => damaged = damaged.and(Err(error)),
+            // It has been replaced in this very moment.
+            Err(CheckpointError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            }
             header => return Ok(Some(header?)),
         }
     }

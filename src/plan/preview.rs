@@ -30,8 +30,9 @@ pub(crate) use error::PreviewError;
 pub(crate) use labels::label_count;
 use records::Records;
 
-/// Files of an ending that are looked at, to see whether they are text.
-const LOOKS: usize = 1000;
+/// Files of an ending that are looked at, to see whether they are text; in an object store, where each look is a
+/// request.
+const LOOKS: [usize; 2] = [1000, 20];
 /// Bytes of a text file that are looked at.
 const TEXT_BYTES: u64 = 64 << 10;
 /// Text files whose words are counted.
@@ -279,7 +280,11 @@ fn leave_out_binary(
         let glob = glob_of(&file.path);
         let binary = match looks.get(&glob) {
             _ if file.format != Format::Text => false,
-            Some(&(LOOKS.., first)) => first,
+            Some(&(looked_at, first))
+                if looked_at >= LOOKS[usize::from(store::is_remote(&file.path))] =>
+            {
+                first
+            }
             look => {
                 let start = first_bytes(&file, TEXT_BYTES, settings)?;
                 let binary = looks_binary(&start) && !is_utf_16(&start);

@@ -109,10 +109,10 @@ tables! {
     pub(crate) struct LabelRow<'a> {
         topic: i32,             /// The topic, from 0.
         label: &'a str,         /// Its label.
-        documents: i64,         /// Documents of the collection that have it.
+        documents: i64,         /// Documents with terms that have it.
         evaluated: Option<i64>, /// Of the documents that count, those that have it.
         predicted: Option<i64>, /// Those for which it is predicted.
-        hits: Option<i64>,      /// Those for which it is predicted rightly.
+        hits: Option<i64>,      /// Those for which it is predicted correctly.
         f1: Option<f64>,        /// 2 hits / (predicted + evaluated); null if both are 0.
     }
 

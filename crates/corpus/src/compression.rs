@@ -120,7 +120,10 @@ impl<R: BufRead> Read for GzipMembers<R> {
 /// The member that begins where the one before has ended, if there is one.
 fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
     loop {
-        let held = rest.fill_buf()?;
+        let held = match rest.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            held => held?,
+        };
         let zeros = held.iter().take_while(|&&byte| byte == 0).count();
         match held.len() - zeros {
             0 if zeros == 0 => return Ok(None),

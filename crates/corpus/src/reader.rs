@@ -180,12 +180,16 @@ impl<'a> Context<'a> {
             Body::Counts { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
             Body::Text { .. } | Body::Missing { .. } => return document,
         };
-        match tokens.saturating_mul(LETTER_BYTES) {
-            bytes if bytes > self.settings.max_document_bytes => {
-                self.too_large(document.source_id.into_owned(), bytes)
-            }
-            _ => document,
+        let limit = self.settings.max_document_bytes;
+        if tokens.saturating_mul(LETTER_BYTES) <= limit {
+            return document;
         }
+        let source_id = document.source_id.into_owned();
+        let reason = format!(
+            "{source_id}: {tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct \
+             its counts, or raise the limit"
+        );
+        self.missing(source_id, DocumentStatus::TooLarge, reason)
     }
 
     /// A record over the limit.

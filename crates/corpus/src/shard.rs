@@ -55,7 +55,7 @@ pub enum ShardError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// Parquet refused: the file is damaged.
+    /// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
     #[error("{path}: {source}; if the file is damaged, remove it and run ingest again")]
     Parquet {
         /// The file.

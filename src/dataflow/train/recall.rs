@@ -24,8 +24,8 @@ use corpus::minibatches::Minibatches;
 /// The candidates that the workers of a process share when they choose.
 #[derive(Default)]
 pub(crate) struct Candidates {
-    newest: Once<Found>,
-    previous: Once<Found>,
+    /// The newest first: two, and a third where a run was killed before it removed the oldest.
+    found: [Once<Found>; 3],
     warnings: Mutex<Vec<String>>,
 }
 
@@ -67,10 +67,9 @@ pub(crate) fn choose<'a>(
     shared: &'a Candidates,
 ) -> Result<Option<&'a Saved>, RunError> {
     let mut damaged = Vec::new();
-    let candidates = [&shared.newest, &shared.previous];
     for (rounds, once) in checkpoints(worker, wanted.process)?
         .into_iter()
-        .zip(candidates)
+        .zip(&shared.found)
     {
         let found = once.get(|| wanted.look_at(&checkpoint_file(rounds)))?;
         match (agree(worker, found)?, found) {

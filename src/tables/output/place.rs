@@ -28,7 +28,8 @@ impl Place {
         let address = root.to_string_lossy();
         let address = address.trim_end_matches('/');
         // Two stores may have buckets of one name.
-        let endpoints = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT"].map(std::env::var_os);
+        let endpoints =
+            ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"].map(std::env::var_os);
         let digest = Sha256::digest(format!("{endpoints:?} {address}"));
         let digest = hex::encode(digest);
         let name = format!("topicmill-{}-{process}", &digest[..16]);

@@ -6,6 +6,7 @@
 //! `target/tools/bin/s3s-fs`, these tests say so and check nothing.
 
 mod client;
+mod proxy;
 mod server;
 
 use std::fs;
@@ -14,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use proxy::{Loss, Proxy};
 use server::{BUCKET, Server};
 
 use crate::workdir::{Workdir, free_port, newest_checkpoint, said, succeed};
@@ -275,6 +277,27 @@ fn a_server_that_is_away_for_a_while_is_waited_for() {
     let output = run.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(place.digest("patient"), place.digest);
+}
+
+#[test]
+fn what_breaks_off_is_asked_again() {
+    let Some(place) = prepare() else { return };
+    let losses = [
+        Loss::Request("PUT /topicmill/broken/_lock"),
+        Loss::Answer("PUT /topicmill/broken/_lock"),
+        Loss::Answer("PUT /topicmill/broken/corpus/collection.json"),
+        Loss::Request("?delete"),
+    ];
+    // One loss of the lock each: a run is given up when it is not heard of twice.
+    for (run, losses) in [("broken", &losses[1..]), ("broken", &losses[..1])] {
+        let proxy = Proxy::start(place.server.port(), losses);
+        let mut command = place.command(&stored(run));
+        command.args(["--overwrite"]);
+        command.env("AWS_ENDPOINT_URL", proxy.endpoint());
+        succeed(command);
+        assert_eq!(proxy.left(), []);
+        assert_eq!(place.digest(run), place.digest);
+    }
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl Server {
         command
     }
 
+    /// The port that it listens at.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Gives a command the settings that reach this server.
     pub fn set<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let endpoint = format!("http://127.0.0.1:{}", self.port);

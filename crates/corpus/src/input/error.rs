@@ -117,8 +117,8 @@ pub enum InputError {
         /// The candidates there are, or "none".
         found: String,
     },
-    /// A file ends in the middle, cannot be decompressed or leaves a quote or brace open, and `corpus.on_damage =
-    /// "fail"`.
+    /// A file ends in the middle, cannot be decompressed or leaves a quote or brace open, where
+    /// `corpus.on_damage = "fail"`.
     #[error(
         "{}: damaged after {offset} {unit} of content: {reason}; repair the file or copy it again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
     )]

@@ -33,7 +33,11 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
         let (mended, is_torn) = mended(&object);
         emit(match keys.parse(&mended) {
             Ok(values) => keys.document(context, begins, values, repaired | is_torn),
-            Err(_) => context.unparsable(begins, &no_object(context, &object, &error)),
+            Err(later) => {
+                // What was mended is not what is wrong.
+                let error = if mended == object { error } else { later };
+                context.unparsable(begins, &no_object(context, &object, &error))
+            }
         });
     };
     match context.file.format {

@@ -140,7 +140,7 @@ pub fn start(
 }
 
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal topics apart. Where
-/// η is above a half, λ_kw is larger by as much, so that something is left. Part `part` of `part_count`.
+/// η is above a half, it is 2 η times as large, so that something is left. Part `part` of `part_count`.
 pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,

@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::explain::{explain, is_final, lacks_bucket};
-use super::transfer::{IN_FLIGHT, PART_BYTES, meta, prompt, put_parts, read_range};
+use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
 use crate::{SCHEME, StoreError, Writer, named};
 
@@ -33,10 +33,12 @@ use crate::{SCHEME, StoreError, Writer, named};
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
 /// For how long when it does not say.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a request without a large body may take: a lease must be renewed in time after one that hung.
+const TIMEOUT: &str = "30 seconds";
 /// The variable that says how long a transfer of one part may take.
-const TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
+const TRANSFER_TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
 /// How long when it does not say: enough for the parts in flight on a link of half a megabyte per second.
-const TIMEOUT: &str = "120 seconds";
+const TRANSFER_TIMEOUT: &str = "120 seconds";
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -47,7 +49,10 @@ static BUCKETS: Mutex<Option<HashMap<String, Arc<Bucket>>>> = Mutex::new(None);
 #[derive(Debug)]
 pub struct Bucket {
     name: String,
+    /// For requests without a large body.
     store: Arc<AmazonS3>,
+    /// For parts of files, which take their time on a slow link.
+    transfers: Arc<AmazonS3>,
     handle: Handle,
     patience: Duration,
 }
@@ -72,12 +77,7 @@ impl Bucket {
         let patience = patience().map_err(refuse)?;
         // The client uses the provider of the process. An error means that one is installed: the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = AmazonS3Builder::from_env();
-        if std::env::var_os(TIMEOUT_VARIABLE).is_none() {
-            builder =
-                builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), TIMEOUT);
-        }
-        let store = builder
+        let builder = AmazonS3Builder::from_env()
             .with_bucket_name(name)
             .with_retry(RetryConfig {
                 backoff: BackoffConfig {
@@ -87,13 +87,22 @@ impl Bucket {
                 },
                 max_retries: usize::MAX,
                 retry_timeout: patience,
-            })
-            .build()
-            .map_err(|e| refuse(e.to_string()))?;
+            });
+        let client = |timeout: &str| {
+            let key = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
+            let built = builder.clone().with_config(key, timeout).build();
+            built.map(Arc::new).map_err(|e| refuse(e.to_string()))
+        };
+        let asked = std::env::var(TRANSFER_TIMEOUT_VARIABLE);
+        let (store, transfers) = (
+            client(TIMEOUT)?,
+            client(asked.as_deref().unwrap_or(TRANSFER_TIMEOUT))?,
+        );
         let handle = runtime::handle().map_err(|e| refuse(e.to_string()))?;
         let bucket = Arc::new(Self {
             name: name.to_owned(),
-            store: Arc::new(store),
+            store,
+            transfers,
             handle,
             patience,
         });
@@ -107,7 +116,7 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn head(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let location = self.location(key)?;
-        let head = self.persist(|| prompt(self.store.head(&location)));
+        let head = self.persist(|| self.store.head(&location));
         self.if_there(key, head.map(meta))
     }
 
@@ -117,12 +126,10 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn get(&self, key: &str) -> Result<Option<(ObjectMeta, Vec<u8>)>, StoreError> {
         let location = self.location(key)?;
-        let get = self.persist(|| {
-            prompt(async {
-                let got = self.store.get(&location).await?;
-                let about = got.meta.clone();
-                Ok((meta(about), got.bytes().await?.to_vec()))
-            })
+        let get = self.persist(|| async {
+            let got = self.store.get(&location).await?;
+            let about = got.meta.clone();
+            Ok((meta(about), got.bytes().await?.to_vec()))
         });
         self.if_there(key, get)
     }
@@ -133,7 +140,7 @@ impl Bucket {
     /// `StaleNetworkFileHandle` if it no longer has the tag; the store refuses or does not answer.
     pub fn read(&self, key: &str, range: Range<u64>, etag: &str) -> Result<Vec<u8>, StoreError> {
         let location = self.location(key)?;
-        let read = self.persist(|| read_range(&self.store, &location, range.clone(), etag));
+        let read = self.persist(|| read_range(&self.transfers, &location, range.clone(), etag));
         read.map_err(|e| self.error(key, &e))
     }
 
@@ -173,7 +180,7 @@ impl Bucket {
         range: Range<u64>,
         etag: &str,
     ) -> JoinHandle<Result<Vec<u8>, Error>> {
-        let (store, location) = (Arc::clone(&self.store), location.clone());
+        let (store, location) = (Arc::clone(&self.transfers), location.clone());
         let etag = etag.to_owned();
         self.handle
             .spawn(async move { read_range(&store, &location, range, &etag).await })
@@ -226,7 +233,7 @@ impl Bucket {
                     page_token: page_token.clone(),
                     ..PaginatedListOptions::default()
                 };
-                prompt(self.store.list_paginated(prefix, options))
+                self.store.list_paginated(prefix, options)
             });
             let page = page.map_err(|e| self.error(prefix.unwrap_or(""), &e))?;
             visit(page.result);
@@ -261,13 +268,14 @@ impl Bucket {
             }),
         };
         let payload = PutPayload::from(bytes.to_vec());
-        let ask = || {
+        let ask = |store: &Arc<AmazonS3>| {
+            let (store, location) = (Arc::clone(store), location.clone());
             let (payload, mode) = (payload.clone(), mode.clone());
-            self.store.put_opts(&location, payload, mode.into())
+            async move { store.put_opts(&location, payload, mode.into()).await }
         };
         let put = match condition {
-            Condition::Always => self.persist(ask),
-            _ => runtime::wait(&self.handle, prompt(ask())),
+            Condition::Always => self.persist(|| ask(&self.transfers)),
+            _ => runtime::wait(&self.handle, ask(&self.store)),
         };
         match put {
             Ok(put) => Ok(Some(put.e_tag.unwrap_or_default())),
@@ -292,7 +300,7 @@ impl Bucket {
             return Ok(put.unwrap_or_default());
         }
         let location = self.location(key)?;
-        let put = self.persist(|| put_parts(&self.store, &location, path, bytes));
+        let put = self.persist(|| put_parts(&self.transfers, &location, path, bytes));
         put.map_err(|e| self.error(key, &e))?.map_err(disk)
     }
 
@@ -302,7 +310,7 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn delete(&self, key: &str) -> Result<(), StoreError> {
         let location = self.location(key)?;
-        let delete = self.persist(|| prompt(self.store.delete(&location)));
+        let delete = self.persist(|| self.store.delete(&location));
         self.if_there(key, delete).map(|_| ())
     }
 

@@ -16,8 +16,9 @@ pub(super) fn lacks_bucket(error: &Error) -> bool {
 /// Whether the store has understood the request and refuses it: asking again does not help.
 pub(super) fn is_final(error: &Error) -> bool {
     let causes = causes(error);
+    let is_refusal = ["status code: 4", "status code: 501"];
     // The one such answer that means: once more.
-    causes.contains("status code: 4") && !causes.contains("RequestTimeout")
+    is_refusal.iter().any(|sign| causes.contains(sign)) && !causes.contains("RequestTimeout")
 }
 
 /// The error in our words.
@@ -70,7 +71,10 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
             "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https".to_owned(),
         ),
         _ => (
-            ErrorKind::TimedOut,
+            match is_final(error) {
+                true => ErrorKind::Other,
+                false => ErrorKind::TimedOut,
+            },
             format!(
                 "the store does not respond as expected: {said}; check AWS_ENDPOINT_URL and the \
                  network, then rerun the same command"
@@ -109,5 +113,75 @@ fn shorten(said: &str) -> String {
     match line.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: &str, body: &str) -> Error {
+        let source = format!("Server returned non-2xx status code: {status}: {body}");
+        Error::Generic {
+            store: "S3",
+            source: source.into(),
+        }
+    }
+
+    #[test]
+    fn refusals_are_final_and_stalled_requests_are_not() {
+        for (status, body, finally) in [
+            ("400 Bad Request", "<Code>RequestTimeout</Code>", false),
+            ("400 Bad Request", "<Code>InvalidArgument</Code>", true),
+            ("403 Forbidden", "<Code>RequestTimeTooSkewed</Code>", true),
+            ("501 Not Implemented", "", true),
+            ("503 Slow Down", "", false),
+        ] {
+            assert_eq!(is_final(&answer(status, body)), finally, "{status} {body}");
+        }
+        let broken = super::super::transfer::broken("the response was cut off");
+        assert!(!is_final(&broken));
+    }
+
+    #[test]
+    fn what_a_store_means_is_explained_with_the_remedy() {
+        let long = "x".repeat(400);
+        let skewed = format!("<RequestId>{long}</RequestId><Code>RequestTimeTooSkewed</Code>");
+        for (error, kind, words) in [
+            (
+                answer("403 Forbidden", &skewed),
+                ErrorKind::PermissionDenied,
+                "the clock of this machine",
+            ),
+            (
+                answer("400 Bad Request", "<Code>ExpiredToken</Code>"),
+                ErrorKind::PermissionDenied,
+                "AWS_SESSION_TOKEN",
+            ),
+            (
+                answer("403 Forbidden", "<Code>AccessDenied</Code>"),
+                ErrorKind::PermissionDenied,
+                "AWS_ACCESS_KEY_ID",
+            ),
+            (
+                answer("404 Not Found", "<Code>NoSuchBucket</Code>"),
+                ErrorKind::NotFound,
+                "the bucket `b` does not exist",
+            ),
+            (
+                answer("501 Not Implemented", ""),
+                ErrorKind::Other,
+                "does not respond as expected",
+            ),
+            (
+                answer("503 Slow Down", ""),
+                ErrorKind::TimedOut,
+                "does not respond as expected",
+            ),
+        ] {
+            let explained = explain("b", "k", &error);
+            assert_eq!(explained.source.kind(), kind, "{explained}");
+            assert!(explained.to_string().contains(words), "{explained}");
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::lock::{self, holder_in, run_in, unique};
 use crate::{Lock, Locking, StoreError, TEMPORARY};
 
 /// Attempts to take a lock that changes while it is looked at.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 6;
 
 /// How long a lease lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,11 +78,30 @@ impl Lease {
         terms: Terms,
     ) -> Result<Locking, StoreError> {
         let id = unique();
-        let mut failed = None;
+        let (mut asked, mut is_repeated) = (Instant::now(), false);
+        // The store's present state decides: the answer to a write may be lost, or that of its repetition.
         for _ in 0..ATTEMPTS {
             let found = bucket.get(key)?;
             let condition = match &found {
                 None => Condition::Absent,
+                Some((meta, text)) if is_of(text, &id) => {
+                    let shared = Shared {
+                        bucket: Arc::clone(bucket),
+                        key: key.to_owned(),
+                        mark: mark.to_owned(),
+                        id,
+                        terms,
+                        state: Mutex::new(State {
+                            etag: meta.etag.clone(),
+                            renewed: asked,
+                            renewals: 0,
+                            is_ending: false,
+                            lost: None,
+                        }),
+                        ending: Condvar::new(),
+                    };
+                    return Ok(Locking::Held(Box::new(Self::keep(shared))));
+                }
                 Some((meta, text)) => {
                     let text = String::from_utf8_lossy(text).into_owned();
                     if !is_over(bucket, meta, &text, terms, &id)? {
@@ -91,38 +110,14 @@ impl Lease {
                     Condition::Unchanged(&meta.etag)
                 }
             };
-            let asked = Instant::now();
+            asked = Instant::now();
             let put = bucket.put(key, text(mark, &id, 0).as_bytes(), condition);
-            // The store's present state decides: the answer to a write may be lost, or that of its
-            // repetition.
             match put {
-                Err(error) if error.source.kind() != ErrorKind::TimedOut => return Err(error),
-                put => failed = put.err(),
+                Err(error) if error.source.kind() == ErrorKind::TimedOut && !is_repeated => {
+                    is_repeated = true;
+                }
+                put => drop(put?),
             }
-            let Some((meta, text)) = bucket.get(key)? else {
-                continue;
-            };
-            if is_of(&text, &id) {
-                let shared = Shared {
-                    bucket: Arc::clone(bucket),
-                    key: key.to_owned(),
-                    mark: mark.to_owned(),
-                    id,
-                    terms,
-                    state: Mutex::new(State {
-                        etag: meta.etag,
-                        renewed: asked,
-                        renewals: 0,
-                        is_ending: false,
-                        lost: None,
-                    }),
-                    ending: Condvar::new(),
-                };
-                return Ok(Locking::Held(Box::new(Self::keep(shared))));
-            }
-        }
-        if let Some(error) = failed {
-            return Err(error);
         }
         let text = bucket.get(key)?.map(|(_, text)| text).unwrap_or_default();
         Ok(Locking::Busy(holder_in(&String::from_utf8_lossy(&text))))

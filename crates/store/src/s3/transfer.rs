@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use object_store::aws::AmazonS3;
 use object_store::path::Path as Key;
@@ -24,15 +24,6 @@ pub(super) const IN_FLIGHT: usize = 4;
 /// Parts on their way up from this process at a time, whatever the number of files: more would only
 /// share the link, and time out together.
 static UPLOADS: Semaphore = Semaphore::const_new(8);
-
-/// How long a request without a large body may take. A lease must be renewed in time after one that hung.
-const PROMPT: Duration = Duration::from_secs(30);
-
-/// A request without a large body: it fails when the store does not respond in time.
-pub(super) async fn prompt<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let answer = tokio::time::timeout(PROMPT, request).await;
-    answer.unwrap_or_else(|_| Err(broken("no response within 30 seconds")))
-}
 
 /// The crate's metadata of an object as ours.
 pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
@@ -93,7 +84,11 @@ pub(super) async fn put_parts(
         Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
         // Some stores know an upload no longer whose completion they have acknowledged, unheard.
         Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
-        Err(error) => Err(error),
+        Err(error) => {
+            // It may be repeated, as another upload.
+            let _ = upload.abort().await;
+            Err(error)
+        }
     }
 }
 

@@ -52,14 +52,21 @@ impl Dialect {
     }
 }
 
+/// The delimiters that are recognised.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
 /// Whether this is the line `sep=;` above the header, by which Excel knows the delimiter.
 pub fn names_delimiter(line: &[u8]) -> bool {
-    let line = line.trim_ascii_end();
-    line.len() <= 5 && line.to_ascii_lowercase().starts_with(b"sep=")
+    let end = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+    let line = &line[..end.map_or(0, |end| end + 1)];
+    match line.to_ascii_lowercase().as_slice() {
+        [b's', b'e', b'p', b'=', delimiter] => DELIMITERS.contains(delimiter),
+        _ => false,
+    }
 }
 
 fn delimiter_of(start: &[u8]) -> u8 {
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut counts = DELIMITERS.map(|delimiter| (delimiter, 0));
     let mut within_quotes = false;
     let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
     for byte in start.iter().skip_while(|&byte| is_break(byte)) {
