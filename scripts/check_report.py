@@ -259,17 +259,17 @@ def check_labels(page):
     if label is None:
         check(page.locator("main .labels tbody").count() == 0, "topics are no labels")
         return
-    check(heading(page) == label["name"], "a label is the title of its topic", heading(page))
+    check(heading(page) == label["label"], "a label is the title of its topic", heading(page))
     check("documents have the label" in page.locator("main").inner_text(), "and its figures are there")
     go(page, "#overview")
     rows = page.locator("main .labels tbody tr")
     shown = page.evaluate("Math.min(30, data.topics.length)")
     check(rows.count() == shown, f"the overview lists {shown} labels")
-    named = rows.filter(has=page.get_by_role("link", name=label["name"], exact=True)).locator("td").all_text_contents()
+    named = rows.filter(has=page.get_by_role("link", name=label["label"], exact=True)).locator("td").all_text_contents()
     if label["predicted"] and named:
         precision, f1 = label["hits"] / label["predicted"], label["f1"]
         check(abs(float(named[2]) - precision) < 6e-4 and abs(float(named[4]) - f1) < 6e-4, "with precision and F1", named)
-    page.fill("#query", label["name"])
+    page.fill("#query", label["label"])
     found = page.locator("#results [aria-label=Labels] [data-href]").first
     check(found.get_attribute("data-href") == "#topic=0", "a label is found by its name")
     page.fill("#query", "")
