@@ -60,7 +60,7 @@ exits!(CheckpointError {
 });
 
 exits!(CollectionError {
-    CollectionError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Data,
+    found if found.is_absent() => Data,
     CollectionError::Read { .. } => Io,
     CollectionError::Format { .. } => Data,
 });

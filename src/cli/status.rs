@@ -131,7 +131,7 @@ fn state_of(state: &RunState, at: &Moment) -> String {
         (None, true) => "complete".to_owned(),
         (None, false) if state.is_empty() => "not begun".to_owned(),
         (None, false) if state.model.is_some() => {
-            "stopped after training; `topicmill run` goes on with projection".to_owned()
+            "stopped after training; `topicmill run` continues with projection".to_owned()
         }
         (None, false) => "stopped; rerun the same command to resume".to_owned(),
     }

@@ -129,11 +129,7 @@ impl RunError {
             Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => {
                 exit::USAGE
             }
-            Self::Collection(CollectionError::Read { source, .. })
-                if source.kind() == std::io::ErrorKind::NotFound =>
-            {
-                exit::DATA
-            }
+            Self::Collection(error) if error.is_absent() => exit::DATA,
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
             // A writer's error of the disk may be text within one of Parquet's.

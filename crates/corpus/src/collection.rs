@@ -109,6 +109,13 @@ pub enum CollectionError {
     },
 }
 
+impl CollectionError {
+    /// Whether there is no collection yet.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 impl Collection {
     /// The required version in [`format`](Self::format).
     pub const FORMAT: u32 = FORMAT;

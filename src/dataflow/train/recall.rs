@@ -49,7 +49,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) assignments: Option<&'a Assignments>,
 }
 
-/// What stands under the name of a checkpoint.
+/// The state of a checkpoint file.
 enum Found {
     Absent,
     Sound(Box<Saved>),

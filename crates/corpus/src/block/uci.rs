@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// No line of the format is nearly as long.
 const MAX_LINE_BYTES: u64 = 4096;
 
-/// So many documents for an entry, and for this many more, are no collection but a damaged header.
+/// A header that promises more documents per entry than this, with an allowance of [`FEW_ENTRIES`], is damaged.
 const DOCUMENTS_PER_ENTRY: u64 = 1000;
 const FEW_ENTRIES: u64 = 1000;
 
