@@ -223,7 +223,13 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
     let windows = counts.windows.as_ref().map_or_else(String::new, |windows| {
         format!(", {} windows", windows.windows().documents())
     });
-    format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable")
+    let absent = match counts.documents.absent_terms() {
+        0 => String::new(),
+        terms => format!(
+            "; {terms} of the topics' first words are in none of them, which flatters UMass"
+        ),
+    };
+    format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable{absent}")
 }
 
 /// The location of the texts that a process reads.

@@ -180,6 +180,15 @@ impl CoherenceCounter {
         self.counts[0]
     }
 
+    /// Of the distinct terms that are counted, those that are in no document.
+    pub fn absent_terms(&self) -> usize {
+        let frequencies = &self.counts[1..self.starts.len()];
+        frequencies
+            .iter()
+            .filter(|&&documents| documents == 0)
+            .count()
+    }
+
     /// Terms of a topic that are counted.
     pub fn term_count(&self, topic: usize) -> usize {
         self.ranked[topic].len()

@@ -155,3 +155,11 @@ fn a_term_is_judged_by_the_worst_pair_with_a_term_before_it() {
     assert_eq!(by_rank, [0.0, 0.0, ln(1.0 / 3.0)]);
     assert_eq!(counter.term_umass(1, 1), 0.0, "nothing to judge by");
 }
+
+#[test]
+fn terms_that_no_document_has_are_counted_once() {
+    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2], vec![1, 3]], 4);
+    assert_eq!(counter.absent_terms(), 4);
+    counter.add_document(&[0, 2]);
+    assert_eq!(counter.absent_terms(), 2);
+}
