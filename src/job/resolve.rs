@@ -28,6 +28,9 @@ const STREAMED_SAMPLE_MIB: f64 = 32.0;
 /// exp Ψ of a smaller η is next to nothing, in every topic.
 const LEAST_ETA_OF_EXP_PSI: f64 = 0.01;
 
+/// The metrics that count words in a reference corpus.
+const COHERENCES: [&str; 3] = ["umass", "npmi", "c_v"];
+
 /// The value of every key of a job, by path. Keys without effect in it are absent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values(BTreeMap<&'static str, Value>);
@@ -357,7 +360,23 @@ impl Values {
                 columns => format!("one of corpus.metadata or corpus.group: {}", columns.join(", ")),
             })?;
         }
-        let measures = !self.get::<Vec<String>>("evaluate.metrics").is_empty();
+        let metrics: Vec<String> = self.get("evaluate.metrics");
+        if !metrics
+            .iter()
+            .any(|metric| COHERENCES.contains(&metric.as_str()))
+        {
+            let [reference, terms] =
+                ["evaluate.reference", "evaluate.coherence_terms"].map(|path| {
+                    source.refuse_override(path, || {
+                        format!(
+                            "absent unless evaluate.metrics has one of {}",
+                            COHERENCES.join(", ")
+                        )
+                    })
+                });
+            reference.and(terms)?;
+        }
+        let measures = !metrics.is_empty();
         let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];
         if !measures && others.into_iter().all(is_empty) {
             source.refuse("evaluate.metrics", || {

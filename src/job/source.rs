@@ -162,6 +162,21 @@ impl Source {
             .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed())))
     }
 
+    /// The error for a key's value, if the key was set on the command line.
+    ///
+    /// # Errors
+    /// That one.
+    pub(super) fn refuse_override(
+        &self,
+        path: &'static str,
+        allowed: impl Fn() -> String,
+    ) -> Result<(), JobError> {
+        match self.get(path).map(|entry| &entry.place) {
+            None | Some(Place::Line { .. }) => Ok(()),
+            Some(_) => self.refuse(path, allowed),
+        }
+    }
+
     fn open(&mut self, name: &str, place: &Place) -> Result<&'static Section, JobError> {
         let section = keys::section(name).ok_or_else(|| JobError::UnknownSection {
             place: place.clone(),

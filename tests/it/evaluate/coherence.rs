@@ -253,9 +253,12 @@ fn counts_have_no_windows() {
 
 #[test]
 fn what_cannot_be_counted_is_told() {
-    let cases: [(&[&str], i32, &str); 4] = [
-        (&["--coherence-terms", "1"], 64, "2 to 64"),
-        (&["--coherence-terms", "65"], 64, "2 to 64"),
+    let cases: [(&[&str], i32, &str); 6] = [
+        // Nothing would be counted with these.
+        (&["--reference", "nowhere.jsonl"], 64, "evaluate.metrics"),
+        (&["--coherence-terms", "7"], 64, "evaluate.metrics"),
+        (&[TOPICS, "--coherence-terms", "1"], 64, "2 to 64"),
+        (&[TOPICS, "--coherence-terms", "65"], 64, "2 to 64"),
         (&["--set=evaluate.metrics=[]"], 64, "evaluate.metrics"),
         (
             &[TOPICS, "--reference", "nowhere.jsonl"],
