@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::{Documents, Trend};
-use super::trends::{Columns, LeftOut};
+use super::trends::{Columns, LeftOut, each_value};
 use crate::tables::TableError;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
@@ -107,7 +107,10 @@ pub(super) fn pass(
             .flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)])
             .collect();
         for (column, value) in shown.shown.values.iter_mut().zip(&document.values) {
-            column[place as usize] = value.as_deref().map(|value| clip(value, NAME_CHARS));
+            let mut texts = Vec::new();
+            each_value(value.as_deref(), |text| texts.push(text.to_owned()));
+            let is_there = !texts.is_empty();
+            column[place as usize] = is_there.then(|| clip(&texts.join(", "), NAME_CHARS));
         }
     }
     let (trends, left_out) = columns.trends(sums);

@@ -15,7 +15,8 @@ use super::data::Trend;
 use crate::tables::TableError;
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
-use values::{Bins, each_value};
+use values::Bins;
+pub(super) use values::each_value;
 
 /// The columns and what their values stand for.
 pub(super) struct Columns {

@@ -226,6 +226,12 @@ fn documents_and_their_topics_are_those_of_the_tables() {
     assert_eq!(shown["columns"], json!(["day", "place", "key", "tags"]));
     let number: usize = ids[3].rsplit('>').next().unwrap().parse().unwrap();
     assert_eq!(shown["values"][2][3], format!("key {number}"));
+    let tags = if number.is_multiple_of(2) {
+        "even, all"
+    } else {
+        "all"
+    };
+    assert_eq!(shown["values"][3][3], tags);
     for line in place.table("out/topic_documents") {
         let numbers = shown["numbers"].as_array().unwrap();
         let doc_id: i64 = line["doc_id"].parse().unwrap();

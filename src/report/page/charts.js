@@ -49,6 +49,8 @@ function lineChart(width, { points, values, label, y, zero = false, height = 190
 function drawBands(svg, bands, x, bottom) {
   for (const [place, band] of bands.entries()) {
     if (place > 0) svg.append("line").attr("class", "border").attr("x1", x(band.from)).attr("x2", x(band.from)).attr("y1", MARGIN.top).attr("y2", bottom);
+    const until = place + 1 < bands.length ? x(bands[place + 1].from) : Infinity;
+    if (until - x(band.from) < 50) continue;
     svg.append("text").attr("class", "band").attr("x", Math.min(x(band.from) + 6, x.range()[1] - 40)).attr("y", MARGIN.top + 4).text(band.name);
   }
 }
@@ -57,9 +59,9 @@ function drawBands(svg, bands, x, bottom) {
 function drawPlaces(svg, values, x, width, bottom) {
   const room = Math.max(2, Math.floor(width / 80));
   const axis = svg.append("g").attr("class", "axis");
-  const every = values ? Math.ceil(values.length / room) : 1;
-  const places = values ? d3.range(0, values.length, every) : x.ticks(Math.min(room, 6));
-  for (const place of places) {
+  const places = values ? d3.range(values.length) : x.ticks(Math.min(room, 6));
+  const every = Math.ceil(places.length / room);
+  for (const place of places.filter((_, i) => i % every === 0)) {
     const end = x(place) > x.range()[1] - 20;
     axis.append("text").attr("x", x(place)).attr("y", bottom + 18).attr("text-anchor", end ? "end" : "middle")
       .text(values ? values[place] : thousands(place));

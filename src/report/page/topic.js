@@ -145,20 +145,10 @@ function documentsSection(topic) {
     pairs(topic.documents).map(([document, thousandths]) => [
       { cell: h("a", { href: documentHref(document) }, data.documents.ids[document]), class: "id" },
       h("span", { class: "measured" }, bar(thousandths / 1000), h("span", {}, percent(thousandths / 1000))),
-      ...columns.map((_, i) => cellText(data.documents.values[i][document])),
+      ...columns.map((_, i) => data.documents.values[i][document] ?? ""),
       pairs(data.documents.topics[document]).filter(([other]) => other !== topic.number).slice(0, 2)
         .map(([other, part]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `${other} ${nameOf(topics[other], 2)} `, h("span", {}, percent(part / 1000)))),
     ]), "documents wide"));
-}
-
-/** A value of a column: the texts of a JSON list, or as it is. */
-function cellText(value) {
-  if (!value?.startsWith("[")) return value ?? "";
-  try {
-    return JSON.parse(value).join(", ");
-  } catch {
-    return value;
-  }
 }
 
 function termView(text) {
@@ -191,7 +181,7 @@ function documentView(number) {
   const id = data.documents.ids[document];
   if (id === undefined) return notFound("No topic lists this document.");
   const parts = pairs(data.documents.topics[document]);
-  const known = data.documents.columns.map((column, i) => [column, cellText(data.documents.values[i][document])]);
+  const known = data.documents.columns.map((column, i) => [column, data.documents.values[i][document] ?? ""]);
   return [
     h("p", { class: "kicker" }, `Document ${number}`),
     h("h2", { tabindex: "-1", class: "id" }, id),

@@ -22,7 +22,7 @@ pub(super) struct Bins {
 }
 
 /// Hands over each value of a cell: the texts of a JSON list, or the cell itself; the day of a moment.
-pub(super) fn each_value(cell: Option<&str>, mut visit: impl FnMut(&str)) {
+pub(crate) fn each_value(cell: Option<&str>, mut visit: impl FnMut(&str)) {
     let Some(cell) = cell.map(str::trim).filter(|cell| !cell.is_empty()) else {
         return;
     };
