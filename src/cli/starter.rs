@@ -24,6 +24,8 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// Topics of a small one, at least.
 const LEAST_TOPICS: u64 = 5;
+/// Keys that name columns of the documents' metadata.
+const COLUMN_KEYS: [&str; 2] = ["project.trends", "evaluate.labels"];
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -227,9 +229,10 @@ fn asked(
     if let Some(seed) = args.seed {
         template.set("model.seed", seed)?;
     }
-    args.set
-        .iter()
-        .try_for_each(|text| template.set_text(text))?;
+    // Columns of metadata are not known yet.
+    let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
+    let mut others = args.set.iter().filter(|text| !names_columns(text));
+    others.try_for_each(|text| template.set_text(text))?;
     Ok(template)
 }
 

@@ -28,6 +28,9 @@ pub(super) fn set(
     if preview.formats[..] == ["htrc"] {
         if !template.has("corpus.metadata") {
             template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
+            if !template.has("project.trends") {
+                template.set("project.trends", vec!["year"])?;
+            }
         }
         return Ok(vec![
             (
@@ -38,7 +41,7 @@ pub(super) fn set(
         ]);
     }
     if text.is_empty() {
-        return Ok(vec![("id", id_without_text(asked))]);
+        return Ok(vec![("id", id_without_text(preview, asked))]);
     }
     let words = |name: &String| {
         let words = preview
@@ -119,9 +122,16 @@ fn set_metadata(
 }
 
 /// The id of documents that are counts, or files.
-fn id_without_text(asked: &Job) -> String {
-    match asked.corpus.counts {
-        Some(_) => format!("`{}`", asked.corpus.id),
-        None => "the file's name".to_owned(),
+fn id_without_text(preview: &Preview, asked: &Job) -> String {
+    if asked.corpus.counts.is_some() {
+        return format!("`{}`", asked.corpus.id);
     }
+    let id = match preview.formats[..] {
+        ["uci" | "mtx"] => "the document's number",
+        ["lda-c"] => "file and position",
+        ["svmlight"] => "the comment on the line, or file and position",
+        ["vw"] => "the example's tag, or file and position",
+        _ => "the file's name",
+    };
+    id.to_owned()
 }
