@@ -107,8 +107,10 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
 fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let target = target(&job, args);
     refuse_run(&target)?;
-    for path in [Some(&job.output.path), job.evaluate.compare.as_ref()] {
-        path.map_or(Ok(()), |path| super::existing_output(path))?;
+    super::existing_output(&job.output.path)?;
+    if let Some(other) = &job.evaluate.compare {
+        super::existing_output(other)?;
+        super::report::check_finished(other)?;
     }
     let output = here.output(&job, &target)?;
     let scratch = job.output.scratch.as_deref();

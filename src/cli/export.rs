@@ -11,6 +11,7 @@ use crate::export::{Sink, Source, export};
 /// stdout cannot be written.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     super::existing_output(&args.result)?;
+    super::report::check_finished(&args.result)?;
     let beside = || args.format.beside(&args.result);
     let output = args.output.clone().unwrap_or_else(beside);
     let sink = Sink::new(&output, args.overwrite)?;

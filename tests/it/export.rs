@@ -329,11 +329,7 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
             64,
             "pass the folder that the job names",
         ),
-        (
-            "export . --format npy".to_owned(),
-            65,
-            "is not complete: it has no _SUCCESS",
-        ),
+        ("export . --format npy".to_owned(), 65, "not a result"),
         (
             "export out --format csv".to_owned(),
             64,

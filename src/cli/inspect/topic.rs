@@ -50,7 +50,7 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
         let message = format!("{}: no topic {topic}", root.display());
         let failure = Failure::message(Exit::Usage, message);
         return Err(match topics.len() {
-            0 => failure.help("the result is not complete; rerun its job to resume"),
+            0 => failure.help("it has no topics: pass the result of a run that has ended"),
             count => failure.help(format!("there are {count} topics, from 0 to {}", count - 1)),
         });
     }
