@@ -68,15 +68,21 @@ fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
 /// The topics of a text, by the result's model.
 fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
     let mut bytes = Vec::new();
-    let read = match file == Path::new("-") {
-        true => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        false => std::fs::read(file).map(|read| bytes = read),
+    let (name, read) = match file == Path::new("-") {
+        true => {
+            let read = io::stdin().lock().read_to_end(&mut bytes);
+            ("standard input".to_owned(), read.map(|_| ()))
+        }
+        false => {
+            let read = std::fs::read(file).map(|read| bytes = read);
+            (file.display().to_string(), read)
+        }
     };
-    read.map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
+    read.map_err(|error| Failure::new(Exit::Io, error).context(&name))?;
     let model = StreamModel::load(&Source::find(root, &[])?)?;
     let topics = answer::topics_of(&model, &bytes)?;
     if topics.is_empty() {
-        let message = format!("{}: none of its words is in the vocabulary", file.display());
+        let message = format!("{name}: none of its words is in the vocabulary");
         return Err(Failure::message(Exit::Data, message).help("pass a longer text"));
     }
     let topics = topics.into_iter().map(|it| (it.topic.into(), it.weight));

@@ -78,7 +78,12 @@ fn text_of(report: &VerifyReport, root: &Path) -> String {
     let widest = report.rows.keys().map(String::len).max();
     let width = widest.unwrap_or(0);
     for (table, rows) in &report.rows {
-        let _ = writeln!(text, "{table:<width$}{:>15} rows", figures::grouped(*rows));
+        let noun = if *rows == 1 { "row" } else { "rows" };
+        let _ = writeln!(
+            text,
+            "{table:<width$}{:>15} {noun}",
+            figures::grouped(*rows)
+        );
     }
     for problem in &report.problems {
         let _ = writeln!(text, "wrong: {problem}");
