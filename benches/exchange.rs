@@ -19,13 +19,13 @@ use std::thread;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use lda::model::statistics::Assigned;
-use mesh::{ClusterSettings, Failure, Placement, execute};
+use mesh::{ClusterSettings, Placement, execute};
 use parking_lot::Mutex;
 use timely::bytes::arc::BytesMut;
 use timely::dataflow::channels::ContainerBytes;
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
-use topicmill::dataflow::error::RunError;
 use topicmill::dataflow::rounds::{Merged, Rounds, Sampling};
+use topicmill::failure::Failure;
 
 const LENGTHS: [usize; 2] = [8 * 1024, MAX_BLOCK_WORDS];
 const TOPICS: usize = 100;
@@ -108,11 +108,11 @@ struct Entries {
 impl Sampling for Entries {
     type Round = ();
 
-    fn begin(&mut self, (): ()) -> Result<(), RunError> {
+    fn begin(&mut self, (): ()) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn sample(&mut self, (): ()) -> Result<bool, RunError> {
+    fn sample(&mut self, (): ()) -> Result<bool, Failure> {
         Ok(false)
     }
 

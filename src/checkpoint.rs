@@ -13,11 +13,12 @@ pub mod labels;
 mod sealed;
 
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use self::sealed::invalid;
+use crate::failure::{Exit, Failure};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
 use lda::train::RoundReport;
@@ -69,25 +70,16 @@ impl Header {
     }
 }
 
-/// Why a model could not be written or read.
+/// A file is not a model, or not a whole one: which, and why.
 #[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// The file system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The file is not a model, or not a whole one.
-    #[error("{}: {reason}; remove the file and run again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be used.
-        reason: String,
-    },
+#[error("{0}; remove the file and run again")]
+pub(crate) struct Damage(pub(crate) String);
+
+impl Damage {
+    pub(crate) fn of(path: &Path, reason: impl std::fmt::Display) -> Failure {
+        let damage = Self(format!("{}: {reason}", path.display()));
+        Failure::new(Exit::Data, damage)
+    }
 }
 
 /// A model as it was read.
@@ -121,7 +113,7 @@ pub(crate) fn write(
     path: &Path,
     header: &Header,
     parts: &[&Parameters],
-) -> Result<String, CheckpointError> {
+) -> Result<String, Failure> {
     sealed::write(path, |out| write_body(out, header, parts))
 }
 
@@ -145,7 +137,7 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
 ///
 /// # Errors
 /// The file cannot be read, or does not begin like a model.
-pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
+pub fn read_header(path: &Path) -> Result<Header, Failure> {
     sealed::read_file(path, |mut input, size| {
         sealed::read_header(&mut input, MAGIC, size, "a model")
     })
@@ -155,7 +147,7 @@ pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
-pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
+pub fn read(path: &Path) -> Result<Saved, Failure> {
     sealed::read_file(path, read_from)
 }
 

@@ -1,8 +1,7 @@
-//! The command line: the only place that knows flags, prints, and chooses exit codes.
+//! The command line: the only place that knows flags and prints.
 //!
 //! `args` contains the flags as typed and `placement` checks them once; each subcommand is one file;
-//! `failure` turns errors into lines for people and codes for schedulers; `progress` and `summary`
-//! are the display of a run.
+//! `progress` and `summary` are the display of a run.
 
 mod args;
 mod beside;
@@ -11,9 +10,7 @@ mod compare;
 mod completions;
 mod constrain;
 mod evaluate;
-mod exits;
 mod export;
-mod failure;
 mod figures;
 mod forecast;
 mod forward;
@@ -50,8 +47,8 @@ use std::sync::OnceLock;
 
 use clap::{CommandFactory, FromArgMatches};
 
+pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use args::{Cli, Command};
-pub(crate) use failure::{Exit, Failure};
 pub(crate) use screen::Display;
 pub(crate) use summary::Page;
 
@@ -113,7 +110,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
 
 /// Prints what went wrong, with its causes and remedy, on stderr.
 pub fn report(failure: &Failure) {
-    say(&failure.to_string());
+    say(&failure.report());
 }
 
 /// Makes this process end as one when any of its threads fails or its peers are lost, and with the

@@ -7,7 +7,6 @@
 pub(crate) mod abomonated;
 pub mod block;
 pub(crate) mod coherence;
-pub mod error;
 pub(crate) mod evaluate;
 mod examples;
 pub mod exchange;

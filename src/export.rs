@@ -5,7 +5,6 @@
 //! but what the format asks for: the topics of single tokens (`mallet_state`) and the relevance of
 //! terms (`relevance`). The same result gives the same bytes.
 
-mod error;
 mod gensim;
 mod mallet_diagnostics;
 mod mallet_state;
@@ -18,10 +17,11 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use error::ExportError;
 pub(crate) use sink::Sink;
 use source::Phi;
 pub(crate) use source::Source;
+
+use crate::failure::Failure;
 
 /// The formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Format {
 /// # Errors
 /// The result is not complete, lacks what the format needs, or cannot be read; a file is there
 /// already; a file cannot be written.
-pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), ExportError> {
+pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), Failure> {
     match format {
         Format::MalletState => mallet_state::write(source, sink),
         Format::MalletDiagnostics => mallet_diagnostics::write(source, sink),

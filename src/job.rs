@@ -7,7 +7,6 @@
 //! describes every key for users.
 
 pub mod defaults;
-mod error;
 mod fill;
 pub mod keys;
 mod kind;
@@ -23,12 +22,14 @@ mod summary;
 mod template;
 mod words;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use toml::Value;
 
 use crate::evaluate::settings::EvaluateSettings;
+use crate::failure::{Exit, Failure};
 use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
 use corpus::phrases::{self, Phrase};
@@ -43,7 +44,6 @@ use resolve::{Values, implied_by_budget, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
-pub use error::{JobError, Place};
 pub(crate) use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub(crate) use stages::Stages;
 pub(crate) use summary::{
@@ -132,7 +132,7 @@ impl SynthStage {
     pub(crate) fn from_flags(
         path: &Path,
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
-    ) -> Result<Self, JobError> {
+    ) -> Result<Self, Failure> {
         let mut source = Source::default();
         let folder = toml::Value::String(path.to_string_lossy().into_owned());
         for (key, value) in std::iter::once(("path", folder)).chain(flags) {
@@ -169,7 +169,7 @@ impl Job {
     ///
     /// # Errors
     /// The file, or a word list that it names, cannot be read; any error of [`Job::parse`].
-    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         let mut sets = Vec::new();
         let mut file = path.to_owned();
         if path.is_dir() {
@@ -180,11 +180,9 @@ impl Job {
         sets.extend_from_slice(overrides);
         match std::fs::read_to_string(&file) {
             Ok(text) => Self::parse(&text, &file, &sets),
-            Err(source) => Err(JobError::Read {
-                path: file,
-                place: None,
-                source,
-            }),
+            Err(source) => Err(unreadable(&file, source).help(
+                "pass the path of a job file, such as jobs/quickstart.toml, or the folder of a finished result",
+            )),
         }
     }
 
@@ -193,18 +191,14 @@ impl Job {
     /// # Errors
     /// Not TOML; unknown sections and keys; wrong types and ranges; missing keys; unreadable word
     /// lists. Each names the file, the line (or the override) and the key.
-    pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, JobError> {
+    pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         let mut source = Source::parse(text, path)?;
         let implied = implied_by_budget(&source);
         overrides.iter().try_for_each(|text| source.set(text))?;
-        let is_overridden = |path| {
-            source
-                .get(path)
-                .is_some_and(|entry| !entry.place.is_in_file())
-        };
+        let is_overridden = |path| source.get(path).is_some_and(|entry| !entry.is_in_file);
         if is_overridden("project.budget") || is_overridden("project.method") {
             // Values that an override sets stay.
-            source.forget(|path, entry| implied.contains(&path) && entry.place.is_in_file());
+            source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
         }
         Self::of(&source, path)
     }
@@ -215,7 +209,7 @@ impl Job {
     }
 
     /// Checks what was written of a job at `path`.
-    fn of(source: &Source, path: &Path) -> Result<Self, JobError> {
+    fn of(source: &Source, path: &Path) -> Result<Self, Failure> {
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
@@ -252,17 +246,21 @@ impl Job {
     ///
     /// # Errors
     /// A list of phrases, or the file of `phrases.found`, cannot be used.
-    pub(crate) fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, JobError> {
+    pub(crate) fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, Failure> {
         let mut passes = phrases::load(&self.phrases, &self.tokens)?;
         if let Some(path) = &self.phrases.found {
-            passes.extend(phrases::rules(&Collection::read_file(path)?.phrases));
+            let found = Collection::read_file(path).map_err(|error| {
+                let message = format!("phrases.found: {error}");
+                Failure::new(Exit::Usage, error).context(message)
+            })?;
+            passes.extend(phrases::rules(&found.phrases));
         }
         passes.extend(phrases::rules(found));
         Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
     }
 
     /// Reads every word list that the job names.
-    fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, JobError> {
+    fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, Failure> {
         let lists = self.vocabulary.stop_words.iter();
         let lists = lists.filter_map(|list| match list {
             StopWords::File(path) => Some(("vocabulary.stop_words", path)),
@@ -271,10 +269,10 @@ impl Job {
         let synth = self.synth.iter();
         let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
         let digest = |(key, path): (&str, &PathBuf)| {
-            let contents = std::fs::read(path).map_err(|error| JobError::Read {
-                path: path.clone(),
-                place: source.get(key).map(|entry| entry.place.clone()),
-                source: error,
+            let contents = std::fs::read(path).map_err(|error| {
+                let mut failure = unreadable(path, error);
+                failure.help = named_at(source, key, "; such paths are relative to the job file");
+                failure
             })?;
             Ok(NamedFile {
                 path: path.clone(),
@@ -290,7 +288,7 @@ impl Job {
             .into_iter()
             .filter_map(|(key, path)| Some((key, path.as_ref()?)));
         let texts = lists.chain(words).chain(phrases);
-        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, JobError>>()?;
+        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, Failure>>()?;
         if let Some(folder) = &self.warm_start {
             let model = folder.join(state::MODEL_FILE);
             let file = digest(("train.warm_start", &model))?;
@@ -303,13 +301,13 @@ impl Job {
     }
 
     /// Reads what the job's tree is made of.
-    fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, JobError> {
+    fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, Failure> {
         let Some(tree) = &mut self.tree else {
             return Ok(None);
         };
-        let knowledge = tree.read().map_err(|error| JobError::Tree {
-            place: source.get("tree.file").map(|entry| entry.place.clone()),
-            source: error,
+        let knowledge = tree.read().map_err(|mut failure| {
+            failure.help = named_at(source, "tree.file", "");
+            failure
         })?;
         tree.word_count = knowledge.word_count();
         Ok(Some(NamedFile {
@@ -317,6 +315,21 @@ impl Job {
             sha256: knowledge.fingerprint(),
         }))
     }
+}
+
+/// The job file, or a file that it names, cannot be read.
+fn unreadable(path: &Path, source: io::Error) -> Failure {
+    let exit = match source.kind() {
+        io::ErrorKind::NotFound => Exit::Usage,
+        _ => Exit::Io,
+    };
+    Failure::new(exit, source).context(format!("{}: cannot be read", path.display()))
+}
+
+/// Where a job names a file, for people.
+fn named_at(source: &Source, key: &str, more: &str) -> Option<String> {
+    let entry = source.get(key)?;
+    Some(format!("{} names it{more}", entry.place))
 }
 
 /// The input of a job that makes its own corpus: the files of documents in the folder, by its
@@ -335,4 +348,16 @@ fn absolute(path: &Path) -> PathBuf {
     };
     let absolute = std::path::absolute(path);
     absolute.unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_job_is_a_usage_error_and_an_unreadable_one_is_not() {
+        let exit = |kind: io::ErrorKind| unreadable(Path::new("job.toml"), kind.into()).exit;
+        assert_eq!(exit(io::ErrorKind::NotFound), Exit::Usage);
+        assert_eq!(exit(io::ErrorKind::PermissionDenied), Exit::Io);
+    }
 }

@@ -9,7 +9,6 @@
 mod branch;
 pub mod constraints;
 pub mod dictionary;
-mod error;
 mod groups;
 pub(crate) mod lexicon;
 pub mod outline;
@@ -19,6 +18,7 @@ pub mod wordnet;
 
 use std::path::Path;
 
+use crate::failure::Failure;
 use lda::tree::Tree;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
@@ -28,7 +28,6 @@ use constraints::Constraint;
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
 use dictionary::Entry;
-pub(crate) use error::KnowledgeError;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
@@ -97,7 +96,7 @@ pub enum Content {
 ///
 /// # Errors
 /// It cannot be read, or is not of this kind: the file, the line and the remedy.
-pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
+pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
     let content = match kind {
@@ -142,7 +141,7 @@ impl Knowledge {
         vocabulary: &Vocabulary,
         tokens: &TokenSettings,
         settings: &KnowledgeSettings,
-    ) -> Result<(Tree, Pruned), KnowledgeError> {
+    ) -> Result<(Tree, Pruned), Failure> {
         let mut lexicon = Lexicon::new(vocabulary, tokens);
         let strengths = settings.strengths;
         let (nodes, mut pruned) = match &self.content {
@@ -157,13 +156,10 @@ impl Knowledge {
         };
         lexicon.report(&mut pruned);
         if nodes.is_empty() {
-            return Err(KnowledgeError::nothing_left(&self.file, &pruned));
+            return Err(pruned.nothing_left(&self.file));
         }
         let tree = Tree::new(vocabulary.kept(), strengths.ordinary, &nodes);
-        let tree = tree.map_err(|source| KnowledgeError::Tree {
-            file: self.file.clone(),
-            source,
-        })?;
+        let tree = tree.map_err(|problem| Failure::file(&self.file, problem))?;
         Ok((tree, pruned))
     }
 }

@@ -17,6 +17,8 @@
 
 pub use {corpus, lda, liveness, mesh, store};
 
+pub mod failure;
+
 pub mod assignments;
 
 pub mod knowledge;

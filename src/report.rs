@@ -17,10 +17,10 @@ mod warnings;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::evaluate::foreign::{ForeignError, ForeignModel};
-use crate::tables::TableError;
+use crate::evaluate::foreign::ForeignModel;
+use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
-use crate::tables::matrix::{self, MatrixError};
+use crate::tables::matrix;
 use crate::tables::output::{JOB_FILE, Output};
 use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
@@ -28,7 +28,7 @@ use crate::tables::read::{
 };
 use bounds::{Bounds, clip};
 use corpus::DocumentStatus;
-use corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
+use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Drift, Facts, ReportData};
 
 /// The tables that a report is made from.
@@ -47,35 +47,12 @@ const TABLES: [&str; 12] = [
     "vocabulary",
 ];
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReportError {
-    /// A table cannot be read.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// The topics are none.
-    #[error(transparent)]
-    Topics(#[from] ForeignError),
-    /// The result of ingest cannot be read.
-    #[error(transparent)]
-    Collection(#[from] CollectionError),
-}
-
-impl From<MatrixError> for ReportError {
-    fn from(error: MatrixError) -> Self {
-        match error {
-            MatrixError::Table(error) => Self::Table(error),
-            MatrixError::Foreign(error) => Self::Topics(error),
-        }
-    }
-}
-
 /// The page of an output whose tables are all published; of one in an object store, copies of them
 /// are fetched first.
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
-pub(crate) fn report(output: &Output) -> Result<String, ReportError> {
+pub(crate) fn report(output: &Output) -> Result<String, Failure> {
     for table in TABLES {
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;
@@ -86,7 +63,7 @@ pub(crate) fn report(output: &Output) -> Result<String, ReportError> {
 }
 
 /// The data of the page about the result in `root`.
-fn gather(root: &Path) -> Result<ReportData, ReportError> {
+fn gather(root: &Path) -> Result<ReportData, Failure> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;
     let model: ForeignModel = matrix::read(root, None)?;
@@ -125,7 +102,7 @@ fn shown_columns(collection: &Collection) -> Vec<String> {
     columns
 }
 
-fn facts(root: &Path, collection: &Collection) -> Result<Facts, TableError> {
+fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     let written = table_schema(&root.join("topics"))?.metadata;
     let written: BTreeMap<String, String> = written.into_iter().collect();
     let said = |key: &str| written.get(key).cloned().unwrap_or_default();
@@ -176,7 +153,7 @@ fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
 }
 
 /// The run's drift, and the groups that are furthest from what the model knows.
-fn drift(root: &Path) -> Result<Option<Drift>, TableError> {
+fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
     let lines = drift_lines(root)?;
     let (run, mut groups): (Vec<_>, Vec<_>) =
         lines.into_iter().partition(|line| line.group_id.is_none());

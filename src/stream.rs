@@ -12,13 +12,11 @@
 
 pub(crate) mod answer;
 mod bag;
-mod error;
 pub(crate) mod flow;
 pub(crate) mod lines;
 mod model;
 mod room;
 
-pub(crate) use error::StreamError;
 pub(crate) use flow::{Options, Summary, run};
 pub(crate) use lines::Line;
 pub use model::{Source, StreamModel};

@@ -25,7 +25,7 @@ pub(crate) mod views;
 pub(crate) mod wide;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parquet::errors::ParquetError;
 
@@ -43,99 +43,25 @@ pub use verify::verify;
 pub use writer::TableWriter;
 pub(crate) use writer::{PartInfo, write_part};
 
+use crate::failure::{Exit, Failure};
+
 /// Version of the tables' columns; rises when one changes its meaning.
 const SCHEMA_VERSION: u32 = 2;
 
-/// Errors of a table or an output folder.
-#[derive(Debug, thiserror::Error)]
-pub enum TableError {
-    /// The operating system refused.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
-    #[error("{path}: {source}")]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// The library's error.
-        source: ParquetError,
-    },
-    /// A file is readable, but not what it should be.
-    #[error("{path}: {message}")]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The reason and the remedy.
-        message: String,
-    },
-    /// Another run is writing here.
-    #[error(
-        "{root} is in use by another run ({holder}); wait for it, stop it, or choose another \
-         output.path"
-    )]
-    Locked {
-        /// The output folder.
-        root: PathBuf,
-        /// The holder, as the lock names it.
-        holder: String,
-    },
-    /// The lock was removed; or, in an object store, another run has taken it, or it could not be renewed.
-    #[error(
-        "{root}: {reason}, so this run ends without writing more; make sure that only one run uses \
-         this output, then rerun the same command to resume"
-    )]
-    Lost {
-        /// The output's address.
-        root: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// The folder holds files that topicmill has not written.
-    #[error(
-        "{root} contains {found:?}, which topicmill has not written: choose an empty folder for \
-         output.path, or move it elsewhere"
-    )]
-    NotOurs {
-        /// The output folder.
-        root: PathBuf,
-        /// One thing that is in the way.
-        found: String,
-    },
-    /// The output has no `_SUCCESS`: its run has not ended, or was killed.
-    #[error("{root} is not complete: it has no _SUCCESS; rerun the job to resume")]
-    Incomplete {
-        /// The output folder.
-        root: PathBuf,
-    },
+/// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
+fn of_parquet(path: &Path) -> impl Fn(ParquetError) -> Failure {
+    move |source| match corpus::shard::io_error(source) {
+        Ok(source) => Failure::io(path)(source),
+        Err(source) => {
+            let message = format!("{}: {source}", path.display());
+            Failure::new(Exit::Data, source).context(message)
+        }
+    }
 }
 
-impl TableError {
-    fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    fn parquet(path: &Path, source: ParquetError) -> Self {
-        let path = path.to_owned();
-        match corpus::shard::io_error(source) {
-            Ok(source) => Self::Io { path, source },
-            Err(source) => Self::Parquet { path, source },
-        }
-    }
-
-    fn format(path: &Path, message: impl Into<String>) -> Self {
-        Self::Format {
-            path: path.to_owned(),
-            message: message.into(),
-        }
-    }
+/// Whether Parquet is to blame.
+pub(crate) fn is_of_parquet(failure: &Failure) -> bool {
+    failure.cause::<ParquetError>().is_some()
 }
 
 /// The table of this name.

@@ -9,9 +9,10 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
+use super::read_bytes;
 use super::sealed::{self, invalid};
-use super::{CheckpointError, read_bytes};
 use crate::assignments::Assignments;
+use crate::failure::Failure;
 use corpus::minibatches::Minibatches;
 use lda::train::active::Influence;
 
@@ -39,7 +40,7 @@ pub(crate) fn write(
     round: u64,
     documents: &Minibatches,
     assignments: &Assignments,
-) -> Result<(), CheckpointError> {
+) -> Result<(), Failure> {
     sealed::write(path, |out| write_body(out, round, documents, assignments)).map(|_| ())
 }
 
@@ -82,7 +83,7 @@ pub fn read(
     round: u64,
     bound: usize,
     visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
-) -> Result<(), CheckpointError> {
+) -> Result<(), Failure> {
     sealed::read_file(path, |input, _| read_from(input, round, bound, visit))
 }
 

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::CheckpointError;
 use super::sealed::{self, invalid, read_all, write_all};
+use crate::failure::Failure;
 use lda::infer::maxent::Classifier;
 use lda::model::MAX_TOPICS;
 
@@ -49,7 +49,7 @@ pub(crate) fn write(
     path: &Path,
     header: &ClassifierHeader,
     classifier: &Classifier,
-) -> Result<(), CheckpointError> {
+) -> Result<(), Failure> {
     sealed::write(path, |out| write_body(out, header, classifier)).map(|_| ())
 }
 
@@ -72,7 +72,7 @@ fn write_body(
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
-pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), CheckpointError> {
+pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), Failure> {
     sealed::read_file(path, read_from)
 }
 

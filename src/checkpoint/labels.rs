@@ -9,8 +9,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::read_bytes;
 use super::sealed::{self, invalid, read_all, write_all};
-use super::{CheckpointError, read_bytes};
+use crate::failure::Failure;
 use lda::infer::label_topics::LabelTopics;
 use lda::infer::labels::LabelModel;
 use lda::model::MAX_TOPICS;
@@ -37,11 +38,7 @@ struct Header {
 ///
 /// # Errors
 /// The file system refuses.
-pub(crate) fn write(
-    path: &Path,
-    model_hash: &str,
-    model: &LabelModel,
-) -> Result<(), CheckpointError> {
+pub(crate) fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), Failure> {
     sealed::write(path, |out| write_body(out, model_hash, model)).map(|_| ())
 }
 
@@ -70,7 +67,7 @@ fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
-pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), CheckpointError> {
+pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), Failure> {
     sealed::read_file(path, read_from)
 }
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::{CheckpointError, read_bytes};
+use super::{Damage, read_bytes};
+use crate::failure::Failure;
 use store::Writer;
 
 /// Hashes what passes through.
@@ -22,7 +23,7 @@ pub(super) struct Hashing<T> {
 pub(super) fn write(
     path: &Path,
     body: impl FnOnce(&mut Hashing<BufWriter<Writer>>) -> io::Result<()>,
-) -> Result<String, CheckpointError> {
+) -> Result<String, Failure> {
     let write = || {
         let mut out = Hashing {
             inner: BufWriter::new(Writer::create(path)?),
@@ -38,17 +39,14 @@ pub(super) fn write(
         file.sync()?;
         Ok(hex::encode(hash))
     };
-    write().map_err(|source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    })
+    write().map_err(Failure::io(path))
 }
 
 /// The file at `path`, and its size in bytes.
 pub(super) fn read_file<T>(
     path: &Path,
     read: impl FnOnce(BufReader<File>, u64) -> io::Result<T>,
-) -> Result<T, CheckpointError> {
+) -> Result<T, Failure> {
     let open = || {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
@@ -133,19 +131,12 @@ pub(super) fn invalid(reason: &str) -> io::Error {
 }
 
 /// Tells a damaged file from one that cannot be read.
-fn explain(path: &Path, error: io::Error) -> CheckpointError {
-    let path = path.to_path_buf();
-    let reason = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the file ends too early".to_owned(),
-        io::ErrorKind::InvalidData => error.to_string(),
-        _ => {
-            return CheckpointError::Io {
-                path,
-                source: error,
-            };
-        }
-    };
-    CheckpointError::Damaged { path, reason }
+fn explain(path: &Path, error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Damage::of(path, "the file ends too early"),
+        io::ErrorKind::InvalidData => Damage::of(path, error),
+        _ => Failure::io(path)(error),
+    }
 }
 
 impl<T: Write> Write for Hashing<T> {

@@ -19,7 +19,7 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
                 true => format!("run that one: topicmill run {}; or ", path.display()),
                 false => String::new(),
             };
-            return Err(Failure::message(Exit::Usage, message).help(format!(
+            return Err(Failure::usage(message).help(format!(
                 "{run}choose another --output, or replace it: --overwrite"
             )));
         }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
     }
     if hosts.is_empty() {
         let message = format!("{}: no hosts in this file", args.hosts.display());
-        return Err(Failure::message(Exit::Usage, message));
+        return Err(Failure::usage(message));
     }
     let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
     store::create_folder(&args.out)
@@ -61,8 +61,7 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{} already exists", path.display());
-    Err(Failure::message(Exit::Usage, message)
-        .help("choose another --out, or remove the old certificates first"))
+    Err(Failure::usage(message).help("choose another --out, or remove the old certificates first"))
 }
 
 /// Writes a file that must not be there.

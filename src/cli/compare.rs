@@ -8,8 +8,7 @@ use super::args::CompareArgs;
 use super::pictures::{self, page_width};
 use super::report::check_finished;
 use super::summary::words_within;
-use super::{Exit, Failure, figures, plan};
-use crate::tables::TableError;
+use super::{Failure, figures, plan};
 use crate::tables::compare::{Comparison, compare};
 use crate::tables::output::{View, Wanted};
 use crate::tables::read::{TopicLine, topic_lines};
@@ -37,7 +36,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
         View::open(paths[1], Wanted::All)?,
     ];
     let [a, b] = views.each_ref().map(View::path);
-    let found = compare(a, b, None).map_err(refused)?;
+    let found = compare(a, b, None)?;
     let topics = [topic_lines(a)?, topic_lines(b)?];
     let pairs = pairs(&found, &topics);
     if args.json {
@@ -47,16 +46,6 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     text.push('\n');
     text.push_str(&table(&pairs, args.topics, page_width()));
     super::print(&text)
-}
-
-/// A mismatch of the two results is an error of the user, not of reading.
-fn refused(error: TableError) -> Failure {
-    match error {
-        error @ (TableError::Format { .. } | TableError::Incomplete { .. }) => {
-            Failure::new(Exit::Data, error)
-        }
-        error => error.into(),
-    }
 }
 
 /// A topic of one of the results, and what the other has of it.

@@ -7,7 +7,7 @@ use super::args::{ConstrainArgs, Unassign};
 use super::beside::write_beside;
 use super::starter::job_file;
 use super::topics::{refuse_other_job, start};
-use super::{Exit, Failure, report};
+use super::{Failure, report};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
@@ -32,7 +32,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let result = &args.result;
     if is_remote(result) {
         let message = format!("{}: must be a folder on this machine", result.display());
-        return Err(Failure::message(Exit::Usage, message).help("copy the result here first"));
+        return Err(Failure::usage(message).help("copy the result here first"));
     }
     super::existing_output(result)?;
     report::check_finished(result)?;
@@ -46,18 +46,14 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
             "{}: its topics are labels, which cannot be corrected",
             result.display()
         );
-        return Err(
-            Failure::message(Exit::Usage, message).help("change the labels of the documents")
-        );
+        return Err(Failure::usage(message).help("change the labels of the documents"));
     }
     let new = asked(args)?;
     let pruned = fit(result, &finished, &new)?;
     if pruned.unknown_words > 0 {
         // They would be left out without a word.
         let message = format!("{}: {pruned}", result.display());
-        return Err(
-            Failure::message(Exit::Usage, message).help("name words as the vocabulary has them")
-        );
+        return Err(Failure::usage(message).help("name words as the vocabulary has them"));
     }
     let mut all = known(&finished)?;
     for constraint in new {
@@ -110,9 +106,9 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     ] {
         for text in texts {
             let parsed = Constraint::parse(relation, text);
-            constraints.push(parsed.map_err(|error| {
-                Failure::message(Exit::Usage, format!("--{flag} '{text}': {error}"))
-            })?);
+            constraints.push(
+                parsed.map_err(|error| Failure::usage(format!("--{flag} '{text}': {error}")))?,
+            );
         }
     }
     if let Some(file) = &args.file {
@@ -125,11 +121,12 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     if separates && args.unassign == Unassign::Nothing {
         let message =
             "with --unassign nothing, words that share a topic would continue to share it";
-        return Err(Failure::message(Exit::Usage, message)
-            .help("--separate needs --unassign terms, documents or all"));
+        return Err(
+            Failure::usage(message).help("--separate needs --unassign terms, documents or all")
+        );
     }
     match constraints.is_empty() {
-        true => Err(Failure::message(Exit::Usage, "no constraints were given")
+        true => Err(Failure::usage("no constraints were given")
             .help("name words: --merge, --separate, --split, or a --file of them")),
         false => Ok(constraints),
     }
@@ -138,7 +135,7 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
 /// The words of constraints that the vocabulary of a result lacks.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
     let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
-    Ok(check(constraints, &vocabulary, &job.tokens)?)
+    check(constraints, &vocabulary, &job.tokens)
 }
 
 /// The constraints of a finished job.
@@ -148,7 +145,7 @@ fn known(job: &Job) -> Result<Vec<Constraint>, Failure> {
     };
     links(tree.read()?).ok_or_else(|| {
         let message = format!("{}: is not a list of linked words", tree.path.display());
-        let failure = Failure::message(Exit::Usage, format!("{message}, so nothing can be added to it"));
+        let failure = Failure::usage(format!("{message}, so nothing can be added to it"));
         failure.help("change that file, and run a job with it in tree.file and the result in train.warm_start")
     })
 }

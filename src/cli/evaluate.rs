@@ -30,7 +30,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let job = Job::load(&args.run.job, &overrides(args)?)?;
     if job.evaluate.compare.is_some() && args.model.is_some() {
         let message = "evaluate.compare needs the job's own result and cannot be used with --model";
-        return Err(Failure::message(Exit::Usage, message)
+        return Err(Failure::usage(message)
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
@@ -95,10 +95,9 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
     let values: Vec<&str> = text.split_whitespace().collect();
     match values.iter().all(|value| value.parse::<f64>().is_ok()) {
         true => Ok(format!("[{}]", values.join(", "))),
-        false => Err(Failure::message(
-            Exit::Usage,
-            format!("--alpha {given}: the file contains something other than numbers"),
-        )
+        false => Err(Failure::usage(format!(
+            "--alpha {given}: the file contains something other than numbers"
+        ))
         .help("write one number per topic, one per line")),
     }
 }
@@ -142,7 +141,7 @@ fn refuse_run(target: &Path) -> Result<(), Failure> {
     for name in OF_A_RUN {
         if exists(&target.join(name))? {
             let message = format!("{} is the output of a run", target.display());
-            return Err(Failure::message(Exit::Usage, message)
+            return Err(Failure::usage(message)
                 .help("an evaluation needs its own folder: name one with --output"));
         }
     }

@@ -6,13 +6,14 @@ mod labels;
 use serde_json::json;
 
 use super::placement::Placement;
-use super::{Exit, Failure, figures, machine};
+use super::{Failure, figures, machine};
 use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, SynthStage};
 use crate::plan::estimate::seconds::Seconds;
 use crate::plan::estimate::{Estimate, estimate, fitting_sample};
 use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
+use corpus::input::InputError;
 use labels::Labels;
 use lda::train::settings::{LocalMethod, Memory};
 
@@ -47,7 +48,7 @@ impl Forecast {
         let survey = match unmade {
             Some(stage) => survey_of_synth(stage, &job.corpus),
             None => {
-                let mut survey = survey(&job.corpus)?;
+                let mut survey = survey(&job.corpus).map_err(without_input)?;
                 // If the first records cannot be read, ingest will say so.
                 let _ = count_tokens(job, &mut survey);
                 survey
@@ -160,7 +161,7 @@ impl Forecast {
         let message = format!(
             "this may need {needed} of memory in each process, but this machine has {share} for each"
         );
-        Err(Failure::message(Exit::Data, message).help(remedy))
+        Err(Failure::data(message).help(remedy))
     }
 
     fn files(&self) -> String {
@@ -295,6 +296,19 @@ fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
         .filter(|synth| !synth.is_made())
 }
 
+/// What to do where a job's input is not there yet.
+fn without_input(error: InputError) -> Failure {
+    let is_absent = matches!(
+        error,
+        InputError::NoMatch { .. } | InputError::EmptyFolder { .. } | InputError::NoFiles
+    );
+    match is_absent {
+        true => Failure::from(error)
+            .help("jobs/planted.toml needs no input: it generates its own corpus"),
+        false => error.into(),
+    }
+}
+
 /// How many processes are on the host of process `index`.
 fn sharing_host(addresses: &[String], index: usize) -> usize {
     let host = |address: &str| {
@@ -327,6 +341,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::cli::Exit;
 
     fn job() -> Job {
         let text = "[synth]\npath = \"no/such/corpus\"\ndocuments = 1000000\n\

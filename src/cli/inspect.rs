@@ -54,8 +54,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         (Some(_), true) => {
             let flag = args.label.as_ref().map_or("--topic", |_| "--label");
             let message = format!("{flag}: {} is not an output folder", args.path.display());
-            Err(Failure::message(Exit::Usage, message)
-                .help("pass the folder that the job names as `output.path`"))
+            Err(Failure::usage(message).help("pass the folder that the job names as `output.path`"))
         }
         (Some(Thing::Root), false) => root::show(args),
         (Some(Thing::Model(path)), false) => model::show(args, &path),
@@ -63,7 +62,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         (None, _) => {
             let path = args.path.display();
             let message = format!("{path}: not a result, a model or a table");
-            Err(Failure::message(Exit::Data, message).help(
+            Err(Failure::data(message).help(
                 "pass an output folder, its `model` folder, one of its tables, or a Parquet file",
             ))
         }

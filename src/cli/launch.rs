@@ -43,7 +43,7 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     if let Some(flag) = args.place() {
         let message = format!("launch cannot be used with {flag}");
         let help = "launch starts one process per line of the host file";
-        return Err(Failure::message(Exit::Usage, message).help(help));
+        return Err(Failure::usage(message).help(help));
     }
     let io = |error| Failure::new(Exit::Io, error);
     let file = args.run.placement.hosts.as_deref();
@@ -79,7 +79,7 @@ fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let variable = |name: &String| {
         let refuse = |reason: &str, help: &str| {
             let message = format!("--env {name}: {reason}");
-            Err(Failure::message(Exit::Usage, message).help(help.to_owned()))
+            Err(Failure::usage(message).help(help.to_owned()))
         };
         let is_name = |name: &str| {
             let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -3,7 +3,7 @@
 use super::args::NewArgs;
 use super::beside::write_beside;
 use super::starter::Starter;
-use super::{Exit, Failure, plan};
+use super::{Failure, plan};
 
 /// Writes a job for the input.
 ///
@@ -14,8 +14,7 @@ pub(super) fn run(args: &NewArgs) -> Result<(), Failure> {
     let output = path.with_extension("");
     if output == *path {
         let message = format!("--output {}: a job file ends with .toml", path.display());
-        return Err(Failure::message(Exit::Usage, message)
-            .help(format!("--output {}.toml", path.display())));
+        return Err(Failure::usage(message).help(format!("--output {}.toml", path.display())));
     }
     let starter = Starter::new(&args.starter, path, &output, args.overwrite)?;
     write_beside(path, starter.text.as_bytes(), args.overwrite)?;

@@ -3,10 +3,8 @@
 
 use std::num::NonZeroUsize;
 
-use thiserror::Error;
-
+use super::Failure;
 use super::args::PlacementArgs;
-use super::{Exit, Failure};
 use mesh::environment::{self, Found, Wanted};
 use mesh::hosts::Peers;
 use mesh::settings::RUN_VARIABLE;
@@ -43,55 +41,12 @@ pub(crate) enum Placement {
     },
 }
 
-/// Flags that do not fit together.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum PlacementError {
-    /// A number is out of range.
-    #[error("{flag} is {found}, but must be from {least} to {most}")]
-    Range {
-        /// The flag.
-        flag: &'static str,
-        /// The number that was given.
-        found: usize,
-        /// The smallest allowed.
-        least: usize,
-        /// The largest allowed.
-        most: usize,
-    },
-    /// `--processes` together with flags of a cluster's member.
-    #[error("--processes cannot be used with {flag}")]
-    BothWays {
-        /// The other flag.
-        flag: &'static str,
-    },
-    /// A member of a cluster is only half described.
-    #[error("{given} also needs {missing}")]
-    Incomplete {
-        /// A flag that was given.
-        given: &'static str,
-        /// One that was not.
-        missing: &'static str,
-    },
-}
-
-impl PlacementError {
-    /// The remedy, in one sentence.
-    pub(crate) fn help(&self) -> Option<String> {
-        match self {
-            Self::Range { .. } => None,
-            Self::BothWays { .. } => Some(
-                "--processes N starts all processes on this machine; -n, -p and --hosts describe \
-                 one process of several that you start yourself"
-                    .into(),
-            ),
-            Self::Incomplete { .. } => Some(
-                "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
-                 (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
-                    .into(),
-            ),
-        }
-    }
-}
+/// What to do about `--processes` together with flags of a cluster's member.
+const BOTH_WAYS: &str = "--processes N starts all processes on this machine; -n, -p and --hosts \
+                         describe one process of several that you start yourself";
+/// What to do about a member of a cluster that is only half described.
+const INCOMPLETE: &str = "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
+     (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)";
 
 /// More threads than any machine has cores.
 const MOST_THREADS: usize = 4096;
@@ -135,7 +90,7 @@ impl Placement {
     /// sense.
     pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Ok(Self::check_on(args, cores, Surroundings::look(args)?)?)
+        Self::check_on(args, cores, Surroundings::look(args)?)
     }
 
     /// Checks the flags for a machine with this many cores.
@@ -143,7 +98,7 @@ impl Placement {
         args: &PlacementArgs,
         cores: usize,
         surroundings: Surroundings,
-    ) -> Result<Self, PlacementError> {
+    ) -> Result<Self, Failure> {
         in_range("--threads", args.threads, 1, MOST_THREADS)?;
         in_range("--processes", args.processes, 1, MOST_PROCESSES)?;
         in_range("--process-count", args.process_count, 1, MOST_PROCESSES)?;
@@ -155,7 +110,10 @@ impl Placement {
         ];
         let given = member.iter().find(|(_, is)| *is).map(|(flag, _)| *flag);
         match (args.processes, given) {
-            (Some(_), Some(flag)) => Err(PlacementError::BothWays { flag }),
+            (Some(_), Some(flag)) => Err(Failure::usage(format!(
+                "--processes cannot be used with {flag}"
+            ))
+            .help(BOTH_WAYS)),
             (Some(1), None) => Ok(Self::Threads(threads(1))),
             (Some(processes), None) => Ok(Self::Spawn {
                 processes,
@@ -172,11 +130,8 @@ impl Placement {
         cores: usize,
         surroundings: Surroundings,
         given: &'static str,
-    ) -> Result<Self, PlacementError> {
-        let missing = |flag| PlacementError::Incomplete {
-            given,
-            missing: flag,
-        };
+    ) -> Result<Self, Failure> {
+        let missing = |flag| Failure::usage(format!("{given} also needs {flag}")).help(INCOMPLETE);
         let found = surroundings.found;
         let of = |part: fn(&Found) -> usize| found.as_ref().map(part);
         let count = args.process_count.or(of(|found| found.processes));
@@ -244,26 +199,12 @@ fn in_range(
     number: Option<usize>,
     least: usize,
     most: usize,
-) -> Result<(), PlacementError> {
+) -> Result<(), Failure> {
     match number.filter(|n| !(least..=most).contains(n)) {
-        Some(found) => Err(PlacementError::Range {
-            flag,
-            found,
-            least,
-            most,
-        }),
+        Some(found) => Err(Failure::usage(format!(
+            "{flag} is {found}, but must be from {least} to {most}"
+        ))),
         None => Ok(()),
-    }
-}
-
-impl From<PlacementError> for Failure {
-    fn from(error: PlacementError) -> Self {
-        let help = error.help();
-        Self {
-            exit: Exit::Usage,
-            error: error.into(),
-            help,
-        }
     }
 }
 

@@ -7,8 +7,7 @@ use std::time::Instant;
 use super::args::{PlacementArgs, ProjectArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
-use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
-use mesh::exit;
+use crate::stream::{self, Options, Source, StreamModel, Summary};
 use mesh::guard;
 use mesh::interrupt::{self, Words};
 
@@ -24,12 +23,12 @@ const SIGNAL_WORDS: Words = Words {
 /// Flags of a run; an unusable job or result; any error that ends the stream.
 pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if !args.stdin && args.dash.is_none() {
-        let failure = Failure::message(Exit::Usage, "--strict applies only to a stream");
+        let failure = Failure::usage("--strict applies only to a stream");
         return Err(failure.help("add --stdin"));
     }
     if let Some(flag) = args.idle() {
         let message = format!("{flag} cannot be used with --stdin");
-        let failure = Failure::message(Exit::Usage, message);
+        let failure = Failure::usage(message);
         return Err(failure.help("--stdin accepts -w, --set, --budget, --strict and --quiet"));
     }
     interrupt::set_words(SIGNAL_WORDS);
@@ -49,12 +48,9 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
 
 /// Ends the process if a signal has ended the stream: the signal handler may do so at the same
 /// time, and only one of the two should report it.
-fn told_once(error: StreamError) -> StreamError {
-    if matches!(error, StreamError::Interrupted { .. }) {
-        guard::fail(guard::Failure {
-            code: exit::INTERRUPTED,
-            message: error.to_string(),
-        });
+fn told_once(error: Failure) -> Failure {
+    if error.exit == Exit::Interrupted {
+        guard::fail(error.into());
     }
     error
 }
@@ -82,29 +78,4 @@ fn report(summary: &Summary, seconds: f64) -> String {
         figures::counted(summary.documents, "document"),
         figures::counted(summary.tokens, "token"),
     )
-}
-
-impl From<StreamError> for Failure {
-    fn from(error: StreamError) -> Self {
-        let exit = match error {
-            StreamError::Job(error) => return error.into(),
-            StreamError::Table(error) => return error.into(),
-            StreamError::Checkpoint(error) => return error.into(),
-            StreamError::Collection(error) => return error.into(),
-            StreamError::Vocabulary(error) => return error.into(),
-            StreamError::NotFinished { .. }
-            | StreamError::NoClassifier { .. }
-            | StreamError::NoLabelModel { .. }
-            | StreamError::Method(_)
-            | StreamError::OtherSettings { .. } => Exit::Usage,
-            StreamError::NoModel { .. }
-            | StreamError::Read { .. }
-            | StreamError::BadLine { .. } => Exit::Data,
-            StreamError::Infer { .. } => Exit::Internal,
-            StreamError::Thread(_) => Exit::Temporary,
-            StreamError::Write(_) => Exit::Io,
-            StreamError::Interrupted { .. } => Exit::Interrupted,
-        };
-        Self::new(exit, error)
-    }
 }

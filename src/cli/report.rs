@@ -40,11 +40,12 @@ pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
     let is_file = !is_remote(root) && root.is_file();
     if is_file || check_ours(root).is_err() || !has_collection {
         let message = format!("{path}: not a result");
-        return Err(Failure::message(Exit::Data, message)
-            .help("pass the folder that the job names as `output.path`"));
+        return Err(
+            Failure::data(message).help("pass the folder that the job names as `output.path`")
+        );
     }
     let message = format!("{path}: its run has not ended, so there is no result yet");
-    Err(Failure::message(Exit::Data, message).help(format!(
+    Err(Failure::data(message).help(format!(
         "`topicmill status {path}` shows how far it is; rerun the job to resume it"
     )))
 }

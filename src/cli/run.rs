@@ -16,7 +16,7 @@ use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
 use crate::tables::output::{Output, Place};
 use mesh::secret::SECRET_VARIABLE;
-use mesh::{ClusterError, ClusterSettings, spawn};
+use mesh::{ClusterSettings, spawn};
 
 /// Runs stages of a job.
 ///
@@ -30,8 +30,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
             "{}: --overwrite would remove this job file",
             job.path.display()
         );
-        return Err(Failure::message(Exit::Usage, message)
-            .help("copy it out of the result, and run the copy"));
+        return Err(Failure::usage(message).help("copy it out of the result, and run the copy"));
     }
     describe(&job, args, stages, &placement)?;
     start(job, args, stages, &placement)
@@ -163,10 +162,10 @@ pub(super) fn watched(
     let result = work();
     match &result {
         Ok(()) => watch.end(0, ""),
-        Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
+        Err(failure) => watch.end(failure.exit as u8, &format!("{failure:#}")),
     }
     result?;
-    Ok(process.output.leave()?)
+    process.output.leave()
 }
 
 /// Whether another process of the run reports for this one.
@@ -307,10 +306,4 @@ fn run_in_children(
     let watch = watch::on_stderr(names);
     let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;
     watch::result(&ending, |process| format!("process {process}"))
-}
-
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
-        Self::new(Exit::of(error.exit_code()), error)
-    }
 }

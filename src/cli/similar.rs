@@ -53,7 +53,7 @@ pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
 
 fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
     if !topics.iter().any(|line| line.topic == topic) {
-        let failure = Failure::message(Exit::Usage, format!("there is no topic {topic}"));
+        let failure = Failure::usage(format!("there is no topic {topic}"));
         return Err(match topics.len().checked_sub(1) {
             Some(last) => failure.help(format!("topics are numbered from 0 to {last}")),
             None => failure.help("this result has no topics: pass the result of a run"),
@@ -83,7 +83,7 @@ fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
     let topics = answer::topics_of(&model, &bytes)?;
     if topics.is_empty() {
         let message = format!("{name}: none of its words is in the vocabulary");
-        return Err(Failure::message(Exit::Data, message).help("pass a longer text"));
+        return Err(Failure::data(message).help("pass a longer text"));
     }
     let topics = topics.into_iter().map(|it| (it.topic.into(), it.weight));
     Ok(Subject {
@@ -98,7 +98,7 @@ fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
         (None, source_id) => source_id.as_ref() == Some(&document.source_id),
     };
     let found = find_documents(root, is_it)?;
-    let refuse = |message: &str| Failure::message(Exit::Usage, message);
+    let refuse = |message: &str| Failure::usage(message);
     match &found[..] {
         [] => Err(refuse("there is no such document").help(
             "the table `documents` lists all documents: use `doc_id` with --document, `source_id` with --source-id",

@@ -11,9 +11,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
-use super::{Exit, Failure, figures};
+use super::{Failure, figures};
 use crate::job::{Job, Template};
-use crate::plan::preview::{Preview, PreviewError, count_tokens, preview};
+use crate::plan::preview::{Preview, count_tokens, preview};
 use corpus::settings::Markup;
 use store::{LOCK, is_remote};
 use wording::{describe, heading, too_few};
@@ -63,7 +63,7 @@ impl Starter {
         let mut textless = BTreeMap::new();
         let (asked, mut preview) = loop {
             let asked = template.job(path)?;
-            let mut preview = preview(&asked.corpus).map_err(refused)?;
+            let mut preview = preview(&asked.corpus)?;
             if !correct(&mut template, &preview, &asked)? {
                 break (asked, preview);
             }
@@ -110,7 +110,7 @@ impl Starter {
             false => "",
         };
         rows.push(("topics", format!("{}{too_many}", figures::grouped(topics))));
-        count_tokens(&template.job(path)?, &mut preview.survey).map_err(refused)?;
+        count_tokens(&template.job(path)?, &mut preview.survey)?;
         rows.splice(0..0, describe(&preview, &textless, args));
         args.set
             .iter()
@@ -294,16 +294,4 @@ pub(super) fn job_file(output: &Path) -> PathBuf {
         true => PathBuf::from(name),
         false => output.with_file_name(name),
     }
-}
-
-fn refused(error: PreviewError) -> Failure {
-    let help = error.help();
-    let failure = match error {
-        PreviewError::Input(error) => Failure {
-            help: None,
-            ..error.into()
-        },
-        error => Failure::new(Exit::Data, error),
-    };
-    Failure { help, ..failure }
 }

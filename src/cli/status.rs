@@ -12,7 +12,7 @@ use self::processes::Processes;
 
 use super::args::StatusArgs;
 use super::watching::SHARE_EVERY;
-use super::{Exit, Failure, figures, machine, plan};
+use super::{Failure, figures, machine, plan};
 use crate::job::process_status::STATUS_EVERY;
 use crate::job::state::RunState;
 use crate::tables::output::check_ours;
@@ -30,8 +30,9 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
     if args.output.is_file() {
         let message = format!("{}: not a folder", args.output.display());
-        return Err(Failure::message(Exit::Usage, message)
-            .help("pass the folder that the job names as `output.path`"));
+        return Err(
+            Failure::usage(message).help("pass the folder that the job names as `output.path`")
+        );
     }
     check_ours(&args.output)?;
     loop {

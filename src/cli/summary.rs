@@ -8,7 +8,6 @@ mod topics;
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
 use crate::job::{Job, LabelSummary, Summary, TopicFaults};
-use crate::tables::TableError;
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
 use store::is_remote;
@@ -39,7 +38,7 @@ impl<'a> Page<'a> {
         mut summary: Summary,
         job: &'a Job,
         overrides: Vec<String>,
-    ) -> Result<Self, TableError> {
+    ) -> Result<Self, Failure> {
         let root = &summary.output;
         let mut curve = Vec::new();
         if !is_remote(root) {

@@ -102,7 +102,7 @@ fn checked(args: &SynthArgs) -> Result<SynthStage, Failure> {
         .as_ref()
         .map(|words| words.to_string_lossy().into_owned());
     flags.extend(words.map(|words| ("words", Value::String(words))));
-    Ok(SynthStage::from_flags(&args.path, flags)?)
+    SynthStage::from_flags(&args.path, flags)
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         );
         let failure = parsed("topicmill synth --path out --mean-length 0").expect_err("refused");
         assert_eq!(
-            failure.error.to_string(),
+            failure.to_string(),
             "--mean-length 0.0: `synth.mean_length` is 0.0, but must be a number above 0"
         );
     }

@@ -6,7 +6,7 @@ use super::args::{PlacementArgs, RunArgs, StartArgs, TopicsArgs};
 use super::beside::write_beside;
 use super::placement::Placement;
 use super::starter::{Starter, job_file};
-use super::{Exit, Failure, plan, run};
+use super::{Failure, plan, run};
 use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, Stages};
 
@@ -59,6 +59,5 @@ pub(super) fn refuse_other_job(job: &Job) -> Result<(), Failure> {
     };
     let output = job.output.path.display();
     let message = format!("{output}: contains the result of another job, whose {differs} differs");
-    Err(Failure::message(Exit::Usage, message)
-        .help("choose another --output, or replace it: --overwrite"))
+    Err(Failure::usage(message).help("choose another --output, or replace it: --overwrite"))
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::VerifyArgs;
-use super::{Exit, Failure, figures};
+use super::{Failure, figures};
 use crate::tables::digest::column_digests;
 use crate::tables::output::{View, Wanted};
-use crate::tables::{TableError, VerifyReport, digest, output, verify};
+use crate::tables::{VerifyReport, digest, output, verify};
 
 /// Checks a result, or prints its digest.
 ///
@@ -30,19 +30,17 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     }
     match report.is_sound() {
         true => Ok(()),
-        false => Err(Failure::message(
-            Exit::Data,
-            format!("{}: {}", args.output.display(), problems(&report)),
-        )
-        .help("rerun the job with --overwrite; if it happens again, check the disk")),
+        false => Err(
+            Failure::data(format!("{}: {}", args.output.display(), problems(&report)))
+                .help("rerun the job with --overwrite; if it happens again, check the disk"),
+        ),
     }
 }
 
 fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
     let view = View::open(&args.output, Wanted::All)?;
     if !view.path().join(output::SUCCESS).exists() {
-        let root = args.output.clone();
-        return Err(TableError::Incomplete { root }.into());
+        return Err(output::incomplete(&args.output));
     }
     if args.tables {
         return print_columns(args, view.path());

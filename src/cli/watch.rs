@@ -84,7 +84,7 @@ mod tests {
                 interrupted,
             };
             let failure = result(&ending, |process| format!("process {process}"));
-            failure.map_err(|failure| (failure.exit, failure.to_string()))
+            failure.map_err(|failure| (failure.exit, failure.report()))
         };
         assert!(told(0, true).is_ok());
         let killed = "error: process 1 was killed (signal 9)\n".to_owned();

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::process::{Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
+use crate::failure::Failure;
 use corpus::minibatches::Minibatches;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
@@ -43,7 +43,7 @@ pub(crate) fn coherence(
     (training, tickets): (&Minibatches, &Tickets),
     topics: &[PublishedTopic],
     vocabulary_size: usize,
-) -> Result<Coherence, RunError> {
+) -> Result<Coherence, Failure> {
     let documents = training.document_count() as u64;
     process
         .progress

@@ -26,7 +26,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::gather::{all_gather, barrier};
 use super::ingest::read_collection;
 use super::process::{Once, Process, Tickets};
@@ -35,6 +34,7 @@ use super::sample::{SampleShared, sample_rule};
 use super::splits::Splits;
 use super::sum::sum;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
+use crate::failure::Failure;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
 use association::KnownNorms;
@@ -135,7 +135,7 @@ pub(crate) fn evaluate(
         if let (Some(profile), Some(recorder)) = (profile, recorder) {
             profile.add(recorder.finish(worker));
         }
-        Ok::<_, RunError>(summary)
+        Ok::<_, Failure>(summary)
     })?;
     evaluation.process.progress.end();
     Ok(summaries.into_iter().next().unwrap_or_default())
@@ -154,7 +154,7 @@ impl Evaluation {
         Sha256::digest(text).into()
     }
 
-    fn on_worker(&self, worker: &mut Worker) -> Result<EvaluationSummary, RunError> {
+    fn on_worker(&self, worker: &mut Worker) -> Result<EvaluationSummary, Failure> {
         let process = &self.process;
         process.join(worker)?;
         let collection = read_collection(&self.run)?;
@@ -190,7 +190,7 @@ impl Evaluation {
         collection: &Collection,
         model: &Loaded,
         metadata: &FileMetadata,
-    ) -> Result<Made, RunError> {
+    ) -> Result<Made, Failure> {
         let job = &self.process.job;
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
@@ -252,7 +252,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-    ) -> Result<Option<Splits>, RunError> {
+    ) -> Result<Option<Splits>, Failure> {
         let job = &self.run.job;
         if job.evaluate.split.is_none() && !wants_sample(job) {
             return Ok(None);
@@ -267,7 +267,7 @@ impl Evaluation {
         worker: &mut Worker,
         collection: &Collection,
         splits: Option<&'a Splits>,
-    ) -> Result<Chosen<'a>, RunError> {
+    ) -> Result<Chosen<'a>, Failure> {
         let job = &self.run.job;
         let chosen = Chosen::new(splits.zip(job.evaluate.split), job.model.seed);
         match job.evaluate.documents {
@@ -276,9 +276,9 @@ impl Evaluation {
         }
     }
 
-    fn no_documents(&self) -> RunError {
+    fn no_documents(&self) -> Failure {
         let split = self.run.job.evaluate.split_name();
-        RunError::Data(format!(
+        Failure::data(format!(
             "no document to evaluate on: none with terms is in evaluate.split \"{split}\"; choose \
              another, or a job with more in sample.held_out"
         ))
@@ -286,11 +286,11 @@ impl Evaluation {
 }
 
 /// Refuses processes that have read different models, or different texts.
-fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), RunError> {
+fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), Failure> {
     let all = all_gather(worker, fingerprint.as_bytes());
     match all.iter().all(|other| other == fingerprint.as_bytes()) {
         true => Ok(()),
-        false => Err(RunError::Data(format!(
+        false => Err(Failure::data(format!(
             "the processes have read different {what}: all must read the same files"
         ))),
     }

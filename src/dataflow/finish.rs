@@ -9,11 +9,11 @@ mod topics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
 use super::project::{Drift, Projected, Tally, written_parts};
 use super::record::TrainingRecord;
+use crate::failure::Failure;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::{JOB_FILE, REPORT};
@@ -60,7 +60,7 @@ pub(crate) fn finish(
     priors: &Priors,
     topics: &[PublishedTopic],
     summary: &mut Summary,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     process.progress.begin("finish", "tables", None);
     let vocabulary = read_vocabulary(process)?;
     let finisher = Finisher {
@@ -116,7 +116,7 @@ struct Finisher<'a> {
 }
 
 impl Finisher<'_> {
-    fn publish(&self, table: &str, info: PartInfo, written: &mut Written) -> Result<(), RunError> {
+    fn publish(&self, table: &str, info: PartInfo, written: &mut Written) -> Result<(), Failure> {
         let path = format!("{table}/{}", part_name(0));
         self.process
             .output
@@ -129,7 +129,7 @@ impl Finisher<'_> {
         &self,
         rows: impl IntoIterator<Item = R>,
         written: &mut Written,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let (output, metadata) = (&self.process.output, self.finished.metadata);
         written.extend([output.write_table(metadata, rows)?]);
         Ok(())
@@ -143,7 +143,7 @@ impl Finisher<'_> {
         &self.vocabulary.kept_terms()[term as usize].term
     }
 
-    fn write_vocabulary(&self, written: &mut Written) -> Result<(), RunError> {
+    fn write_vocabulary(&self, written: &mut Written) -> Result<(), Failure> {
         let terms = self.vocabulary.terms().iter().enumerate();
         let rows = terms.map(|(place, term)| VocabularyRow {
             term_id: (place < self.vocabulary.kept()).then_some(place as i32),
@@ -156,7 +156,7 @@ impl Finisher<'_> {
     }
 
     /// Writes `phrases`, if the job looks for any.
-    fn write_phrases(&self, written: &mut Written) -> Result<(), RunError> {
+    fn write_phrases(&self, written: &mut Written) -> Result<(), Failure> {
         if self.process.job.phrases.detection.is_none() {
             return Ok(());
         }
@@ -174,7 +174,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    fn write_topic_terms(&self, written: &mut Written) -> Result<(), RunError> {
+    fn write_topic_terms(&self, written: &mut Written) -> Result<(), Failure> {
         let topics = self.topics.iter().enumerate();
         let rows = topics.flat_map(|(topic, published)| {
             let weights = &published.weights;
@@ -196,7 +196,7 @@ impl Finisher<'_> {
     }
 
     /// Writes `topic_nodes`, if the prior over terms is a tree.
-    fn write_topic_nodes(&self, priors: &Priors, written: &mut Written) -> Result<(), RunError> {
+    fn write_topic_nodes(&self, priors: &Priors, written: &mut Written) -> Result<(), Failure> {
         let Some(tree) = &priors.tree else {
             return Ok(());
         };
@@ -224,7 +224,7 @@ impl Finisher<'_> {
         self.publish("topic_nodes", writer.finish()?, written)
     }
 
-    fn write_topic_documents(&self, written: &mut Written) -> Result<(), RunError> {
+    fn write_topic_documents(&self, written: &mut Written) -> Result<(), Failure> {
         let Some(tally) = self.tally else {
             return Ok(());
         };
@@ -242,7 +242,7 @@ impl Finisher<'_> {
     }
 
     /// How many of the topics that the job planted were found again, and how many it planted.
-    fn planted(&self) -> Result<Option<(usize, usize)>, RunError> {
+    fn planted(&self) -> Result<Option<(usize, usize)>, Failure> {
         let Some(synth) = &self.process.job.synth else {
             return Ok(None);
         };
@@ -266,13 +266,13 @@ impl Finisher<'_> {
 
     /// Removes the parts that a run with other settings has left, which ended before its manifest; makes sure that all
     /// that this one wrote are seen, also those of other hosts. `training_log` is of training, and stays.
-    fn settle(&self, written: &Written) -> Result<(), RunError> {
+    fn settle(&self, written: &Written) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
             if table == TrainingLogRow::SPEC.name {
                 continue;
             }
-            let names = || -> Result<BTreeSet<String>, RunError> {
+            let names = || -> Result<BTreeSet<String>, Failure> {
                 let names = output.names(table)?.into_iter();
                 Ok(names.map(|name| format!("{table}/{name}")).collect())
             };
@@ -294,14 +294,14 @@ impl Finisher<'_> {
     }
 
     /// Writes what describes the result beside the tables.
-    fn describe(&self) -> Result<(), RunError> {
+    fn describe(&self) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         output.write_atomic(JOB_FILE, job.resolved_toml().as_bytes())?;
-        Ok(output.write_atomic("views.sql", views_sql(output)?.as_bytes())?)
+        output.write_atomic("views.sql", views_sql(output)?.as_bytes())
     }
 
     /// Writes the report, or removes the one of an earlier run if the job wants none; its path.
-    fn write_report(&self) -> Result<Option<PathBuf>, RunError> {
+    fn write_report(&self) -> Result<Option<PathBuf>, Failure> {
         let output = &self.process.output;
         if !self.process.job.output.report {
             output.remove(REPORT)?;
@@ -312,7 +312,7 @@ impl Finisher<'_> {
         Ok(Some(output.path(REPORT)))
     }
 
-    fn complete(&self, written: &Written) -> Result<(), RunError> {
+    fn complete(&self, written: &Written) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
@@ -320,6 +320,6 @@ impl Finisher<'_> {
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
         manifest.describe(output, written)?;
         output.clear("checkpoints")?;
-        Ok(output.complete(&manifest)?)
+        output.complete(&manifest)
     }
 }

@@ -32,9 +32,10 @@ pub(super) use self::drafts::cause_first;
 use self::drafts::{Draft, Written};
 use self::vocabulary::Agreed;
 use self::words::gather_records;
-use super::error::RunError;
 use super::gather::all_gather;
 use super::process::{Once, Process, Tickets};
+use crate::dataflow::process::other_settings;
+use crate::failure::Failure;
 use corpus::block::{BlockQueue, Share};
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
@@ -94,7 +95,7 @@ struct Source {
 }
 
 impl Source {
-    fn discover(process: &Process) -> Result<Self, RunError> {
+    fn discover(process: &Process) -> Result<Self, Failure> {
         let (input, fingerprint) = identify(&process.job.corpus)?;
         Ok(Self {
             input: Arc::new(input),
@@ -130,7 +131,7 @@ pub fn ingest(
     worker: &mut Worker,
     process: &Process,
     shared: &IngestShared,
-) -> Result<(Collection, bool), RunError> {
+) -> Result<(Collection, bool), Failure> {
     let source = shared.source.get(|| Source::discover(process))?;
     let found = find_complete(worker, process, source)?;
     let found = found.map_or_else(|| reuse::reuse(worker, process, source), |it| Ok(Some(it)))?;
@@ -151,7 +152,7 @@ pub fn ingest(
     let mut all: Vec<Draft> = gather_records(worker, &drafted.drafts);
     all.sort_unstable_by_key(|draft| draft.key);
     if all.is_empty() {
-        return Err(RunError::Data(no_documents(&source.input)));
+        return Err(Failure::data(no_documents(&source.input)));
     }
     let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
     let (terms, totals) = (drafted.terms, drafted.totals);
@@ -184,7 +185,7 @@ pub fn ingest(
     let labels = match &process.job.corpus.labels {
         Some(settings) => {
             let counted = all_gather(worker, &labels.to_bytes());
-            LabelCounter::finish(&counted, settings).map_err(RunError::Data)?
+            LabelCounter::finish(&counted, settings).map_err(Failure::data)?
         }
         None => Vec::new(),
     };
@@ -202,7 +203,7 @@ pub fn ingest(
 ///
 /// # Errors
 /// It is missing or damaged.
-pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, RunError> {
+pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
     Ok(vocabulary_file::read(
         &process.output.local(VOCABULARY_FILE)?,
     )?)
@@ -224,7 +225,7 @@ fn find_complete(
     worker: &mut Worker,
     process: &Process,
     source: &Source,
-) -> Result<Option<Collection>, RunError> {
+) -> Result<Option<Collection>, Failure> {
     let mut message = source.fingerprint.clone();
     let path = process.output.path(COLLECTION_FILE);
     if worker.index() == 0 {
@@ -233,7 +234,7 @@ fn find_complete(
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 process.output.clear(SHARDS_FOLDER)?;
             }
-            Err(source) => return Err(RunError::Io { path, source }),
+            Err(source) => return Err(Failure::io(path)(source)),
         }
     }
     let messages = all_gather(worker, message.as_bytes());
@@ -244,7 +245,7 @@ fn find_complete(
     if let Some(other) = other {
         let [mine, other] =
             [worker.index(), other].map(|worker| worker / process.placement.threads);
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "processes {mine} and {other} see different input files: all hosts must see the \
              same files under the same paths, complete before the run starts"
         )));
@@ -260,18 +261,18 @@ fn find_complete(
 ///
 /// # Errors
 /// There is none; it cannot be read; another job made it.
-pub(super) fn read_collection(process: &Process) -> Result<Collection, RunError> {
+pub(super) fn read_collection(process: &Process) -> Result<Collection, Failure> {
     let root = process.output.local_root(&[COLLECTION_FILE])?;
     check_settings(Collection::read(root)?, process)
 }
 
-fn check_settings(collection: Collection, process: &Process) -> Result<Collection, RunError> {
+fn check_settings(collection: Collection, process: &Process) -> Result<Collection, Failure> {
     match collection.settings_hash == process.job.corpus_hash() {
         true => Ok(collection),
-        false => Err(RunError::OtherSettings {
-            path: process.output.path(COLLECTION_FILE),
-            what: "corpus, tokens or vocabulary",
-        }),
+        false => Err(other_settings(
+            &process.output.path(COLLECTION_FILE),
+            "corpus, tokens or vocabulary",
+        )),
     }
 }
 
@@ -280,7 +281,7 @@ fn check_same(
     collection: Collection,
     process: &Process,
     source: &Source,
-) -> Result<Collection, RunError> {
+) -> Result<Collection, Failure> {
     let collection = check_settings(collection, process)?;
     match collection.input_fingerprint == source.fingerprint {
         true => Ok(collection),
@@ -289,15 +290,15 @@ fn check_same(
 }
 
 /// Refuses a complete result whose input can be read and is no longer what was ingested.
-pub(super) fn check_input(process: &Process, ingested: &str) -> Result<(), RunError> {
+pub(super) fn check_input(process: &Process, ingested: &str) -> Result<(), Failure> {
     match identify(&process.job.corpus) {
         Ok((_, found)) if found != ingested => Err(input_has_changed(process)),
         _ => Ok(()),
     }
 }
 
-fn input_has_changed(process: &Process) -> RunError {
-    RunError::Data(format!(
+fn input_has_changed(process: &Process) -> Failure {
+    Failure::data(format!(
         "{} contains a collection whose input has changed since it was ingested: choose \
          another output.path, or restart with --overwrite",
         process.output.root().display()
@@ -318,7 +319,7 @@ fn publish(
     worker: &mut Worker,
     process: &Process,
     describe: impl FnOnce() -> Collection,
-) -> Result<Collection, RunError> {
+) -> Result<Collection, Failure> {
     let mut json = String::new();
     if worker.index() == 0 {
         json = describe().to_json();

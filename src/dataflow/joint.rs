@@ -17,11 +17,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::process::{Once, Process, Tickets};
 use super::process_model::{ProcessModel, Purpose};
 use super::rounds::{Merged, Rounds, Sampling};
 use crate::assignments::Assignments;
+use crate::failure::Failure;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use lda::bags::Bags;
@@ -107,7 +107,7 @@ pub(crate) fn sample_together(
     worker: &mut Worker,
     plan: JointPlan<'_>,
     shared: &JointShared,
-) -> Result<Together, RunError> {
+) -> Result<Together, Failure> {
     let documents = load(worker, plan, shared)?;
     let passes = Passes::new(plan.infer, plan.process.job.model.seed);
     let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
@@ -129,12 +129,12 @@ pub(crate) fn sample_together(
     })
 }
 
-fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, RunError> {
+fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, Failure> {
     let terms = plan.trained.vocabulary_size();
     let threads = plan.process.placement.threads;
     let empty = || Arc::new(ProcessModel::new(plan.priors, terms, threads, None));
     let models = shared.models.get(|| {
-        Ok::<_, RunError>(Models {
+        Ok::<_, Failure>(Models {
             counts: empty(),
             fixed: match plan.infer.method {
                 Method::Retrain => empty(),
@@ -203,7 +203,7 @@ impl JointSampling {
         self.dealt.len()
     }
 
-    fn assign_some(&mut self) -> Result<bool, RunError> {
+    fn assign_some(&mut self) -> Result<bool, Failure> {
         let (process, documents, passes) = (&self.process, &self.documents, self.passes);
         let visitor = &mut self.visitor;
         let count = documents.bags.len();
@@ -214,7 +214,7 @@ impl JointSampling {
         })
     }
 
-    fn resample_some(&mut self, pass: u64, minibatch: usize) -> Result<bool, RunError> {
+    fn resample_some(&mut self, pass: u64, minibatch: usize) -> Result<bool, Failure> {
         let (process, documents, passes) = (&self.process, &self.documents, self.passes);
         let (visitor, own, dealt) = (&mut self.visitor, &mut self.own, &self.dealt[minibatch]);
         let round = passes.round(pass, minibatch as u64);
@@ -236,7 +236,7 @@ impl JointSampling {
 impl Sampling for JointSampling {
     type Round = Round;
 
-    fn begin(&mut self, round: Round) -> Result<(), RunError> {
+    fn begin(&mut self, round: Round) -> Result<(), Failure> {
         let (process, part) = (&self.process, self.part);
         match round {
             Round::Assign => self.trained.prepare_all(process, part, &self.published),
@@ -252,7 +252,7 @@ impl Sampling for JointSampling {
         Ok(())
     }
 
-    fn sample(&mut self, round: Round) -> Result<bool, RunError> {
+    fn sample(&mut self, round: Round) -> Result<bool, Failure> {
         match round {
             Round::Assign => self.assign_some(),
             Round::Resample { pass, minibatch } => self.resample_some(pass, minibatch),
@@ -282,12 +282,12 @@ impl Documents {
         Bag { terms, counts }
     }
 
-    fn recall(&self, process: &Process, index: usize, own: &mut Vec<u16>) -> Result<(), RunError> {
+    fn recall(&self, process: &Process, index: usize, own: &mut Vec<u16>) -> Result<(), Failure> {
         let read = self.assignments.read(index, own);
         read.map_err(|source| refuse(process, source))
     }
 
-    fn remember(&self, process: &Process, index: usize, drawn: &[u16]) -> Result<(), RunError> {
+    fn remember(&self, process: &Process, index: usize, drawn: &[u16]) -> Result<(), Failure> {
         let written = self.assignments.write(index, drawn);
         written.map_err(|source| refuse(process, source))
     }
@@ -299,9 +299,6 @@ fn assignments_path(process: &Process) -> std::path::PathBuf {
     process.output.temporary_path(&name)
 }
 
-fn refuse(process: &Process, source: std::io::Error) -> RunError {
-    RunError::Io {
-        path: assignments_path(process),
-        source,
-    }
+fn refuse(process: &Process, source: std::io::Error) -> Failure {
+    Failure::io(assignments_path(process))(source)
 }

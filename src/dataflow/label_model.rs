@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::examples::{Example, gather, key_bound, pack, unpack};
 use super::gather::barrier;
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::checkpoint::labels::{self, LABELS_FILE};
+use crate::failure::Failure;
 use crate::job::Job;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
@@ -66,7 +66,7 @@ pub(crate) fn label_model(
     (collection, rule): (&Collection, &SampleRule),
     model_hash: &str,
     shared: &LabelShared,
-) -> Result<Arc<LabelModel>, RunError> {
+) -> Result<Arc<LabelModel>, Failure> {
     let (project, output) = (&process.job.project, &process.output);
     let Some(reader) = LabelReader::new(&process.job.corpus, &collection.labels) else {
         return Ok(Arc::default());
@@ -83,7 +83,7 @@ pub(crate) fn label_model(
         let (hash, found) = labels::read(&output.local(LABELS_FILE)?)?;
         let wanted = project.label_model(found.clone(), collection.labels.len());
         let is_ours = hash == model_hash && wanted.as_ref() == Some(&found);
-        Ok::<_, RunError>(is_ours.then(|| Arc::new(found)))
+        Ok::<_, Failure>(is_ours.then(|| Arc::new(found)))
     };
     if is_published && let Some(found) = shared.found.get(found)? {
         return Ok(Arc::clone(found));
@@ -93,7 +93,7 @@ pub(crate) fn label_model(
     let labels = (project.label_topics > 0).then(|| gather(worker, &read.labels));
     let learnt = shared.learnt.get(|| {
         let topics = |labels| topics(labels, &process.job, collection.labels.len());
-        Ok::<_, RunError>(Arc::new(LabelModel {
+        Ok::<_, Failure>(Arc::new(LabelModel {
             count: terms.as_deref().map(fit).transpose()?,
             topics: labels.as_deref().map(topics).transpose()?,
         }))
@@ -112,9 +112,9 @@ fn read(
     (process, collection, rule): (&Process, &Collection, &SampleRule),
     reader: &LabelReader,
     shared: &LabelShared,
-) -> Result<Documents, RunError> {
+) -> Result<Documents, Failure> {
     let seed = process.job.model.seed;
-    let bound = || Ok::<_, RunError>(key_bound(seed, collection, rule, DOCUMENTS as u64));
+    let bound = || Ok::<_, Failure>(key_bound(seed, collection, rule, DOCUMENTS as u64));
     let bound = *shared.bound.get(bound)?;
     let total = Some(process.share(collection));
     process.progress.begin("labels", "documents", total);
@@ -141,7 +141,7 @@ fn read(
 }
 
 /// The regression from terms to how many labels there are.
-fn fit(streams: &[Vec<u64>]) -> Result<Linear, RunError> {
+fn fit(streams: &[Vec<u64>]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
     for document in in_order(streams, 1) {
         let (terms, counts, target) = document.parts();
@@ -149,11 +149,11 @@ fn fit(streams: &[Vec<u64>]) -> Result<Linear, RunError> {
         examples.push(count_features(Bag { terms, counts }), &target);
     }
     Linear::fit(&examples, PRIOR_VARIANCE, ITERATIONS)
-        .map_err(|error| RunError::Data(format!("the number of labels: {error}")))
+        .map_err(|error| Failure::data(format!("the number of labels: {error}")))
 }
 
 /// Topics over the labels, of which there are `count`.
-fn topics(streams: &[Vec<u64>], job: &Job, count: usize) -> Result<LabelTopics, RunError> {
+fn topics(streams: &[Vec<u64>], job: &Job, count: usize) -> Result<LabelTopics, Failure> {
     let alpha = job.model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
     let alpha_sum = alpha.values(count).iter().sum();
     let size = [count, job.project.label_topics];

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::examples::{Example, gather, key_bound, pack, unpack};
 use super::gather::barrier;
 use super::process::{Once, Process, Tickets};
@@ -18,6 +17,7 @@ use super::process_model::ProcessModel;
 use super::sample::for_each_document;
 use super::splits::Splits;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
+use crate::failure::Failure;
 use crate::job::Job;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
@@ -65,7 +65,7 @@ pub(crate) fn classifier(
     worker: &mut Worker,
     plan: MaxEntPlan<'_>,
     shared: &MaxEntShared,
-) -> Result<Option<Arc<Classifier>>, RunError> {
+) -> Result<Option<Arc<Classifier>>, Failure> {
     let (process, output) = (plan.process, &plan.process.output);
     let method = process.job.project.infer.as_ref().map(|infer| infer.method);
     if !method.is_some_and(Method::needs_classifier) {
@@ -103,7 +103,7 @@ pub(crate) fn settings_hash(job: &Job) -> String {
 
 impl MaxEntPlan<'_> {
     /// The classifier in the output, if it is of this job and model.
-    fn read(&self) -> Result<Option<Arc<Classifier>>, RunError> {
+    fn read(&self) -> Result<Option<Arc<Classifier>>, Failure> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
         let is_ours = header.settings_hash == settings_hash(&self.process.job)
@@ -124,9 +124,9 @@ impl MaxEntPlan<'_> {
     }
 
     /// Infers the documents to learn from in this worker's shards; returns them packed.
-    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, RunError> {
+    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, Failure> {
         let process = self.process;
-        let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
+        let bound = *shared.bound.get(|| Ok::<_, Failure>(self.bound()))?;
         let total = process.share(self.collection);
         process.progress.begin("maxent", "documents", Some(total));
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
@@ -146,7 +146,7 @@ impl MaxEntPlan<'_> {
                 let mut stream = Stream::keyed(seed, Stage::MaxEnt, 0, number);
                 let proportions = projector
                     .infer(bag, table, &settings, &mut stream)
-                    .map_err(RunError::inferring(number))?;
+                    .map_err(Failure::drawing("document", number))?;
                 pack(number, bag, proportions, &mut words);
                 Ok(())
             };
@@ -164,7 +164,7 @@ impl MaxEntPlan<'_> {
 
     /// Fits the regression to the documents of all workers: those of the smallest keys, in the
     /// order of their numbers.
-    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Arc<Classifier>), RunError> {
+    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Arc<Classifier>), Failure> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
@@ -193,7 +193,7 @@ impl MaxEntPlan<'_> {
         };
         let fitted = fit(&examples, &wanted, &mut |n| progress.set(u64::from(n)));
         let fitted = fitted.map_err(|error| {
-            RunError::Data(format!(
+            Failure::data(format!(
                 "the classifier that project.method needs: {error} (vocabulary.max_terms, \
                  model.topics, maxent.memory_mib, project.method)"
             ))
@@ -211,7 +211,7 @@ impl MaxEntPlan<'_> {
         }
         let vocabulary_size = self.collection.terms_kept as usize;
         let made = Classifier::from_fitted(&fitted, vocabulary_size)
-            .ok_or_else(|| RunError::Data("the classifier's weights overflow".to_owned()))?;
+            .ok_or_else(|| Failure::data("the classifier's weights overflow".to_owned()))?;
         let header = ClassifierHeader {
             settings_hash: settings_hash(&self.process.job),
             model_hash: self.model_hash.to_owned(),

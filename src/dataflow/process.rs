@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
@@ -14,14 +15,15 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::gather::all_gather;
 use super::profile::Profile;
 use super::progress::Progress;
+use crate::failure::{Exit, Failure};
 use crate::job::{Job, Stages};
+use crate::tables::is_of_parquet;
 use crate::tables::output::Output;
 use corpus::collection::Collection;
-use mesh::Placement;
+use mesh::{Placement, exit};
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.
 pub(crate) const TRAINING_FILE: &str = "sample";
@@ -88,7 +90,7 @@ impl Process {
     ///
     /// # Errors
     /// They see different folders; one that cannot be read, or written to.
-    pub(crate) fn join(&self, worker: &mut Worker) -> Result<bool, RunError> {
+    pub(crate) fn join(&self, worker: &mut Worker) -> Result<bool, Failure> {
         let mut tries = 0;
         let is_complete = loop {
             let seen = (self.output.run_name()?, self.output.is_complete()?);
@@ -130,8 +132,8 @@ impl Process {
     /// Those of `look`; the file does not appear.
     pub(crate) fn seen<T>(
         &self,
-        mut look: impl FnMut() -> Result<Result<T, String>, RunError>,
-    ) -> Result<T, RunError> {
+        mut look: impl FnMut() -> Result<Result<T, String>, Failure>,
+    ) -> Result<T, Failure> {
         let begun = Instant::now();
         loop {
             let missing = match look()? {
@@ -148,8 +150,8 @@ impl Process {
     }
 
     /// What shows that the processes do not share the output, and the remedy.
-    fn not_shared(&self, sign: &str) -> RunError {
-        RunError::Data(format!(
+    fn not_shared(&self, sign: &str) -> Failure {
+        Failure::data(format!(
             "{sign}, {}: all hosts must see the same folder under the same path, as on a shared file system",
             self.output.root().display()
         ))
@@ -184,9 +186,8 @@ impl Process {
     }
 
     /// The error of a scratch file that cannot be read or written.
-    pub(crate) fn scratch_error(&self, name: &str, source: io::Error) -> RunError {
-        let path = self.scratch_path(name);
-        RunError::Io { path, source }
+    pub(crate) fn scratch_error(&self, name: &str, source: io::Error) -> Failure {
+        Failure::io(self.scratch_path(name))(source)
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
@@ -199,6 +200,36 @@ impl Process {
         };
         profile.met(since);
     }
+}
+
+impl From<Failure> for mesh::Failure {
+    /// Of a worker: where Parquet refuses, it is as a rule the disk that fails.
+    fn from(failure: Failure) -> Self {
+        Self {
+            code: match is_of_parquet(&failure) {
+                true => exit::IO,
+                false => failure.exit as u8,
+            },
+            message: failure.to_string(),
+        }
+    }
+}
+
+/// What is in the output folder was made by another job.
+pub(super) fn other_settings(path: &Path, what: &str) -> Failure {
+    Failure::usage(format!(
+        "{} was made with different settings of {what}; choose another output.path, or restart \
+         with --overwrite",
+        path.display()
+    ))
+}
+
+/// A signal was received, and the run has stopped.
+pub(super) fn left(place: &str) -> Failure {
+    Failure::message(
+        Exit::Interrupted,
+        format!("interrupted: {place}; progress is saved, rerun the same command to resume"),
+    )
 }
 
 /// A value that the first worker to come makes and all workers of the process share.

@@ -38,12 +38,12 @@ use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{ConnectLoop, Feedback, Probe};
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::exchange::route;
 use super::gather::{PARK, receive_all};
 use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
+use crate::failure::Failure;
 use crate::tables::FileMetadata;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
@@ -130,7 +130,7 @@ pub(crate) fn project(
     worker: &mut Worker,
     plan: ProjectPlan,
     shared: &RollUpShared,
-) -> Result<Option<Projected>, RunError> {
+) -> Result<Option<Projected>, Failure> {
     let index = worker.index();
     let (plan, state) = (Rc::new(plan), State::new());
     let counters = Rc::new(RefCell::new(Counters::new(&plan, shared, index)));

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::coherence::{Coherence, TopTerm};
-use super::error::RunError;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
+use crate::failure::Failure;
 use crate::tables::FileMetadata;
 use crate::tables::rows::TrainingLogRow;
 use corpus::collection::Collection;
@@ -55,13 +55,10 @@ impl TrainingRecord {
     }
 
     /// Reads the record of an earlier run, or of an earlier stage.
-    pub(crate) fn read(process: &Process) -> Result<Self, RunError> {
+    pub(crate) fn read(process: &Process) -> Result<Self, Failure> {
         let path = process.output.local(RECORD)?;
-        let io = |source| RunError::Io {
-            path: path.clone(),
-            source,
-        };
-        let bytes = std::fs::read(&path).map_err(io)?;
+        let io = Failure::io(&path);
+        let bytes = std::fs::read(&path).map_err(&io)?;
         serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
     }
 }
@@ -72,7 +69,7 @@ pub(crate) fn write_training(
     record: &TrainingRecord,
     log: &[RoundReport],
     collection: &Collection,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     let metadata = FileMetadata {
         job_id: process.job.id(),
         settings_hash: process.job.train_hash(),
@@ -107,5 +104,5 @@ pub(crate) fn write_training(
     });
     process.output.write_table(&metadata, rows)?;
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
-    Ok(process.output.write_atomic(RECORD, &json)?)
+    process.output.write_atomic(RECORD, &json)
 }

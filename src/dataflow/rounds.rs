@@ -26,13 +26,13 @@ use timely::dataflow::operators::{Capability, ConnectLoop, Feedback, Input, Oper
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
-use super::error::RunError;
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 use super::gather::PARK;
 pub use super::merge::Merged;
 use super::merge::{
     Combiner, KINDS, LEAVE, Owner, SUM, combine_in_process, merge_at_owners, to_owners,
 };
+use crate::failure::Failure;
 use lda::model::statistics::Assigned;
 use mesh::interrupt;
 
@@ -48,10 +48,10 @@ pub trait Sampling: 'static {
     ///
     /// # Errors
     /// Of any step: what ends the run.
-    fn begin(&mut self, round: Self::Round) -> Result<(), RunError>;
+    fn begin(&mut self, round: Self::Round) -> Result<(), Failure>;
 
     /// The local step, for some of the documents: true while there are more.
-    fn sample(&mut self, round: Self::Round) -> Result<bool, RunError>;
+    fn sample(&mut self, round: Self::Round) -> Result<bool, Failure>;
 
     /// Hands over the statistics of the documents sampled since the last call.
     fn statistics(&mut self, emit: impl FnMut(Assigned));
@@ -110,7 +110,7 @@ impl<S: Sampling> Rounds<S> {
         worker: &mut Worker,
         rounds: VecDeque<S::Round>,
         lag: usize,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let end = self.input.time() + rounds.len() as u64;
         {
             let mut state = self.state.borrow_mut();
@@ -126,11 +126,7 @@ impl<S: Sampling> Rounds<S> {
     ///
     /// # Errors
     /// What ends the run.
-    pub(crate) fn sum(
-        &mut self,
-        worker: &mut Worker,
-        values: &[i64],
-    ) -> Result<Vec<i64>, RunError> {
+    pub(crate) fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Result<Vec<i64>, Failure> {
         for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {
             let words = bytemuck::cast_slice(values).to_vec();
             let mut block = Block::to_worker(self.index, 0, SUM + KINDS * piece, words);
@@ -146,7 +142,7 @@ impl<S: Sampling> Rounds<S> {
     }
 
     /// Works until all that was requested is done.
-    fn finish(&self, worker: &mut Worker) -> Result<(), RunError> {
+    fn finish(&self, worker: &mut Worker) -> Result<(), Failure> {
         loop {
             {
                 let mut state = self.state.borrow_mut();
@@ -181,7 +177,7 @@ struct State<S: Sampling> {
     arrived: BTreeMap<u64, Merged>,
     sums: Vec<i64>,
     /// The error that ends the run. The worker keeps its capability, so that no other takes the round for complete.
-    failure: Option<RunError>,
+    failure: Option<Failure>,
 }
 
 /// The next step of a worker.
@@ -220,7 +216,7 @@ impl<S: Sampling> State<S> {
     }
 
     /// Does one piece of work. `has_come` says whether all of a round has come back.
-    fn advance(&mut self, time: u64, has_come: impl Fn(u64) -> bool) -> Result<Next, RunError> {
+    fn advance(&mut self, time: u64, has_come: impl Fn(u64) -> bool) -> Result<Next, Failure> {
         if let Some(round) = self.current {
             if self.sampling.sample(round)? {
                 return Ok(Next::Continue);

@@ -16,7 +16,6 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest, read_collection};
@@ -32,6 +31,7 @@ use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
+use crate::failure::Failure;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::tables::FileMetadata;
 use corpus::collection::Collection;
@@ -112,7 +112,7 @@ pub(crate) fn run(
         if let (Some(profile), Some(recorder)) = (&process.profile, recorder) {
             profile.add(recorder.finish(worker));
         }
-        Ok::<_, RunError>(summary)
+        Ok::<_, Failure>(summary)
     })?;
     progress.progress.end();
     Ok(summaries.into_iter().next().unwrap_or_default())
@@ -126,7 +126,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn run(&self, worker: &mut Worker) -> Result<Summary, RunError> {
+    fn run(&self, worker: &mut Worker) -> Result<Summary, Failure> {
         let mut is_complete = self.process.join(worker)?;
         if self.process.overwrites {
             if worker.index() == 0 {
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the job's own corpus if it has one, then ingests; or finds that done.
-    fn ingest(&self, worker: &mut Worker, summary: &mut Summary) -> Result<Collection, RunError> {
+    fn ingest(&self, worker: &mut Worker, summary: &mut Summary) -> Result<Collection, Failure> {
         let job = &self.process.job;
         if !self.stages.ingests() {
             return read_collection(self.process);
@@ -222,10 +222,10 @@ impl<'a> Run<'a> {
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
-    ) -> Result<Option<Projected>, RunError> {
+    ) -> Result<Option<Projected>, Failure> {
         let process = self.process;
         let Some(infer) = &process.job.project.infer else {
-            return Err(RunError::Data("project.method is \"none\"".to_owned()));
+            return Err(Failure::data("project.method is \"none\"".to_owned()));
         };
         let started = Instant::now();
         let joint = JointPlan {
@@ -294,7 +294,7 @@ impl<'a> Run<'a> {
         worker: &mut Worker,
         collection: &Collection,
         metadata: &FileMetadata,
-    ) -> Result<bool, RunError> {
+    ) -> Result<bool, Failure> {
         let is_missing =
             worker.index() == 0 && written_parts(self.process, collection, metadata)?.is_err();
         Ok(sum(worker, &[is_missing.into()])[0] == 0)
@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
         collection: &Collection,
         model: &Model,
         method: Method,
-    ) -> Result<&'a Arc<TermTopics>, RunError> {
+    ) -> Result<&'a Arc<TermTopics>, Failure> {
         let terms = collection.terms_kept as usize;
         self.shared.term_topics.get(|| {
             Ok(Arc::new(match method {

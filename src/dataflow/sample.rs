@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
-use super::error::RunError;
 use super::exchange::route;
 use super::gather::{Delivery, all_gather};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
+use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::labels::LabelReader;
@@ -81,7 +81,7 @@ pub(crate) fn sample_rule(
     process: &Process,
     shared: &SampleShared,
     collection: &Collection,
-) -> Result<SampleRule, RunError> {
+) -> Result<SampleRule, Failure> {
     let (settings, seed) = (&process.job.sample, process.job.model.seed);
     let SampleSize::Documents(wanted) = settings.size else {
         return Ok(SampleRule::new(settings, seed, u64::MAX));
@@ -124,8 +124,8 @@ pub(super) fn for_each_document(
     tickets: &Tickets,
     collection: &Collection,
     columns: Columns,
-    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
-) -> Result<(), RunError> {
+    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     while let Some(number) = next_shard(process, tickets, collection) {
         read_shard(process, collection, number, columns, &mut visit)?;
         worker.step();
@@ -150,8 +150,8 @@ pub(super) fn read_shard(
     collection: &Collection,
     number: usize,
     columns: Columns,
-    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
-) -> Result<(), RunError> {
+    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let path = process.output.local(&Collection::shard_name(number))?;
     let mut reader = ShardReader::open(&path, columns)?;
     let mut document = ShardDocument::default();
@@ -172,7 +172,7 @@ pub(crate) fn load_sample(
     collection: &Collection,
     rule: &SampleRule,
     warm_start: Option<&WarmStart>,
-) -> Result<(Sample, Schedule), RunError> {
+) -> Result<(Sample, Schedule), Failure> {
     let received = shared.received.get(|| Received::new(process))?;
     let keeping = Arc::clone(received);
     let keep = move |block: Block| keeping.unpack(block.words());
@@ -314,7 +314,7 @@ fn least_of_all(worker: &mut Worker, mine: u64) -> u64 {
 }
 
 impl Received {
-    fn new(process: &Process) -> Result<Arc<Self>, RunError> {
+    fn new(process: &Process) -> Result<Arc<Self>, Failure> {
         let job = &process.job;
         let builder = |name: &str| {
             let (limit, path) = (job.train.sample_bytes, process.scratch_path(name));
@@ -357,7 +357,7 @@ impl Received {
         &self,
         process: &Process,
         deals: &[Deal; 2],
-    ) -> Result<[Arc<Minibatches>; 2], RunError> {
+    ) -> Result<[Arc<Minibatches>; 2], Failure> {
         let refuse = |kind: usize, error| process.scratch_error(FILES[kind], error);
         if let Some((kind, error)) = self.failure.lock().take() {
             return Err(refuse(kind, error));

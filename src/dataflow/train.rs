@@ -27,13 +27,13 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::error::RunError;
 use super::process::Process;
 use super::process_model::ProcessModel;
 use super::rounds::Rounds;
 use super::sample::Sample;
 use crate::assignments::Assignments;
 use crate::checkpoint::{Header, Saved};
+use crate::failure::Failure;
 pub use active::ActiveDocuments;
 use corpus::minibatches::Minibatches;
 use lda::evaluate::completion::Completion;
@@ -94,7 +94,7 @@ pub fn train(
     plan: TrainPlan,
     priors: Priors,
     saved: Option<&Saved>,
-) -> Result<Trained, RunError> {
+) -> Result<Trained, Failure> {
     let plan = Rc::new(plan);
     let mut trainer = Trainer::new(worker, &plan, priors, saved)?;
     let rounds = plan.schedule.round_count();
@@ -166,7 +166,7 @@ impl Trainer {
         plan: &Rc<TrainPlan>,
         priors: Priors,
         saved: Option<&Saved>,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, Failure> {
         let size = [plan.model.row_count(), priors.topic_count()];
         let (index, threads) = (worker.index(), plan.process.placement.threads);
         let (priors, log) = match saved {
@@ -192,7 +192,7 @@ impl Trainer {
     }
 
     /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
-    fn end_pass(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
+    fn end_pass(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
         let schedule = &self.plan.schedule;
         if schedule.forgets_first_weights_after(position) {
             let (process, model) = (&self.plan.process, &self.plan.model);
@@ -224,7 +224,7 @@ fn lengths(
     rounds: &mut Rounds<TrainSampling>,
     training: &Minibatches,
     part: usize,
-) -> Result<Vec<[i64; 2]>, RunError> {
+) -> Result<Vec<[i64; 2]>, Failure> {
     let share = |minibatch| match part {
         0 => training.share(minibatch..minibatch + 1).map(|n| n as i64),
         _ => [0; 2],

@@ -13,8 +13,9 @@ pub mod text;
 mod weights;
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::failure::{Exit, Failure};
 use corpus::compression::{Compression, read_start};
 pub(crate) use weights::Weights;
 
@@ -48,109 +49,33 @@ impl ForeignModel {
     }
 }
 
-/// An external model, or another file for evaluation, that cannot be used. Each names the file, the place and the
-/// remedy.
-#[derive(Debug, thiserror::Error)]
-pub enum ForeignError {
-    /// The system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// It is not there.
-    #[error("{}: there is no such file or folder (relative paths start from the current directory)", path.display())]
-    Absent {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line is wrong.
-    #[error("{}, line {line}: {problem}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// The problem.
-        problem: String,
-    },
-    /// The file as a whole is wrong.
-    #[error("{}: {problem}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// The problem and its remedy.
-        problem: String,
-    },
-    /// The form needs the list of terms, and none was given.
-    #[error(
-        "{}: a matrix does not name its terms: pass them with --terms FILE, one per line, in the order of its \
-         columns",
+/// It is not there.
+pub(crate) fn absent(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "{}: there is no such file or folder (relative paths start from the current directory)",
         path.display()
-    )]
-    NoTerms {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Hardly a token of the collection is of a term that the model has.
-    #[error(
-        "{}: a model of another vocabulary: of {tokens} tokens it knows {known} ({percent:.2} %), and \
-         at least 1 % is needed; are its terms cut and lower-cased as [tokens] says?",
-        path.display()
-    )]
-    OtherVocabulary {
-        /// The model.
-        path: PathBuf,
-        /// Tokens of the collection, in its vocabulary.
-        tokens: u64,
-        /// Those whose terms the model has.
-        known: u64,
-        /// The same in percent.
-        percent: f64,
-    },
+    ))
 }
 
-impl ForeignError {
-    /// Whether reading failed, and not what was read.
-    pub(crate) fn is_io(&self) -> bool {
-        matches!(self, Self::Io { .. })
+/// The system's error on the file itself, before anything is unpacked.
+fn opening(path: &Path) -> impl Fn(io::Error) -> Failure {
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => absent(path),
+        _ => Failure::io(path)(source),
     }
+}
 
-    pub(super) fn content(path: &Path, problem: impl Into<String>) -> Self {
-        Self::Content {
-            path: path.to_owned(),
-            problem: problem.into(),
-        }
-    }
-
-    pub(super) fn line(path: &Path, line: u64, problem: impl Into<String>) -> Self {
-        Self::Line {
-            path: path.to_owned(),
-            line,
-            problem: problem.into(),
-        }
-    }
-
-    /// The system's error on the file itself, before anything is unpacked.
-    fn opening(path: &Path, source: io::Error) -> Self {
-        let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::NotFound => Self::Absent { path },
-            _ => Self::Io { path, source },
-        }
-    }
-
-    /// An error while reading: of the system, whose errors have a number, or of a decoder.
-    fn reading(path: &Path, source: io::Error) -> Self {
+/// An error while reading: of the system, whose errors have a number, or of a decoder.
+fn reading(path: &Path) -> impl Fn(io::Error) -> Failure {
+    move |source| {
         if source.raw_os_error().is_some() {
-            return Self::opening(path, source);
+            return opening(path)(source);
         }
         let problem = format!(
-            "cannot be unpacked ({source}): it is cut short or damaged; write or copy it again"
+            "{}: cannot be unpacked ({source}): it is cut short or damaged; write or copy it again",
+            path.display()
         );
-        Self::content(path, problem)
+        Failure::new(Exit::Data, source).context(problem)
     }
 }
 
@@ -159,13 +84,16 @@ impl ForeignError {
 ///
 /// # Errors
 /// The file cannot be read, is in no known format, or is damaged.
-pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignError> {
-    let reading = |source| ForeignError::reading(path, source);
-    let refuse = |problem: &str| Err(ForeignError::content(path, problem));
-    let start = read_start(open(path)?, 8).map_err(reading)?;
+pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, Failure> {
+    let refuse = |problem: &str| Err(Failure::file(path, problem));
+    let start = read_start(open(path)?, 8).map_err(reading(path))?;
     if start.starts_with(b"\x93NUMPY") {
-        let terms = terms.ok_or_else(|| ForeignError::NoTerms {
-            path: path.to_owned(),
+        let terms = terms.ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: a matrix does not name its terms: pass them with --terms FILE, one per line, in the \
+                 order of its columns",
+                path.display()
+            ))
         })?;
         let terms = terms::read(terms)?;
         return npy::read(path, open(path)?, terms);
@@ -183,7 +111,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
     });
     match looked {
         // A file that does not begin with text is of another kind altogether.
-        Err(ForeignError::Line { .. }) => return refuse(unknown),
+        Err(failure) if failure.io_kind().is_none() => return refuse(unknown),
         looked => looked?,
     }
     let first = first.unwrap_or_default();
@@ -200,12 +128,12 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
 }
 
 /// The content of a file, unpacked.
-pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
-    let opening = |source| ForeignError::opening(path, source);
+pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
+    let opening = opening(path);
     let start = Compression::Plain
         .open(path)
         .and_then(|file| read_start(file, 8))
-        .map_err(opening)?;
+        .map_err(&opening)?;
     let compression = Compression::of(&start).map_err(|name| {
         let problem = match name {
             "zip" => {
@@ -213,9 +141,9 @@ pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
             }
             _ => format!("is compressed with {name}: unpack it, or compress it with gzip"),
         };
-        ForeignError::content(path, problem)
+        Failure::file(path, problem)
     })?;
-    let file = compression.open(path).map_err(opening)?;
+    let file = compression.open(path).map_err(&opening)?;
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
@@ -226,17 +154,17 @@ const MOST_LINE: u64 = 1 << 24;
 pub(super) fn for_each_line(
     path: &Path,
     mut file: impl BufRead,
-    mut visit: impl FnMut(u64, &str) -> Result<bool, ForeignError>,
-) -> Result<(), ForeignError> {
+    mut visit: impl FnMut(u64, &str) -> Result<bool, Failure>,
+) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
         let read = (&mut file).take(MOST_LINE).read_until(b'\n', &mut bytes);
-        let read = read.map_err(|source| ForeignError::reading(path, source))?;
+        let read = read.map_err(reading(path))?;
         if read == 0 {
             break;
         }
-        let refuse = |problem: &str| ForeignError::line(path, number, problem);
+        let refuse = |problem: &str| Failure::line(path, number, problem);
         if read as u64 == MOST_LINE {
             return Err(refuse("has no end for 16 MiB"));
         }

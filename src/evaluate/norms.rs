@@ -10,7 +10,8 @@ use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::foreign::{ForeignError, for_each_line, open};
+use super::foreign::{for_each_line, open};
+use crate::failure::Failure;
 
 /// The words that people associate with cues.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +52,7 @@ impl Norms {
     ///
     /// # Errors
     /// It cannot be read; a line is of another form, or repeats an earlier one; there is no pair.
-    pub(crate) fn read(path: &Path) -> Result<Self, ForeignError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         Self::parse(path, open(path)?)
     }
 
@@ -59,7 +60,7 @@ impl Norms {
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
-    pub fn parse(path: &Path, file: impl BufRead) -> Result<Self, ForeignError> {
+    pub fn parse(path: &Path, file: impl BufRead) -> Result<Self, Failure> {
         let mut delimiter = None;
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut cues: Vec<(String, Vec<Pair>)> = Vec::new();
@@ -68,7 +69,7 @@ impl Norms {
             if text.trim().is_empty() {
                 return Ok(true);
             }
-            let refuse = |problem: String| ForeignError::line(path, line, problem);
+            let refuse = |problem: String| Failure::line(path, line, problem);
             let has_tab = || text.contains('\t');
             let delimiter = *delimiter.get_or_insert_with(|| if has_tab() { '\t' } else { ',' });
             let fields = fields(text, delimiter).map_err(refuse)?;
@@ -96,7 +97,7 @@ impl Norms {
         })?;
         if cues.is_empty() {
             let problem = "has no line with a cue and an associate, separated by a tab or comma";
-            return Err(ForeignError::content(path, problem));
+            return Err(Failure::file(path, problem));
         }
         let sorted = |(word, mut pairs): (String, Vec<Pair>)| {
             let strength = |pair: &Pair| pair.strength.unwrap_or_default();
@@ -192,7 +193,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("norms.csv");
         std::fs::write(&path, text).unwrap();
-        let shortened = |error: ForeignError| {
+        let shortened = |error: Failure| {
             let path = folder.path().display().to_string();
             error.to_string().replace(&path, "")
         };

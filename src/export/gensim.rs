@@ -4,7 +4,8 @@
 
 use std::io::Write;
 
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use corpus::shard::Columns;
 
 const CORPUS: &str = "corpus.mm";
@@ -12,7 +13,7 @@ const DICTIONARY: &str = "dictionary.txt";
 const DOCUMENTS: &str = "documents.txt";
 
 /// Writes the three files; the corpus last.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[CORPUS, DICTIONARY, DOCUMENTS])?;
     let vocabulary = source.vocabulary()?;
     sink.named(DICTIONARY, |out| {

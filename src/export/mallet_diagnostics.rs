@@ -4,7 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use crate::tables::columns::{Row, for_each_row};
 
 /// The columns of `topics`, and the attributes of a topic that they are.
@@ -64,7 +65,7 @@ const WORD_ATTRIBUTES: [&str; 6] = [
 const DOCUMENTS: usize = 6;
 
 /// Writes the XML.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let words = words(source)?;
     let topics = source.require("topics")?;
@@ -78,7 +79,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
             out.write_all(words.get(number).map_or(b"", Vec::as_slice))?;
             writeln!(out, "</topic>")?;
             number += 1;
-            Ok::<(), ExportError>(())
+            Ok::<(), Failure>(())
         })?;
         Ok(writeln!(out, "</model>")?)
     })
@@ -86,7 +87,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
 
 /// The lines of each topic's words. Words whose documents were not counted are left out: MALLET
 /// lists as many as it counts.
-fn words(source: &Source) -> Result<Vec<Vec<u8>>, ExportError> {
+fn words(source: &Source) -> Result<Vec<Vec<u8>>, Failure> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let table = source.require("topic_term_diagnostics")?;
     for_each_row(table.path(), &WORD_COLUMNS, |word| {
@@ -107,7 +108,7 @@ fn words(source: &Source) -> Result<Vec<Vec<u8>>, ExportError> {
             figure(&word, DOCUMENTS + 1 + place)
         })?;
         writeln!(out, ">{}</word>", escaped(word.text(1)))?;
-        Ok::<(), ExportError>(())
+        Ok::<(), Failure>(())
     })?;
     Ok(words)
 }

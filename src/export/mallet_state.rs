@@ -18,7 +18,8 @@ use std::io::{BufWriter, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::shard::Columns;
 use lda::infer::sampler::Sampler;
@@ -29,7 +30,7 @@ use lda::model::factors::{FactorTable, Factors};
 const SWEEPS: usize = 10;
 
 /// Writes the state.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let model = source.model()?;
     let priors = model.header.published();
@@ -77,20 +78,13 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// Term and topic of each token of a document, terms ascending.
-    fn assign(
-        &mut self,
-        number: u64,
-        document: &ShardDocument,
-    ) -> Result<&[(u32, u16)], ExportError> {
+    fn assign(&mut self, number: u64, document: &ShardDocument) -> Result<&[(u32, u16)], Failure> {
         let bag = document.bag();
         let mut stream = Stream::keyed(self.seed, Stage::Export, 0, number);
         self.sampler.start(bag, self.table);
         for _ in 0..SWEEPS {
             let swept = self.sampler.sweep(self.table, &mut stream);
-            swept.map_err(|source| ExportError::Draw {
-                document: number,
-                source,
-            })?;
+            swept.map_err(Failure::drawing("document", number))?;
         }
         let assigned = &mut self.assigned;
         assigned.clear();

@@ -8,7 +8,8 @@
 
 use std::io::{self, Write};
 
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use crate::tables::columns::for_each_row;
 
 const FILES: [&str; 7] = [
@@ -22,7 +23,7 @@ const FILES: [&str; 7] = [
 ];
 
 /// Writes the arrays.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&FILES)?;
     let [alpha, labels, phi, terms, data, indices, indptr] = FILES;
     sink.named(terms, |out| {
@@ -83,7 +84,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
                 next += 1;
             }
             before += 1;
-            Ok::<(), ExportError>(())
+            Ok::<(), Failure>(())
         })?;
         while next <= source.documents() {
             out.write_all(&before.to_le_bytes())?;
@@ -94,7 +95,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
 }
 
 /// Writes the label of each topic to a line of the file `name`, if topics are labels.
-fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), ExportError> {
+fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), Failure> {
     let Some(table) = source.table("labels")? else {
         return Ok(());
     };

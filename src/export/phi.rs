@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use crate::tables::FileMetadata;
 use crate::tables::wide;
 
 /// Writes φ as a table: `term`, then `topic_0`, `topic_1`, …, one row per kept term, by term id.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let (phi, terms) = (source.phi()?, source.terms()?);
     let metadata = FileMetadata {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::relevance::Relevance;
-use super::{ExportError, Sink, Source};
+use super::{Sink, Source};
+use crate::failure::Failure;
 use crate::tables::columns::for_each_row;
 use lda::evaluate::map::topic_map;
 
@@ -16,13 +17,13 @@ use lda::evaluate::map::topic_map;
 const BARS: usize = 30;
 
 /// Writes the JSON.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let (phi, terms) = (source.phi()?, source.terms()?);
     let mut tokens = Vec::new();
     for_each_row(source.require("topics")?.path(), &["tokens"], |row| {
         tokens.push(row.number(0).unwrap_or_default());
-        Ok::<(), ExportError>(())
+        Ok::<(), Failure>(())
     })?;
     let places = topic_map(&phi.distributions(), &tokens).places;
     let relevance = Relevance::new(&phi, &tokens);

@@ -4,8 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ExportError;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::output::{MANIFEST, exists};
 use store::{Store, Writer, is_remote};
 
@@ -22,10 +21,13 @@ impl Sink {
     ///
     /// # Errors
     /// The address is wrong; `path` is in the output folder of a run.
-    pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, ExportError> {
+    pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Failure> {
         for folder in path.ancestors() {
             if !folder.as_os_str().is_empty() && exists(&folder.join(MANIFEST))? {
-                return Err(ExportError::InResult(path.to_owned()));
+                return Err(Failure::usage(format!(
+                    "{} is in a result of topicmill; name a file outside of it",
+                    path.display()
+                )));
             }
         }
         Ok(Self {
@@ -39,28 +41,31 @@ impl Sink {
     /// none if the export is one file.
     ///
     /// # Errors
-    /// [`ExportError::Exists`]; the store does not answer.
-    pub(crate) fn check(&self, names: &[&str]) -> Result<(), ExportError> {
+    /// A file exists; the store does not answer.
+    pub(crate) fn check(&self, names: &[&str]) -> Result<(), Failure> {
         let folder = names.iter().map(|name| self.path.join(name));
         let file = names.is_empty().then(|| self.path.clone());
         for path in folder.chain(file) {
             if !self.overwrite && self.store.exists(&path)? {
-                return Err(ExportError::Exists(path));
+                return Err(Failure::usage(format!(
+                    "{} exists; name another file, or replace it with --overwrite",
+                    path.display()
+                )));
             }
         }
         Ok(())
     }
 
     /// Writes the export's only file, of these bytes.
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), ExportError> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.file(|out| Ok(out.write_all(bytes)?))
     }
 
     /// Writes the export's only file.
     pub(super) fn file(
         &self,
-        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         self.put(&self.path, |path| buffered(path, write))
     }
 
@@ -68,46 +73,42 @@ impl Sink {
     pub(super) fn named(
         &self,
         name: &str,
-        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         self.put(&self.path.join(name), |path| buffered(path, write))
     }
 
     /// Writes the export's only file by what opens it itself.
     pub(super) fn table(
         &self,
-        write: impl FnOnce(&Path) -> Result<(), TableError>,
-    ) -> Result<(), ExportError> {
-        self.put(&self.path, |path| Ok(write(path)?))
+        write: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.put(&self.path, write)
     }
 
     fn put(
         &self,
         path: &Path,
-        write: impl FnOnce(&Path) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+        write: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let temporary = temporary(path);
         let folder = temporary.parent().unwrap_or(Path::new(""));
         let written = store::create_folder(folder)
-            .map_err(ExportError::from)
+            .map_err(Failure::from)
             .and_then(|()| write(&temporary))
             .and_then(|()| Ok(self.store.commit(&temporary, path)?));
         // Renamed on a disk; what is left of an upload, or of a failure, goes.
         let removed = store::remove_file(&temporary);
-        match written.and_then(|()| Ok(removed?)) {
-            Err(ExportError::Write { source, .. }) => Err(ExportError::Write {
-                path: path.to_owned(),
-                source,
-            }),
-            result => result,
-        }
+        written
+            .and_then(|()| Ok(removed?))
+            .map_err(|failure| failure.of_file(path))
     }
 }
 
 fn buffered(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
-) -> Result<(), ExportError> {
+    write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 18, Writer::create(path)?);
     write(&mut out)?;
     Ok(out.flush()?)

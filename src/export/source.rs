@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ExportError;
 use crate::checkpoint::{self, Saved};
+use crate::failure::Failure;
 use crate::job::state::MODEL_FILE;
+use crate::tables::Manifest;
+use crate::tables::output::incomplete;
 use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists};
-use crate::tables::{Manifest, TableError};
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::shard::{Columns, ShardReader};
@@ -29,10 +30,10 @@ impl Source {
     ///
     /// # Errors
     /// The run has not ended; its manifest cannot be read.
-    pub(crate) fn open(root: &Path) -> Result<Self, ExportError> {
+    pub(crate) fn open(root: &Path) -> Result<Self, Failure> {
         let root = root.to_owned();
         if !exists(&root.join(SUCCESS))? {
-            return Err(TableError::Incomplete { root }.into());
+            return Err(incomplete(&root));
         }
         let path = root.join(MANIFEST);
         let manifest = Manifest::from_json(&small(&path)?, &path)?;
@@ -40,29 +41,29 @@ impl Source {
     }
 
     /// The trained model.
-    pub(super) fn model(&self) -> Result<Saved, ExportError> {
-        Ok(checkpoint::read(self.view(MODEL_FILE)?.path())?)
+    pub(super) fn model(&self) -> Result<Saved, Failure> {
+        checkpoint::read(self.view(MODEL_FILE)?.path())
     }
 
     /// φ as the result publishes it.
-    pub(super) fn phi(&self) -> Result<Phi, ExportError> {
+    pub(super) fn phi(&self) -> Result<Phi, Failure> {
         Ok(Phi::new(&self.model()?))
     }
 
     /// The vocabulary.
-    pub(super) fn vocabulary(&self) -> Result<Vocabulary, ExportError> {
+    pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
         Ok(vocabulary_file::read(self.view(VOCABULARY_FILE)?.path())?)
     }
 
     /// The kept terms, by term id.
-    pub(super) fn terms(&self) -> Result<Vec<String>, ExportError> {
+    pub(super) fn terms(&self) -> Result<Vec<String>, Failure> {
         let vocabulary = self.vocabulary()?;
         let kept = vocabulary.kept_terms().iter();
         Ok(kept.map(|term| term.term.clone()).collect())
     }
 
     /// The folder of a table, if the result has that table.
-    pub(super) fn table(&self, name: &str) -> Result<Option<View>, ExportError> {
+    pub(super) fn table(&self, name: &str) -> Result<Option<View>, Failure> {
         match self.manifest.tables.contains_key(name) {
             true => self.view(name).map(Some),
             false => Ok(None),
@@ -70,10 +71,12 @@ impl Source {
     }
 
     /// The folder of a table that the format needs.
-    pub(super) fn require(&self, name: &str) -> Result<View, ExportError> {
-        let missing = || ExportError::NoTable {
-            root: self.root.clone(),
-            table: name.to_owned(),
+    pub(super) fn require(&self, name: &str) -> Result<View, Failure> {
+        let missing = || {
+            Failure::data(format!(
+                "{} has no table {name}; rerun the job with --overwrite",
+                self.root.display()
+            ))
         };
         self.table(name)?.ok_or_else(missing)
     }
@@ -93,8 +96,8 @@ impl Source {
     pub(super) fn for_each_document(
         &self,
         columns: Columns,
-        mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+        mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let path = self.root.join(COLLECTION_FILE);
         let collection = Collection::from_json(&small(&path)?, &path)?;
         let (mut number, mut document) = (0, ShardDocument::default());
@@ -109,8 +112,8 @@ impl Source {
         Ok(())
     }
 
-    fn view(&self, relative: &str) -> Result<View, ExportError> {
-        Ok(View::open(&self.root.join(relative), Wanted::All)?)
+    fn view(&self, relative: &str) -> Result<View, Failure> {
+        View::open(&self.root.join(relative), Wanted::All)
     }
 }
 
@@ -158,7 +161,7 @@ impl Phi {
 }
 
 /// The text of a small file; empty if there is none.
-fn small(path: &Path) -> Result<String, ExportError> {
+fn small(path: &Path) -> Result<String, Failure> {
     let bytes = store::at(path)?.read(path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

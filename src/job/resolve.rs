@@ -12,12 +12,12 @@ use std::path::Path;
 use toml::Value;
 
 use super::defaults;
-use super::error::JobError;
-use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
+use super::keys::{self, Mark, Preset, SECTIONS, Section};
 use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
 use super::words::Setting;
+use crate::failure::Failure;
 use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
@@ -39,7 +39,7 @@ pub(super) struct Values(BTreeMap<&'static str, Value>);
 ///
 /// # Errors
 /// Wrong types and ranges, missing keys, and keys that contradict each other.
-pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Values, JobError> {
+pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Values, Failure> {
     let is_there = |section: &&Section| section.name != "synth" || source.has("synth");
     let sections = || SECTIONS.iter().filter(is_there);
     let mut values = Values(BTreeMap::new());
@@ -71,7 +71,7 @@ pub(super) fn resolve_alone(
     source: &Source,
     path: &Path,
     folder: &Path,
-) -> Result<Values, JobError> {
+) -> Result<Values, Failure> {
     let mut values = Values(BTreeMap::new());
     values.take(section, source, folder)?;
     values.require(section, path)?;
@@ -119,7 +119,7 @@ impl Values {
     }
 
     /// Takes each value of a section by itself: as it is set, or by default.
-    fn take(&mut self, section: &Section, source: &Source, folder: &Path) -> Result<(), JobError> {
+    fn take(&mut self, section: &Section, source: &Source, folder: &Path) -> Result<(), Failure> {
         for key in section.keys {
             let value = match source.get(key.path) {
                 Some(entry) => match key.kind.value(&entry.value, folder) {
@@ -134,29 +134,32 @@ impl Values {
     }
 
     /// Sees that every key has a value that must.
-    fn require(&self, section: &Section, path: &Path) -> Result<(), JobError> {
+    fn require(&self, section: &Section, path: &Path) -> Result<(), Failure> {
         let labels = self.is_labelled().then_some("model.topics");
-        let is_missing = |key: &&Key| {
-            let is_required = matches!(key.preset, Preset::Required(_));
-            is_required && !self.says(key.path) && labels != Some(key.path)
-        };
-        match section.keys.iter().find(is_missing) {
-            None => Ok(()),
-            Some(key) => Err(JobError::Missing {
-                path: path.to_owned(),
-                key: key.path,
-            }),
+        for key in section.keys {
+            if let Preset::Required(example) = key.preset
+                && !self.says(key.path)
+                && labels != Some(key.path)
+            {
+                let help = format!("add to [{}]: {} = {example}", section.name, key.name());
+                let message = format!("{}: `{}` is missing", path.display(), key.path);
+                return Err(Failure::usage(message).help(help));
+            }
         }
+        Ok(())
     }
 
-    fn settle_alternatives(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_alternatives(&mut self, source: &Source) -> Result<(), Failure> {
         for &[key, other] in keys::ALTERNATIVES {
             let Some(entry) = source.get(key) else {
                 continue;
             };
             if source.get(other).is_some() {
-                let place = entry.place.clone();
-                return Err(JobError::Conflict { place, key, other });
+                let message = format!("{}: `{key}` cannot be used with `{other}`", entry.place);
+                let [key, other] = [key, other].map(|path| keys::split(path).1);
+                return Err(
+                    Failure::usage(message).help(format!("keep `{key}` or `{other}`, not both"))
+                );
             }
             self.0.remove(other);
         }
@@ -174,7 +177,7 @@ impl Values {
         }
     }
 
-    fn settle_tokens(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_tokens(&mut self, source: &Source) -> Result<(), Failure> {
         let least: u32 = self.get("tokens.min_length");
         if least > self.get("tokens.max_length") {
             let allowed =
@@ -186,7 +189,7 @@ impl Values {
     }
 
     /// The papers' comparisons remember nothing, but for CVB0, and each dense one knows one geometry.
-    fn settle_method(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_method(&mut self, source: &Source) -> Result<(), Failure> {
         let method: LocalMethod = self.get("train.method");
         let name = self.value("train.method").cloned();
         let with = || {
@@ -233,7 +236,7 @@ impl Values {
     }
 
     /// The paper's geometry has no Gibbs passes, which know the mean only: it needs `memory` off.
-    fn settle_model(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_model(&mut self, source: &Source) -> Result<(), Failure> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
         if let (Some(Value::Array(alpha)), Some(topics)) = (self.value("model.alpha"), topics)
             && alpha.len() as i64 != topics
@@ -258,7 +261,7 @@ impl Values {
         Ok(())
     }
 
-    fn settle_train(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_train(&mut self, source: &Source) -> Result<(), Failure> {
         let memory: Memory = self.get("train.memory");
         let schedule: DocumentSchedule = self.get("train.schedule");
         let streams = memory == Memory::Off && !schedule.is_drawn();
@@ -333,7 +336,7 @@ impl Values {
     }
 
     /// Trends are of columns that documents have, and none is of nothing.
-    fn settle_trends(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_trends(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.says("project.trends") {
             return Ok(());
         }
@@ -348,7 +351,7 @@ impl Values {
         }
     }
 
-    fn settle_evaluate(&mut self, source: &Source) -> Result<(), JobError> {
+    fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
         let is_empty = |path| self.get::<String>(path).is_empty();
         let mut columns = self.columns();
         columns.extend(self.get::<Option<String>>("corpus.group"));

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::failure::Failure;
 use crate::knowledge::wordnet::WordNetSettings;
-use crate::knowledge::{self, Kind, Knowledge, KnowledgeError, KnowledgeSettings};
+use crate::knowledge::{self, Kind, Knowledge, KnowledgeSettings};
 use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
@@ -42,7 +43,7 @@ impl TreeSettings {
     ///
     /// # Errors
     /// It cannot be read, or is wrong.
-    pub(crate) fn read(&self) -> Result<Knowledge, KnowledgeError> {
+    pub(crate) fn read(&self) -> Result<Knowledge, Failure> {
         let kind = self.kind.unwrap_or_else(|| Kind::guess(&self.path));
         knowledge::read(&self.path, kind)
     }

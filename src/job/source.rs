@@ -10,27 +10,35 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 
-use super::error::{JobError, Place};
 use super::keys::{self, Section};
+use crate::failure::Failure;
 
 /// A value and where it was set.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// The value.
     pub(super) value: Value,
-    /// Where it was set.
-    pub(super) place: Place,
+    /// Where it was set: a line of the job file, the override as written, or the flag with its value.
+    pub(super) place: String,
+    /// Whether that is the job file.
+    pub(super) is_in_file: bool,
 }
 
 impl Entry {
-    /// The error for this key's value.
-    pub(super) fn invalid(&self, key: &'static str, allowed: String) -> JobError {
-        JobError::Invalid {
-            place: self.place.clone(),
-            key,
-            found: self.value.to_string(),
-            allowed,
+    fn given(value: Value, place: String) -> Self {
+        Self {
+            value,
+            place,
+            is_in_file: false,
         }
+    }
+
+    /// The error for this key's value.
+    pub(super) fn invalid(&self, key: &'static str, allowed: String) -> Failure {
+        let Self { place, value, .. } = self;
+        Failure::usage(format!(
+            "{place}: `{key}` is {value}, but must be {allowed}"
+        ))
     }
 }
 
@@ -48,29 +56,24 @@ impl Source {
     ///
     /// # Errors
     /// Not TOML; an unknown section or key.
-    pub(super) fn parse(text: &str, path: &Path) -> Result<Self, JobError> {
-        let place = |span: Range<usize>| Place::Line {
-            path: path.to_owned(),
-            line: line_of(text, span.start),
-        };
-        let syntax = |error: toml::de::Error| JobError::Syntax {
-            place: place(error.span().unwrap_or(0..0)),
-            message: error.message().to_owned(),
+    pub(super) fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
+        let place =
+            |span: Range<usize>| format!("{}:{}", path.display(), line_of(text, span.start));
+        let syntax = |error: toml::de::Error| {
+            let place = place(error.span().unwrap_or(0..0));
+            Failure::usage(format!("{place}: invalid TOML: {}", error.message()))
         };
         let mut source = Self::default();
         for (name, value) in DeTable::parse(text).map_err(syntax)?.into_inner() {
             let DeValue::Table(table) = value.into_inner() else {
-                return Err(JobError::NoSection {
-                    place: place(name.span()),
-                    key: name.get_ref().to_string(),
-                    sections: keys::sections_with(name.get_ref()),
-                });
+                return Err(no_section(&place(name.span()), name.get_ref()));
             };
             let section = source.open(name.get_ref(), &place(name.span()))?;
             for (key, value) in table {
                 let entry = Entry {
                     place: place(key.span()),
                     value: plain_value(value).map_err(syntax)?,
+                    is_in_file: true,
                 };
                 source.put(section, key.get_ref(), entry)?;
             }
@@ -83,20 +86,21 @@ impl Source {
     ///
     /// # Errors
     /// Another form; an unknown section or key.
-    pub(super) fn set(&mut self, text: &str) -> Result<(), JobError> {
+    pub(super) fn set(&mut self, text: &str) -> Result<(), Failure> {
         let split = text.split_once('=').and_then(|(name, raw)| {
             let (section, key) = name.trim().split_once('.')?;
             Some((section, key, raw.trim()))
         });
         let (section, name, raw) = split
             .filter(|(section, key, _)| !section.is_empty() && !key.is_empty())
-            .ok_or_else(|| JobError::Override {
-                text: text.to_owned(),
+            .ok_or_else(|| {
+                Failure::usage(format!("--set {text}: expected section.key=value"))
+                    .help("for example: --set train.passes=5")
             })?;
         let bare = || Value::String(raw.to_owned());
         let value = ValueDeserializer::parse(raw).and_then(Value::deserialize);
         let value = value.unwrap_or_else(|_| bare());
-        let place = Place::Set(text.to_owned());
+        let place = format!("--set {text}");
         let section = self.open(section, &place)?;
         // The shell eats quotes, so that a number may be a text.
         let is_text = section.key(name).is_some_and(|key| key.kind.is_text());
@@ -104,7 +108,7 @@ impl Source {
             Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if is_text => bare(),
             value => value,
         };
-        let path = self.put(section, name, Entry { value, place })?;
+        let path = self.put(section, name, Entry::given(value, place))?;
         let pair = keys::ALTERNATIVES.iter().find(|pair| pair.contains(&path));
         for other in pair.into_iter().flatten().filter(|other| **other != path) {
             self.entries.remove(other);
@@ -121,15 +125,15 @@ impl Source {
         section: &str,
         key: &str,
         value: Value,
-    ) -> Result<(), JobError> {
+    ) -> Result<(), Failure> {
         let flag = match (section, key) {
             ("output", "path") => "output".to_owned(),
             ("tree", "must_link") => "strength".to_owned(),
             (_, key) => key.replace('_', "-"),
         };
-        let place = Place::Flag(format!("--{flag} {value}"));
+        let place = format!("--{flag} {value}");
         let section = self.open(section, &place)?;
-        self.put(section, key, Entry { value, place }).map(drop)
+        self.put(section, key, Entry::given(value, place)).map(drop)
     }
 
     /// Forgets the entries, given with the paths of their keys, of which `is_forgotten` holds.
@@ -157,7 +161,7 @@ impl Source {
         &self,
         path: &'static str,
         allowed: impl Fn() -> String,
-    ) -> Result<(), JobError> {
+    ) -> Result<(), Failure> {
         self.get(path)
             .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed())))
     }
@@ -170,18 +174,25 @@ impl Source {
         &self,
         path: &'static str,
         allowed: impl Fn() -> String,
-    ) -> Result<(), JobError> {
-        match self.get(path).map(|entry| &entry.place) {
-            None | Some(Place::Line { .. }) => Ok(()),
-            Some(_) => self.refuse(path, allowed),
+    ) -> Result<(), Failure> {
+        match self.get(path) {
+            Some(entry) if !entry.is_in_file => self.refuse(path, allowed),
+            _ => Ok(()),
         }
     }
 
-    fn open(&mut self, name: &str, place: &Place) -> Result<&'static Section, JobError> {
-        let section = keys::section(name).ok_or_else(|| JobError::UnknownSection {
-            place: place.clone(),
-            section: name.to_owned(),
-            nearest: keys::nearest_section(name),
+    fn open(&mut self, name: &str, place: &str) -> Result<&'static Section, Failure> {
+        let section = keys::section(name).ok_or_else(|| {
+            let help = match keys::nearest_section(name) {
+                Some(nearest) => format!("did you mean [{nearest}]?"),
+                None => {
+                    let names = keys::SECTIONS.iter();
+                    let names: Vec<_> =
+                        names.map(|section| format!("[{}]", section.name)).collect();
+                    format!("the sections are {}", names.join(", "))
+                }
+            };
+            Failure::usage(format!("{place}: unknown section [{name}]")).help(help)
         })?;
         self.sections.insert(section.name);
         Ok(section)
@@ -192,18 +203,41 @@ impl Source {
         section: &'static Section,
         name: &str,
         entry: Entry,
-    ) -> Result<&'static str, JobError> {
+    ) -> Result<&'static str, Failure> {
         let Some(key) = section.key(name) else {
-            return Err(JobError::UnknownKey {
-                place: entry.place,
-                section: section.name,
-                key: name.to_owned(),
-                nearest: keys::nearest_key(section, name),
-            });
+            return Err(unknown_key(&entry.place, section, name));
         };
         self.entries.insert(key.path, entry);
         Ok(key.path)
     }
+}
+
+/// A key outside every section.
+fn no_section(place: &str, key: &str) -> Failure {
+    let help = match keys::sections_with(key).first() {
+        None => {
+            "keys belong in sections: [corpus], [model], [output], …; see docs/JOB.md".to_owned()
+        }
+        Some(section) => format!("put `{key}` under [{section}]"),
+    };
+    Failure::usage(format!("{place}: `{key}` is outside any section")).help(help)
+}
+
+/// The section has no such key.
+fn unknown_key(place: &str, section: &Section, name: &str) -> Failure {
+    let help = match keys::nearest_key(section, name) {
+        Some((home, key)) if home == section.name => format!("did you mean `{key}`?"),
+        Some((home, key)) => format!("`{key}` belongs in [{home}]"),
+        None => {
+            let names: Vec<_> = section.names().collect();
+            format!("the keys of [{}] are {}", section.name, names.join(", "))
+        }
+    };
+    Failure::usage(format!(
+        "{place}: unknown key `{name}` in [{}]",
+        section.name
+    ))
+    .help(help)
 }
 
 fn plain_value(value: Spanned<DeValue<'_>>) -> Result<Value, toml::de::Error> {

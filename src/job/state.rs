@@ -8,12 +8,13 @@ use std::path::Path;
 
 use super::Job;
 use super::process_status::ProcessStatus;
-use crate::checkpoint::{self, CheckpointError, Header};
-use crate::tables::TableError;
+use crate::checkpoint::Damage;
+use crate::checkpoint::{self, Header};
+use crate::failure::Failure;
 use crate::tables::manifest::Manifest;
-use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
+use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, exists, foreign_at, holder};
 use crate::tables::read::{TableListing, listing};
-use corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
+use corpus::collection::{COLLECTION_FILE, Collection};
 
 /// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";
@@ -88,33 +89,19 @@ pub(crate) enum OutputState {
     },
 }
 
-/// Why a folder's state cannot be determined.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum StateError {
-    /// A table, the manifest, or the folder.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// A model or checkpoint.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    /// The collection.
-    #[error(transparent)]
-    Collection(#[from] CollectionError),
-}
-
 impl RunState {
     /// The state of the output folder `root`.
     ///
     /// # Errors
     /// Something in it cannot be read or is damaged.
-    pub(crate) fn read(root: &Path) -> Result<Self, StateError> {
+    pub(crate) fn read(root: &Path) -> Result<Self, Failure> {
         let holder = holder(root)?;
         let view = View::open(root, Wanted::Outline)?;
         Self::read_view(view.path(), holder)
     }
 
     /// The same of a local copy, the holder of the lock being known.
-    fn read_view(root: &Path, holder: Option<String>) -> Result<Self, StateError> {
+    fn read_view(root: &Path, holder: Option<String>) -> Result<Self, Failure> {
         let collection = match root.join(COLLECTION_FILE).exists() {
             true => Some(Collection::read(root)?),
             false => None,
@@ -145,7 +132,7 @@ impl RunState {
     }
 
     /// The part of this that differs from what `job` would make, if any does.
-    fn difference(&self, job: &Job, root: &Path) -> Result<Option<&'static str>, StateError> {
+    fn difference(&self, job: &Job, root: &Path) -> Result<Option<&'static str>, Failure> {
         let corpus = self.collection.as_ref().map(|c| &c.settings_hash);
         if corpus.is_some_and(|hash| *hash != job.corpus_hash()) {
             return Ok(Some("corpus"));
@@ -169,14 +156,13 @@ impl RunState {
 ///
 /// # Errors
 /// Something there cannot be read or is damaged.
-pub(crate) fn output_state(job: &Job) -> Result<OutputState, StateError> {
+pub(crate) fn output_state(job: &Job) -> Result<OutputState, Failure> {
     let root = &job.output.path;
     if !exists(root)? {
         return Ok(OutputState::Empty);
     }
-    match check_ours(root) {
-        Err(TableError::NotOurs { found, .. }) => return Ok(OutputState::NotOurs { found }),
-        other => other?,
+    if let Some(found) = foreign_at(root)? {
+        return Ok(OutputState::NotOurs { found });
     }
     if let Some(holder) = holder(root)? {
         return Ok(OutputState::InUse { holder });
@@ -200,28 +186,24 @@ pub(crate) fn output_state(job: &Job) -> Result<OutputState, StateError> {
 }
 
 /// The header of the newest checkpoint; of the one before it if that is damaged.
-fn newest_checkpoint(root: &Path) -> Result<Option<Header>, StateError> {
+fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
     let folder = root.join(CHECKPOINT_FOLDER);
     let names = match fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries
             .and_then(|entries| entries.map(name_of).collect::<io::Result<Vec<_>>>())
-            .map_err(|source| TableError::Io {
-                path: folder.clone(),
-                source,
-            })?,
+            .map_err(Failure::io(&folder))?,
     };
     let mut damaged = Ok(None);
     for rounds in checkpoint_rounds(names) {
         match checkpoint::read_header(&root.join(checkpoint_file(rounds))) {
-            Err(error @ CheckpointError::Damaged { .. }) => damaged = damaged.and(Err(error)),
+            Err(error) if error.cause::<Damage>().is_some() => damaged = damaged.and(Err(error)),
             // It has been replaced in this very moment.
-            Err(CheckpointError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            }
+            Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) => {}
             header => return Ok(Some(header?)),
         }
     }
-    Ok(damaged?)
+    damaged
 }
 
 fn name_of(entry: io::Result<fs::DirEntry>) -> io::Result<String> {
@@ -229,18 +211,15 @@ fn name_of(entry: io::Result<fs::DirEntry>) -> io::Result<String> {
 }
 
 /// Names and sizes of what lies in the folder of unfinished files, at any depth.
-fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, TableError> {
+fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, Failure> {
     let mut found = Vec::new();
-    let refuse = |source| TableError::Io {
-        path: folder.to_owned(),
-        source,
-    };
+    let refuse = Failure::io(folder);
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        entries => entries.map_err(refuse)?,
+        entries => entries.map_err(&refuse)?,
     };
     for entry in entries {
-        let entry = entry.map_err(refuse)?;
+        let entry = entry.map_err(&refuse)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => {
@@ -331,7 +310,7 @@ mod tests {
         let newest = output.path(&checkpoint_file(20));
         write_model(&output, &checkpoint_file(20), "s".into());
         fs::write(&newest, "tmmodel2 and no more").unwrap();
-        assert!(matches!(rounds(), Err(StateError::Checkpoint(_))));
+        assert!(rounds().unwrap_err().cause::<Damage>().is_some());
         write_model(&output, &checkpoint_file(12), "s".into());
         assert_eq!(rounds().unwrap(), Some(12));
         fs::remove_file(newest).unwrap();

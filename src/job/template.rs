@@ -8,9 +8,10 @@ use std::path::Path;
 
 use toml::Value;
 
+use super::Job;
 use super::keys::{self, Key, SECTIONS};
 use super::source::Source;
-use super::{Job, JobError};
+use crate::failure::Failure;
 
 /// Width of a comment.
 const WIDTH: usize = 100;
@@ -53,7 +54,7 @@ impl Template {
     ///
     /// # Errors
     /// There is no such key.
-    pub(crate) fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), JobError> {
+    pub(crate) fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), Failure> {
         let (section, key) = path.split_once('.').unwrap_or((path, ""));
         self.source.set_flag(section, key, value.into())
     }
@@ -70,7 +71,7 @@ impl Template {
     ///
     /// # Errors
     /// Another form; an unknown section or key.
-    pub(crate) fn set_text(&mut self, text: &str) -> Result<(), JobError> {
+    pub(crate) fn set_text(&mut self, text: &str) -> Result<(), Failure> {
         self.source.set(text)
     }
 
@@ -90,7 +91,7 @@ impl Template {
     ///
     /// # Errors
     /// Those of [`Job::parse`].
-    pub(crate) fn job(&self, path: &Path) -> Result<Job, JobError> {
+    pub(crate) fn job(&self, path: &Path) -> Result<Job, Failure> {
         Job::of(&self.source, path)
     }
 
@@ -212,7 +213,7 @@ mod tests {
             .to_string();
         assert!(error.starts_with("--stop-words \"xx\": "), "{error}");
         let error = template.set_text("model.topix=3").unwrap_err();
-        assert_eq!(error.help().as_deref(), Some("did you mean `topics`?"));
+        assert_eq!(error.help.as_deref(), Some("did you mean `topics`?"));
     }
 
     #[test]

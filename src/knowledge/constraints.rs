@@ -16,12 +16,13 @@ mod senses;
 use std::collections::HashSet;
 use std::fmt;
 
+use crate::failure::Failure;
 use lda::tree::Node;
 use lda::tree::constraints::{ConstraintError, Strengths, structures as linked};
 use serde::Serialize;
 
+use super::Pruned;
 use super::lexicon::Lexicon;
-use super::{KnowledgeError, Pruned};
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
 use corpus::word_file::without_comment;
@@ -204,22 +205,18 @@ impl fmt::Display for Constraint {
 ///
 /// # Errors
 /// An invalid line; no constraint at all.
-pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, KnowledgeError> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure> {
     let mut constraints = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = without_comment(line);
         if !line.trim().is_empty() {
-            let constraint = parse_line(line).map_err(|error| KnowledgeError::Line {
-                file: file.to_owned(),
-                line: number,
-                column: Some(error.column),
-                problem: error.problem,
-            })?;
+            let constraint = parse_line(line)
+                .map_err(|error| Failure::data(format!("{file}, line {number}, {error}")))?;
             constraints.push((number, constraint));
         }
     }
     match constraints.is_empty() {
-        true => Err(KnowledgeError::file(
+        true => Err(Failure::file(
             file,
             "no constraint; a line is like `must: king, queen`",
         )),
@@ -244,7 +241,7 @@ pub(super) fn structures(
     lines: &[(usize, Constraint)],
     lexicon: &mut Lexicon<'_>,
     strengths: Strengths,
-) -> Result<(Vec<Node>, Pruned), KnowledgeError> {
+) -> Result<(Vec<Node>, Pruned), Failure> {
     let mut pruned = Pruned {
         entries: lines.len(),
         ..Pruned::of("constraints")
@@ -286,7 +283,7 @@ pub(crate) fn check(
     constraints: &[Constraint],
     vocabulary: &Vocabulary,
     tokens: &TokenSettings,
-) -> Result<Pruned, KnowledgeError> {
+) -> Result<Pruned, Failure> {
     const FILE: &str = "the constraints";
     let lines: Vec<_> = (1..).zip(constraints.iter().cloned()).collect();
     let mut lexicon = Lexicon::new(vocabulary, tokens);
@@ -299,7 +296,7 @@ pub(crate) fn check(
     let (nodes, mut pruned) = structures(FILE, &lines, &mut lexicon, strengths)?;
     lexicon.report(&mut pruned);
     match nodes.is_empty() {
-        true => Err(KnowledgeError::nothing_left(FILE, &pruned)),
+        true => Err(pruned.nothing_left(FILE)),
         false => Ok(pruned),
     }
 }
@@ -310,7 +307,7 @@ fn refused<'v>(
     cannot_lines: &[usize],
     error: ConstraintError,
     word: impl Fn(u32) -> &'v str,
-) -> KnowledgeError {
+) -> Failure {
     match error {
         ConstraintError::Contradiction {
             list,
@@ -322,7 +319,7 @@ fn refused<'v>(
                 word(first),
                 word(second)
             );
-            KnowledgeError::line(file, cannot_lines[list], problem)
+            Failure::line(file, cannot_lines[list], problem)
         }
         ConstraintError::TooManyCliques { term } => {
             let problem = format!(
@@ -330,9 +327,9 @@ fn refused<'v>(
                  words by them",
                 word(term)
             );
-            KnowledgeError::file(file, problem)
+            Failure::file(file, problem)
         }
-        other => KnowledgeError::file(file, other.to_string()),
+        other => Failure::file(file, other.to_string()),
     }
 }
 

@@ -5,14 +5,15 @@
 //! translation domain adaptation"). Lines are not merged by the words that they share, which would
 //! connect `riva` with `banca` by way of `bank`: a word has a leaf in each of its lines.
 
+use crate::failure::Failure;
 use csv::{ReaderBuilder, StringRecord};
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
 
+use super::Pruned;
 use super::groups::Groups;
 use super::lexicon::Lexicon;
-use super::{KnowledgeError, Pruned};
 
 /// A line: a word and its translations, two at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +28,7 @@ pub struct Entry {
 ///
 /// # Errors
 /// A line with one word only; broken quotes.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     let first = first.unwrap_or_default();
@@ -36,11 +37,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
         .find(|(delimiter, _)| first.contains(*delimiter));
     let Some((delimiter, name)) = delimiter else {
         let problem = "no line with a word and its translation, separated by a tab";
-        return Err(KnowledgeError::file(file, problem));
+        return Err(Failure::file(file, problem));
     };
     let mut entries = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let refuse = |problem: String| Err(KnowledgeError::line(file, number, problem));
+        let refuse = |problem: String| Err(Failure::line(file, number, problem));
         let line = line.trim();
         if line.starts_with('#') {
             continue;

@@ -12,13 +12,14 @@
 //!
 //! `prior` is β of the edge to a node, `leaf_prior` that of each edge from it to a word.
 
+use crate::failure::Failure;
 use lda::tree::constraints::Strengths;
 use lda::tree::{MAX_DEPTH, Node};
 use serde::{Deserialize, Serialize};
 
+use super::Pruned;
 use super::branch::{self, Branch};
 use super::lexicon::Lexicon;
-use super::{KnowledgeError, Pruned};
 
 /// The nodes below the root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,22 +99,22 @@ impl Written {
 /// # Errors
 /// Neither; unknown keys; nodes without anything; a word twice in a node; invalid priors; more
 /// than [`MAX_DEPTH`] levels. All but a few errors of TOML name the line.
-pub fn parse(file: &str, text: &str) -> Result<Outline, KnowledgeError> {
+pub fn parse(file: &str, text: &str) -> Result<Outline, Failure> {
     let outline: Outline = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| {
             let whole = error.to_string();
             let message = whole.split(" at line ").next().unwrap_or(&whole);
-            KnowledgeError::line(file, error.line(), message)
+            Failure::line(file, error.line(), message)
         })?
     } else {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let start = error.span().map_or(0, |span| span.start);
             let line = 1 + text[..start].matches('\n').count();
-            KnowledgeError::line(file, line, error.message())
+            Failure::line(file, line, error.message())
         })?
     };
     match outline.children.is_empty() {
-        true => Err(KnowledgeError::file(file, "no node: `children` is empty")),
+        true => Err(Failure::file(file, "no node: `children` is empty")),
         false => Ok(outline),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::failure::Failure;
+
 /// The entries of WordNet, which looks up terms, whereas other knowledge is of words.
 pub(super) const SYNSETS: &str = "synsets";
 
@@ -34,6 +36,15 @@ impl Pruned {
             kind,
             ..Self::default()
         }
+    }
+
+    /// No word of a file is a term.
+    pub(super) fn nothing_left(&self, file: &str) -> Failure {
+        let problem = format!(
+            "nothing is left for the vocabulary: {self}; is it in the language of the collection, and \
+             are tokens.lower_case and [vocabulary] as intended?"
+        );
+        Failure::file(file, problem)
     }
 }
 

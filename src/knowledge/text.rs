@@ -3,12 +3,12 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::KnowledgeError;
+use crate::failure::{Exit, Failure};
 use corpus::compression::{Compression, read_start};
 use store::Source;
 
 /// Reads a text file, without its byte order mark.
-pub(super) fn read(path: &Path) -> Result<String, KnowledgeError> {
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<Vec<u8>> {
         let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
         let mut bytes = Vec::new();
@@ -16,12 +16,14 @@ pub(super) fn read(path: &Path) -> Result<String, KnowledgeError> {
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(|source| KnowledgeError::unreadable(path, source))?;
+    let bytes = read().map_err(|source| {
+        let message = format!("{}: cannot be read: {source}", path.display());
+        Failure::new(Exit::Data, source).context(message)
+    })?;
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-        let file = path.display().to_string();
-        KnowledgeError::line(&file, line, "not UTF-8; save the file as UTF-8")
+        Failure::line(path, line, "not UTF-8; save the file as UTF-8")
     })?;
     if text.starts_with('\u{FEFF}') {
         text.drain(..'\u{FEFF}'.len_utf8());

@@ -9,6 +9,7 @@ mod line;
 
 use std::path::Path;
 
+use crate::failure::Failure;
 use lda::model::statistics::MAX_TERMS;
 use lda::tree::Node;
 use serde::Serialize;
@@ -17,7 +18,7 @@ use super::branch::{self, Branch};
 use super::groups::Groups;
 use super::lexicon::EXAMPLES;
 use super::pruned::SYNSETS;
-use super::{KnowledgeError, KnowledgeSettings, Pruned, text};
+use super::{KnowledgeSettings, Pruned, text};
 use corpus::vocabulary::Vocabulary;
 use database::Database;
 
@@ -108,7 +109,7 @@ impl WordNet {
 
     /// Reads `data.noun`, `index.noun`, `noun.exc` and those of the other parts of speech: `noun.exc`
     /// may be absent, and all files of a part of speech.
-    pub(super) fn read(folder: &Path) -> Result<Self, KnowledgeError> {
+    pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let mut databases = Vec::new();
         for part in Part::ALL {
             let ending = part.ending();
@@ -123,7 +124,7 @@ impl WordNet {
                 (None, None) => {}
                 _ => {
                     let problem = format!("index.{ending} and data.{ending} belong together");
-                    return Err(KnowledgeError::file(&folder.display().to_string(), problem));
+                    return Err(Failure::file(folder, problem));
                 }
             }
         }
@@ -131,7 +132,7 @@ impl WordNet {
             let problem = "neither index.noun and data.noun, nor those of another part of speech: \
                            name the folder of WordNet's database, such as /usr/share/wordnet of \
                            Debian's package wordnet-base";
-            return Err(KnowledgeError::file(&folder.display().to_string(), problem));
+            return Err(Failure::file(folder, problem));
         }
         Ok(Self::new(databases))
     }
@@ -141,7 +142,7 @@ impl WordNet {
         &self,
         vocabulary: &Vocabulary,
         settings: &KnowledgeSettings,
-    ) -> Result<(Vec<Node>, Pruned), KnowledgeError> {
+    ) -> Result<(Vec<Node>, Pruned), Failure> {
         let strengths = settings.strengths;
         let Members { parts, mut pruned } = self.members(vocabulary, &settings.wordnet);
         if settings.wordnet.structure == Structure::Synsets {
@@ -193,13 +194,9 @@ impl WordNet {
     }
 }
 
-fn read_if_there(path: &Path) -> Result<Option<String>, KnowledgeError> {
+fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
     match text::read(path) {
-        Err(KnowledgeError::Unreadable { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            Ok(None)
-        }
+        Err(failure) if failure.io_kind() == Some(std::io::ErrorKind::NotFound) => Ok(None),
         read => read.map(Some),
     }
 }
@@ -215,7 +212,7 @@ struct Hierarchy<'w> {
 }
 
 impl<'w> Hierarchy<'w> {
-    fn new(database: &'w Database, members: &'w [Vec<u32>]) -> Result<Self, KnowledgeError> {
+    fn new(database: &'w Database, members: &'w [Vec<u32>]) -> Result<Self, Failure> {
         let mut hyponyms = vec![Vec::new(); members.len()];
         for (number, synset) in (0..).zip(&database.synsets) {
             for &hypernym in &synset.hypernyms {
@@ -238,8 +235,8 @@ impl<'w> Hierarchy<'w> {
         let roots = hierarchy.roots().map(|root| hierarchy.below[root as usize]);
         let leaves = roots.fold(0, usize::saturating_add);
         match leaves > MAX_TERMS {
-            true => Err(KnowledgeError::file(
-                &database.file("data"),
+            true => Err(Failure::file(
+                database.file("data"),
                 format!(
                     "a hierarchy of {leaves} leaves; {MAX_TERMS} are possible: take fewer senses"
                 ),

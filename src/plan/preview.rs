@@ -5,7 +5,6 @@
 //! ending of text files. What follows is a proposal for a new job; nothing that runs depends on it.
 
 mod column;
-mod error;
 mod labels;
 mod language;
 mod objects;
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, of_format, survey_of};
+use crate::failure::{Exit, Failure};
 use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
@@ -26,7 +26,6 @@ use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format, Markup};
 use corpus::stop_words;
 use corpus::tokenizer::{Tokenizer, hyphens};
-pub(crate) use error::PreviewError;
 pub(crate) use labels::label_count;
 use records::Records;
 
@@ -91,7 +90,7 @@ pub(crate) struct Preview {
 /// # Errors
 /// There is no input, or it cannot be read; it is not text; its records are not what its format
 /// says.
-pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
+pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
     let binary = leave_out_binary(&mut input, refused, settings)?;
     let mut survey = survey_of(&input, settings)?;
@@ -160,7 +159,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
 ///
 /// # Errors
 /// Those of [`preview`]; a stop list that cannot be read.
-pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), PreviewError> {
+pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
     if FORMATS
@@ -171,7 +170,8 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
         return Ok(());
     }
     let records = first_records(&input, &job.corpus)?;
-    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
+    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)
+        .map_err(|error| Failure::new(Exit::Data, error))?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut tokens, mut kept] = [0u64; 2];
     for text in records.texts(&job.corpus.text) {
@@ -191,7 +191,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
 }
 
 /// The first records of some files of each format.
-fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, PreviewError> {
+fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
     let mut records = Records::new(settings);
     for (format, _) in FORMATS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
@@ -218,27 +218,41 @@ impl Preview {
     ///
     /// # Errors
     /// The records have no column that is requested, or none with text.
-    pub(crate) fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, PreviewError> {
+    pub(crate) fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, Failure> {
         let Some(file) = &self.example else {
             return Ok(Vec::new());
         };
         asked.iter().try_for_each(|name| self.require(name))?;
         match (&self.text, asked) {
             (Some(text), []) => Ok(self.title.iter().chain([text]).cloned().collect()),
-            (None, []) => Err(PreviewError::NoText {
-                path: PathBuf::from(&file.name),
-                columns: self.names(),
-                absent: self.records.absent(),
-            }),
+            (None, []) => Err(self.no_text(file)),
             _ => Ok(asked.to_vec()),
         }
+    }
+
+    /// No column contains text.
+    fn no_text(&self, file: &InputFile) -> Failure {
+        let (columns, absent) = (self.names(), self.records.absent());
+        let all = match columns.is_empty() {
+            true => "the files have no column in common".to_owned(),
+            false => format!("the columns are: {}", columns.join(", ")),
+        };
+        let (some, help) = match absent.is_empty() {
+            true => (String::new(), "name the column to use: --text COLUMN"),
+            false => (
+                format!("; only some files have: {}", absent.join(", ")),
+                "pass only files with the same columns, or give these the same names",
+            ),
+        };
+        let problem = format!("no column contains text; {all}{some}");
+        Failure::file(&file.name, problem).help(help)
     }
 
     /// Refuses a column that the records do not have.
     ///
     /// # Errors
     /// There are records, and none of them has it.
-    pub(crate) fn require(&self, name: &str) -> Result<(), PreviewError> {
+    pub(crate) fn require(&self, name: &str) -> Result<(), Failure> {
         match &self.example {
             Some(file) if self.column(name).is_none() => {
                 Err(InputError::missing_column(Path::new(&file.name), name, &self.names()).into())
@@ -267,8 +281,8 @@ fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
     settings: &CorpusSettings,
-) -> Result<BTreeMap<String, u64>, PreviewError> {
-    let mut first: Option<PreviewError> = None;
+) -> Result<BTreeMap<String, u64>, Failure> {
+    let mut first: Option<Failure> = None;
     let mut left_out = Vec::new();
     for (path, error) in refused {
         left_out.push(path);
@@ -294,8 +308,12 @@ fn leave_out_binary(
             }
         };
         if binary {
-            let path = PathBuf::from(&file.name);
-            first.get_or_insert(PreviewError::Binary { path });
+            first.get_or_insert_with(|| {
+                Failure::file(&file.name, "not a text file").help(
+                    "unpack an archive (tar -x), or convert it to text first: pdftotext for PDF, \
+                     pandoc -t plain for documents, iconv -f UTF-16 -t UTF-8 for UTF-16",
+                )
+            });
             left_out.push(file.path);
         } else {
             kept.push(file);

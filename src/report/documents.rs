@@ -7,7 +7,7 @@ use std::path::Path;
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::{Documents, Trend};
 use super::trends::{Columns, LeftOut, each_value};
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
 use corpus::sample::Split;
@@ -31,7 +31,7 @@ pub(super) struct Shown {
 
 impl Best {
     /// Reads them; none if nothing was projected.
-    pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, TableError> {
+    pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, Failure> {
         let lines = topic_documents(root, bounds.documents)?;
         let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
         numbers.sort_unstable();
@@ -66,7 +66,7 @@ impl Best {
     }
 
     /// The topics of the labels that each is predicted to have; none if topics are no labels.
-    fn predicted(&self, root: &Path) -> Result<Vec<Vec<i32>>, TableError> {
+    fn predicted(&self, root: &Path) -> Result<Vec<Vec<i32>>, Failure> {
         let lines = predictions(root, &self.places.keys().copied().collect())?;
         let mut predicted = match lines.is_empty() {
             true => Vec::new(),
@@ -86,7 +86,7 @@ pub(super) fn pass(
     topics: usize,
     columns: Columns,
     best: Best,
-) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), TableError> {
+) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), Failure> {
     let mut shown = best.shown(topics, columns.names());
     shown.shown.predicted = best.predicted(root)?;
     if best.lines.is_empty() {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 use super::data::Trend;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
 use values::Bins;
@@ -45,11 +45,7 @@ struct ColumnSums {
 
 impl Columns {
     /// Counts the values of these columns of `documents`.
-    pub(crate) fn count(
-        root: &Path,
-        names: &[String],
-        bounds: &Bounds,
-    ) -> Result<Self, TableError> {
+    pub(crate) fn count(root: &Path, names: &[String], bounds: &Bounds) -> Result<Self, Failure> {
         let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
         if !names.is_empty() {
             document_values(root, names, |column, value| {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::bag::Bagger;
 use super::lines::{Content, Line};
-use super::{Numbered, StreamError, StreamModel};
+use super::{Numbered, StreamModel};
+use crate::failure::Failure;
 use crate::tables::rows::DocumentRow;
 use corpus::reader::body_of_text;
 use corpus::reader::line::LineReader;
@@ -103,13 +104,12 @@ impl<'a> Answerer<'a> {
     /// Appends the answer to a line to `out`, with a line break.
     ///
     /// # Errors
-    /// [`StreamError::Infer`]; [`StreamError::Read`] where the stream broke and the job says that
-    /// this is the end; [`StreamError::BadLine`] if lines that are no documents are.
+    /// A draw that cannot be made; the stream broke, or the line is no document, and that is the end.
     pub(crate) fn answer(
         &mut self,
         document: &Numbered,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, StreamError> {
+    ) -> Result<Answered, Failure> {
         let Numbered { doc_id, line } = document;
         let mut result = Ok(Answered::default());
         let Self {
@@ -133,10 +133,10 @@ impl<'a> Answerer<'a> {
             Content::Bytes(bytes) => reader.read(line.offset, bytes, emit),
             Content::TooLarge(bytes) => reader.too_large(line.offset, *bytes, emit),
             Content::Broken(error) if model.corpus.on_damage == OnDamage::Fail => {
-                return Err(StreamError::Read {
-                    line: line.number,
-                    source: std::io::Error::new(error.kind(), error.to_string()),
-                });
+                return Err(Failure::data(format!(
+                    "standard input failed at line {}: {error}; send the lines from there again",
+                    line.number
+                )));
             }
             Content::Broken(error) => reader.truncated(line.offset, &error.to_string(), emit),
         }
@@ -160,7 +160,7 @@ impl About<'_, '_> {
         line: &Line,
         raw: RawDocument<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, StreamError> {
+    ) -> Result<Answered, Failure> {
         let error = match &raw.body {
             Body::Missing { reason, .. } => {
                 Some(reader.without_place(line.offset, reason).to_owned())
@@ -173,19 +173,17 @@ impl About<'_, '_> {
             DocumentStatus::ParseError | DocumentStatus::TooLarge
         );
         if self.strict && is_bad {
-            return Err(StreamError::BadLine {
-                line: line.number,
-                reason: error.unwrap_or_default(),
-            });
+            return Err(Failure::line(
+                "standard input",
+                line.number,
+                error.unwrap_or_default(),
+            ));
         }
         let has_terms = document.status.has_terms();
         self.inference.labels.clear();
         if has_terms {
             let inferred = self.inference.infer(document, doc_id);
-            inferred.map_err(|source| StreamError::Infer {
-                line: line.number,
-                source,
-            })?;
+            inferred.map_err(Failure::drawing("standard input, line", line.number))?;
         }
         let projection = has_terms.then_some(&self.inference.projection);
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
@@ -222,8 +220,8 @@ impl About<'_, '_> {
 /// settings; none if it has no terms.
 ///
 /// # Errors
-/// [`StreamError::Infer`].
-pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWeight>, StreamError> {
+/// A draw that cannot be made.
+pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWeight>, Failure> {
     let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
     let document = bagger.count(RawDocument {
         source_id: NAME.into(),
@@ -236,7 +234,7 @@ pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWei
     }
     let mut inference = Inference::new(model);
     let inferred = inference.infer(document, 0);
-    inferred.map_err(|source| StreamError::Infer { line: 1, source })?;
+    inferred.map_err(Failure::drawing("standard input, line", 1))?;
     Ok(listed(&inference.projection).collect())
 }
 

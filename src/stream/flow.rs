@@ -16,7 +16,8 @@ use parking_lot::Mutex;
 use super::answer::Answerer;
 use super::lines::{Content, Line, LineCutter};
 use super::room::{Room, Taken};
-use super::{Numbered, StreamError, StreamModel};
+use super::{Numbered, StreamModel};
+use crate::failure::{Exit, Failure};
 use corpus::reader::line::LineReader;
 use mesh::interrupt::{self, Deferral};
 
@@ -65,7 +66,7 @@ struct Batch {
 struct Answers {
     lines: Vec<u8>,
     summary: Summary,
-    error: Option<StreamError>,
+    error: Option<Failure>,
     /// Until they are written: the room of their lines, and the duty to end.
     hold: (Taken, Deferral),
 }
@@ -87,7 +88,7 @@ pub(crate) fn run(
     input: impl Read + Send + 'static,
     output: impl Write,
     options: Options,
-) -> Result<Summary, StreamError> {
+) -> Result<Summary, Failure> {
     let batches = options.threads * BATCHES_PER_WORKER;
     let (work, worker_end) = sync_channel(batches);
     let (order, writer_end) = sync_channel(batches);
@@ -104,16 +105,23 @@ pub(crate) fn run(
     start("stream-reader", move || read(cutter, &work, &order))?;
     let summary = write(&writer_end, output)?;
     match interrupt::is_wanted() {
-        true => Err(StreamError::Interrupted {
-            documents: summary.documents,
-        }),
+        true => Err(Failure::message(
+            Exit::Interrupted,
+            format!(
+                "interrupted by a signal; the lines already read were answered, {} documents in all",
+                summary.documents
+            ),
+        )),
         false => Ok(summary),
     }
 }
 
-fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StreamError> {
+fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
-    thread.map(drop).map_err(StreamError::Thread)
+    thread.map(drop).map_err(|source| {
+        let message = format!("cannot start a thread for the stream: {source}");
+        Failure::new(Exit::Temporary, source).context(message)
+    })
 }
 
 /// Cuts batches until the stream ends, a signal comes, or all workers have ended.
@@ -200,7 +208,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
 }
 
 /// Writes all answers in order; returns their counts.
-fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, StreamError> {
+fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, Failure> {
     let mut writer = Writer {
         output,
         lines: Vec::new(),
@@ -208,10 +216,12 @@ fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, St
         summary: Summary::default(),
     };
     match writer.write(promises) {
-        Err(StreamError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(Summary {
-            is_cut_short: true,
-            ..writer.summary
-        }),
+        Err(error) if error.exit == Exit::Io && error.io_kind() == Some(ErrorKind::BrokenPipe) => {
+            Ok(Summary {
+                is_cut_short: true,
+                ..writer.summary
+            })
+        }
         Err(error) => Err(error),
         Ok(()) => Ok(writer.summary),
     }
@@ -228,7 +238,7 @@ struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    fn write(&mut self, promises: &Receiver<Promise>) -> Result<(), StreamError> {
+    fn write(&mut self, promises: &Receiver<Promise>) -> Result<(), Failure> {
         while let Some(promise) = self.receive(promises)? {
             let answers = self.receive(&promise)?;
             let answers = answers.expect("a worker answers every batch that it takes");
@@ -251,7 +261,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// The next item; flushes the pending answers before waiting for it.
-    fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, StreamError> {
+    fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, Failure> {
         match channel.try_recv() {
             Ok(next) => Ok(Some(next)),
             Err(TryRecvError::Disconnected) => Ok(None),
@@ -262,10 +272,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    fn flush(&mut self) -> Result<(), StreamError> {
+    fn flush(&mut self) -> Result<(), Failure> {
         let write = self.output.write_all(&self.lines);
         let written = write.and_then(|()| self.output.flush());
-        written.map_err(StreamError::Write)?;
+        written.map_err(Failure::io("standard output"))?;
         self.lines.clear();
         self.deferrals.clear();
         Ok(())

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::StreamError;
 use crate::checkpoint;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::checkpoint::labels::{self, LABELS_FILE};
 use crate::dataflow::maxent::settings_hash;
+use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
@@ -40,7 +40,7 @@ impl Source {
     ///
     /// # Errors
     /// The job cannot be read or is wrong; the folder holds none.
-    pub fn find(path: &Path, overrides: &[String]) -> Result<Self, StreamError> {
+    pub fn find(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         if !is_remote(path) {
             let job = Job::load(path, overrides)?;
             let root = job.output.path.clone();
@@ -48,8 +48,10 @@ impl Source {
         }
         let file = path.join(JOB_FILE);
         if !exists(&file)? {
-            let path = path.to_owned();
-            return Err(StreamError::NotFinished { path });
+            return Err(Failure::usage(format!(
+                "{}: no job.toml, so this is not a finished result; pass the job file, or finish the run",
+                path.display()
+            )));
         }
         let view = View::open(&file, Wanted::All)?;
         let job = Job::load(view.path(), overrides)?;
@@ -91,13 +93,15 @@ impl StreamModel {
     /// # Errors
     /// There is no finished model, or it is another job's; files that cannot be read; a method
     /// that infers documents together, or none.
-    pub fn load(source: &Source) -> Result<Self, StreamError> {
+    pub fn load(source: &Source) -> Result<Self, Failure> {
         let Source { job, root } = source;
         let infer = check_method(&job.project)?.clone();
         let path = root.join(MODEL_FILE);
         if !exists(&path)? {
-            let path = root.clone();
-            return Err(StreamError::NoModel { path });
+            return Err(Failure::data(format!(
+                "{} has no model yet: run `topicmill train` or `topicmill run` first",
+                root.display()
+            )));
         }
         let saved = checkpoint::read(View::open(&path, Wanted::All)?.path())?;
         let file = View::open(&root.join(VOCABULARY_FILE), Wanted::All)?;
@@ -105,11 +109,11 @@ impl StreamModel {
         let header = &saved.header;
         if header.settings_hash != job.train_hash() {
             let what = "corpus, tokens, vocabulary, sample, model or train";
-            return Err(StreamError::OtherSettings { path, what });
+            return Err(other_settings(&path, what));
         }
         if header.vocabulary_hash != vocabulary.fingerprint() {
             let what = "the vocabulary stored with it";
-            return Err(StreamError::OtherSettings { path, what });
+            return Err(other_settings(&path, what));
         }
         let priors = header.published();
         let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
@@ -141,7 +145,7 @@ impl StreamModel {
 }
 
 /// The phrases and the labels that were found in the collection, if the job looks for any.
-fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), StreamError> {
+fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Failure> {
     let Source { job, root } = source;
     if job.phrases.detection.is_none() && job.corpus.labels.is_none() {
         return Ok((Vec::new(), Vec::new()));
@@ -152,17 +156,17 @@ fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Str
 }
 
 /// The classifier beside the model of this hash, if it is the job's.
-fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, StreamError> {
+fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Failure> {
     let path = source.root.join(CLASSIFIER_FILE);
     if !exists(&path)? {
-        return Err(StreamError::NoClassifier { path });
+        return Err(no_classifier(&path));
     }
     let (header, classifier) = classifier::read(View::open(&path, Wanted::All)?.path())?;
     let is_ours =
         header.model_hash == model_hash && header.settings_hash == settings_hash(&source.job);
     match is_ours {
         true => Ok(classifier),
-        false => Err(StreamError::NoClassifier { path }),
+        false => Err(no_classifier(&path)),
     }
 }
 
@@ -171,27 +175,55 @@ fn load_label_model(
     source: &Source,
     model_hash: &str,
     labels: usize,
-) -> Result<LabelModel, StreamError> {
+) -> Result<LabelModel, Failure> {
     let path = source.root.join(LABELS_FILE);
     if !exists(&path)? {
-        return Err(StreamError::NoLabelModel { path });
+        return Err(no_label_model(&path));
     }
     let (hash, found) = labels::read(View::open(&path, Wanted::All)?.path())?;
     let wanted = source.job.project.label_model(found, labels);
     wanted
         .filter(|_| hash == model_hash)
-        .ok_or(StreamError::NoLabelModel { path })
+        .ok_or_else(|| no_label_model(&path))
+}
+
+/// The model is another job's, or of another vocabulary.
+fn other_settings(path: &Path, what: &str) -> Failure {
+    Failure::usage(format!(
+        "{} was made with different settings of {what}; pass the job that it was trained with",
+        path.display()
+    ))
+}
+
+/// The method needs a classifier, and the job's is not there for the model.
+fn no_classifier(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
+         project` with this project.method first (with --overwrite, which rewrites the tables, \
+         if they are from another method), or set another one, as in --set project.method=cvb0",
+        path.display()
+    ))
+}
+
+/// Labels are predicted with what was learnt of them, and that is not there for the model and the job.
+fn no_label_model(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is missing, or belongs to another model or other settings: run `topicmill project` with this \
+         project.label_count and project.label_topics first (with --overwrite, if the tables are from others), \
+         or set others, as in --set project.label_count=3 --set project.label_topics=0",
+        path.display()
+    ))
 }
 
 /// How topics are inferred, if that can be done document by document.
-fn check_method(project: &ProjectSettings) -> Result<&InferSettings, StreamError> {
+fn check_method(project: &ProjectSettings) -> Result<&InferSettings, Failure> {
     let Some(infer) = &project.infer else {
-        return Err(StreamError::Method(
+        return Err(Failure::usage(
             "project.method is \"none\": set another one, as in --set project.method=gibbs",
         ));
     };
     if infer.method.is_joint() {
-        return Err(StreamError::Method(
+        return Err(Failure::usage(
             "project.method infers documents together, but a stream delivers them one by one: set \
              another one, as in --set project.method=gibbs",
         ));

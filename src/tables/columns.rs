@@ -4,8 +4,8 @@ use std::path::Path;
 
 use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
 
-use super::TableError;
 use super::parts::{Batches, part_files};
+use crate::failure::Failure;
 use corpus::cells;
 
 /// A row of the requested columns.
@@ -42,7 +42,7 @@ impl Row<'_> {
 ///
 /// # Errors
 /// A part cannot be read or lacks a column; those of `each`.
-pub fn for_each_row<E: From<TableError>>(
+pub fn for_each_row<E: From<Failure>>(
     folder: &Path,
     names: &'static [&'static str],
     mut each: impl FnMut(Row<'_>) -> Result<(), E>,
@@ -61,8 +61,8 @@ pub fn for_each_row<E: From<TableError>>(
     Ok(())
 }
 
-fn values(path: &Path, batch: &RecordBatch, name: &str) -> Result<Values, TableError> {
-    let refuse = |what: &str| TableError::format(path, format!("column {name} {what}"));
+fn values(path: &Path, batch: &RecordBatch, name: &str) -> Result<Values, Failure> {
+    let refuse = |what: &str| Failure::file(path, format!("column {name} {what}"));
     let array = batch.column_by_name(name);
     let array = array.ok_or_else(|| refuse("is missing"))?;
     if let Some(texts) = array.as_any().downcast_ref::<StringArray>() {

@@ -16,10 +16,10 @@ mod model;
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::TableError;
 use super::manifest::Manifest;
 use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
+use crate::failure::Failure;
 use corpus::sample::Split;
 
 use lda::evaluate::comparison::{Figure, Measures};
@@ -76,7 +76,7 @@ pub(crate) fn neighbourhood(
     root: &Path,
     topic: usize,
     most: usize,
-) -> Result<Neighbourhood, TableError> {
+) -> Result<Neighbourhood, Failure> {
     model::neighbours(root, topic, most)
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn neighbourhood(
 /// # Errors
 /// A result that cannot be read, is not complete or has nothing projected; models without a common
 /// term.
-pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, TableError> {
+pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, Failure> {
     let manifests = [Manifest::read(a)?, Manifest::read(b)?];
     let (places, topics) = match one_model(a, b)? {
         true => (Places::same(topic_count(a)?), None),
@@ -204,7 +204,7 @@ impl Join {
     }
 
     /// Two results of one input: documents are in the same order.
-    fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), TableError> {
+    fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), Failure> {
         let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
         let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());
         let mut more = second.read_into(&mut q)?;
@@ -226,7 +226,7 @@ impl Join {
 
     /// Two results of different inputs: documents of one id are the same, `parts` times a part of
     /// the ids.
-    fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), TableError> {
+    fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
             let of_part = |id: &str| id_hash(id) % parts == part;
             // None: the id is taken, or several documents have it.
@@ -261,16 +261,10 @@ impl Join {
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        a: &Path,
-        b: &Path,
-        p: &ProjectedDocument,
-        q: &Held,
-    ) -> Result<(), TableError> {
+    fn add(&mut self, a: &Path, b: &Path, p: &ProjectedDocument, q: &Held) -> Result<(), Failure> {
         let unknown = |root: &Path, topic: i32| {
             let message = format!("document_topics has topic {topic}, which topics lacks");
-            TableError::format(root, format!("{message}; run `topicmill verify`"))
+            Failure::file(root, format!("{message}; run `topicmill verify`"))
         };
         let [first, second] = &mut self.spread;
         let dropped = p.dropped_mass.unwrap_or(0.0);
@@ -286,17 +280,17 @@ impl Join {
 }
 
 /// Whether two results say that they are of the same model.
-fn one_model(a: &Path, b: &Path) -> Result<bool, TableError> {
+fn one_model(a: &Path, b: &Path) -> Result<bool, Failure> {
     let hash_of = |root: &Path| {
         let pairs = table_schema(&root.join("topics"))?.metadata.into_iter();
         let mut hashes = pairs.filter(|(key, _)| key == "model_hash");
-        Ok::<_, TableError>(hashes.next().map(|(_, hash)| hash))
+        Ok::<_, Failure>(hashes.next().map(|(_, hash)| hash))
     };
     let (first, second) = (hash_of(a)?, hash_of(b)?);
     Ok(first.is_some() && first == second)
 }
 
-fn topic_count(root: &Path) -> Result<usize, TableError> {
+fn topic_count(root: &Path) -> Result<usize, Failure> {
     Ok(table_schema(&root.join("topics"))?.rows as usize)
 }
 

@@ -16,8 +16,9 @@ use arrow_array::{
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
+use super::TABLES;
 use super::parts::{Batches, describe, footer, hash_file, part_files};
-use super::{TABLES, TableError};
+use crate::failure::Failure;
 use store::{Disk, Entry, Store};
 
 /// The digest of one column of one table, or of one file of the model.
@@ -33,7 +34,7 @@ pub(crate) struct ColumnDigest {
 
 /// The one digest of an output folder, in hexadecimal: equal for equal contents.
 /// Errors: a file cannot be read, or the parts of a table have different columns.
-pub fn digest(root: &Path) -> Result<String, TableError> {
+pub fn digest(root: &Path) -> Result<String, Failure> {
     let mut hash = Sha256::new();
     for column in column_digests(root)? {
         for text in [&column.table, &column.column, &column.sha256] {
@@ -45,7 +46,7 @@ pub fn digest(root: &Path) -> Result<String, TableError> {
 }
 
 /// The parts of [`digest`]: tables by name, columns in the file's order, then the model's files.
-pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
+pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> {
     let mut digests = Vec::new();
     for table in TABLES {
         digests.extend(table_digests(root, table.name)?);
@@ -74,7 +75,7 @@ pub fn is_timing(column: &str) -> bool {
         .any(|suffix| column.ends_with(suffix))
 }
 
-fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableError> {
+fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, Failure> {
     let parts = part_files(&root.join(table))?;
     let Some(first) = parts.first() else {
         return Ok(Vec::new());
@@ -88,7 +89,7 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
     for part in parts {
         if describe(footer(&part)?.1.schema()) != fields {
             let message = "has other columns than the first part of its table";
-            return Err(TableError::format(&part, message));
+            return Err(Failure::file(&part, message));
         }
         let mut batches = Batches::new(vec![part], None);
         while let Some(batch) = batches.next()? {
@@ -115,7 +116,7 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
 }
 
 /// Appends the canonical bytes of a column's values.
-fn encode(path: &Path, column: &ArrayRef, out: &mut Vec<u8>) -> Result<(), TableError> {
+fn encode(path: &Path, column: &ArrayRef, out: &mut Vec<u8>) -> Result<(), Failure> {
     macro_rules! values {
         ($array:ty, $bytes:expr) => {{
             let values = column.as_any().downcast_ref::<$array>();
@@ -149,7 +150,7 @@ fn encode(path: &Path, column: &ArrayRef, out: &mut Vec<u8>) -> Result<(), Table
         }
         other => {
             let message = format!("holds a column of type {other}, which no table has");
-            return Err(TableError::format(path, message));
+            return Err(Failure::file(path, message));
         }
     }
     Ok(())
@@ -167,7 +168,7 @@ fn encode_text(column: &ArrayRef, out: &mut Vec<u8>) {
 }
 
 /// The files under `model/`, relative to `root`, sorted.
-fn model_files(root: &Path) -> Result<Vec<String>, TableError> {
+fn model_files(root: &Path) -> Result<Vec<String>, Failure> {
     let relative = |entry: Entry| {
         let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);
         let names = relative.iter().map(|name| name.to_string_lossy());

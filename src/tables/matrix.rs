@@ -12,37 +12,42 @@ use std::path::{Path, PathBuf};
 use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema};
 
-use super::TableError;
 use super::parts::{Batches, footer, part_files};
-use crate::evaluate::foreign::{ForeignError, ForeignModel, SMALLEST, Weights, terms};
+use crate::evaluate::foreign::{ForeignModel, SMALLEST, Weights, terms};
+use crate::failure::Failure;
 use corpus::cells;
+use parquet::errors::ParquetError;
 
 /// Names of the column with the terms.
 const TERM: [&str; 4] = ["term", "word", "token", "type"];
 /// Names of the column with the weights, of long tables.
 const WEIGHT: [&str; 5] = ["weight", "count", "probability", "prob", "value"];
 
-/// Why a matrix in Parquet is no model.
-#[derive(Debug, thiserror::Error)]
-pub enum MatrixError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// Its content is wrong.
-    #[error(transparent)]
-    Foreign(#[from] ForeignError),
-}
-
 /// Whether `path` is Parquet: a folder, or a file that begins so.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     path.is_dir() || footer(path).is_ok()
+}
+
+/// The same of a user's file, as every file is unless our own tables are damaged.
+///
+/// # Errors
+/// Those of [`read`].
+pub(crate) fn read_theirs(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
+    read(path, list).map_err(|failure| match failure.cause::<ParquetError>() {
+        Some(problem) => {
+            let (problem, message) = (problem.to_string(), failure.to_string());
+            let remedy = format!("is damaged Parquet ({problem}): write or copy it again");
+            Failure::data(message.replace(&problem, &remedy))
+        }
+        None => failure,
+    })
 }
 
 /// Reads a model from a Parquet file, a folder of parts, or an output folder of topicmill.
 ///
 /// # Errors
 /// It cannot be read, has other columns, or invalid weights; a topic without weights.
-pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixError> {
+pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
     let table = match path.join("topic_terms").is_dir() {
         true => path.join("topic_terms"),
         false => path.to_owned(),
@@ -54,7 +59,7 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixErro
     let Some(first) = parts.first() else {
         let problem =
             "contains no *.parquet file: name an output folder, a table's folder or a file";
-        return Err(TableError::format(path, problem).into());
+        return Err(Failure::file(path, problem));
     };
     let schema = footer(first)?.1.schema().clone();
     let topics = table.parent().unwrap_or(Path::new("")).join("topics");
@@ -87,8 +92,8 @@ impl Reader<'_> {
     /// Hands every batch to `visit`, with the number of its first row.
     fn each(
         self,
-        mut visit: impl FnMut(&RecordBatch, usize) -> Result<(), MatrixError>,
-    ) -> Result<(), MatrixError> {
+        mut visit: impl FnMut(&RecordBatch, usize) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut batches = Batches::new(self.parts, None);
         let mut row = 0;
         while let Some(batch) = batches.next()? {
@@ -98,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn long(self, topic: &str, term: &str, weight: &str) -> Result<ForeignModel, MatrixError> {
+    fn long(self, topic: &str, term: &str, weight: &str) -> Result<ForeignModel, Failure> {
         let path = self.path;
         let mut numbers = std::collections::HashMap::new();
         let mut weights = Weights::default();
@@ -133,12 +138,12 @@ impl Reader<'_> {
         Ok(model)
     }
 
-    fn wide_by_terms(self, schema: &Schema, term: &str) -> Result<ForeignModel, MatrixError> {
+    fn wide_by_terms(self, schema: &Schema, term: &str) -> Result<ForeignModel, Failure> {
         let path = self.path;
         let topics = number_columns(schema, &["__index_level_0__"]);
         if topics.is_empty() {
             let problem = "has no number column: one is needed per topic";
-            return Err(TableError::format(path, problem).into());
+            return Err(Failure::file(path, problem));
         }
         let mut weights = Weights::default();
         let mut seen = std::collections::HashSet::new();
@@ -163,11 +168,7 @@ impl Reader<'_> {
         Ok(model)
     }
 
-    fn wide_by_topics(
-        self,
-        schema: &Schema,
-        list: Option<&Path>,
-    ) -> Result<ForeignModel, MatrixError> {
+    fn wide_by_topics(self, schema: &Schema, list: Option<&Path>) -> Result<ForeignModel, Failure> {
         let path = self.path;
         let names = number_columns(schema, &["topic", "__index_level_0__"]);
         let terms = match list {
@@ -181,7 +182,7 @@ impl Reader<'_> {
                 names.len(),
                 terms.len()
             );
-            return Err(TableError::format(path, problem).into());
+            return Err(Failure::file(path, problem));
         }
         let mut weights = Weights::new(terms);
         self.each(|batch, first| {
@@ -201,7 +202,7 @@ impl Reader<'_> {
 }
 
 /// φ of a topicmill output: `topic_terms`, what `topics` says of all other terms, and α.
-fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixError> {
+fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure> {
     let (mut smoothing, mut alpha) = (Vec::new(), Vec::new());
     let mut batches = Batches::new(part_files(&root.join("topics"))?, None);
     while let Some(batch) = batches.next()? {
@@ -236,7 +237,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
             let (topic, term) = (topics.value(row) as usize, numbers.value(row) as usize);
             if topic >= smoothing.len() || term >= terms.len() {
                 let problem = "contains a topic or a term that `topics` or `vocabulary` lacks";
-                return Err(TableError::format(path, problem).into());
+                return Err(Failure::file(path, problem));
             }
             let beyond = (weights.value(row) - smoothing[topic]) as f32;
             if beyond >= SMALLEST {
@@ -288,20 +289,20 @@ fn columns(
     path: &Path,
     batch: &RecordBatch,
     names: &[String],
-) -> Result<Vec<Float64Array>, MatrixError> {
+) -> Result<Vec<Float64Array>, Failure> {
     let each = names.iter().map(|name| numbers_of(path, batch, name));
     each.collect()
 }
 
-fn numbers_of(path: &Path, batch: &RecordBatch, name: &str) -> Result<Float64Array, MatrixError> {
+fn numbers_of(path: &Path, batch: &RecordBatch, name: &str) -> Result<Float64Array, Failure> {
     filled(path, batch, name, "number", cells::numbers)
 }
 
-fn whole_numbers(path: &Path, batch: &RecordBatch, name: &str) -> Result<Int64Array, MatrixError> {
+fn whole_numbers(path: &Path, batch: &RecordBatch, name: &str) -> Result<Int64Array, Failure> {
     filled(path, batch, name, "whole number", cells::whole_numbers)
 }
 
-fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, MatrixError> {
+fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, Failure> {
     filled(path, batch, name, "text", cells::texts)
 }
 
@@ -312,7 +313,7 @@ fn filled<A: Array>(
     name: &str,
     kind: &str,
     read: impl Fn(&dyn Array) -> Option<A>,
-) -> Result<A, MatrixError> {
+) -> Result<A, Failure> {
     let array = column(path, batch, name, kind, read)?;
     match array.null_count() {
         0 => Ok(array),
@@ -321,7 +322,7 @@ fn filled<A: Array>(
                 "column {name} has nulls or values that are no {kind}, {nulls} in a batch of {}",
                 array.len()
             );
-            Err(TableError::format(path, problem).into())
+            Err(Failure::file(path, problem))
         }
     }
 }
@@ -333,13 +334,13 @@ fn column<A: Array>(
     name: &str,
     kind: &str,
     read: impl Fn(&dyn Array) -> Option<A>,
-) -> Result<A, MatrixError> {
-    let refuse = |problem: String| MatrixError::from(TableError::format(path, problem));
+) -> Result<A, Failure> {
+    let refuse = |problem: String| Failure::file(path, problem);
     let array = batch.column_by_name(name);
     let array = array.ok_or_else(|| refuse(format!("has no column {name}")))?;
     read(array).ok_or_else(|| refuse(format!("column {name} is no {kind}")))
 }
 
-fn at(path: &Path, row: usize, problem: &str) -> MatrixError {
-    TableError::format(path, format!("row {row} (from 0): {problem}")).into()
+fn at(path: &Path, row: usize, problem: &str) -> Failure {
+    Failure::file(path, format!("row {row} (from 0): {problem}"))
 }

@@ -20,13 +20,14 @@ use std::sync::Arc;
 
 pub(crate) use super::manifest::MANIFEST;
 use super::manifest::Manifest;
-use super::{FileMetadata, PartInfo, Row, TABLES, TableError, write_part};
-pub(crate) use ours::check_ours;
-use ours::{check, is_known};
+use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
+use crate::failure::{Exit, Failure};
+pub(crate) use ours::{check_ours, foreign_at};
+use ours::{foreign, is_known, not_ours};
 pub(crate) use place::Place;
 use store::LOCK_MARK;
 pub(crate) use store::{LOCK, TEMPORARY};
-use store::{Lock, Locking, Store, StoreError, Writer};
+use store::{Lock, Locking, Store, Writer};
 pub(crate) use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
@@ -56,18 +57,26 @@ impl Output {
     /// Creates the folder if needed, takes the lock until this value is dropped or the process
     /// ends, and empties `_temporary`; in a complete output there is none.
     ///
-    /// Errors: [`Locked`](TableError::Locked) while another run has it,
-    /// [`NotOurs`](TableError::NotOurs) if the folder is neither empty nor topicmill's
-    /// (names that begin with a dot are overlooked).
-    pub fn lead(place: impl Into<Place>) -> Result<Self, TableError> {
+    /// # Errors
+    /// Another run has it; the folder is neither empty nor topicmill's (names that begin with a dot
+    /// are overlooked).
+    pub fn lead(place: impl Into<Place>) -> Result<Self, Failure> {
         let mut output = Self::follow(place)?;
-        check(&*output.store, output.root())?;
+        if let Some(found) = foreign(&*output.store, output.root())? {
+            return Err(not_ours(output.root(), &found));
+        }
         output.lock = match output.store.lock(&output.path(LOCK), LOCK_MARK)? {
             Locking::Held(lock) => Some(lock),
             Locking::Unsupported => None,
             Locking::Busy(holder) => {
-                let root = output.place.root;
-                return Err(TableError::Locked { root, holder });
+                let root = output.root().display();
+                return Err(Failure::message(
+                    Exit::Temporary,
+                    format!(
+                        "{root} is in use by another run ({holder}); wait for it, stop it, or choose \
+                         another output.path"
+                    ),
+                ));
             }
         };
         output.remove_temporary()?;
@@ -83,7 +92,7 @@ impl Output {
     /// [`join`](Self::join).
     ///
     /// Errors: for an address in an object store, that it is invalid, or the settings.
-    pub fn follow(place: impl Into<Place>) -> Result<Self, TableError> {
+    pub fn follow(place: impl Into<Place>) -> Result<Self, Failure> {
         let place = place.into();
         Ok(Self {
             store: store::working_in(&place.local, &place.root, &READ_AGAIN)?,
@@ -94,7 +103,7 @@ impl Output {
 
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
     /// process must have opened it before.
-    pub fn join(&self) -> Result<(), TableError> {
+    pub fn join(&self) -> Result<(), Failure> {
         if self.place.is_apart() {
             self.remove_temporary()?;
         }
@@ -105,16 +114,16 @@ impl Output {
     }
 
     /// To be called where a process has done its part: what it kept of an output elsewhere goes.
-    pub(crate) fn leave(&self) -> Result<(), TableError> {
+    pub(crate) fn leave(&self) -> Result<(), Failure> {
         let local = &self.place.local;
         match self.place.is_apart() {
-            true => store::remove_tree(local).map_err(|e| TableError::io(local, e)),
+            true => store::remove_tree(local).map_err(Failure::io(local)),
             false => Ok(()),
         }
     }
 
     /// The name of the run that holds the lock, or held it last, as this process sees it.
-    pub(crate) fn run_name(&self) -> Result<Option<String>, TableError> {
+    pub(crate) fn run_name(&self) -> Result<Option<String>, Failure> {
         let text = self.store.read(&self.path(LOCK))?.unwrap_or_default();
         Ok(store::run_in(&String::from_utf8_lossy(&text)).map(str::to_owned))
     }
@@ -132,14 +141,14 @@ impl Output {
 
     /// Copies a file of [`logs`](Self::logs) to where others look for it; does nothing
     /// unless the output is in an object store.
-    pub(crate) fn share_log(&self, name: &str) -> Result<(), TableError> {
+    pub(crate) fn share_log(&self, name: &str) -> Result<(), Failure> {
         if !self.place.is_apart() {
             return Ok(());
         }
         let copy = self.logs().join(format!(".{name}"));
         File::open(self.logs().join(name))
             .and_then(|mut log| io::copy(&mut log, &mut Writer::create(&copy)?))
-            .map_err(|e| TableError::io(&copy, e))?;
+            .map_err(Failure::io(&copy))?;
         self.publish(&copy, &format!("{LOGS}/{name}"))
     }
 
@@ -151,12 +160,12 @@ impl Output {
 
     /// Where this process reads a published file: there, or in its own copy of it. If no such file
     /// is published, there is no file at the path.
-    pub(crate) fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
+    pub(crate) fn local(&self, relative: &str) -> Result<PathBuf, Failure> {
         Ok(self.store.local(&self.path(relative))?)
     }
 
     /// The folder below which these published files can be read.
-    pub(crate) fn local_root(&self, files: &[&str]) -> Result<&Path, TableError> {
+    pub(crate) fn local_root(&self, files: &[&str]) -> Result<&Path, Failure> {
         for file in files {
             self.local(file)?;
         }
@@ -173,42 +182,46 @@ impl Output {
         self.place.local.join(TEMPORARY)
     }
 
-    fn remove_temporary(&self) -> Result<(), TableError> {
+    fn remove_temporary(&self) -> Result<(), Failure> {
         let temporary = self.temporary();
-        store::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))
+        store::remove_tree(&temporary).map_err(Failure::io(&temporary))
     }
 
     /// Whether there is a file or folder under this final name: then it is complete.
-    pub(crate) fn is_published(&self, relative: &str) -> Result<bool, TableError> {
+    pub(crate) fn is_published(&self, relative: &str) -> Result<bool, Failure> {
         Ok(self.store.exists(&self.path(relative))?)
     }
 
     /// The names of what is published in a folder, sorted; none where there is no such folder.
-    pub(crate) fn names(&self, folder: &str) -> Result<Vec<String>, TableError> {
+    pub(crate) fn names(&self, folder: &str) -> Result<Vec<String>, Failure> {
         let mut names = self.store.names(&self.path(folder))?;
         names.retain(|name| !name.starts_with('.'));
         Ok(names)
     }
 
     /// Moves a finished file to its final name for good, replacing a previous file.
-    pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
+    pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), Failure> {
         let target = self.path(relative);
         Ok(self.writable()?.commit(temporary, &target)?)
     }
 
     /// Removes one published file, if it exists, to which nothing refers any more.
-    pub(crate) fn remove(&self, relative: &str) -> Result<(), TableError> {
+    pub(crate) fn remove(&self, relative: &str) -> Result<(), Failure> {
         Ok(self.writable()?.remove(&self.path(relative))?)
     }
 
     /// The store, to write to: not once another run has taken the lock over.
-    fn writable(&self) -> Result<&dyn Store, TableError> {
+    fn writable(&self) -> Result<&dyn Store, Failure> {
         let lost = self.lock.as_ref().and_then(|lock| lock.check().err());
         match lost {
-            Some(reason) => Err(TableError::Lost {
-                root: self.place.root.clone(),
-                reason,
-            }),
+            Some(reason) => Err(Failure::message(
+                Exit::Temporary,
+                format!(
+                    "{}: {reason}, so this run ends without writing more; make sure that only one run \
+                     uses this output, then rerun the same command to resume",
+                    self.root().display()
+                ),
+            )),
             None => Ok(&*self.store),
         }
     }
@@ -221,7 +234,7 @@ impl Output {
         &self,
         metadata: &FileMetadata,
         rows: impl IntoIterator<Item = R>,
-    ) -> Result<(String, PartInfo), TableError> {
+    ) -> Result<(String, PartInfo), Failure> {
         let table = R::SPEC.name;
         let temporary = self.temporary_path(table);
         let info = write_part(&temporary, metadata, rows)?;
@@ -231,15 +244,15 @@ impl Output {
     }
 
     /// Writes a small file: all of it or nothing.
-    pub(crate) fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
+    pub(crate) fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), Failure> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
-        store::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
+        store::write(&temporary, bytes).map_err(Failure::io(&temporary))?;
         self.publish(&temporary, relative)
     }
 
     /// Writes a small file beside the result of a complete output, which stays complete: the file is
     /// no part of the result.
-    pub(crate) fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
+    pub(crate) fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), Failure> {
         create_folder(&self.temporary())?;
         self.write_atomic(relative, bytes)?;
         self.remove_temporary()
@@ -249,7 +262,7 @@ impl Output {
     ///
     /// The folders are synced once more before: a run that was killed between a rename and its sync
     /// left a name that only looks as if it were on the disk.
-    pub fn complete(&self, manifest: &Manifest) -> Result<(), TableError> {
+    pub fn complete(&self, manifest: &Manifest) -> Result<(), Failure> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["corpus", "corpus/shards", "model"]) {
             self.store.sync(&self.path(name))?;
@@ -261,13 +274,13 @@ impl Output {
     }
 
     /// Whether a run has ended here and nothing was taken away since.
-    pub(crate) fn is_complete(&self) -> Result<bool, TableError> {
+    pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         self.is_published(SUCCESS)
     }
 
     /// Declares the output incomplete: removes `_SUCCESS` and `manifest.json`. To be called before
     /// anything in a complete output changes.
-    pub(crate) fn reopen(&self) -> Result<(), TableError> {
+    pub(crate) fn reopen(&self) -> Result<(), Failure> {
         for name in [SUCCESS, MANIFEST] {
             self.remove(name)?;
         }
@@ -279,19 +292,19 @@ impl Output {
     /// file at the root. The output is [`reopen`](Self::reopen)ed first. A table's folder must
     /// hold nothing but parts; a name that is not topicmill's is refused; what is not there is no
     /// error.
-    pub(crate) fn clear(&self, relative: &str) -> Result<(), TableError> {
+    pub(crate) fn clear(&self, relative: &str) -> Result<(), Failure> {
         let mut components = Path::new(relative).components();
         let first = components.next().map(|c| c.as_os_str().to_string_lossy());
         let first = first.unwrap_or_default();
         let inside = components.all(|c| matches!(c, std::path::Component::Normal(_)));
         if !inside || !is_known(&first) || first == LOCK {
-            return Err(self.not_ours(relative));
+            return Err(not_ours(self.root(), relative));
         }
         self.reopen()?;
         if TABLES.iter().any(|table| table.name == first) {
             let names = self.store.names(&self.path(relative))?;
             if let Some(foreign) = names.iter().find(|name| !is_part_name(name)) {
-                return Err(self.not_ours(&format!("{relative}/{foreign}")));
+                return Err(not_ours(self.root(), &format!("{relative}/{foreign}")));
             }
         }
         self.remove(relative)
@@ -299,7 +312,7 @@ impl Output {
 
     /// Removes everything that topicmill writes, but the lock and the logs, in which a run has begun to write: what
     /// `--overwrite` asks for.
-    pub(crate) fn clear_all(&self) -> Result<(), TableError> {
+    pub(crate) fn clear_all(&self) -> Result<(), Failure> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(FOLDERS).chain(FILES) {
             if ![LOCK, LOGS].contains(&name) {
@@ -308,18 +321,19 @@ impl Output {
         }
         create_folder(&self.temporary())
     }
+}
 
-    fn not_ours(&self, found: &str) -> TableError {
-        TableError::NotOurs {
-            root: self.place.root.clone(),
-            found: found.to_owned(),
-        }
-    }
+/// The output has no `_SUCCESS`: its run has not ended, or was killed.
+pub(crate) fn incomplete(root: &Path) -> Failure {
+    let root = root.display();
+    Failure::data(format!(
+        "{root} is not complete: it has no _SUCCESS; rerun the job to resume"
+    ))
 }
 
 /// The current holder of the output, according to the lock; `None` if it is free. A run that starts
 /// at this very moment finds the folder in use.
-pub(crate) fn holder(root: &Path) -> Result<Option<String>, TableError> {
+pub(crate) fn holder(root: &Path) -> Result<Option<String>, Failure> {
     Ok(store::at(root)?.holder(&root.join(LOCK))?)
 }
 
@@ -340,12 +354,6 @@ pub(super) fn is_part_name(name: &str) -> bool {
     number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn create_folder(folder: &Path) -> Result<(), TableError> {
-    store::create_folder(folder).map_err(|e| TableError::io(folder, e))
-}
-
-impl From<StoreError> for TableError {
-    fn from(StoreError { path, source }: StoreError) -> Self {
-        Self::Io { path, source }
-    }
+fn create_folder(folder: &Path) -> Result<(), Failure> {
+    store::create_folder(folder).map_err(Failure::io(folder))
 }

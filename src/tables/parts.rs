@@ -13,9 +13,11 @@ use parquet::arrow::arrow_reader::{
 };
 use sha2::{Digest, Sha256};
 
+use super::PartInfo;
 use super::manifest::ColumnManifest;
+use super::of_parquet;
 use super::schema::Kind;
-use super::{PartInfo, TableError};
+use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -23,13 +25,13 @@ const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// The `*.parquet` files in a folder, in the order of their numbers; none if there is no folder.
-pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut parts = Vec::new();
     if !folder.exists() {
         return Ok(parts);
     }
-    for entry in fs::read_dir(folder).map_err(|e| TableError::io(folder, e))? {
-        let path = entry.map_err(|e| TableError::io(folder, e))?.path();
+    for entry in fs::read_dir(folder).map_err(Failure::io(folder))? {
+        let path = entry.map_err(Failure::io(folder))?.path();
         if path.extension().is_some_and(|ext| ext == "parquet") {
             parts.push(path);
         }
@@ -47,15 +49,15 @@ pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
 }
 
 /// The footer of a file.
-pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), TableError> {
-    let file = File::open(path).map_err(|e| TableError::io(path, e))?;
-    let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-        .map_err(|e| TableError::parquet(path, e))?;
+pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), Failure> {
+    let file = File::open(path).map_err(Failure::io(path))?;
+    let footer =
+        ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(of_parquet(path))?;
     Ok((file, footer))
 }
 
 /// Rows, size and hash of a part: reads all of it.
-pub(crate) fn scan(path: &Path) -> Result<PartInfo, TableError> {
+pub(crate) fn scan(path: &Path) -> Result<PartInfo, Failure> {
     let (bytes, sha256) = hash_file(path)?;
     let (_, footer) = footer(path)?;
     let rows = footer.metadata().file_metadata().num_rows() as u64;
@@ -67,20 +69,20 @@ pub(crate) fn scan(path: &Path) -> Result<PartInfo, TableError> {
 }
 
 /// Size and SHA-256 of a file.
-pub(super) fn hash_file(path: &Path) -> Result<(u64, String), TableError> {
+pub(super) fn hash_file(path: &Path) -> Result<(u64, String), Failure> {
     let mut hash = Sha256::new();
     let bytes = read_chunks(path, |chunk| hash.update(chunk))?;
     Ok((bytes, hex::encode(hash.finalize())))
 }
 
 /// Hands a file over in pieces; returns its size.
-pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, TableError> {
-    let mut file = File::open(path).map_err(|e| TableError::io(path, e))?;
+pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Failure> {
+    let mut file = File::open(path).map_err(Failure::io(path))?;
     let mut chunk = vec![0; 1 << 18];
     let mut bytes = 0;
     loop {
         liveness::tick();
-        let read = file.read(&mut chunk).map_err(|e| TableError::io(path, e))?;
+        let read = file.read(&mut chunk).map_err(Failure::io(path))?;
         if read == 0 {
             return Ok(bytes);
         }
@@ -129,11 +131,11 @@ impl Batches {
     }
 
     /// The next batch that has rows.
-    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
         loop {
             liveness::tick();
             if let Some(batch) = self.reader.as_mut().and_then(Iterator::next) {
-                let batch = batch.map_err(|e| TableError::parquet(&self.path, e.into()))?;
+                let batch = batch.map_err(|e| of_parquet(&self.path)(e.into()))?;
                 if batch.num_rows() > 0 {
                     return Ok(Some(batch));
                 }
@@ -147,13 +149,13 @@ impl Batches {
         }
     }
 
-    fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader, TableError> {
+    fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader, Failure> {
         let (file, footer) = footer(path)?;
         let mask = match &self.columns {
             None => ProjectionMask::all(),
             Some(names) => {
                 let index = |name: &String| {
-                    let missing = |_| TableError::format(path, format!("has no column {name}"));
+                    let missing = |_| Failure::file(path, format!("has no column {name}"));
                     footer.schema().index_of(name).map_err(missing)
                 };
                 let roots = names.iter().map(index).collect::<Result<Vec<_>, _>>()?;
@@ -165,7 +167,7 @@ impl Batches {
             .with_batch_size(rows)
             .with_projection(mask)
             .build()
-            .map_err(|e| TableError::parquet(path, e))
+            .map_err(of_parquet(path))
     }
 }
 
@@ -181,11 +183,9 @@ pub(super) fn column<'a, T: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,
     name: &str,
-) -> Result<&'a T, TableError> {
+) -> Result<&'a T, Failure> {
     batch
         .column_by_name(name)
         .and_then(|array| array.as_any().downcast_ref())
-        .ok_or_else(|| {
-            TableError::format(path, format!("column {name} is missing or of another type"))
-        })
+        .ok_or_else(|| Failure::file(path, format!("column {name} is missing or of another type")))
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, StringArray};
 
-use super::TableError;
 use super::parts::{Batches, column, part_files};
 use super::records::{Record, Records, record};
+use crate::failure::Failure;
 use corpus::sample::Split;
 
 /// One document of a result.
@@ -91,7 +91,7 @@ impl ProjectedReader {
     ///
     /// # Errors
     /// The folder cannot be read, or nothing was projected in it.
-    pub fn open(root: &Path) -> Result<Self, TableError> {
+    pub fn open(root: &Path) -> Result<Self, Failure> {
         Self::open_with(root, &[])
     }
 
@@ -99,12 +99,12 @@ impl ProjectedReader {
     ///
     /// # Errors
     /// As [`open`](Self::open); a column that the table lacks is found out by reading.
-    pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, TableError> {
+    pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, Failure> {
         let topics = part_files(&root.join("document_topics"))?;
         if topics.is_empty() {
             let message = "has no table document_topics: its job has project.method \"none\", or \
                            it is not a result; name a complete result";
-            return Err(TableError::format(root, message));
+            return Err(Failure::file(root, message));
         }
         let documents = part_files(&root.join("documents"))?;
         Ok(Self::with_columns(documents, topics, columns))
@@ -114,7 +114,7 @@ impl ProjectedReader {
     ///
     /// # Errors
     /// A part cannot be read, lacks a column, or its rows are out of order.
-    pub fn read_into(&mut self, document: &mut ProjectedDocument) -> Result<bool, TableError> {
+    pub fn read_into(&mut self, document: &mut ProjectedDocument) -> Result<bool, Failure> {
         if self.rows.is_empty() {
             let Some(batch) = self.documents.next()? else {
                 return Ok(false);
@@ -145,13 +145,13 @@ impl ProjectedReader {
     }
 
     /// Moves past the rows of a document in `document_topics`, and notes its topics.
-    fn read_topics(&mut self, document: &mut ProjectedDocument) -> Result<(), TableError> {
+    fn read_topics(&mut self, document: &mut ProjectedDocument) -> Result<(), Failure> {
         document.topics.clear();
         while let Some(row) = self.topics.next_if(|row| row.doc_id <= document.doc_id)? {
             if row.doc_id < document.doc_id {
                 let id = row.doc_id;
                 let message = format!("has document {id} out of order; run `topicmill verify`");
-                return Err(TableError::format(self.topics.path(), message));
+                return Err(Failure::file(self.topics.path(), message));
             }
             document.topics.push((row.topic, row.weight));
         }

@@ -11,10 +11,11 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use serde::Serialize;
 
+use super::TABLES;
 use super::manifest::ColumnManifest;
 use super::parts::{Batches, describe, footer, part_files};
 use super::records::{record, records};
-use super::{TABLES, TableError};
+use crate::failure::Failure;
 use corpus::cells;
 pub(crate) use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
@@ -48,7 +49,7 @@ pub struct Rows {
 }
 
 /// Schema, rows and origin of a table: a Parquet file, or a folder of parts.
-pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
+pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, Failure> {
     let parts = parts(path)?;
     let (_, first) = footer(&parts[0])?;
     let pairs = first.metadata().file_metadata().key_value_metadata();
@@ -70,7 +71,7 @@ pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
 }
 
 /// The first `limit` rows of a table (a Parquet file, or a folder of parts), in order.
-pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
+pub fn head(path: &Path, limit: usize) -> Result<Rows, Failure> {
     let parts = parts(path)?;
     let fields = describe(footer(&parts[0])?.1.schema());
     let mut rows = Vec::new();
@@ -117,7 +118,7 @@ pub(crate) struct TableListing {
 }
 
 /// The tables of an output folder, by name; reads only their files' footers.
-pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
+pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
     let mut listed = Vec::new();
     for table in TABLES {
         let mut entry = TableListing {
@@ -128,7 +129,7 @@ pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
         };
         for part in part_files(&root.join(table.name))? {
             let (file, footer) = footer(&part)?;
-            let metadata = file.metadata().map_err(|e| TableError::io(&part, e))?;
+            let metadata = file.metadata().map_err(Failure::io(&part))?;
             entry.parts += 1;
             entry.bytes += metadata.len();
             entry.rows += footer.metadata().file_metadata().num_rows() as u64;
@@ -196,7 +197,7 @@ impl TopicLine {
 
 /// The rows of table `topics` of an output folder, in order, with what `labels` and `topic_changes` say of them;
 /// none without the table.
-pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
+pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
     let lines = records::<TopicLine>(root, "topics")?;
     let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
     for (line, label) in lines.iter_mut().zip(texts::labels(root)?) {
@@ -209,14 +210,14 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
 }
 
 /// At least one file.
-fn parts(path: &Path) -> Result<Vec<PathBuf>, TableError> {
+fn parts(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let parts = part_files(path)?;
     if parts.is_empty() {
         let message = "contains no *.parquet file: name a table's folder or one of its parts";
-        return Err(TableError::format(path, message));
+        return Err(Failure::file(path, message));
     }
     Ok(parts)
 }

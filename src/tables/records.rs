@@ -7,8 +7,8 @@ use arrow_array::{
     RecordBatch, StringArray,
 };
 
-use super::TableError;
 use super::parts::{Batches, part_files};
+use crate::failure::Failure;
 
 /// A row of a table, as far as it is read. Implemented by [`record`].
 pub(super) trait Record: Sized {
@@ -18,7 +18,7 @@ pub(super) trait Record: Sized {
     type Columns;
 
     /// Finds the columns in a batch of the part at `path`.
-    fn columns(path: &Path, batch: &RecordBatch) -> Result<Self::Columns, TableError>;
+    fn columns(path: &Path, batch: &RecordBatch) -> Result<Self::Columns, Failure>;
 
     /// The values of a row.
     fn read(columns: &Self::Columns, row: usize) -> Self;
@@ -34,7 +34,7 @@ pub(super) struct Records<R: Record> {
 }
 
 /// The rows of a table of the output in `root`; none without the table.
-pub(super) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, TableError> {
+pub(super) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, Failure> {
     Ok(Records::of(part_files(&root.join(table))?))
 }
 
@@ -58,7 +58,7 @@ impl<R: Record> Records<R> {
     pub(super) fn next_if(
         &mut self,
         is_wanted: impl FnOnce(&R) -> bool,
-    ) -> Result<Option<R>, TableError> {
+    ) -> Result<Option<R>, Failure> {
         let row = match self.held.take() {
             Some(row) => Some(row),
             None => self.next_row()?,
@@ -73,12 +73,12 @@ impl<R: Record> Records<R> {
     }
 
     /// The rows that are wanted.
-    pub(super) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, TableError> {
+    pub(super) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, Failure> {
         let rows = self.filter(|row| row.as_ref().map_or(true, &is_wanted));
         rows.collect()
     }
 
-    fn next_row(&mut self) -> Result<Option<R>, TableError> {
+    fn next_row(&mut self) -> Result<Option<R>, Failure> {
         if self.rows.is_empty() {
             let Some(batch) = self.batches.next()? else {
                 return Ok(None);
@@ -94,7 +94,7 @@ impl<R: Record> Records<R> {
 }
 
 impl<R: Record> Iterator for Records<R> {
-    type Item = Result<R, TableError>;
+    type Item = Result<R, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_if(|_| true).transpose()
@@ -167,7 +167,7 @@ macro_rules! record {
             fn columns(
                 path: &std::path::Path,
                 batch: &arrow_array::RecordBatch,
-            ) -> Result<Self::Columns, $crate::tables::TableError> {
+            ) -> Result<Self::Columns, $crate::tables::Failure> {
                 $( let $field = $crate::tables::parts::column(path, batch, stringify!($field))?; )*
                 Ok(($( Clone::clone($field), )*))
             }

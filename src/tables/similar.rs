@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::TableError;
 use super::projected::{ProjectedDocument, ProjectedReader};
+use crate::failure::Failure;
 
 /// Maximum number of documents with the same `source_id` that an error lists.
 const MOST_ALIKE: usize = 10;
@@ -30,7 +30,7 @@ pub(crate) struct SimilarDocument {
 pub(crate) fn find_documents(
     root: &Path,
     is_it: impl Fn(&ProjectedDocument) -> bool,
-) -> Result<Vec<ProjectedDocument>, TableError> {
+) -> Result<Vec<ProjectedDocument>, Failure> {
     let mut reader = ProjectedReader::open(root)?;
     let mut document = ProjectedDocument::default();
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn similar_documents(
     topics: &[(i32, f32)],
     but: Option<i64>,
     limit: usize,
-) -> Result<Vec<SimilarDocument>, TableError> {
+) -> Result<Vec<SimilarDocument>, Failure> {
     let mut reader = ProjectedReader::open(root)?;
     let mut document = ProjectedDocument::default();
     // Distances are not negative: their bits are in their order.

@@ -13,10 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::TABLES;
 use super::manifest::{Manifest, PartManifest};
 use super::output::SUCCESS;
+use super::output::incomplete;
 use super::parts::{footer, hash_file};
-use super::{TABLES, TableError};
+use crate::failure::Failure;
 
 /// Problems that are spelt out; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
@@ -60,12 +62,11 @@ impl VerifyReport {
 /// Checks the output in `root`. What is wrong with it is in the report; the tables' contents are
 /// only read if all files are as the manifest says.
 ///
-/// Errors: [`Incomplete`](TableError::Incomplete) without `_SUCCESS`, no readable manifest, or a
-/// table that lacks a column.
-pub fn verify(root: &Path) -> Result<VerifyReport, TableError> {
+/// # Errors
+/// There is no `_SUCCESS` or no readable manifest; a table lacks a column.
+pub fn verify(root: &Path) -> Result<VerifyReport, Failure> {
     if !root.join(SUCCESS).exists() {
-        let root = root.to_owned();
-        return Err(TableError::Incomplete { root });
+        return Err(incomplete(root));
     }
     let manifest = Manifest::read(root)?;
     let mut report = VerifyReport::default();
@@ -81,7 +82,7 @@ fn verify_files(
     root: &Path,
     manifest: &Manifest,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let mut listed = BTreeSet::new();
     for (name, table) in &manifest.tables {
         let mut rows = 0;
@@ -102,8 +103,8 @@ fn verify_files(
         if !folder.exists() {
             continue;
         }
-        for entry in fs::read_dir(&folder).map_err(|e| TableError::io(&folder, e))? {
-            let entry = entry.map_err(|e| TableError::io(&folder, e))?;
+        for entry in fs::read_dir(&folder).map_err(Failure::io(&folder))? {
+            let entry = entry.map_err(Failure::io(&folder))?;
             let path = format!("{}/{}", table.name, entry.file_name().to_string_lossy());
             report.expect(listed.contains(path.as_str()), || {
                 format!("{path}: not in the manifest")

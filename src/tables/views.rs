@@ -1,7 +1,8 @@
 //! `views.sql`: a view per table for DuckDB, a few joins that users often need, and questions that
 //! take an argument, as table macros.
 
-use super::{TABLES, TableError, output::Output};
+use super::{TABLES, output::Output};
+use crate::failure::Failure;
 
 /// Views and macros: a comment, the tables that they need, and the statement.
 type Statement = (&'static str, &'static [&'static str], &'static str);
@@ -84,7 +85,7 @@ ORDER BY difference DESC, term;",
 /// The text of `views.sql` for the tables of the output.
 ///
 /// Errors: the folder, or the store, cannot be asked.
-pub(crate) fn views_sql(output: &Output) -> Result<String, TableError> {
+pub(crate) fn views_sql(output: &Output) -> Result<String, Failure> {
     let mut standing = Vec::new();
     for table in TABLES {
         if output.is_published(table.name)? {

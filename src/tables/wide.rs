@@ -9,10 +9,11 @@ use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use super::{FileMetadata, TableError};
+use super::FileMetadata;
+use super::of_parquet;
+use crate::failure::Failure;
 use store::Writer;
 
 /// Values in a batch, about.
@@ -30,7 +31,7 @@ pub(crate) fn write(
     terms: &[String],
     topics: usize,
     column: impl Fn(usize, Range<usize>) -> Vec<f32>,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let term = Field::new("term", DataType::Utf8, false);
     let topic = |k| Field::new(format!("topic_{k}"), DataType::Float32, false);
     let fields = std::iter::once(term).chain((0..topics).map(topic));
@@ -42,10 +43,10 @@ pub(crate) fn write(
         .set_dictionary_enabled(false)
         .set_key_value_metadata(Some(metadata.key_values(table)))
         .build();
-    let refuse = |error: ParquetError| TableError::parquet(path, error);
-    let file = Writer::create(path).map_err(|e| TableError::io(path, e))?;
+    let refuse = of_parquet(path);
+    let file = Writer::create(path).map_err(Failure::io(path))?;
     let mut writer =
-        ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(refuse)?;
+        ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(&refuse)?;
     let step = BATCH_VALUES.div_ceil(topics.max(1));
     for first in (0..terms.len()).step_by(step) {
         let rows = first..terms.len().min(first + step);
@@ -55,8 +56,8 @@ pub(crate) fn write(
         let columns = std::iter::once(texts).chain(values).collect();
         let batch = RecordBatch::try_new(schema.clone(), columns);
         let batch = batch.map_err(|e| refuse(e.into()))?;
-        writer.write(&batch).map_err(refuse)?;
-        writer.flush().map_err(refuse)?;
+        writer.write(&batch).map_err(&refuse)?;
+        writer.flush().map_err(&refuse)?;
     }
-    writer.into_inner().map(drop).map_err(refuse)
+    writer.into_inner().map(drop).map_err(&refuse)
 }

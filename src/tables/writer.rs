@@ -16,8 +16,10 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::FileMetadata;
+use super::of_parquet;
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
-use super::{FileMetadata, TableError};
+use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -49,7 +51,7 @@ pub(crate) fn write_part<R: Row>(
     path: &Path,
     metadata: &FileMetadata,
     rows: impl IntoIterator<Item = R>,
-) -> Result<PartInfo, TableError> {
+) -> Result<PartInfo, Failure> {
     let mut writer = TableWriter::create(path, &R::SPEC, metadata)?;
     for row in rows {
         writer.push(&row)?;
@@ -75,11 +77,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// The file cannot be written; so for the methods below.
-    pub fn create(
-        path: &Path,
-        spec: &TableSpec,
-        metadata: &FileMetadata,
-    ) -> Result<Self, TableError> {
+    pub fn create(path: &Path, spec: &TableSpec, metadata: &FileMetadata) -> Result<Self, Failure> {
         Self::with_columns(path, spec, &[], metadata)
     }
 
@@ -89,12 +87,12 @@ impl TableWriter {
         spec: &TableSpec,
         extra: &[String],
         metadata: &FileMetadata,
-    ) -> Result<Self, TableError> {
+    ) -> Result<Self, Failure> {
         let schema = Arc::new(spec.schema(extra));
-        let file = HashingFile::create(path).map_err(|e| TableError::io(path, e))?;
+        let file = HashingFile::create(path).map_err(Failure::io(path))?;
         let properties = properties(spec, metadata);
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
-            .map_err(|e| TableError::parquet(path, e))?;
+            .map_err(of_parquet(path))?;
         let kinds = spec.columns.iter().map(|column| column.kind);
         let extra_kinds = extra.iter().map(|_| Kind::Text);
         Ok(Self {
@@ -111,7 +109,7 @@ impl TableWriter {
     }
 
     /// Appends a row of the table. After an error the part is lost.
-    pub fn push(&mut self, row: &impl Row) -> Result<(), TableError> {
+    pub fn push(&mut self, row: &impl Row) -> Result<(), Failure> {
         self.push_with(row, &[])
     }
 
@@ -120,7 +118,7 @@ impl TableWriter {
         &mut self,
         row: &R,
         extra: &[Option<String>],
-    ) -> Result<(), TableError> {
+    ) -> Result<(), Failure> {
         debug_assert_eq!(R::SPEC.name, self.table, "a row of the table");
         let (own, others) = self.builders.split_at_mut(self.own_columns);
         if extra.len() != others.len() {
@@ -129,12 +127,12 @@ impl TableWriter {
                 extra.len(),
                 others.len()
             );
-            return Err(TableError::format(&self.path, message));
+            return Err(Failure::file(&self.path, message));
         }
         let extra_bytes: usize = extra.iter().flatten().map(String::len).sum();
         if extra_bytes > ROW_TEXT_BYTES {
             let message = "a row has more than 1 GiB of metadata; name fewer columns in the job";
-            return Err(TableError::format(&self.path, message));
+            return Err(Failure::file(&self.path, message));
         }
         self.batch_text_bytes += row.append(own) + extra_bytes;
         for (builder, value) in others.iter_mut().zip(extra) {
@@ -149,12 +147,9 @@ impl TableWriter {
     }
 
     /// Writes the rest and the footer. The file is not synced: publishing it does that.
-    pub fn finish(mut self) -> Result<PartInfo, TableError> {
+    pub fn finish(mut self) -> Result<PartInfo, Failure> {
         self.write_batch()?;
-        let file = self
-            .writer
-            .into_inner()
-            .map_err(|e| TableError::parquet(&self.path, e))?;
+        let file = self.writer.into_inner().map_err(of_parquet(&self.path))?;
         Ok(PartInfo {
             rows: self.rows,
             bytes: file.bytes,
@@ -162,7 +157,7 @@ impl TableWriter {
         })
     }
 
-    fn write_batch(&mut self) -> Result<(), TableError> {
+    fn write_batch(&mut self) -> Result<(), Failure> {
         if self.batch_rows == 0 {
             return Ok(());
         }
@@ -170,12 +165,8 @@ impl TableWriter {
         self.batch_text_bytes = 0;
         let columns = self.builders.iter_mut().map(Builder::finish).collect();
         RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|e| TableError::parquet(&self.path, e.into()))
-            .and_then(|batch| {
-                self.writer
-                    .write(&batch)
-                    .map_err(|e| TableError::parquet(&self.path, e))
-            })
+            .map_err(|e| of_parquet(&self.path)(e.into()))
+            .and_then(|batch| self.writer.write(&batch).map_err(of_parquet(&self.path)))
     }
 }
 

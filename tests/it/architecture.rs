@@ -100,6 +100,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     (
         "src",
         &[
+            "failure",
             "assignments",
             "knowledge",
             "evaluate",
@@ -148,7 +149,7 @@ const RESERVED: [(&str, &[&str]); 20] = [
             "crates/mesh/src/interrupt.rs",
         ],
     ),
-    ("anyhow::", &["src/cli/"]),
+    ("anyhow::", &["src/failure.rs"]),
     ("unsafe_code", &["src/dataflow/abomonated.rs"]),
     ("std::fs", OUTSIDE_LDA),
     ("std::io", OUTSIDE_LDA),

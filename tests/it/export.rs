@@ -188,7 +188,7 @@ fn arrays_and_the_wide_table_are_the_models_phi() {
         assert_eq!(indices[row], (topic as i32).to_le_bytes());
         assert_eq!(data[row], (weight as f32).to_le_bytes());
         row += 1;
-        Ok::<(), topicmill::tables::TableError>(())
+        Ok::<(), topicmill::failure::Failure>(())
     })
     .unwrap();
     assert_eq!(row, data.len());
@@ -263,7 +263,7 @@ fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
             let [tokens_of, exclusivity] = [0, 1].map(|column| row.number(column).unwrap());
             tokens.push(format!("tokens='{tokens_of:.4}' "));
             tokens.push(format!(" exclusivity='{exclusivity:.4}'>"));
-            Ok::<(), topicmill::tables::TableError>(())
+            Ok::<(), topicmill::failure::Failure>(())
         },
     )
     .unwrap();

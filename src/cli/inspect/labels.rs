@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::cli::{Exit, Failure, figures, pictures, plan};
+use crate::cli::{Failure, figures, pictures, plan};
 use crate::tables::read::{FigureLine, LabelLine, TopicLine};
 
 /// Characters of a label that are shown.
@@ -82,7 +82,7 @@ pub(super) fn find(topics: &[TopicLine], wanted: &str) -> Result<usize, Failure>
     if let Some((topic, _)) = labels().find(|&(_, label)| label == wanted) {
         return Ok(topic);
     }
-    let failure = Failure::message(Exit::Usage, format!("there is no label {wanted:?}"));
+    let failure = Failure::usage(format!("there is no label {wanted:?}"));
     let likeness = |label: &str| strsim::normalized_damerau_levenshtein(label, wanted);
     let nearest = labels().max_by(|a, b| likeness(a.1).total_cmp(&likeness(b.1)));
     Err(match nearest {

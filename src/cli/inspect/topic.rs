@@ -8,7 +8,7 @@ use super::labels;
 use crate::cli::args::InspectArgs;
 use crate::cli::pictures::{bar, page_width, shortened};
 use crate::cli::summary::{moved, words_within};
-use crate::cli::{Exit, Failure, figures, plan};
+use crate::cli::{Failure, figures, plan};
 use crate::tables::compare::{Neighbourhood, neighbourhood};
 use crate::tables::read::{
     LabelLine, PredictionLine, TopicDocumentLine, TopicLine, predictions, topic_documents,
@@ -48,7 +48,7 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     };
     if topic >= topics.len() {
         let message = format!("{}: no topic {topic}", root.display());
-        let failure = Failure::message(Exit::Usage, message);
+        let failure = Failure::usage(message);
         return Err(match topics.len() {
             0 => failure.help("it has no topics: pass the result of a run that has ended"),
             count => failure.help(format!("there are {count} topics, from 0 to {}", count - 1)),

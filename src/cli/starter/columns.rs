@@ -1,6 +1,6 @@
 //! The keys of a proposed job that name columns: id, text, metadata, trends.
 
-use super::{excluded, refused};
+use super::excluded;
 use crate::cli::{Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Column, Preview};
@@ -22,9 +22,7 @@ pub(super) fn set(
     let chosen = template
         .has("corpus.text")
         .then(|| asked.corpus.text.clone());
-    let text = preview
-        .text_columns(&chosen.unwrap_or_default())
-        .map_err(refused)?;
+    let text = preview.text_columns(&chosen.unwrap_or_default())?;
     if preview.formats[..] == ["htrc"] {
         if !template.has("corpus.metadata") {
             template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
@@ -51,7 +49,7 @@ pub(super) fn set(
     };
     let id = match template.has("corpus.id") {
         true => {
-            preview.require(&asked.corpus.id).map_err(refused)?;
+            preview.require(&asked.corpus.id)?;
             Some(&asked.corpus.id)
         }
         false => preview.id.as_ref(),

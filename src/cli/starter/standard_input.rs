@@ -37,8 +37,9 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         let message = "`-` reads documents from standard input, which is a terminal";
-        return Err(Failure::message(Exit::Usage, message)
-            .help("for example: topicmill topics - < documents.jsonl"));
+        return Err(
+            Failure::usage(message).help("for example: topicmill topics - < documents.jsonl")
+        );
     }
     let mut input = stdin.lock();
     let unreadable = |error| Failure::new(Exit::Io, error).context("standard input");
@@ -77,14 +78,12 @@ fn differs(target: &Path) -> Failure {
         "{}: contains documents other than those on standard input",
         target.display()
     );
-    Failure::message(Exit::Usage, message)
-        .help("choose another --output, or replace it: --overwrite")
+    Failure::usage(message).help("choose another --output, or replace it: --overwrite")
 }
 
 /// Tells the form by the first bytes.
 fn form_of(start: &[u8]) -> Result<Form, Failure> {
-    let refuse =
-        |message: String, help: &str| Err(Failure::message(Exit::Data, message).help(help));
+    let refuse = |message: String, help: &str| Err(Failure::data(message).help(help));
     if start.trim_ascii().is_empty() {
         return refuse(
             "standard input is empty".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::args::StarterArgs;
-use crate::cli::{Exit, Failure, figures};
+use crate::cli::{Failure, figures};
 use crate::plan::preview::Preview;
 
 /// How many of the globs left out are listed.
@@ -83,7 +83,7 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
         _ => "only one document",
     };
     let message = format!("{}: {count}; topics need many", input.join(", "));
-    let failure = Failure::message(Exit::Data, message);
+    let failure = Failure::data(message);
     let files = input.join(" ");
     match preview.formats[..] {
         ["text"] => failure.help(format!(

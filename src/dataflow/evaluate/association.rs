@@ -7,11 +7,11 @@ use timely::worker::Worker;
 
 use super::model::Loaded;
 use super::{Evaluation, agree};
-use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::Figure;
 use crate::evaluate::norms::{KnownCue, Norms};
+use crate::failure::Failure;
 use crate::knowledge::lexicon::Lexicon;
 use corpus::collection::Collection;
 use lda::evaluate::association::{Association, median_rank};
@@ -36,7 +36,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         model: &Loaded,
-    ) -> Result<Option<&KnownNorms>, RunError> {
+    ) -> Result<Option<&KnownNorms>, Failure> {
         let Some(path) = &self.process.job.evaluate.norms else {
             return Ok(None);
         };
@@ -46,7 +46,7 @@ impl Evaluation {
         Ok(Some(norms))
     }
 
-    fn read_norms(&self, path: &Path, model: &Loaded) -> Result<KnownNorms, RunError> {
+    fn read_norms(&self, path: &Path, model: &Loaded) -> Result<KnownNorms, Failure> {
         let norms = Norms::read(path)?;
         let vocabulary = read_vocabulary(&self.run)?;
         let parts = [&model.factors];
@@ -57,7 +57,7 @@ impl Evaluation {
         let ranked = cues.iter().map(|cue| cue.associates.len()).sum();
         let pairs = [norms.pair_count(), ranked];
         if ranked == 0 {
-            return Err(RunError::Data(format!(
+            return Err(Failure::data(format!(
                 "{}: none of its {} pairs has two words that are terms of the collection and of the model: \
                  check its language and [tokens]",
                 path.display(),

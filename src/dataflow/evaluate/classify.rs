@@ -11,11 +11,11 @@ use super::Evaluation;
 use super::model::Loaded;
 use super::score::Chosen;
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
-use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather_blocks;
 use crate::dataflow::sample::for_each_document;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::Figure;
+use crate::failure::Failure;
 use crate::job::defaults::inference;
 use crate::job::settings::Budget;
 use corpus::ShardDocument;
@@ -57,7 +57,7 @@ impl Evaluation {
         collection: &Collection,
         (chosen, model): (&Chosen<'_>, &Loaded),
         name: &str,
-    ) -> Result<Vec<Figure>, RunError> {
+    ) -> Result<Vec<Figure>, Failure> {
         let found = self.infer_labelled(worker, collection, (chosen, model), name)?;
         let sums = sum(worker, &[found.documents, found.skipped]);
         let (documents, skipped) = (sums[0] as u64, sums[1] as u64);
@@ -78,7 +78,7 @@ impl Evaluation {
         settings.regression.threads = self.process.placement.threads;
         let result = classification(&proportions, model.topic_count, &labels, &settings);
         let result = result.map_err(|error| {
-            RunError::Data(format!(
+            Failure::data(format!(
                 "evaluate.labels \"{name}\", evaluate.folds {}: {error}",
                 settings.folds
             ))
@@ -93,7 +93,7 @@ impl Evaluation {
         collection: &Collection,
         (chosen, model): (&Chosen<'_>, &Loaded),
         name: &str,
-    ) -> Result<Found, RunError> {
+    ) -> Result<Found, Failure> {
         let process = &self.process;
         let share = process.share(collection);
         process
@@ -106,7 +106,7 @@ impl Evaluation {
         let table = FactorTable::new(&parts);
         let settings = inference(Budget::Balanced, Method::Cvb0);
         let terms = collection.terms_kept as usize;
-        let made = || Ok::<_, RunError>(TermTopics::new(table, terms));
+        let made = || Ok::<_, Failure>(TermTopics::new(table, terms));
         let topics = self.shared.term_topics.get(made)?;
         let (mut found, mut mean_field) = (Found::default(), MeanField::default());
         let tickets = &self.shared.labels;
@@ -126,7 +126,7 @@ impl Evaluation {
             refuse_list(name, document, text)?;
             let bag = document.bag();
             let proportions = mean_field.cvb0(bag, (table, topics), &settings);
-            let proportions = proportions.map_err(RunError::inferring(number))?;
+            let proportions = proportions.map_err(Failure::drawing("document", number))?;
             found.push(number, label(text), proportions);
             Ok(())
         };
@@ -135,18 +135,18 @@ impl Evaluation {
     }
 
     /// Refuses empty input, and input that does not fit in memory.
-    fn check_labelled(&self, documents: u64, model: &Loaded, name: &str) -> Result<(), RunError> {
+    fn check_labelled(&self, documents: u64, model: &Loaded, name: &str) -> Result<(), Failure> {
         let topics = model.topic_count as u64;
         if documents == 0 {
             let split = self.process.job.evaluate.split_name();
-            return Err(RunError::Data(format!(
+            return Err(Failure::data(format!(
                 "no document of evaluate.split \"{split}\" has a label in \"{name}\" and a term of \
                  the vocabulary: choose another split or column"
             )));
         }
         match documents.saturating_mul(topics) > MOST_PROPORTIONS {
             false => Ok(()),
-            true => Err(RunError::Data(format!(
+            true => Err(Failure::data(format!(
                 "{documents} labelled documents of {topics} topics do not fit in memory for \
                  classification: set evaluate.documents to {} or less",
                 MOST_PROPORTIONS / topics
@@ -199,12 +199,12 @@ fn text_of(document: &ShardDocument, column: usize) -> Option<&str> {
 }
 
 /// A label is one text: lists and objects reach `documents` as JSON.
-fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), RunError> {
+fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), Failure> {
     let is_nested =
         text.starts_with(['[', '{']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
     match is_nested {
         false => Ok(()),
-        true => Err(RunError::Data(format!(
+        true => Err(Failure::data(format!(
             "evaluate.labels: \"{name}\" of document \"{}\" is a list or an object, and a label is \
              one value: name a column with one label for each document",
             document.source_id

@@ -5,7 +5,6 @@ use timely::worker::Worker;
 
 use super::model::Loaded;
 use super::{Evaluation, agree};
-use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Once;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
@@ -14,6 +13,7 @@ use crate::dataflow::splits::Splits;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::{Counted, TopicScores};
 use crate::evaluate::settings::Metric;
+use crate::failure::Failure;
 use crate::job::Job;
 use corpus::ShardDocument;
 use corpus::block::Share;
@@ -69,7 +69,7 @@ impl Evaluation {
         collection: &Collection,
         splits: Option<&Splits>,
         model: &Loaded,
-    ) -> Result<Coherence, RunError> {
+    ) -> Result<Coherence, Failure> {
         let job = &self.process.job;
         let mut coherence = Coherence::default();
         let with_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
@@ -121,7 +121,7 @@ impl Evaluation {
         collection: &Collection,
         splits: &Splits,
         mut counts: ReferenceCounts,
-    ) -> Result<ReferenceCounts, RunError> {
+    ) -> Result<ReferenceCounts, Failure> {
         let process = &self.process;
         let share = process.share(collection);
         process
@@ -148,7 +148,7 @@ impl Evaluation {
         worker: &mut Worker,
         collection: &Collection,
         mut counts: ReferenceCounts,
-    ) -> Result<ReferenceCounts, RunError> {
+    ) -> Result<ReferenceCounts, Failure> {
         self.process.progress.begin("coherence", "", None);
         let texts = self.shared.texts.get(|| self.open_texts(collection))?;
         agree(worker, &texts.reference.fingerprint, "reference corpora")?;
@@ -157,7 +157,7 @@ impl Evaluation {
         texts.reference.count(&term_of, &mut mine)?;
         counts.add_words(&sum(worker, &mine.words()));
         if counts.documents.documents() == 0 {
-            return Err(RunError::Data(
+            return Err(Failure::data(
                 "the reference corpus has no readable document: check \
                  evaluate.reference, corpus.format and corpus.text"
                     .to_owned(),
@@ -166,7 +166,7 @@ impl Evaluation {
         Ok(counts)
     }
 
-    fn open_texts(&self, collection: &Collection) -> Result<Texts, RunError> {
+    fn open_texts(&self, collection: &Collection) -> Result<Texts, Failure> {
         let job = &self.run.job;
         let own = job.evaluate.reference.is_empty();
         let corpus = match own {
@@ -181,14 +181,14 @@ impl Evaluation {
         let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share)?;
         let wants_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
         if let Some(file) = reference.without_order().filter(|_| wants_windows) {
-            return Err(RunError::Data(format!(
+            return Err(Failure::data(format!(
                 "{file} holds counts of words, without the order that the windows of \"c_v\" slide \
                  over: name texts by evaluate.reference (--reference), or take \"c_v\" out of \
                  evaluate.metrics"
             )));
         }
         if own && reference.fingerprint != collection.input_fingerprint {
-            return Err(RunError::Data(
+            return Err(Failure::data(
                 "the input has changed since it was ingested, and \"c_v\" reads it again: name texts \
                  by evaluate.reference (--reference), or run the job again with --overwrite"
                     .to_owned(),

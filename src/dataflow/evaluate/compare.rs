@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::dataflow::error::RunError;
 use crate::evaluate::measure::Figure;
+use crate::failure::Failure;
 use crate::job::Job;
-use crate::tables::TableError;
 use crate::tables::compare::{Comparison, compare};
 use crate::tables::output::{View, Wanted};
 use corpus::sample::Split;
@@ -18,15 +17,15 @@ const METHOD: &str = "comparison";
 ///
 /// # Errors
 /// A result that cannot be read or has nothing projected; no document in common.
-pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<String>), RunError> {
+pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<String>), Failure> {
     let split = job.evaluate.split;
     let (a, b) = (
         View::open(&job.output.path, Wanted::All)?,
         View::open(other, Wanted::All)?,
     );
-    let found = compare(a.path(), b.path(), split).map_err(refused)?;
+    let found = compare(a.path(), b.path(), split)?;
     if found.documents == 0 {
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "{} and {} have no document in common that is in evaluate.split \"{}\" of both ({} of the \
              first are not in the second): choose another split, or results of the same documents",
             job.output.path.display(),
@@ -89,14 +88,4 @@ fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
     ));
     rows.push(row("documents_skipped", "documents", skipped as f64, None));
     rows
-}
-
-/// A mismatch of the two results is an error of the user, not of reading.
-fn refused(error: TableError) -> RunError {
-    match error {
-        TableError::Format { .. } | TableError::Incomplete { .. } => {
-            RunError::Data(error.to_string())
-        }
-        error => error.into(),
-    }
 }

@@ -4,15 +4,15 @@ use sha2::{Digest, Sha256};
 
 use super::Foreign;
 use crate::checkpoint;
-use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
+use crate::dataflow::process::other_settings;
 use crate::evaluate::foreign::terms::Mapping;
-use crate::evaluate::foreign::{self, ForeignError, ForeignModel};
+use crate::evaluate::foreign::{self, ForeignModel};
+use crate::failure::Failure;
 use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
-use crate::tables::TableError;
-use crate::tables::matrix::{self, MatrixError};
+use crate::tables::matrix;
 use crate::tables::output::{View, Wanted};
 use corpus::collection::Collection;
 use corpus::vocabulary::Vocabulary;
@@ -41,7 +41,7 @@ pub(super) fn load(
     collection: &Collection,
     model: Option<&Foreign>,
     most: usize,
-) -> Result<Loaded, RunError> {
+) -> Result<Loaded, Failure> {
     match model {
         Some(model) => {
             let vocabulary = read_vocabulary(run)?;
@@ -53,10 +53,10 @@ pub(super) fn load(
 }
 
 /// The job's own model, with φ as it was published.
-fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, RunError> {
+fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Failure> {
     let (output, job) = (&run.output, &run.job);
     if !output.is_published(MODEL_FILE)? {
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "{} has no model yet: run `topicmill run` or `topicmill train` first, or name one by --model",
             output.root().display()
         )));
@@ -66,10 +66,8 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     if header.settings_hash != job.train_hash()
         || header.vocabulary_hash != collection.vocabulary_fingerprint
     {
-        return Err(RunError::OtherSettings {
-            path: output.path(MODEL_FILE),
-            what: "sample, model or train",
-        });
+        let what = "sample, model or train";
+        return Err(other_settings(&output.path(MODEL_FILE), what));
     }
     let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
@@ -101,30 +99,17 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
 }
 
 /// Reads an external model of any form.
-fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
+fn read(model: &Foreign) -> Result<ForeignModel, Failure> {
     let view = View::open(&model.path, Wanted::All)?;
     let path = view.path();
     if !path.exists() {
-        let path = model.path.clone();
-        return Err(ForeignError::Absent { path }.into());
+        return Err(foreign::absent(&model.path));
     }
     let terms = model.terms.as_deref();
     if !matrix::is_parquet(path) {
-        return Ok(foreign::read(path, terms)?);
+        return foreign::read(path, terms);
     }
-    matrix::read(path, terms).map_err(|error| match error {
-        MatrixError::Foreign(error) => error.into(),
-        // Unless our own tables are damaged, this is the user's file.
-        MatrixError::Table(TableError::Format { path, message }) => {
-            let problem = message;
-            ForeignError::Content { path, problem }.into()
-        }
-        MatrixError::Table(TableError::Parquet { path, source }) => {
-            let problem = format!("is damaged Parquet ({source}): write or copy it again");
-            ForeignError::Content { path, problem }.into()
-        }
-        MatrixError::Table(error) => error.into(),
-    })
+    matrix::read_theirs(path, terms)
 }
 
 /// An external model on the job's vocabulary.
@@ -134,7 +119,7 @@ fn on_vocabulary(
     mut theirs: ForeignModel,
     vocabulary: &Vocabulary,
     most: usize,
-) -> Result<Loaded, RunError> {
+) -> Result<Loaded, Failure> {
     let topics = theirs.topic_count();
     let mapping = Mapping::new(&theirs, vocabulary, &model.path)?;
     let (alpha, source) = prior(run, theirs.alpha.take(), topics)?;
@@ -147,8 +132,7 @@ fn on_vocabulary(
     // Rows are filled up to whole blocks, and are found by 32 bits.
     if entries + 4 * u64::from(kept) > u64::from(u32::MAX) {
         let problem = format!("has {entries} weights on this vocabulary, more than 2^32");
-        let path = model.path.clone();
-        return Err(ForeignError::Content { path, problem }.into());
+        return Err(Failure::file(&model.path, problem));
     }
     let mut hash = Sha256::new();
     for term in 0..kept {
@@ -242,7 +226,7 @@ fn prior(
     run: &Process,
     own: Option<Vec<f64>>,
     topics: usize,
-) -> Result<(Vec<f64>, String), RunError> {
+) -> Result<(Vec<f64>, String), Failure> {
     let asked = run.job.evaluate.alpha.as_ref();
     let (alpha, source) = match (asked, own) {
         (Some(alpha), _) => (alpha.values(topics), "from evaluate.alpha"),
@@ -253,7 +237,7 @@ fn prior(
         ),
     };
     if alpha.len() != topics {
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "evaluate.alpha lists {} values, but the model has {topics} topics",
             alpha.len()
         )));

@@ -4,11 +4,11 @@ use timely::worker::Worker;
 
 use super::Evaluation;
 use super::model::Loaded;
-use crate::dataflow::error::RunError;
 use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
 use crate::dataflow::splits::Splits;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
+use crate::failure::Failure;
 use crate::tables::rows::DocumentScoreRow;
 use crate::tables::{FileMetadata, Row, TableWriter, part_name};
 use corpus::ShardDocument;
@@ -50,7 +50,7 @@ impl<'a> Chosen<'a> {
         most: u64,
         evaluation: &Evaluation,
         collection: &Collection,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, Failure> {
         let mut smallest = SmallestKeys::new(most);
         let tickets = &evaluation.shared.shards[0];
         let columns = self.columns();
@@ -105,7 +105,7 @@ impl Shards<'_> {
         chosen: &Chosen<'_>,
         model: &Loaded,
         measures: &mut [(Metric, Box<dyn Measure>)],
-    ) -> Result<i64, RunError> {
+    ) -> Result<i64, Failure> {
         let process = &self.evaluation.process;
         let share = process.share(self.collection);
         process.progress.begin("evaluate", "documents", Some(share));
@@ -144,11 +144,11 @@ impl Shards<'_> {
         table: FactorTable<'_>,
         measures: &mut [(Metric, Box<dyn Measure>)],
         part: &mut Option<TableWriter>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let bag = document.bag();
         for (_, measure) in measures {
             let score = measure.add(Seen { number, bag, table });
-            let score = score.map_err(RunError::inferring(number))?;
+            let score = score.map_err(Failure::drawing("document", number))?;
             let Some(score) = score else {
                 continue;
             };
@@ -175,13 +175,13 @@ impl Shards<'_> {
         output.temporary_path(&format!("document_scores-{shard:05}"))
     }
 
-    fn publish(&self, shard: usize, part: Option<TableWriter>) -> Result<(), RunError> {
+    fn publish(&self, shard: usize, part: Option<TableWriter>) -> Result<(), Failure> {
         let Some(writer) = part else {
             return Ok(());
         };
         writer.finish()?;
         let path = format!("document_scores/{}", part_name(shard as u64));
         let output = &self.evaluation.process.output;
-        Ok(output.publish(&self.temporary(shard), &path)?)
+        output.publish(&self.temporary(shard), &path)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::model::Loaded;
 use super::{Evaluation, Made};
-use crate::dataflow::error::RunError;
 use crate::evaluate::measure::TopicScores;
+use crate::failure::Failure;
 use crate::tables::output::{JOB_FILE, MANIFEST};
 use crate::tables::rows::{EvaluationRow, TopicScoreRow};
 use crate::tables::{FileMetadata, Manifest};
@@ -11,21 +11,24 @@ use corpus::collection::Collection;
 
 impl Evaluation {
     /// Refuses to replace another evaluation unasked.
-    pub(super) fn refuse_other(&self, model: &Loaded) -> Result<(), RunError> {
+    pub(super) fn refuse_other(&self, model: &Loaded) -> Result<(), Failure> {
         let output = &self.process.output;
         if output.is_complete()? && !self.process.overwrites {
             let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
             let ours = self.process.job.evaluate_hash(&model.fingerprint);
             if manifest.settings.get("evaluate") != Some(&ours) {
-                let path = output.root().to_owned();
-                return Err(RunError::OtherEvaluation { path });
+                return Err(Failure::usage(format!(
+                    "{} was made with different settings of evaluate, or for another model; choose another \
+                     --output, or restart with --overwrite",
+                    output.root().display()
+                )));
             }
         }
         Ok(())
     }
 
     /// Removes what an earlier evaluation has left.
-    pub(super) fn make_room(&self) -> Result<(), RunError> {
+    pub(super) fn make_room(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in ["evaluation", "topic_scores", "document_scores"] {
             output.clear(table)?;
@@ -53,7 +56,7 @@ impl Evaluation {
         collection: &Collection,
         model: &Loaded,
         metadata: &FileMetadata,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         let rows = made.figures.iter().map(|figure| EvaluationRow {
             metric: figure.metric,
@@ -74,7 +77,7 @@ impl Evaluation {
             ("evaluate".to_owned(), metadata.settings_hash.clone()),
         ]);
         manifest.describe(output, &std::collections::BTreeMap::new())?;
-        Ok(output.complete(&manifest)?)
+        output.complete(&manifest)
     }
 
     /// Writes what topics have scored, if they were.
@@ -83,7 +86,7 @@ impl Evaluation {
         scores: &[TopicScores],
         topics: usize,
         metadata: &FileMetadata,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         if scores.is_empty() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! `topic_changes`: how topics have moved since the result that training started from.
 
 use super::{Finisher, Written};
-use crate::dataflow::error::RunError;
+use crate::failure::Failure;
 use crate::tables::read::ChangeLine;
 use crate::tables::rows::TopicChangeRow;
 use lda::evaluate::TermDistribution;
@@ -10,7 +10,7 @@ use lda::model::published::PublishedTopic;
 
 impl Finisher<'_> {
     /// Writes `topic_changes`, after a warm start; gives how each topic has moved.
-    pub(super) fn write_changes(&self, written: &mut Written) -> Result<Vec<ChangeLine>, RunError> {
+    pub(super) fn write_changes(&self, written: &mut Written) -> Result<Vec<ChangeLine>, Failure> {
         let Some(before) = self.finished.before else {
             return Ok(Vec::new());
         };

@@ -2,8 +2,8 @@
 //! repeats.
 
 use super::{Finisher, Written};
-use crate::dataflow::error::RunError;
 use crate::dataflow::project::DriftLine;
+use crate::failure::Failure;
 use crate::tables::rows::{DriftRow, EvaluationRow};
 use corpus::sample::Split;
 use lda::evaluate::completion;
@@ -14,7 +14,7 @@ impl Finisher<'_> {
         &self,
         planted: Option<(usize, usize)>,
         written: &mut Written,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let mut figures = self.training_figures();
         figures.extend(self.projection_figures());
         figures.extend(self.label_figures());
@@ -99,7 +99,7 @@ impl Finisher<'_> {
     }
 
     /// Writes `drift`, if documents were projected.
-    pub(super) fn write_drift(&self, written: &mut Written) -> Result<(), RunError> {
+    pub(super) fn write_drift(&self, written: &mut Written) -> Result<(), Failure> {
         let Some(drift) = self.drift() else {
             return Ok(());
         };

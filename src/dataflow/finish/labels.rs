@@ -2,8 +2,8 @@
 
 use super::evaluation::Figure;
 use super::{Finisher, Written};
-use crate::dataflow::error::RunError;
 use crate::dataflow::project::{LabelSums, SCORES};
+use crate::failure::Failure;
 use crate::job::LabelSummary;
 use crate::tables::rows::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
@@ -14,7 +14,7 @@ impl Finisher<'_> {
     }
 
     /// Writes `labels`, if documents have any.
-    pub(super) fn write_labels(&self, written: &mut Written) -> Result<(), RunError> {
+    pub(super) fn write_labels(&self, written: &mut Written) -> Result<(), Failure> {
         let labels = &self.finished.collection.labels;
         if labels.is_empty() {
             return Ok(());

@@ -1,13 +1,13 @@
 //! `topic_trends` and `topic_correlations`; the parts of `group_topics` are written before.
 
 use super::{Finisher, Written};
-use crate::dataflow::error::RunError;
 use crate::dataflow::project::RolledUp;
+use crate::failure::Failure;
 use crate::tables::rows::{MOST_TOPICS, TopicCorrelationRow, TopicTrendRow};
 
 impl Finisher<'_> {
     /// Writes what was summed up over documents, if they were projected.
-    pub(super) fn write_rollups(&self, written: &mut Written) -> Result<(), RunError> {
+    pub(super) fn write_rollups(&self, written: &mut Written) -> Result<(), Failure> {
         let Some(projected) = self.finished.projected else {
             return Ok(());
         };
@@ -28,7 +28,7 @@ impl Finisher<'_> {
         &self,
         rolled_up: &RolledUp,
         written: &mut Written,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let lines = rolled_up.correlations.iter();
         let rows = lines.map(|line| TopicCorrelationRow {
             topic: line.topics[0].into(),
@@ -40,7 +40,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    fn write_trends(&self, rolled_up: &RolledUp, written: &mut Written) -> Result<(), RunError> {
+    fn write_trends(&self, rolled_up: &RolledUp, written: &mut Written) -> Result<(), Failure> {
         let rows = rolled_up.trends.iter().map(|line| {
             let [column, place] = line.place;
             let column = &rolled_up.columns[column];

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Finisher, Written};
 use crate::dataflow::coherence::TopTerm;
-use crate::dataflow::error::RunError;
+use crate::failure::Failure;
 use crate::job::TopicSummary;
 use crate::tables::rows::{TopicRow, TopicTermDiagnosticsRow};
 use crate::tables::{Row, TableWriter};
@@ -37,7 +37,7 @@ impl Finisher<'_> {
         &self,
         priors: &Priors,
         written: &mut Written,
-    ) -> Result<Vec<TopicSummary>, RunError> {
+    ) -> Result<Vec<TopicSummary>, Failure> {
         let output = &self.process.output;
         let metadata = self.finished.metadata;
         let mut topics =
@@ -128,7 +128,7 @@ impl Finisher<'_> {
         topic: usize,
         top: &[TermDiagnostics],
         writer: &mut TableWriter,
-    ) -> Result<Option<f64>, RunError> {
+    ) -> Result<Option<f64>, Failure> {
         let recorded = self.record.top_terms.get(topic).into_iter().flatten();
         let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();
         // Of the terms that are requested, those that training has counted.

@@ -12,13 +12,13 @@ use timely::worker::Worker;
 use super::words::gather_records;
 use super::{IngestShared, begin};
 use crate::dataflow::block::Block;
-use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::Delivery;
 use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
+use crate::failure::Failure;
 use corpus::input::{Input, InputError, InputFile};
 use corpus::reader::{Candidate, candidate, metadata_keys};
 use corpus::settings::Format;
@@ -63,7 +63,7 @@ pub(super) fn find(
     process: &Process,
     shared: &IngestShared,
     input: &Input,
-) -> Result<BTreeSet<usize>, RunError> {
+) -> Result<BTreeSet<usize>, Failure> {
     let filters = &process.job.corpus.htrc;
     if filters.unique_by.is_empty() {
         return Ok(BTreeSet::new());
@@ -122,7 +122,7 @@ fn check_keys(
     input: &Input,
     keys: &[String],
     counts: &[i64],
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     let (volumes, counts) = counts.split_last().expect("the last is of all volumes");
     let without = keys.iter().zip(counts).filter(|(_, count)| **count == 0);
     for (key, _) in without.filter(|_| *volumes > 0) {

@@ -11,9 +11,9 @@ use timely::worker::Worker;
 
 use super::IngestShared;
 use super::joiner::Joiner;
-use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
+use crate::failure::Failure;
 use crate::job::WorkStage;
 use corpus::block::{Block, BlockQueue};
 use corpus::collection::Collection;
@@ -71,7 +71,7 @@ pub(super) fn draft_all(
     process: &Process,
     shared: &IngestShared,
     (blocks, tokenizer): (&BlockQueue, &Tokenizer),
-) -> Result<Drafted, RunError> {
+) -> Result<Drafted, Failure> {
     let mut drafter = Drafter::new(tokenizer.clone());
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
@@ -104,7 +104,7 @@ fn draft(
     shared: &IngestShared,
     block: &Block,
     drafter: &mut Drafter,
-) -> Result<Draft, RunError> {
+) -> Result<Draft, Failure> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
     let mut draft = Draft {
@@ -134,7 +134,7 @@ fn draft(
     }
     writer.finish()?;
     if draft.documents == 0 {
-        store::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
+        store::remove_file(&path).map_err(Failure::io(path))?;
     }
     Ok(draft)
 }
@@ -187,7 +187,7 @@ pub(super) fn rewrite(
     number: usize,
     labels: &mut LabelCounter,
     mut joiner: Option<&mut Joiner>,
-) -> Result<Written, RunError> {
+) -> Result<Written, Failure> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
     let temporary = process
@@ -220,10 +220,7 @@ pub(super) fn rewrite(
     let info = writer.finish()?;
     process.output.publish(&temporary, &name)?;
     drop(reader);
-    store::remove_file(&source).map_err(|error| RunError::Io {
-        path: source,
-        source: error,
-    })?;
+    store::remove_file(&source).map_err(Failure::io(&source))?;
     process.progress.add(info.documents);
     let (tokens, by_status) = (info.tokens, info.by_status);
     Ok(Written {

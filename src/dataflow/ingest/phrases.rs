@@ -14,10 +14,10 @@ use super::joiner::Joiner;
 use super::pairs::{NONE, PairCounter, Units, split};
 use super::vocabulary::{broadcast, gather_at_leader};
 use super::words::{self, gather_records};
-use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Counts, Frequencies, Sums, Term, Totals, signed, unsigned};
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
+use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
 use corpus::settings::DetectionSettings;
@@ -44,7 +44,7 @@ pub(super) fn join(
     process: &Process,
     settings: &DetectionSettings,
     drafted: Drafted,
-) -> Result<Joined, RunError> {
+) -> Result<Joined, Failure> {
     let Drafted {
         mut terms,
         totals,
@@ -94,7 +94,7 @@ fn frequent_words(
     process: &Process,
     settings: &DetectionSettings,
     totals: Totals<Term, Counts>,
-) -> Result<(Vec<String>, u64), RunError> {
+) -> Result<(Vec<String>, u64), Failure> {
     let (mut message, mut tokens) = (Vec::new(), 0);
     if let Some(mut counts) = gather_at_leader(worker, totals) {
         let job = &process.job;
@@ -136,7 +136,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Counts units and pairs over all workers.
-    fn count(&mut self, worker: &mut Worker, parts: u64) -> Result<Counted, RunError> {
+    fn count(&mut self, worker: &mut Worker, parts: u64) -> Result<Counted, Failure> {
         let mut counted = Counted::default();
         let mut joined = 0;
         for part in 0..parts {
@@ -162,7 +162,7 @@ impl Search<'_> {
         worker: &mut Worker,
         part: [u64; 2],
         sums: &mut Sums<u64, isize>,
-    ) -> Result<u64, RunError> {
+    ) -> Result<u64, Failure> {
         let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
         let mut joined = 0;
         for draft in self.drafts {
@@ -221,7 +221,7 @@ fn recount(
     drafts: &mut [Draft],
     joiner: &mut Joiner,
     terms: &mut TermCounter,
-) -> Result<Totals<Term, Counts>, RunError> {
+) -> Result<Totals<Term, Counts>, Failure> {
     let mut frequencies = Frequencies::new(worker);
     let (mut ids, mut counts) = (Vec::new(), Vec::new());
     for draft in drafts {
@@ -246,7 +246,7 @@ fn read(
     process: &Process,
     draft: Draft,
     mut visit: impl FnMut(&mut ShardDocument),
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     let path: PathBuf = process.output.temporary_path(&draft.name());
     let mut reader = ShardReader::open(&path, Columns::Counts)?;
     let mut document = ShardDocument::default();

@@ -3,9 +3,9 @@
 use timely::worker::Worker;
 
 use super::{Source, begin, publish};
-use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
+use crate::failure::Failure;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::vocabulary_file::VOCABULARY_FILE;
 
@@ -15,7 +15,7 @@ pub(super) fn reuse(
     worker: &mut Worker,
     process: &Process,
     source: &Source,
-) -> Result<Option<Collection>, RunError> {
+) -> Result<Option<Collection>, Failure> {
     let Some(folder) = &process.job.warm_start else {
         return Ok(None);
     };
@@ -42,7 +42,7 @@ pub(super) fn reuse(
     let files = shards.chain([VOCABULARY_FILE.to_owned()]);
     for file in files.skip(worker.index()).step_by(worker.peers()) {
         let path = folder.join(&file);
-        let bytes = std::fs::read(&path).map_err(|source| RunError::Io { path, source })?;
+        let bytes = std::fs::read(&path).map_err(Failure::io(path))?;
         process.output.write_atomic(&file, &bytes)?;
         process.progress.add(1);
     }

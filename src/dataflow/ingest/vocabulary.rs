@@ -9,11 +9,11 @@ use timely::worker::Worker;
 use super::IngestShared;
 use super::words::{self, Terms};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
-use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
 use crate::dataflow::gather::{Delivery, all_gather_blocks};
 use crate::dataflow::process::Process;
+use crate::failure::Failure;
 use corpus::stop_words;
 use corpus::terms::TermCounter;
 use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
@@ -44,7 +44,7 @@ pub(super) fn agree(
     terms: TermCounter,
     totals: Totals<Term, Counts>,
     document_count: u64,
-) -> Result<(TermMap, Agreed), RunError> {
+) -> Result<(TermMap, Agreed), Failure> {
     let counts = gather_at_leader(worker, totals);
     let (message, agreed) = match counts {
         Some(counts) => prune(process, shared, counts, document_count)?,
@@ -79,12 +79,12 @@ fn prune(
     shared: &IngestShared,
     counts: Vec<TermCount>,
     document_count: u64,
-) -> Result<(Vec<u64>, Agreed), RunError> {
+) -> Result<(Vec<u64>, Agreed), Failure> {
     let job = &process.job;
     let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let vocabulary = Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list);
     if vocabulary.kept() == 0 {
-        return Err(RunError::Data(nothing_kept(
+        return Err(Failure::data(nothing_kept(
             process,
             shared,
             &vocabulary,

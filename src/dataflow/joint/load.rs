@@ -6,8 +6,8 @@ use timely::worker::Worker;
 
 use super::{Documents, JointPlan, JointShared, assignments_path, refuse};
 use crate::assignments::Assignments;
-use crate::dataflow::error::RunError;
 use crate::dataflow::sample::for_each_document;
+use crate::failure::Failure;
 use corpus::sample::Split;
 use corpus::shard::Columns;
 use lda::bags::Bags;
@@ -18,7 +18,7 @@ pub(super) fn load<'a>(
     worker: &mut Worker,
     plan: JointPlan<'_>,
     shared: &'a JointShared,
-) -> Result<&'a Arc<Documents>, RunError> {
+) -> Result<&'a Arc<Documents>, Failure> {
     let process = plan.process;
     let total = process.share(plan.collection);
     process.progress.begin("load", "documents", Some(total));

@@ -15,10 +15,10 @@ use super::rollups::{Correlations, Groups, RollUpShared, RolledUp, Trends};
 use super::tally::BestDocuments;
 use super::{Listed, ProjectPlan, Projected, Tally};
 use crate::dataflow::block::Block;
-use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{cut, join};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
+use crate::failure::Failure;
 use crate::tables::PartInfo;
 use corpus::ShardDocument;
 use corpus::sample::Split;
@@ -114,7 +114,7 @@ impl Counters {
     }
 
     /// Makes rows of what this worker owns, once all sums have come, and writes or sends them.
-    pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), RunError> {
+    pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
         self.trends.iter().for_each(|it| it.send_rows(outbox));
         self.correlations.iter().for_each(|it| it.send_rows(outbox));
         let owned = Owned {

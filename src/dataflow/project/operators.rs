@@ -15,10 +15,11 @@ use super::counters::Counters;
 use super::parts::{Inferred, PartWriter};
 use super::shard::Inference;
 use crate::dataflow::block::Block;
-use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
+use crate::dataflow::process::left;
 use crate::dataflow::sample::next_shard;
+use crate::failure::Failure;
 use mesh::interrupt::{self, Deferral};
 
 /// The tag of a block that asks its worker for the next shard, and of one that asks every worker to leave.
@@ -32,7 +33,7 @@ type Flow<'scope, C> = Stream<'scope, u64, C>;
 pub(super) struct State {
     /// The error that ends the run, and the operator's capability: while it is kept, no worker takes sums
     /// for complete.
-    failure: Option<(RunError, Capability<u64>)>,
+    failure: Option<(Failure, Capability<u64>)>,
     /// Whether some process has received a signal.
     leaves: bool,
     /// A signal waits while there are shards.
@@ -49,20 +50,20 @@ impl State {
         }))
     }
 
-    fn fail(&mut self, error: RunError, time: &Capability<u64>) {
+    fn fail(&mut self, error: Failure, time: &Capability<u64>) {
         self.failure = Some((error, time.clone()));
     }
 
     /// The error that ends the run, if there is one: drop the dataflow before the next step.
-    pub(super) fn failure(&mut self) -> Option<RunError> {
+    pub(super) fn failure(&mut self) -> Option<Failure> {
         self.failure.take().map(|(error, _)| error)
     }
 
     /// No worker has a shard any more.
-    fn end_shards(&mut self) -> Result<(), RunError> {
+    fn end_shards(&mut self) -> Result<(), Failure> {
         self.deferral = None;
         match self.leaves {
-            true => Err(RunError::Left("projection, between two shards".to_owned())),
+            true => Err(left("projection, between two shards")),
             false => Ok(()),
         }
     }

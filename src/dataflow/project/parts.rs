@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::ProjectPlan;
 use super::labels::RankedLabel;
 use super::tally::{self, Tally, part_path, parts};
-use crate::dataflow::error::RunError;
+use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::rows::{DocumentRow, DocumentTopicRow, PredictionRow};
 use crate::tables::{Row, TableWriter};
@@ -57,7 +57,7 @@ impl PartWriter {
 
     /// Writes some documents. With the last of a shard, publishes its parts, and returns true. An earlier run has
     /// written a shard that ends without documents.
-    pub(super) fn write(&mut self, inferred: Inferred) -> Result<bool, RunError> {
+    pub(super) fn write(&mut self, inferred: Inferred) -> Result<bool, Failure> {
         if !inferred.documents.is_empty() {
             let parts = match &mut self.open {
                 Some(parts) => parts,
@@ -78,7 +78,7 @@ impl PartWriter {
 }
 
 impl Parts {
-    fn create(plan: &ProjectPlan, shard: usize) -> Result<Self, RunError> {
+    fn create(plan: &ProjectPlan, shard: usize) -> Result<Self, Failure> {
         let (output, metadata) = (&plan.process.output, &plan.metadata);
         let temporary = |table: &&str| output.temporary_path(&format!("{table}-{shard:05}"));
         let temporary: Vec<PathBuf> = parts(&plan.collection).iter().map(temporary).collect();
@@ -99,7 +99,7 @@ impl Parts {
         })
     }
 
-    fn push(&mut self, plan: &ProjectPlan, document: &Document) -> Result<(), RunError> {
+    fn push(&mut self, plan: &ProjectPlan, document: &Document) -> Result<(), Failure> {
         let projection = document.projection.as_ref();
         let doc_id = document.number as i64;
         for (rank, &(weight, topic)) in (1..).zip(projection.map_or(&[][..], |it| &it.topics)) {
@@ -127,11 +127,11 @@ impl Parts {
         let read = &document.read;
         let mut row = DocumentRow::new(document.number, read, document.split, projection);
         row.section = (document.section).and_then(|section| i32::try_from(section).ok());
-        Ok(self.documents.push_with(&row, &read.metadata)?)
+        self.documents.push_with(&row, &read.metadata)
     }
 
     /// Publishes the parts, and then the note that they are complete.
-    fn publish(self, plan: &ProjectPlan, shard: usize, mut tally: Tally) -> Result<(), RunError> {
+    fn publish(self, plan: &ProjectPlan, shard: usize, mut tally: Tally) -> Result<(), Failure> {
         tally.parts = vec![self.documents.finish()?, self.topics.finish()?];
         if let Some(predictions) = self.predictions {
             tally.parts.push(predictions.finish()?);

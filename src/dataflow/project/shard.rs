@@ -9,8 +9,8 @@ use super::drift::Listed;
 use super::labels::{Predicted, Predictor};
 use super::parts::{Document, Inferred};
 use super::tally::{self, Tally, part_path, parts};
-use crate::dataflow::error::RunError;
 use crate::dataflow::outbox::Outbox;
+use crate::failure::Failure;
 use crate::job::WorkStage;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use corpus::collection::Collection;
@@ -48,7 +48,7 @@ struct Shard {
 }
 
 impl Shard {
-    fn open(plan: &ProjectPlan, number: usize) -> Result<Self, RunError> {
+    fn open(plan: &ProjectPlan, number: usize) -> Result<Self, Failure> {
         let (output, tables) = (&plan.process.output, parts(&plan.collection));
         let done = tally::read(&plan.process, number, tables, &plan.metadata)?;
         let part = |table: usize| output.local(&part_path(tables[table], number));
@@ -87,7 +87,7 @@ impl Inference {
         &mut self,
         number: usize,
         outbox: &mut Outbox,
-    ) -> Result<Inferred, RunError> {
+    ) -> Result<Inferred, Failure> {
         let plan = Rc::clone(&self.plan);
         let mut shard = match self.shard.take() {
             Some(shard) => shard,
@@ -98,7 +98,7 @@ impl Inference {
             for _ in 0..DOCUMENTS_AT_ONCE {
                 let mut read = ShardDocument::default();
                 if !shard.reader.read_into(&mut read)? {
-                    return Ok::<_, RunError>(false);
+                    return Ok::<_, Failure>(false);
                 }
                 plan.process.progress.add(1);
                 match &mut shard.written {
@@ -137,11 +137,11 @@ impl Inference {
         read: &ShardDocument,
         written: &mut ProjectedReader,
         outbox: &mut Outbox,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let mut row = ProjectedDocument::default();
         if !written.read_into(&mut row)? {
             let part = part_path(parts(&self.plan.collection)[0], number);
-            return Err(RunError::Data(format!(
+            return Err(Failure::data(format!(
                 "{} has fewer documents than the shard it was made of; remove it and run again",
                 self.plan.process.output.path(&part).display()
             )));
@@ -169,7 +169,7 @@ impl Inference {
         shard: &mut Shard,
         table: FactorTable<'_>,
         outbox: &mut Outbox,
-    ) -> Result<Document, RunError> {
+    ) -> Result<Document, Failure> {
         let mut document = Document {
             number: shard.next,
             section: shard.sections.number(read.group.as_deref()),
@@ -204,7 +204,7 @@ impl Inference {
         document: &mut Document,
         tally: &mut Tally,
         table: FactorTable<'_>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let (plan, number, read) = (&self.plan, document.number, &document.read);
         let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
         document.split = plan.rule.split_of(number, labels);
@@ -223,7 +223,7 @@ impl Inference {
             true => (&known[..], &table.smoothing().alpha[..]),
             false => (self.inferrer)
                 .infer_labels(bag, target, labels, &plan.infer, &mut stream)
-                .map_err(RunError::inferring(number))?,
+                .map_err(Failure::drawing("document", number))?,
         };
         let mut projection = Projection::default();
         projection.describe(proportions, bag, table, job.project.listing());

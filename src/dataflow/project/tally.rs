@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
+use crate::failure::Failure;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
@@ -250,12 +250,12 @@ pub(crate) fn read(
     number: usize,
     parts: &[&str],
     metadata: &FileMetadata,
-) -> Result<Option<Tally>, RunError> {
+) -> Result<Option<Tally>, Failure> {
     let path = process.output.local(&note_name(number))?;
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(RunError::Io { path, source }),
+        Err(source) => return Err(Failure::io(path)(source)),
     };
     let is_current = |tally: &Tally| {
         tally.model_hash == metadata.model_hash
@@ -272,9 +272,9 @@ pub(crate) fn read(
 }
 
 /// Notes that a shard is projected.
-pub(crate) fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), RunError> {
+pub(crate) fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Failure> {
     let json = serde_json::to_vec(tally).expect("numbers and texts are JSON");
-    Ok(process.output.write_atomic(&note_name(number), &json)?)
+    process.output.write_atomic(&note_name(number), &json)
 }
 
 /// All of them.
@@ -300,7 +300,7 @@ pub(crate) fn written_parts(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,
-) -> Result<Result<BTreeMap<String, PartInfo>, String>, RunError> {
+) -> Result<Result<BTreeMap<String, PartInfo>, String>, Failure> {
     let mut written = BTreeMap::new();
     for number in 0..collection.shards.len() {
         let tables = parts(collection);

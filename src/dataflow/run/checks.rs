@@ -3,9 +3,9 @@
 use timely::worker::Worker;
 
 use super::Run;
-use crate::dataflow::error::RunError;
 use crate::dataflow::sample::Sample;
 use crate::dataflow::sum::sum;
+use crate::failure::Failure;
 use corpus::collection::Collection;
 use lda::infer::settings::Estimator;
 use lda::model::settings::ModelSettings;
@@ -14,11 +14,7 @@ use lda::train::settings::{LocalMethod, TrainSettings};
 
 impl Run<'_> {
     /// Checks that CVB0 does not remember more of all processes' documents than the job allows.
-    pub(super) fn check_shares(
-        &self,
-        worker: &mut Worker,
-        sample: &Sample,
-    ) -> Result<(), RunError> {
+    pub(super) fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), Failure> {
         let settings = &self.process.job.train;
         if settings.method != LocalMethod::Cvb0 {
             return Ok(());
@@ -32,7 +28,7 @@ impl Run<'_> {
         if bytes <= settings.memory_bytes {
             return Ok(());
         }
-        Err(RunError::Data(format!(
+        Err(Failure::data(format!(
             "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic (or label of its \
              own) and distinct term of a document, which are more than train.memory_mib = {}: raise it (what \
              exceeds train.sample_mib is kept on disk), or lower sample.documents or, without labels, model.topics",
@@ -46,9 +42,9 @@ pub(super) fn check_sample(
     sample: &Sample,
     collection: &Collection,
     &ModelSettings { topics, .. }: &ModelSettings,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     if topics as u64 > collection.terms_kept {
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
              more terms (vocabulary.min_documents, max_share, max_terms)",
             collection.terms_kept
@@ -61,7 +57,7 @@ pub(super) fn check_sample(
         true => "terms",
         false => "terms (it needs a label too)",
     };
-    Err(RunError::Data(format!(
+    Err(Failure::data(format!(
         "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
          sample.documents, or lower sample.held_out",
         collection.documents_with_terms
@@ -73,12 +69,12 @@ pub(super) fn check_estimator(
     settings: &TrainSettings,
     sample: &Sample,
     schedule: &Schedule,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     if settings.estimator == Estimator::Counts || schedule.estimates() {
         return Ok(());
     }
     let tokens = sample.training_tokens;
-    Err(RunError::Data(match settings.remember(tokens) {
+    Err(Failure::data(match settings.remember(tokens) {
         true => format!(
             "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
              lower train.online_passes, or set train.estimator = \"counts\"",

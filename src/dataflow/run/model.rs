@@ -12,13 +12,14 @@ use super::tree::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
 use crate::dataflow::coherence::coherence;
-use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::process::other_settings;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
+use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, MODEL_FILE, checkpoint_file, checkpoint_rounds};
 use crate::job::{Summary, TrainSummary};
 use corpus::collection::Collection;
@@ -62,12 +63,12 @@ impl<'a> Run<'a> {
         collection: &Collection,
         rule: &SampleRule,
         summary: &mut Summary,
-    ) -> Result<Model, RunError> {
+    ) -> Result<Model, Failure> {
         let output = &self.process.output;
         let is_complete = output.is_published(MODEL_FILE)?;
         barrier(worker);
         if !is_complete && !self.stages.trains() {
-            return Err(RunError::Data(format!(
+            return Err(Failure::data(format!(
                 "{} has no model yet: run `topicmill train` or `topicmill run` first",
                 output.root().display()
             )));
@@ -105,7 +106,7 @@ impl<'a> Run<'a> {
         collection: &Collection,
         (sample, schedule): (Sample, Schedule),
         summary: &mut Summary,
-    ) -> Result<Model, RunError> {
+    ) -> Result<Model, Failure> {
         let settings = &ModelSettings {
             topics: self.process.topic_count(collection),
             ..self.process.job.model.clone()
@@ -179,7 +180,7 @@ impl<'a> Run<'a> {
         &self,
         priors: Priors,
         schedule: &Schedule,
-    ) -> Result<(Priors, Option<&'a Planted>), RunError> {
+    ) -> Result<(Priors, Option<&'a Planted>), Failure> {
         let planted = self.tree(&priors, schedule.remembers())?;
         let warm_start = self.warm_start()?;
         let priors = Priors {
@@ -191,7 +192,7 @@ impl<'a> Run<'a> {
     }
 
     /// The process's documents, if each round draws its own.
-    fn active(&self, sample: &Sample) -> Result<Option<&'a Arc<ActiveDocuments>>, RunError> {
+    fn active(&self, sample: &Sample) -> Result<Option<&'a Arc<ActiveDocuments>>, Failure> {
         let settings = &self.process.job.train;
         let Some(schedule) = ActiveSchedule::new(settings, sample.least_tokens) else {
             return Ok(None);
@@ -202,7 +203,7 @@ impl<'a> Run<'a> {
     }
 
     /// How many numbers are remembered of each of the process's documents.
-    pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, RunError> {
+    pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, Failure> {
         let (process, topics) = (self.process, self.process.job.model.topics);
         let settings = &process.job.train;
         let length =
@@ -216,7 +217,7 @@ impl<'a> Run<'a> {
         &self,
         sample: &Sample,
         active: Option<&Arc<ActiveDocuments>>,
-    ) -> Result<&'a Arc<Assignments>, RunError> {
+    ) -> Result<&'a Arc<Assignments>, Failure> {
         let process = self.process;
         let path = process.scratch_path(ASSIGNMENTS_FILE);
         self.shared.assignments.get(|| {
@@ -236,7 +237,7 @@ impl<'a> Run<'a> {
         &self,
         model: &ProcessModel,
         priors: &Priors,
-    ) -> Result<&'a Arc<[PublishedTopic]>, RunError> {
+    ) -> Result<&'a Arc<[PublishedTopic]>, Failure> {
         self.shared.topics.get(|| {
             let guards = model.read_parts();
             let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
@@ -251,14 +252,14 @@ impl<'a> Run<'a> {
         collection: &Collection,
         saved: Option<&Saved>,
         priors: &Priors,
-    ) -> Result<Arc<ProcessModel>, RunError> {
+    ) -> Result<Arc<ProcessModel>, Failure> {
         let threads = self.process.placement.threads;
         let terms = collection.terms_kept as usize;
         let model = self.shared.model.get(|| {
             let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
-            Ok::<_, RunError>(Arc::new(match (saved, self.warm_start()?) {
+            Ok::<_, Failure>(Arc::new(match (saved, self.warm_start()?) {
                 (Some(saved), Some(warm))
                     if warm.model.is_partial() && saved.header.next.is_some() =>
                 {
@@ -277,7 +278,7 @@ impl<'a> Run<'a> {
     }
 
     /// The model that training ended in.
-    pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, RunError> {
+    pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, Failure> {
         let path = self.process.output.path(MODEL_FILE);
         let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
         self.check_settings(&saved.header, collection, path)?;
@@ -286,7 +287,7 @@ impl<'a> Run<'a> {
 
     /// Refuses a checkpoint of another job before anything is read for it. The code that resumes
     /// handles a damaged one.
-    fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
+    fn refuse_other_settings(&self, collection: &Collection) -> Result<(), Failure> {
         let output = &self.process.output;
         let Some(&newest) = checkpoint_rounds(output.names(CHECKPOINT_FOLDER)?).first() else {
             return Ok(());
@@ -304,13 +305,13 @@ impl<'a> Run<'a> {
         header: &Header,
         collection: &Collection,
         path: PathBuf,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let is_ours = header.settings_hash == self.process.job.train_hash()
             && header.vocabulary_hash == collection.vocabulary_fingerprint;
         let what = "sample, model or train";
         match is_ours {
             true => Ok(()),
-            false => Err(RunError::OtherSettings { path, what }),
+            false => Err(other_settings(&path, what)),
         }
     }
 }

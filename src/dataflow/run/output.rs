@@ -3,10 +3,11 @@
 use timely::worker::Worker;
 
 use super::Run;
-use crate::dataflow::error::RunError;
 use crate::dataflow::finish;
 use crate::dataflow::gather::barrier;
 use crate::dataflow::ingest::{check_input, read_collection};
+use crate::dataflow::process::other_settings;
+use crate::failure::Failure;
 use crate::job::Summary;
 use crate::tables::output::{MANIFEST, REPORT};
 use crate::tables::{Manifest, TABLES};
@@ -22,7 +23,7 @@ impl Run<'_> {
         &self,
         worker: &mut Worker,
         summary: &mut Summary,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let output = &self.process.output;
         let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
         let ours = finish::settings(&self.process.job);
@@ -32,8 +33,7 @@ impl Run<'_> {
             ("project", "project"),
         ] {
             if manifest.settings.get(section) != ours.get(section) {
-                let path = output.root().to_owned();
-                return Err(RunError::OtherSettings { path, what });
+                return Err(other_settings(output.root(), what));
             }
         }
         if worker.index() == 0 && self.stages.ingests() {
@@ -53,7 +53,7 @@ impl Run<'_> {
     }
 
     /// Removes what the stages will write again; not in later attempts of a launch, which are to resume.
-    pub(super) fn clear_once(&self) -> Result<(), RunError> {
+    pub(super) fn clear_once(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         let launch = launch_name().unwrap_or_default();
         let cleared = output.local(CLEARED)?;
@@ -61,17 +61,17 @@ impl Run<'_> {
             return Ok(());
         }
         self.clear()?;
-        Ok(output.write_atomic(CLEARED, launch.as_bytes())?)
+        output.write_atomic(CLEARED, launch.as_bytes())
     }
 
     /// Removes what the stages will write again, once it is certain that they can: only files that topicmill wrote.
-    fn clear(&self) -> Result<(), RunError> {
+    fn clear(&self) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         if self.stages.ingests() {
             if job.synth.is_none() {
                 identify(&job.corpus)?;
             }
-            return Ok(output.clear_all()?);
+            return output.clear_all();
         }
         let collection = read_collection(self.process)?;
         if !self.stages.trains() {

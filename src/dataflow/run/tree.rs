@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Run;
-use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
+use crate::failure::Failure;
 use crate::knowledge::Pruned;
 use lda::model::Priors;
 use lda::train::senses::are_remembered;
@@ -36,13 +36,13 @@ impl<'a> Run<'a> {
         &self,
         priors: &Priors,
         remembers: bool,
-    ) -> Result<Option<&'a Planted>, RunError> {
+    ) -> Result<Option<&'a Planted>, Failure> {
         let planted = self.shared.tree.get(|| {
             let Some((tree, pruned)) = self.grow(priors.eta)? else {
                 return Ok(None);
             };
             if remembers && !are_remembered(&tree, priors.topic_count()) {
-                return Err(RunError::Data(format!(
+                return Err(Failure::data(format!(
                     "{} topics and up to {} senses per term are more than a remembered token can store: their \
                      product may be at most 65,536. Set train.memory = \"off\", or lower tree.max_senses or \
                      model.topics",
@@ -51,13 +51,13 @@ impl<'a> Run<'a> {
                 )));
             }
             let tree = Arc::new(tree);
-            Ok::<_, RunError>(Some(Planted { tree, pruned }))
+            Ok::<_, Failure>(Some(Planted { tree, pruned }))
         })?;
         Ok(planted.as_ref())
     }
 
     /// The tree of the job's knowledge, and what is left out of it.
-    pub(super) fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, RunError> {
+    pub(super) fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, Failure> {
         let job = &self.process.job;
         let Some(settings) = &job.tree else {
             return Ok(None);

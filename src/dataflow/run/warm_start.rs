@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::Run;
 use crate::checkpoint;
-use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
+use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
 use corpus::collection::Collection;
@@ -26,7 +26,7 @@ pub(super) struct Start {
 
 impl<'a> Run<'a> {
     /// The start of training, if the job names a result.
-    pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, RunError> {
+    pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, Failure> {
         let start = self.shared.warm_start.get(|| {
             let job = &self.process.job;
             let (Some(folder), Some(unassigned)) = (&job.warm_start, job.train.warm_start) else {
@@ -35,7 +35,7 @@ impl<'a> Run<'a> {
             let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
             let header = &saved.header;
             if header.topic_count != job.model.topics {
-                return Err(RunError::Data(format!(
+                return Err(Failure::data(format!(
                     "train.warm_start: {} has {} topics, and the job asks for {}: set model.topics = {}",
                     folder.display(),
                     header.topic_count,
@@ -45,7 +45,7 @@ impl<'a> Run<'a> {
             }
             let before = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
             if before.kept() != header.vocabulary_size {
-                return Err(RunError::Data(format!(
+                return Err(Failure::data(format!(
                     "train.warm_start: model and vocabulary of {} do not belong together",
                     folder.display()
                 )));
@@ -69,20 +69,20 @@ impl<'a> Run<'a> {
             if model.is_partial() {
                 self.check_same_sample(folder)?;
             }
-            Ok::<_, RunError>(Some(Start { model, topics }))
+            Ok::<_, Failure>(Some(Start { model, topics }))
         })?;
         Ok(start.as_ref())
     }
 
     /// The rows of the model that are changed before training: none, unless its prior over terms has changed.
-    pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, RunError> {
+    pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, Failure> {
         let (start, seed) = (self.warm_start()?, self.process.job.model.seed);
         let rows = |start: &Start| start.model.changed_rows(priors, seed);
         Ok(start.map(rows).unwrap_or_default())
     }
 
     /// Where some documents are visited only, the model must be of all of them.
-    fn check_same_sample(&self, folder: &Path) -> Result<(), RunError> {
+    fn check_same_sample(&self, folder: &Path) -> Result<(), Failure> {
         let (job, before) = (&self.process.job, Job::load(folder, &[])?);
         let [ours, theirs] = [read_collection(self.process)?, Collection::read(folder)?];
         let is_same = before.corpus_hash() == job.corpus_hash()
@@ -90,7 +90,7 @@ impl<'a> Run<'a> {
             && ours.input_fingerprint == theirs.input_fingerprint;
         match is_same {
             true => Ok(()),
-            false => Err(RunError::Data(format!(
+            false => Err(Failure::data(format!(
                 "train.warm_start: with a tree.file that differs from that of {0}, the job must have the same \
                  documents: the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and \
                  model.seed as in {0}/job.toml",
@@ -100,9 +100,9 @@ impl<'a> Run<'a> {
     }
 
     /// Some document must be visited.
-    pub(super) fn check_revisited(&self, sample: &Sample) -> Result<(), RunError> {
+    pub(super) fn check_revisited(&self, sample: &Sample) -> Result<(), Failure> {
         match self.warm_start()? {
-            Some(_) if sample.revisited_documents == 0 => Err(RunError::Data(
+            Some(_) if sample.revisited_documents == 0 => Err(Failure::data(
                 "no document of the sample contains a word that the change of tree.file concerns: name words that \
                  occur in it, or train on a larger sample (sample.documents)"
                     .to_owned(),

@@ -8,7 +8,7 @@ use timely::worker::Worker;
 
 use super::Trainer;
 use crate::assignments::Influences;
-use crate::dataflow::error::RunError;
+use crate::failure::Failure;
 use corpus::minibatches::{Minibatch, Minibatches};
 use lda::infer::Bag;
 use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
@@ -38,12 +38,12 @@ impl ActiveDocuments {
     ///
     /// # Errors
     /// The documents do not fit in memory.
-    pub fn new(schedule: ActiveSchedule, training: &Minibatches) -> Result<Self, RunError> {
+    pub fn new(schedule: ActiveSchedule, training: &Minibatches) -> Result<Self, Failure> {
         let refused = || {
             let message = "the sample of a process is larger than train.sample_mib, and documents are \
                            drawn from memory: raise it, use more processes, or set train.schedule to \
                            \"uniform\", \"sorted\" or \"influence\"";
-            RunError::Data(message.to_owned())
+            Failure::data(message.to_owned())
         };
         let all = (0..training.document_count() as u32).collect();
         let all = training.pick(all).ok_or_else(refused)?;
@@ -139,7 +139,7 @@ impl ActiveDocuments {
 
 impl Trainer {
     /// Draws the documents of a round, if it draws any.
-    pub(super) fn draw(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
+    pub(super) fn draw(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
         let plan = Rc::clone(&self.plan);
         let Some(active) = &plan.active else {
             return Ok(());

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use timely::worker::Worker;
 
 use super::Trainer;
-use crate::dataflow::error::RunError;
 use crate::dataflow::process::HELD_OUT_FILE;
 use crate::dataflow::process_model::Purpose;
+use crate::failure::Failure;
 use lda::evaluate::completion::{Completer, Completion};
 use lda::infer::Bag;
 use lda::train::schedule::Position;
@@ -18,7 +18,7 @@ impl Trainer {
         &mut self,
         worker: &mut Worker,
         position: Position,
-    ) -> Result<Option<f64>, RunError> {
+    ) -> Result<Option<f64>, Failure> {
         let is_due = self.plan.schedule.evaluates_after(position);
         if self.plan.sample.held_out_documents == 0 || !is_due {
             return Ok(None);
@@ -32,7 +32,7 @@ impl Trainer {
     }
 
     /// Chooses the η that φ is published with, and scores the model with it.
-    pub(super) fn publish(&mut self, worker: &mut Worker) -> Result<(f64, Completion), RunError> {
+    pub(super) fn publish(&mut self, worker: &mut Worker) -> Result<(f64, Completion), Failure> {
         let (asked, priors) = (self.plan.process.job.model.published_eta, self.priors());
         let fallback = asked.unwrap_or(publish::provisional_eta(&priors));
         if self.plan.sample.held_out_documents == 0 {
@@ -50,7 +50,7 @@ impl Trainer {
     }
 
     /// The held-out score of the model with φ published with `eta`.
-    fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, RunError> {
+    fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, Failure> {
         let plan = Rc::clone(&self.plan);
         let (process, model) = (&plan.process, &plan.model);
         let seed = process.job.model.seed;

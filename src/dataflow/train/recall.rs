@@ -13,11 +13,13 @@ use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use crate::assignments::Assignments;
+use crate::checkpoint::Damage;
 use crate::checkpoint::assignments::{file_name, read, round_of};
-use crate::checkpoint::{self, CheckpointError, Header, Saved};
-use crate::dataflow::error::RunError;
+use crate::checkpoint::{self, Header, Saved};
 use crate::dataflow::gather::{all_gather, all_gather_blocks};
+use crate::dataflow::process::other_settings;
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
+use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use corpus::minibatches::Minibatches;
 
@@ -65,7 +67,7 @@ pub(crate) fn choose<'a>(
     worker: &mut Worker,
     wanted: Wanted<'_>,
     shared: &'a Candidates,
-) -> Result<Option<&'a Saved>, RunError> {
+) -> Result<Option<&'a Saved>, Failure> {
     let mut damaged = Vec::new();
     for (rounds, once) in checkpoints(worker, wanted.process)?
         .into_iter()
@@ -91,14 +93,15 @@ pub(crate) fn choose<'a>(
     if damaged.is_empty() {
         return Ok(None);
     }
-    Err(RunError::NoCheckpoint {
-        damaged: damaged.join("; "),
-        folder: wanted.process.output.path(CHECKPOINT_FOLDER),
-    })
+    Err(Failure::data(format!(
+        "{}; no sound checkpoint is left: remove {} and rerun, which restarts training from the beginning",
+        damaged.join("; "),
+        wanted.process.output.path(CHECKPOINT_FOLDER).display()
+    )))
 }
 
 /// The rounds of the checkpoints that worker 0 sees, the newest first: the same for all workers.
-fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, RunError> {
+fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, Failure> {
     let mut mine = Vec::new();
     if worker.index() == 0 {
         mine = checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?);
@@ -112,7 +115,7 @@ fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, RunEr
 }
 
 /// Compares what the processes found under a name; returns what is wrong with it, if anything.
-fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError> {
+fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, Failure> {
     let mine = match found {
         Found::Absent => "absent".to_owned(),
         Found::Sound(saved) => saved.hash.clone(),
@@ -125,7 +128,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
     }
     match texts.iter().all(|text| *text == texts[0]) {
         true => Ok(None),
-        false => Err(RunError::Data(
+        false => Err(Failure::data(
             "processes see different checkpoints: all hosts must see the same output folder under \
              the same path"
                 .to_owned(),
@@ -138,30 +141,29 @@ const DAMAGED: &str = "damaged ";
 
 impl Wanted<'_> {
     /// Reads a checkpoint and the assignments that belong to it.
-    fn look_at(&self, file: &str) -> Result<Found, RunError> {
+    fn look_at(&self, file: &str) -> Result<Found, Failure> {
         let output = &self.process.output;
         if !output.is_published(file)? {
             return Ok(Found::Absent);
         }
         let path = output.path(file);
         let looked = checkpoint::read(&output.local(file)?)
-            .map_err(RunError::from)
             .and_then(|saved| self.check(&saved.header, path).map(|()| saved));
         match looked {
             Ok(saved) => Ok(Found::Sound(Box::new(saved))),
-            Err(RunError::Checkpoint(CheckpointError::Damaged { path, reason })) => {
-                Ok(Found::Damaged(format!("{}: {reason}", path.display())))
-            }
-            Err(error) => Err(error),
+            Err(failure) => match failure.cause::<Damage>() {
+                Some(Damage(damage)) => Ok(Found::Damaged(damage.clone())),
+                None => Err(failure),
+            },
         }
     }
 
-    fn check(&self, header: &Header, path: PathBuf) -> Result<(), RunError> {
+    fn check(&self, header: &Header, path: PathBuf) -> Result<(), Failure> {
         let is_ours = header.settings_hash == self.process.job.train_hash()
             && header.vocabulary_hash == self.vocabulary_hash;
         if !is_ours {
             let what = "sample, model or train";
-            return Err(RunError::OtherSettings { path, what });
+            return Err(other_settings(&path, what));
         }
         match self.assignments {
             Some(assignments) => {
@@ -181,14 +183,13 @@ pub(super) fn assigned_round(header: &Header) -> Option<u64> {
 /// files of all processes.
 ///
 /// # Errors
-/// [`Damaged`](CheckpointError::Damaged) if a file is, or if documents are missing; the file system
-/// refuses.
+/// A [`Damage`] if a file is damaged, or if documents are missing; the file system refuses.
 pub fn recall_assignments(
     process: &Process,
     header: &Header,
     documents: &Minibatches,
     assignments: &Assignments,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     let Some(round) = assigned_round(header) else {
         return Ok(());
     };
@@ -222,10 +223,10 @@ pub fn recall_assignments(
     }
     match found.iter().all(|&f| f) {
         true => Ok(()),
-        false => Err(RunError::Checkpoint(CheckpointError::Damaged {
-            path: process.output.path(CHECKPOINT_FOLDER),
-            reason: format!("assignments of round {round} are missing"),
-        })),
+        false => Err(Damage::of(
+            &process.output.path(CHECKPOINT_FOLDER),
+            format!("assignments of round {round} are missing"),
+        )),
     }
 }
 
@@ -240,7 +241,7 @@ fn positions(documents: &Minibatches) -> std::io::Result<HashMap<u64, usize>> {
 }
 
 /// Files with assignments, below the output's root, and the rounds they belong to.
-fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, RunError> {
+fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, Failure> {
     let names = process.output.names(CHECKPOINT_FOLDER)?.into_iter();
     let with_round = |name: String| {
         let round = round_of(&name)?;
@@ -254,7 +255,7 @@ fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, RunError> {
 ///
 /// Of rounds that have yet to be taken again, these are assignments written by a run that was
 /// stopped before its checkpoint stood, and what was found damaged.
-pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result<(), RunError> {
+pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result<(), Failure> {
     let own = file_name(0, process.placement.process);
     let suffix = own.rsplit('-').next().unwrap_or_default();
     let is_first = process.placement.process == 0;

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use super::TrainPlan;
 use super::spent::{Seen, add, lap};
-use crate::dataflow::error::RunError;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
 use crate::dataflow::rounds::{Merged, Sampling};
+use crate::failure::Failure;
 use crate::job::WorkStage;
 use corpus::minibatches::Minibatch;
 use lda::infer::Bag;
@@ -180,7 +180,7 @@ impl TrainSampling {
 
     /// Loads the next documents of the round, and prepares the factors of their terms; false if there
     /// are none.
-    fn next_minibatch(&mut self, position: Position) -> Result<bool, RunError> {
+    fn next_minibatch(&mut self, position: Position) -> Result<bool, Failure> {
         let plan = Rc::clone(&self.plan);
         if self.to_come.is_empty() {
             self.minibatch = None;
@@ -209,7 +209,7 @@ impl TrainSampling {
 impl Sampling for TrainSampling {
     type Round = Position;
 
-    fn begin(&mut self, position: Position) -> Result<(), RunError> {
+    fn begin(&mut self, position: Position) -> Result<(), Failure> {
         match self.unreported {
             Some(_) => self.end_round(),
             // Others may have worked since: evaluation, checkpoints.
@@ -224,7 +224,7 @@ impl Sampling for TrainSampling {
         Ok(())
     }
 
-    fn sample(&mut self, position: Position) -> Result<bool, RunError> {
+    fn sample(&mut self, position: Position) -> Result<bool, Failure> {
         let Some(minibatch) = self.minibatch.clone() else {
             return Ok(false);
         };
@@ -241,7 +241,7 @@ impl Sampling for TrainSampling {
                 if gathers {
                     visitor.local.add_to_histograms();
                 }
-                Ok::<_, RunError>(())
+                Ok::<_, Failure>(())
             })?;
         self.spent.sampling += lap(&mut self.since);
         Ok(has_more || self.next_minibatch(position)?)
@@ -340,7 +340,7 @@ impl Visitor {
         (position, keeps): (Position, bool),
         index: usize,
         visit: Visit<'_>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let action = plan.schedule.action(position);
         let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
         let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);

@@ -13,9 +13,10 @@ use super::recall::forget;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
-use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
+use crate::dataflow::process::left;
 use crate::dataflow::process_model::ProcessModel;
+use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};
 use corpus::minibatches::Minibatches;
 use lda::model::Priors;
@@ -52,7 +53,7 @@ impl Trainer {
         &mut self,
         worker: &mut Worker,
         position: Position,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         if !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
@@ -70,18 +71,18 @@ impl Trainer {
         &mut self,
         worker: &mut Worker,
         position: Position,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Failure> {
         let is_leaving = self.rounds.sampling().is_leaving;
         if !is_leaving || !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
         self.checkpoint(worker)?;
         let rounds = self.rounds_taken;
-        Err(RunError::Left(format!("training, after round {rounds}")))
+        Err(left(&format!("training, after round {rounds}")))
     }
 
     /// Whether worker 0 finds that it has been long since the last checkpoint.
-    fn agree_on_clock(&mut self, worker: &mut Worker) -> Result<bool, RunError> {
+    fn agree_on_clock(&mut self, worker: &mut Worker) -> Result<bool, Failure> {
         let minutes = self.plan.process.job.train.checkpoint_minutes;
         let is_long =
             self.index == 0 && self.checkpointed.elapsed().as_secs_f64() / 60.0 >= minutes;
@@ -89,13 +90,13 @@ impl Trainer {
     }
 
     /// Waits until every worker has come here.
-    fn barrier(&mut self, worker: &mut Worker) -> Result<(), RunError> {
+    fn barrier(&mut self, worker: &mut Worker) -> Result<(), Failure> {
         self.rounds.sum(worker, &[0]).map(drop)
     }
 
     /// Assignments first, then the model that they belong to; then older ones of both are removed.
     /// The previous checkpoint is kept; an existing checkpoint is not written again.
-    fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), RunError> {
+    fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), Failure> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
         }
@@ -134,7 +135,7 @@ impl Trainer {
 
     /// Resumes from a checkpoint: in Gibbs sampling, the counts are those of its assignments, which
     /// have been recalled already.
-    pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), RunError> {
+    pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), Failure> {
         let schedule = &self.plan.schedule;
         let sampled = header
             .next
@@ -171,7 +172,7 @@ impl Trainer {
     }
 
     /// Takes a round that has been taken before, without a report.
-    fn take_again(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
+    fn take_again(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
         self.rounds.run(worker, VecDeque::from([position]), 0)?;
         self.rounds.sampling().forget_round();
         Ok(())
@@ -184,7 +185,7 @@ fn save_assignments(
     round: u64,
     documents: &Minibatches,
     assignments: &Assignments,
-) -> Result<u64, RunError> {
+) -> Result<u64, Failure> {
     let name = file_name(round, process.placement.process);
     let temporary = process.output.temporary_path(&name);
     write(&temporary, round, documents, assignments)?;
@@ -209,7 +210,7 @@ pub fn save(
     model: &ProcessModel,
     header: &Header,
     relative: &str,
-) -> Result<String, RunError> {
+) -> Result<String, Failure> {
     let (temporary, hash) = write_model(process, model, header)?;
     process.output.publish(&temporary, relative)?;
     Ok(hash)
@@ -220,7 +221,7 @@ fn write_model(
     process: &Process,
     model: &ProcessModel,
     header: &Header,
-) -> Result<(PathBuf, String), RunError> {
+) -> Result<(PathBuf, String), Failure> {
     let temporary = process.output.temporary_path("model");
     let guards = model.read_published();
     let parts: Vec<&Parameters> = guards.iter().map(|part| &**part).collect();

@@ -13,7 +13,8 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use super::{ForeignError, ForeignModel, Weights, for_each_line};
+use super::{ForeignModel, Weights, for_each_line};
+use crate::failure::Failure;
 use lda::model::MAX_TOPICS;
 
 const HEADER: &str = "#doc source pos typeindex type topic";
@@ -40,7 +41,7 @@ pub struct Token<'a> {
 ///
 /// # Errors
 /// Those of [`for_each_token`]; a topic is beyond those of α; a term has two names.
-pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
+pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut state = State::default();
     let (alpha, beta) = for_each_token(path, file, |token| state.take(token))?;
     let topics = alpha.len();
@@ -48,12 +49,12 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignErro
     for (term, counts) in state.counts.iter().enumerate() {
         for &(topic, count) in counts {
             let set = weights.set(term, u64::from(topic), f64::from(count));
-            set.map_err(|problem| ForeignError::content(path, problem))?;
+            set.map_err(|problem| Failure::file(path, problem))?;
         }
         // Topics that no token has are topics all the same.
         if term == 0 && topics > 0 {
             let set = weights.set(term, topics as u64 - 1, 0.0);
-            set.map_err(|problem| ForeignError::content(path, problem))?;
+            set.map_err(|problem| Failure::file(path, problem))?;
         }
     }
     if weights.topic_count() > topics {
@@ -61,7 +62,7 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignErro
             "its tokens have topics up to {}, but #alpha lists {topics}",
             weights.topic_count() - 1
         );
-        return Err(ForeignError::content(path, problem));
+        return Err(Failure::file(path, problem));
     }
     let mut model = weights.normalised(path, beta)?;
     model.form = format!(
@@ -81,7 +82,7 @@ pub fn for_each_token(
     path: &Path,
     file: impl BufRead,
     mut visit: impl FnMut(Token<'_>) -> Result<(), String>,
-) -> Result<(Vec<f64>, f64), ForeignError> {
+) -> Result<(Vec<f64>, f64), Failure> {
     let mut priors = Priors::default();
     for_each_line(path, file, |number, line| {
         let taken = match priors.take(line) {
@@ -89,10 +90,10 @@ pub fn for_each_token(
             Ok(false) => token(line).and_then(&mut visit),
             Err(problem) => Err(problem),
         };
-        let refuse = |problem| ForeignError::line(path, number, problem);
+        let refuse = |problem| Failure::line(path, number, problem);
         taken.map(|()| true).map_err(refuse)
     })?;
-    let refuse = |problem: &str| ForeignError::content(path, problem);
+    let refuse = |problem: &str| Failure::file(path, problem);
     let beta = (priors.beta).ok_or_else(|| refuse("has no line `#beta : …`"))?;
     match priors.alpha.is_empty() {
         true => Err(refuse("has no line `#alpha : …`")),

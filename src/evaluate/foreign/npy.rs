@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::npy_header::{Header, Number};
-use super::{ForeignError, ForeignModel, Weights};
+use super::{ForeignModel, Weights};
+use crate::failure::Failure;
 use lda::model::MAX_TOPICS;
 
 /// Reads a matrix of floats or integers, in C or Fortran order; row k is topic k, column w is
@@ -14,17 +15,13 @@ use lda::model::MAX_TOPICS;
 /// # Errors
 /// It cannot be read, or ends too early; another shape; NaN, infinities, negatives (with row and
 /// column); a row of zeros.
-pub fn read(
-    path: &Path,
-    mut file: impl Read,
-    terms: Vec<String>,
-) -> Result<ForeignModel, ForeignError> {
+pub fn read(path: &Path, mut file: impl Read, terms: Vec<String>) -> Result<ForeignModel, Failure> {
     let header = Header::read(&mut file).map_err(|error| header_error(path, error))?;
     let shape = Shape::of(path, &header, terms.len())?;
     let number = Number::of(&header.kind).ok_or_else(|| {
         let kind = &header.kind;
         let problem = format!("holds {kind}, not f4, f8 or integers: save it `.astype('f4')`");
-        ForeignError::content(path, problem)
+        Failure::file(path, problem)
     })?;
     let mut weights = Weights::new(terms);
     let mut sums = vec![0.0; shape.rows];
@@ -39,15 +36,15 @@ pub fn read(
                      save or copy it again",
                     shape.rows, shape.columns
                 );
-                ForeignError::content(path, problem)
+                Failure::file(path, problem)
             }
-            _ => ForeignError::reading(path, error),
+            _ => super::reading(path)(error),
         })?;
         let (value, (row, column)) = (number.value(bytes), shape.cell(place));
         let set = weights.set(column, row as u64, value);
         set.map_err(|problem| {
             let problem = format!("row {row}, column {column} (from 0): {problem}");
-            ForeignError::content(path, problem)
+            Failure::file(path, problem)
         })?;
         sums[row] += value;
     }
@@ -61,16 +58,16 @@ pub fn read(
 }
 
 /// Reading failed, or what was read is no header.
-fn header_error(path: &Path, error: io::Error) -> ForeignError {
+fn header_error(path: &Path, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
             let problem = "ends within its header: it is cut short; save or copy it again";
-            ForeignError::content(path, problem)
+            Failure::file(path, problem)
         }
         io::ErrorKind::InvalidData if error.get_ref().is_some() => {
-            ForeignError::content(path, format!("is not a readable .npy file: {error}"))
+            Failure::file(path, format!("is not a readable .npy file: {error}"))
         }
-        _ => ForeignError::reading(path, error),
+        _ => super::reading(path)(error),
     }
 }
 
@@ -82,8 +79,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(path: &Path, header: &Header, terms: usize) -> Result<Self, ForeignError> {
-        let refuse = |problem: String| Err(ForeignError::content(path, problem));
+    fn of(path: &Path, header: &Header, terms: usize) -> Result<Self, Failure> {
+        let refuse = |problem: String| Err(Failure::file(path, problem));
         let &[rows, columns] = &header.shape[..] else {
             return refuse(format!(
                 "has {} dimensions {:?}, not two: topics × terms",

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{ForeignError, ForeignModel, for_each_line, open};
+use super::{ForeignModel, for_each_line, open};
+use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
 
 /// The least share of the collection's tokens that a model must know.
@@ -17,7 +18,7 @@ const LEAST_SHARE: f64 = 0.01;
 ///
 /// # Errors
 /// It cannot be read, or a term is listed twice.
-pub(crate) fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<String>, Failure> {
     let mut terms: Vec<String> = Vec::new();
     for_each_line(path, open(path)?, |_, line| {
         terms.push(line.to_owned());
@@ -27,12 +28,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
     Ok(terms)
 }
 
-fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), ForeignError> {
+fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), Failure> {
     let mut lines: HashMap<&str, u64> = HashMap::new();
     for (line, term) in (1..).zip(terms) {
         if let Some(before) = lines.insert(term, line) {
             let problem = format!("\"{term}\" is in line {before} too: terms must be distinct");
-            return Err(ForeignError::line(path, line, problem));
+            return Err(Failure::line(path, line, problem));
         }
     }
     Ok(())
@@ -60,7 +61,7 @@ impl Mapping {
         model: &ForeignModel,
         vocabulary: &Vocabulary,
         path: &Path,
-    ) -> Result<Self, ForeignError> {
+    ) -> Result<Self, Failure> {
         let mut mapping = Self {
             places: vec![None; vocabulary.kept()],
             terms: 0,
@@ -74,7 +75,7 @@ impl Mapping {
             let known = &mut mapping.places[term as usize];
             if known.is_some() {
                 let problem = format!("has the term \"{text}\" twice");
-                return Err(ForeignError::content(path, problem));
+                return Err(Failure::file(path, problem));
             }
             if model.gives(place) {
                 *known = Some(place as u32);
@@ -84,12 +85,14 @@ impl Mapping {
         }
         let share = mapping.tokens as f64 / mapping.all_tokens.max(1) as f64;
         if share < LEAST_SHARE {
-            return Err(ForeignError::OtherVocabulary {
-                path: path.to_owned(),
-                tokens: mapping.all_tokens,
-                known: mapping.tokens,
-                percent: 100.0 * share,
-            });
+            let problem = format!(
+                "a model of another vocabulary: of {} tokens it knows {} ({:.2} %), and at least 1 % is \
+                 needed; are its terms cut and lower-cased as [tokens] says?",
+                mapping.all_tokens,
+                mapping.tokens,
+                100.0 * share
+            );
+            return Err(Failure::file(path, problem));
         }
         Ok(mapping)
     }

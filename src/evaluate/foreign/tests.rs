@@ -1,10 +1,12 @@
 //! Each form against the same topics, and everything that must be refused.
 
 use std::fs;
+use std::path::PathBuf;
 
 use npyz::WriterBuilder;
 
 use super::*;
+use crate::failure::Exit;
 use crate::knowledge::tests::gzip;
 use corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 
@@ -236,9 +238,9 @@ fn lists_of_weights_and_counts_are_read() {
     );
     assert!(refused(&place.write("bad", b"PK\x03\x04...."), None).contains("zip"));
     let absent = read(&place.0.path().join("absent"), None).unwrap_err();
-    assert!(matches!(absent, ForeignError::Absent { .. }));
+    assert_eq!(absent.exit, Exit::Usage);
     let folder = read(place.0.path(), None).unwrap_err();
-    assert!(folder.is_io(), "{folder}");
+    assert_eq!(folder.exit, Exit::Io, "{folder}");
 }
 
 /// A `.npy` of this shape, written by hand, with this much behind its header.
@@ -290,7 +292,7 @@ fn what_is_cut_short_or_something_else_is_told_as_that() {
     assert!(read(&place.write("whole.gz", &whole), None).is_ok());
     let cut = read(&place.write("cut.gz", &whole[..whole.len() / 2]), None).unwrap_err();
     assert!(
-        !cut.is_io() && cut.to_string().contains("cut short or damaged"),
+        cut.exit == Exit::Data && cut.to_string().contains("cut short or damaged"),
         "{cut}"
     );
     for (bytes, word) in [

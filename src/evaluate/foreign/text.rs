@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use super::{ForeignError, ForeignModel, Weights, for_each_line};
+use super::{ForeignModel, Weights, for_each_line};
+use crate::failure::Failure;
 
 /// The β that MALLET adds to counts by default (`--beta`); its lists do not contain it.
 pub(crate) const MALLET_BETA: f64 = 0.01;
@@ -25,14 +26,14 @@ fn is_heading(line: &str) -> bool {
 ///
 /// # Errors
 /// It cannot be read; a line is of another form; an invalid weight.
-pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
+pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();
     for_each_line(path, file, |number, line| {
         if line.is_empty() || (number == 1 && is_heading(line)) {
             return Ok(true);
         }
-        let refuse = |problem| ForeignError::line(path, number, problem);
+        let refuse = |problem| Failure::line(path, number, problem);
         let fields: Vec<&str> = line.split('\t').collect();
         let &[topic, term, weight] = &fields[..] else {
             return Err(refuse("is not `topic TAB term TAB weight`".to_owned()));
@@ -77,11 +78,11 @@ fn pair_of(pair: &str) -> Option<(u64, f64)> {
 ///
 /// # Errors
 /// It cannot be read; a line is of another form; a term is listed twice.
-pub fn read_counts(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
+pub fn read_counts(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut numbers: HashMap<String, u64> = HashMap::new();
     let mut weights = Weights::default();
     for_each_line(path, file, |number, line| {
-        let refuse = |problem| ForeignError::line(path, number, problem);
+        let refuse = |problem| Failure::line(path, number, problem);
         let mut fields = line.split_whitespace().skip(1);
         let Some(term) = fields.next() else {
             return match line.trim().is_empty() {

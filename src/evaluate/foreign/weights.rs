@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{ForeignError, ForeignModel, SMALLEST};
+use super::{ForeignModel, SMALLEST};
+use crate::failure::Failure;
 use lda::model::MAX_TOPICS;
 
 /// Larger weights, and sums of them, leave the range of f32; a topic of less than its inverse has none.
@@ -72,13 +73,9 @@ impl Weights {
     ///
     /// # Errors
     /// A topic without weight, a weight that was set twice, nothing at all.
-    pub(crate) fn normalised(
-        mut self,
-        path: &Path,
-        beta: f64,
-    ) -> Result<ForeignModel, ForeignError> {
+    pub(crate) fn normalised(mut self, path: &Path, beta: f64) -> Result<ForeignModel, Failure> {
         if self.totals.is_empty() {
-            return Err(ForeignError::content(path, "holds no topic"));
+            return Err(Failure::file(path, "holds no topic"));
         }
         let smoothing = beta * self.terms.len() as f64;
         let has_none = |&total: &f64| total + smoothing < 1.0 / LARGEST;
@@ -87,7 +84,7 @@ impl Weights {
                 "topic {topic} has no weight at all: all of {} topics, numbered from 0, need some",
                 self.totals.len()
             );
-            return Err(ForeignError::content(path, problem));
+            return Err(Failure::file(path, problem));
         }
         let scales: Vec<f64> = self.totals.iter().map(|t| 1.0 / (t + smoothing)).collect();
         for (term, row) in self.rows.iter_mut().enumerate() {
@@ -95,7 +92,7 @@ impl Weights {
             if let Some(twice) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 let (term, topic) = (&self.terms[term], twice[0].0);
                 let problem = format!("\"{term}\" has two weights in topic {topic}");
-                return Err(ForeignError::content(path, problem));
+                return Err(Failure::file(path, problem));
             }
             for (topic, weight) in row.iter_mut() {
                 *weight = (f64::from(*weight) * scales[usize::from(*topic)]) as f32;

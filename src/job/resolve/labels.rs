@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::Values;
-use crate::job::error::JobError;
+use crate::failure::Failure;
 use crate::job::source::Source;
 use lda::infer::settings::Method;
 use lda::model::settings::LabelPrior;
@@ -17,7 +17,7 @@ impl Values {
     }
 
     /// Labels are a column of metadata, there are as many topics, and α is the paper's, which is not learnt.
-    pub(super) fn settle_labels(&mut self, source: &Source) -> Result<(), JobError> {
+    pub(super) fn settle_labels(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.is_labelled() {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Values {
     }
 
     /// Only one method uses which labels come together, and no job does that infers no labels.
-    pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), JobError> {
+    pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.is_labelled() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Settings that follow from identifying the language of texts.
 
 use super::Values;
-use crate::job::error::JobError;
+use crate::failure::Failure;
 use crate::job::source::Source;
 use corpus::language::COLUMN;
 
@@ -14,7 +14,7 @@ impl Values {
     }
 
     /// The column with the language is no other's.
-    pub(super) fn settle_languages(&self, source: &Source) -> Result<(), JobError> {
+    pub(super) fn settle_languages(&self, source: &Source) -> Result<(), Failure> {
         let metadata: Vec<String> = self.get("corpus.metadata");
         if self.languages().is_none() || !metadata.iter().any(|name| name == COLUMN) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Settings that follow from a tree-structured prior.
 
 use super::Values;
-use crate::job::error::JobError;
+use crate::failure::Failure;
 use crate::job::source::Source;
 use lda::infer::settings::{Estimator, Method};
 use lda::train::settings::{DocumentSchedule, LocalMethod};
@@ -13,7 +13,7 @@ impl Values {
     }
 
     /// Only sampled topics know a tree's leaves.
-    pub(super) fn settle_tree(&mut self, source: &Source) -> Result<(), JobError> {
+    pub(super) fn settle_tree(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.has_tree() {
             return Ok(());
         }

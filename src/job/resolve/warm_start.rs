@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::Values;
-use crate::job::error::JobError;
+use crate::failure::Failure;
 use crate::job::source::Source;
 
 impl Values {
@@ -13,7 +13,7 @@ impl Values {
     }
 
     /// Documents are assigned by the topics of that result, once, and then visited by Gibbs passes.
-    pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), JobError> {
+    pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.starts_warm() {
             return Ok(());
         }

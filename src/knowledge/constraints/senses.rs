@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::failure::Failure;
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
 
 use super::Constraint;
-use crate::knowledge::KnowledgeError;
 use crate::knowledge::lexicon::Lexicon;
 
 /// Terms that nodes are named by.
@@ -33,7 +33,7 @@ impl<'f> Senses<'f> {
         file: &'f str,
         lines: &[(usize, Constraint)],
         lexicon: &mut Lexicon<'_>,
-    ) -> Result<Self, KnowledgeError> {
+    ) -> Result<Self, Failure> {
         let mut all = Self {
             file,
             first: lexicon.len() as u32,
@@ -57,7 +57,7 @@ impl<'f> Senses<'f> {
                 let problem = format!(
                     "`{word}` is split in line {before} already: list all its senses in one line"
                 );
-                return Err(KnowledgeError::line(file, *line, problem));
+                return Err(Failure::line(file, *line, problem));
             }
             for group in groups {
                 let sense = all.vocabulary_size() as u32;
@@ -94,7 +94,7 @@ impl<'f> Senses<'f> {
         line: usize,
         terms: &[u32],
         lexicon: &Lexicon<'_>,
-    ) -> Result<(), KnowledgeError> {
+    ) -> Result<(), Failure> {
         let split = |term: &u32| Some((*term, *self.splits.get(term)?));
         let Some((term, before)) = terms.iter().find_map(split) else {
             return Ok(());
@@ -103,7 +103,7 @@ impl<'f> Senses<'f> {
             "`{}` is split in line {before}: name the words of this line with one of its senses there",
             lexicon.term(term)
         );
-        Err(KnowledgeError::line(self.file, line, problem))
+        Err(Failure::line(self.file, line, problem))
     }
 
     /// Puts the terms back in place of their senses, gives every sense that is in no node one of its
@@ -113,7 +113,7 @@ impl<'f> Senses<'f> {
         mut nodes: Vec<Node>,
         lexicon: &Lexicon<'_>,
         strengths: Strengths,
-    ) -> Result<Vec<Node>, KnowledgeError> {
+    ) -> Result<Vec<Node>, Failure> {
         let mut is_placed = vec![false; self.terms.len()];
         for node in &mut nodes {
             self.place_in(node, &mut is_placed, lexicon)?;
@@ -139,7 +139,7 @@ impl<'f> Senses<'f> {
         node: &mut Node,
         is_placed: &mut [bool],
         lexicon: &Lexicon<'_>,
-    ) -> Result<Vec<u32>, KnowledgeError> {
+    ) -> Result<Vec<u32>, Failure> {
         for term in &mut node.terms {
             if let Some(sense) = term.checked_sub(self.first) {
                 is_placed[sense as usize] = true;
@@ -153,11 +153,7 @@ impl<'f> Senses<'f> {
                 "must-links connect two senses of `{}`: keep the words that tell them apart",
                 lexicon.term(pair[0])
             );
-            return Err(KnowledgeError::line(
-                self.file,
-                self.splits[&pair[0]],
-                problem,
-            ));
+            return Err(Failure::line(self.file, self.splits[&pair[0]], problem));
         }
         for child in &mut node.children {
             below.extend(self.place_in(child, is_placed, lexicon)?);

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
+use crate::failure::Failure;
 use lda::tree::MAX_DEPTH;
 use serde::Serialize;
 
 use super::Part;
 use super::line::Line;
-use crate::knowledge::KnowledgeError;
 
 /// A set of synonyms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,12 +76,7 @@ impl Database {
     /// # Errors
     /// A line that the format does not have; a synset that is not there; hypernyms that lead back to
     /// their synset, or that are too many levels.
-    pub fn parse(
-        part: Part,
-        index: &str,
-        data: &str,
-        exceptions: &str,
-    ) -> Result<Self, KnowledgeError> {
+    pub fn parse(part: Part, index: &str, data: &str, exceptions: &str) -> Result<Self, Failure> {
         let mut database = Self {
             part,
             synsets: Vec::new(),
@@ -97,13 +92,13 @@ impl Database {
     }
 
     /// Checks that all synsets that are named exist, and that hypernyms lead up.
-    fn check(&self) -> Result<(), KnowledgeError> {
+    fn check(&self) -> Result<(), Failure> {
         let hypernyms = self.synsets.iter().flat_map(|synset| &synset.hypernyms);
         let senses = self.lemmas.iter().flat_map(|(_, senses)| senses);
         if let Some(wrong) = (hypernyms.chain(senses)).find(|&&s| s as usize >= self.synsets.len())
         {
             let problem = format!("there is no synset {wrong}");
-            return Err(KnowledgeError::file(&self.file("data"), problem));
+            return Err(Failure::file(self.file("data"), problem));
         }
         self.topological_order().map(|_| ())
     }
@@ -114,7 +109,7 @@ impl Database {
     }
 
     /// Returns the numbers of synsets by their offsets.
-    fn read_data(&mut self, text: &str) -> Result<HashMap<u32, u32>, KnowledgeError> {
+    fn read_data(&mut self, text: &str) -> Result<HashMap<u32, u32>, Failure> {
         let file = self.file("data");
         let mut places = HashMap::new();
         // Their offsets, until all synsets are known.
@@ -154,14 +149,14 @@ impl Database {
             for hypernym in &mut synset.hypernyms {
                 *hypernym = *places.get(hypernym).ok_or_else(|| {
                     let problem = format!("the hypernym {hypernym:08} is not in this file");
-                    KnowledgeError::line(&file, synset.line, problem)
+                    Failure::line(&file, synset.line, problem)
                 })?;
             }
         }
         Ok(places)
     }
 
-    fn read_index(&mut self, text: &str, places: &HashMap<u32, u32>) -> Result<(), KnowledgeError> {
+    fn read_index(&mut self, text: &str, places: &HashMap<u32, u32>) -> Result<(), Failure> {
         let file = self.file("index");
         for mut line in Line::all(&file, text) {
             let lemma = line.text("a lemma")?.to_lowercase();
@@ -193,13 +188,13 @@ impl Database {
         match self.lemmas.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => {
                 let problem = format!("`{}` has two lines", pair[0].0);
-                Err(KnowledgeError::file(&file, problem))
+                Err(Failure::file(&file, problem))
             }
             None => Ok(()),
         }
     }
 
-    fn read_exceptions(&mut self, text: &str) -> Result<(), KnowledgeError> {
+    fn read_exceptions(&mut self, text: &str) -> Result<(), Failure> {
         let file = format!("{}.exc", self.part.ending());
         for mut line in Line::all(&file, text) {
             let form = line.text("an inflected form")?.to_owned();
@@ -265,7 +260,7 @@ impl Database {
     }
 
     /// All synsets, each after its hypernyms.
-    pub(super) fn topological_order(&self) -> Result<Vec<u32>, KnowledgeError> {
+    pub(super) fn topological_order(&self) -> Result<Vec<u32>, Failure> {
         let mut hyponyms = vec![Vec::new(); self.synsets.len()];
         let mut waits: Vec<usize> = Vec::new();
         for (number, synset) in (0..).zip(&self.synsets) {
@@ -312,10 +307,10 @@ impl Database {
         synset
     }
 
-    fn refuse(&self, synset: u32, problem: &str) -> KnowledgeError {
+    fn refuse(&self, synset: u32, problem: &str) -> Failure {
         let Synset { name, line, .. } = &self.synsets[synset as usize];
         let problem = format!("synset {name}: {problem}");
-        KnowledgeError::line(&self.file("data"), *line, problem)
+        Failure::line(self.file("data"), *line, problem)
     }
 }
 

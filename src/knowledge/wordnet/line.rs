@@ -2,7 +2,7 @@
 
 use std::str::SplitAsciiWhitespace;
 
-use crate::knowledge::KnowledgeError;
+use crate::failure::Failure;
 
 /// A line being read.
 pub(super) struct Line<'f> {
@@ -29,7 +29,7 @@ impl<'f> Line<'f> {
     }
 
     /// The next field; `what` says what it should be.
-    pub(super) fn text(&mut self, what: &str) -> Result<&'f str, KnowledgeError> {
+    pub(super) fn text(&mut self, what: &str) -> Result<&'f str, Failure> {
         match self.fields.next() {
             Some(field) => Ok(field),
             None => Err(self.refuse(format!("ends before {what}"))),
@@ -37,7 +37,7 @@ impl<'f> Line<'f> {
     }
 
     /// The next field, which is a number.
-    pub(super) fn number_of(&mut self, what: &str, radix: u32) -> Result<u32, KnowledgeError> {
+    pub(super) fn number_of(&mut self, what: &str, radix: u32) -> Result<u32, Failure> {
         let field = self.text(what)?;
         let number = u32::from_str_radix(field, radix);
         number.map_err(|_| self.refuse(format!("has `{field}` as {what}")))
@@ -49,8 +49,8 @@ impl<'f> Line<'f> {
     }
 
     /// The error that this line is not as it should be.
-    pub(super) fn refuse(&self, problem: impl std::fmt::Display) -> KnowledgeError {
+    pub(super) fn refuse(&self, problem: impl std::fmt::Display) -> Failure {
         let problem = format!("{problem}: not as WordNet's database is distributed (wndb(5WN))");
-        KnowledgeError::line(self.file, self.number, problem)
+        Failure::line(self.file, self.number, problem)
     }
 }

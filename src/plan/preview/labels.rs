@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{PreviewError, first_records};
+use super::first_records;
+use crate::failure::Failure;
 use crate::job::Job;
 use corpus::input;
 use corpus::labels::split;
@@ -23,7 +24,7 @@ pub(crate) struct LabelCount {
 ///
 /// # Errors
 /// Those of [`preview`](super::preview).
-pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, PreviewError> {
+pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, Failure> {
     let Some((settings, _)) = job.corpus.labels() else {
         return Ok(None);
     };

@@ -1,12 +1,12 @@
 //! The first records of files, as names and texts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
+use super::Column;
 use super::column::{is_id_name, is_text_name, last_key};
 use super::objects::{Record, parsed};
 use super::tables::{MOST_RECORDS, Table, csv_rows, mail_rows, mallet_rows, tsv_rows, uneven};
-use super::{Column, PreviewError};
+use crate::failure::Failure;
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::{cutter, nested};
 use corpus::encoding::{EncodingGuess, TextEncoding};
@@ -67,7 +67,7 @@ impl Records {
     }
 
     /// Adds a file's first records, or its start if it is a document.
-    pub(super) fn read(&mut self, file: &InputFile) -> Result<(), PreviewError> {
+    pub(super) fn read(&mut self, file: &InputFile) -> Result<(), Failure> {
         let records = match file.format {
             Format::Text => {
                 let start = self.start(file, super::TEXT_BYTES)?;
@@ -132,14 +132,14 @@ impl Records {
     }
 
     /// The start of a file, without a byte order mark.
-    fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, PreviewError> {
+    fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, Failure> {
         let start = first_bytes(file, limit, &self.settings)?;
         self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
         Ok(self.settings.encoding.decode_file(&start).0.into_owned())
     }
 
     /// The first objects of a JSON file; looks further if the first object is long.
-    fn objects(&mut self, file: &InputFile) -> Result<Vec<Record>, PreviewError> {
+    fn objects(&mut self, file: &InputFile) -> Result<Vec<Record>, Failure> {
         let mut limit = LOOK_BYTES;
         loop {
             let start = self.start(file, limit)?;
@@ -162,11 +162,19 @@ impl Records {
                 // The object may be longer than what was read.
                 Err(_) if is_one_object => Vec::new(),
                 Err(error) => {
-                    return Err(PreviewError::NoObjects {
-                        path: PathBuf::from(&file.name),
-                        reason: error.to_string(),
-                        of_lines: file.format == Format::JsonLines,
-                    });
+                    let (what, help) = match file.format {
+                        Format::JsonLines => (
+                            "no line",
+                            "each line must be one object, such as {\"id\": 1, \"text\": \"…\"}; for an array, \
+                             or objects over several lines: --set corpus.format=json",
+                        ),
+                        _ => (
+                            "nothing",
+                            "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]",
+                        ),
+                    };
+                    let problem = format!("{what} is a JSON object: {error}");
+                    return Err(Failure::file(&file.name, problem).help(help));
                 }
             };
             for (path, objects) in arrays {

@@ -4,12 +4,13 @@ use std::path::Path;
 use super::super::look::LOOK_BYTES;
 use super::labels::LabelCount;
 use super::*;
+use crate::failure::Failure;
 use crate::job::Job;
 
 const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
 
 /// A look at a folder of these files.
-fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, PreviewError> {
+fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, Failure> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
         std::fs::write(folder.path().join(name), content).unwrap();
@@ -259,7 +260,7 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         let error = preview
             .and_then(|preview| preview.text_columns(&[]))
             .unwrap_err();
-        format!("{error}\n{}", error.help().unwrap_or_default())
+        format!("{error}\n{}", error.help.as_deref().unwrap_or_default())
     };
     let binary = refused("a.dat", b"\x7fELF\0\0");
     assert!(

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::{Neighbourhood, TopicMatch};
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::read::kept_terms;
 use crate::tables::records::{record, records};
 use lda::evaluate::TermDistribution;
@@ -25,7 +25,7 @@ struct PublishedModel {
 ///
 /// # Errors
 /// A table that cannot be read, or vocabularies without a common term.
-pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, TableError> {
+pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
     let (first, second) = (PublishedModel::read(a)?, PublishedModel::read(b)?);
     let mut shared: HashMap<&str, u32> = HashMap::new();
     let own: HashSet<&str> = first.terms.iter().map(String::as_str).collect();
@@ -38,7 +38,7 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, TableError>
             "has no kept term in common with {}: their topics cannot be matched",
             b.display()
         );
-        return Err(TableError::format(a, message));
+        return Err(Failure::file(a, message));
     }
     let (p, q) = (first.on(&shared), second.on(&shared));
     let vocabulary_size = shared.len();
@@ -55,14 +55,10 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, TableError>
 ///
 /// # Errors
 /// A table that cannot be read, or no such topic.
-pub(super) fn neighbours(
-    root: &Path,
-    topic: usize,
-    most: usize,
-) -> Result<Neighbourhood, TableError> {
+pub(super) fn neighbours(root: &Path, topic: usize, most: usize) -> Result<Neighbourhood, Failure> {
     let model = PublishedModel::read(root)?;
     let Some((entries, _)) = model.topics.get(topic) else {
-        return Err(TableError::format(root, format!("has no topic {topic}")));
+        return Err(Failure::file(root, format!("has no topic {topic}")));
     };
     let heavier = |a: &&(u32, f32), b: &&(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     let mut heaviest: Vec<&(u32, f32)> = entries.iter().collect();
@@ -107,11 +103,11 @@ record! {
 }
 
 impl PublishedModel {
-    fn read(root: &Path) -> Result<Self, TableError> {
+    fn read(root: &Path) -> Result<Self, Failure> {
         let terms: Vec<String> = kept_terms(root)?.into_iter().map(|it| it.term).collect();
         let topics = records::<PublishedTopic>(root, "topics")?;
         let topics = topics.map(|topic| Ok((Vec::new(), topic?.absent_weight)));
-        let mut topics: Vec<Topic> = topics.collect::<Result<_, TableError>>()?;
+        let mut topics: Vec<Topic> = topics.collect::<Result<_, Failure>>()?;
         let mut rows = records::<TopicTerm>(root, "topic_terms")?;
         while let Some(row) = rows.next().transpose()? {
             let (topic, term) = (row.topic, row.term_id);
@@ -120,7 +116,7 @@ impl PublishedModel {
             let Some((entries, _)) = place.and_then(|t| topics.get_mut(t)) else {
                 let message = format!("has topic {topic} with term {term}, which do not exist");
                 let message = format!("{message}; run `topicmill verify`");
-                return Err(TableError::format(rows.path(), message));
+                return Err(Failure::file(rows.path(), message));
             };
             entries.push((term as u32, row.weight));
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Output;
+use crate::failure::Failure;
 use crate::tables::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
 use crate::tables::parts::{describe, footer, hash_file, part_names, scan};
-use crate::tables::{PartInfo, TABLES, TableError};
+use crate::tables::{PartInfo, TABLES};
 
 impl Manifest {
     /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
@@ -14,7 +15,7 @@ impl Manifest {
         &mut self,
         output: &Output,
         written: &BTreeMap<String, PartInfo>,
-    ) -> Result<(), TableError> {
+    ) -> Result<(), Failure> {
         self.tables.clear();
         for table in TABLES {
             let described = describe_table(output, table.name, written)?;
@@ -40,7 +41,7 @@ fn describe_table(
     output: &Output,
     table: &str,
     written: &BTreeMap<String, PartInfo>,
-) -> Result<TableManifest, TableError> {
+) -> Result<TableManifest, Failure> {
     let mut described = TableManifest::default();
     for name in part_names(output.names(table)?) {
         let relative = format!("{table}/{name}");

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{FILES, FOLDERS, LOCK, LOCK_MARK};
+use crate::failure::Failure;
+use crate::tables::TABLES;
 use crate::tables::manifest::{MANIFEST, Manifest};
-use crate::tables::{TABLES, TableError};
 use store::Store;
 
 /// Whether a run may leave something of this name at the root.
@@ -14,29 +15,40 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// Refuses a folder that is not ours: ours are empty, or bear our mark; a file that a user has added changes nothing.
 ///
-/// Errors: [`NotOurs`](TableError::NotOurs).
-pub(crate) fn check_ours(root: &Path) -> Result<(), TableError> {
-    check(&*store::at(root)?, root)
+/// # Errors
+/// It is not; the store does not answer.
+pub(crate) fn check_ours(root: &Path) -> Result<(), Failure> {
+    foreign_at(root)?.map_or(Ok(()), |found| Err(not_ours(root, &found)))
+}
+
+/// One thing in a folder that is not ours.
+pub(crate) fn foreign_at(root: &Path) -> Result<Option<String>, Failure> {
+    foreign(&*store::at(root)?, root)
+}
+
+/// The folder holds something that topicmill has not written.
+pub(super) fn not_ours(root: &Path, found: &str) -> Failure {
+    Failure::data(format!(
+        "{} contains {found:?}, which topicmill has not written: choose an empty folder for \
+         output.path, or move it elsewhere",
+        root.display()
+    ))
 }
 
 /// The same in an open store.
-pub(super) fn check(store: &dyn Store, root: &Path) -> Result<(), TableError> {
+pub(super) fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, Failure> {
     let mut names = store.names(root)?;
     names.retain(|name| !name.starts_with('.'));
     let foreign = names.iter().find(|name| !is_known(name));
     if names.is_empty() || has_mark(store, root, foreign.is_none())? {
-        return Ok(());
+        return Ok(None);
     }
-    let foreign = foreign.unwrap_or(&names[0]);
-    Err(TableError::NotOurs {
-        root: root.to_owned(),
-        found: foreign.clone(),
-    })
+    Ok(Some(foreign.unwrap_or(&names[0]).clone()))
 }
 
 /// Whether the lock or the manifest says that topicmill wrote this folder. A lock whose writer was
 /// killed is empty or cut short, and nothing else was written before it: that counts if `may_be_cut`.
-fn has_mark(store: &dyn Store, root: &Path, may_be_cut: bool) -> Result<bool, TableError> {
+fn has_mark(store: &dyn Store, root: &Path, may_be_cut: bool) -> Result<bool, Failure> {
     if let Some(text) = store.read(&root.join(LOCK))? {
         let mark = LOCK_MARK.as_bytes();
         return Ok(text.starts_with(mark) || (may_be_cut && mark.starts_with(&text)));

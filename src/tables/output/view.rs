@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tables::TableError;
+use crate::failure::Failure;
 use store::{Entry, Source, is_remote};
 
 /// How much of an output is to be seen.
@@ -30,7 +30,7 @@ impl View {
     ///
     /// # Errors
     /// The store refuses or does not answer; the disk.
-    pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, TableError> {
+    pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, Failure> {
         if !is_remote(path) {
             let path = path.to_owned();
             return Ok(Self { path, copy: None });
@@ -52,7 +52,7 @@ impl View {
                 let to = here(&entry.path);
                 store::create_folder(to.parent().unwrap_or(&copy))
                     .and_then(|()| object.outline(&to))
-                    .map_err(|e| TableError::io(&entry.path, e))?;
+                    .map_err(Failure::io(&entry.path))?;
             } else {
                 store.local(&entry.path)?;
             }
@@ -88,6 +88,6 @@ fn is_large_table(entry: &Entry) -> bool {
 ///
 /// # Errors
 /// The store refuses or does not answer.
-pub(crate) fn exists(path: &Path) -> Result<bool, TableError> {
+pub(crate) fn exists(path: &Path) -> Result<bool, Failure> {
     Ok(store::at(path)?.exists(path)?)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
 /// A round of `training_log` that measured held-out documents.
@@ -36,7 +36,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, TableError> {
+pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, Failure> {
     let mut points = Vec::new();
     for round in records::<Round>(root, "training_log")? {
         let round = round?;
@@ -74,7 +74,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, TableError> {
+pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, Failure> {
     records(root, "evaluation")?.collect()
 }
 
@@ -103,6 +103,6 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(crate) fn drift_lines(root: &Path) -> Result<Vec<DriftLine>, TableError> {
+pub(crate) fn drift_lines(root: &Path) -> Result<Vec<DriftLine>, Failure> {
     records(root, "drift")?.collect()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::{Array, StringArray};
 use serde::Serialize;
 
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::parts::{Batches, column, part_files};
 use crate::tables::records::{record, records};
 
@@ -27,7 +27,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, TableError> {
+pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, Failure> {
     records(root, "vocabulary")?.only(|line: &TermLine| line.term_id.is_some())
 }
 
@@ -70,7 +70,7 @@ fn share(part: i64, whole: i64) -> Option<f64> {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, TableError> {
+pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, Failure> {
     records(root, "labels")?.collect()
 }
 
@@ -91,7 +91,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(super) fn changes(root: &Path) -> Result<Vec<ChangeLine>, TableError> {
+pub(super) fn changes(root: &Path) -> Result<Vec<ChangeLine>, Failure> {
     records(root, "topic_changes")?.collect()
 }
 
@@ -117,7 +117,7 @@ record! {
 pub(crate) fn predictions(
     root: &Path,
     documents: &BTreeSet<i64>,
-) -> Result<Vec<PredictionLine>, TableError> {
+) -> Result<Vec<PredictionLine>, Failure> {
     let is_wanted = |line: &PredictionLine| documents.contains(&line.doc_id);
     records(root, "predictions")?.only(is_wanted)
 }
@@ -143,10 +143,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(crate) fn topic_documents(
-    root: &Path,
-    most: usize,
-) -> Result<Vec<TopicDocumentLine>, TableError> {
+pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentLine>, Failure> {
     let is_first = |line: &TopicDocumentLine| line.rank as usize <= most;
     records(root, "topic_documents")?.only(is_first)
 }
@@ -160,7 +157,7 @@ pub(crate) fn document_values(
     root: &Path,
     columns: &[String],
     mut visit: impl FnMut(usize, Option<&str>),
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut batches = Batches::new(part_files(&root.join("documents"))?, Some(&names));
     while let Some(batch) = batches.next()? {

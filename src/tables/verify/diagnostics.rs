@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::VerifyReport;
 use super::ranks::Ranks;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::records::{record, records};
 use lda::evaluate::drift::LEAST_KNOWN_SHARE;
 
@@ -30,7 +30,7 @@ pub(super) fn verify_terms(
     topic_count: usize,
     kept: i32,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     const TABLE: &str = "topic_term_diagnostics";
     let mut ranks = Ranks::new(TABLE, topic_count);
     let mut sum = 0.0;
@@ -73,7 +73,7 @@ record! {
 
 /// Checks `drift`: groups ascending and the run last, parts no larger than their whole, shares that
 /// are their quotients, and the advice that follows from them.
-pub(super) fn verify_drift(root: &Path, report: &mut VerifyReport) -> Result<(), TableError> {
+pub(super) fn verify_drift(root: &Path, report: &mut VerifyReport) -> Result<(), Failure> {
     let mut last: Option<String> = None;
     let (mut rows, mut runs) = (0, 0);
     for row in records::<Drift>(root, "drift")? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::VerifyReport;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::manifest::Manifest;
 use crate::tables::records::{Records, record, records};
 use corpus::DocumentStatus;
@@ -29,7 +29,7 @@ pub(super) fn verify(
     root: &Path,
     manifest: &Manifest,
     report: &mut VerifyReport,
-) -> Result<Totals, TableError> {
+) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
     if !manifest.tables.contains_key("documents") {
         totals.documents = manifest.documents_by_status.values().sum::<u64>() as i64;
@@ -158,11 +158,7 @@ struct Weights(Records<DocumentTopic>);
 
 impl Weights {
     /// Passes over the rows up to and including those of `doc_id`.
-    fn take(
-        &mut self,
-        doc_id: i64,
-        report: &mut VerifyReport,
-    ) -> Result<DocumentWeights, TableError> {
+    fn take(&mut self, doc_id: i64, report: &mut VerifyReport) -> Result<DocumentWeights, Failure> {
         let mut weights = DocumentWeights::default();
         let (mut last_rank, mut last_weight) = (0, f32::INFINITY);
         while let Some(row) = self.0.next_if(|row| row.doc_id <= doc_id)? {
@@ -186,7 +182,7 @@ impl Weights {
     }
 
     /// Any remaining rows belong to no document.
-    fn finish(&mut self, report: &mut VerifyReport) -> Result<(), TableError> {
+    fn finish(&mut self, report: &mut VerifyReport) -> Result<(), Failure> {
         if let Some(row) = self.0.next().transpose()? {
             let id = row.doc_id;
             report

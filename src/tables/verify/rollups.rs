@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::VerifyReport;
 use super::documents::Totals;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
 /// How far a sum of shares may be beyond 1.
@@ -17,7 +17,7 @@ pub(super) fn verify(
     topic_count: usize,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let topic_count = i32::try_from(topic_count).unwrap_or(i32::MAX);
     verify_groups(root, topic_count, totals, report)?;
     verify_trends(root, topic_count, totals, report)?;
@@ -39,7 +39,7 @@ fn verify_groups(
     topic_count: i32,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     const TABLE: &str = "group_topics";
     let (mut group, mut last, mut sum) = (None::<String>, (0, f32::INFINITY), 0.0);
     for row in records::<GroupTopic>(root, TABLE)? {
@@ -81,7 +81,7 @@ fn verify_trends(
     topic_count: i32,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     const TABLE: &str = "topic_trends";
     let (mut cell, mut last, mut sum) = (None, -1, 0.0);
     for row in records::<TopicTrend>(root, TABLE)? {
@@ -124,7 +124,7 @@ fn verify_correlations(
     topic_count: i32,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     const TABLE: &str = "topic_correlations";
     let mut last = (-1, -1);
     for row in records::<TopicPair>(root, TABLE)? {

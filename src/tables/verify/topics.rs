@@ -8,7 +8,7 @@ use super::diagnostics;
 use super::documents::Totals;
 use super::ranks::Ranks;
 use super::rollups;
-use crate::tables::TableError;
+use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
 /// How far a topic's word probabilities may be from 1: f32 weights, summed.
@@ -19,7 +19,7 @@ pub(super) fn verify(
     root: &Path,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let kept = match report.rows.contains_key("vocabulary") {
         true => Some(verify_vocabulary(root, totals, report)?),
         false => None,
@@ -52,7 +52,7 @@ fn verify_vocabulary(
     root: &Path,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<i32, TableError> {
+) -> Result<i32, Failure> {
     let (mut kept, mut tokens, mut others) = (0, 0, false);
     for term in records::<Term>(root, "vocabulary")? {
         let Term {
@@ -97,7 +97,7 @@ fn verify_topics(
     root: &Path,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<Vec<f64>, TableError> {
+) -> Result<Vec<f64>, Failure> {
     let (mut absent, mut shares) = (Vec::new(), 0.0);
     for row in records::<Topic>(root, "topics")? {
         let row = row?;
@@ -148,7 +148,7 @@ fn verify_topic_terms(
     absent: &[f64],
     kept: i32,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let mut sums = vec![(0.0, 0_i32); absent.len()];
     let mut ranks = Ranks::new("topic_terms", absent.len());
     for row in records::<TopicTerm>(root, "topic_terms")? {
@@ -185,7 +185,7 @@ fn verify_topic_documents(
     topic_count: usize,
     totals: &Totals,
     report: &mut VerifyReport,
-) -> Result<(), TableError> {
+) -> Result<(), Failure> {
     let mut ranks = Ranks::new("topic_documents", topic_count);
     for row in records::<TopicDocument>(root, "topic_documents")? {
         let row = row?;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-pub use topicmill::job::{Job, JobError};
+pub use topicmill::failure::Failure;
+pub use topicmill::job::Job;
 
 /// The job.
 pub const SMALL: &str = "\
@@ -17,18 +18,18 @@ path = \"out/small\"
 ";
 
 /// Parses a job.
-pub fn parse(text: &str) -> Result<Job, JobError> {
+pub fn parse(text: &str) -> Result<Job, Failure> {
     Job::parse(text, Path::new("jobs/small.toml"), &[])
 }
 
 /// Parses [`SMALL`] with keys set.
-pub fn with(overrides: &[&str]) -> Result<Job, JobError> {
+pub fn with(overrides: &[&str]) -> Result<Job, Failure> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
 }
 
 /// What a person is told: the error and its remedy.
-pub fn told(result: Result<Job, JobError>) -> String {
+pub fn told(result: Result<Job, Failure>) -> String {
     let error = result.expect_err("this job is wrong");
-    format!("{error} | {}", error.help().unwrap_or_default())
+    format!("{error} | {}", error.help.as_deref().unwrap_or_default())
 }

@@ -19,8 +19,9 @@ use topicmill::corpus::input::{self, InputError};
 use topicmill::corpus::reader::read_block;
 use topicmill::corpus::settings::{CorpusSettings, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
-pub use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
+pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state, npy, text};
 use topicmill::evaluate::norms::{Cue, Norms};
+use topicmill::failure::Failure;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
 pub use topicmill::knowledge::wordnet::database::Database;
@@ -342,7 +343,7 @@ pub fn norms(bytes: &[u8]) {
 }
 
 /// What is read as an external model is one: every topic is a distribution.
-fn topics(read: Result<ForeignModel, ForeignError>) {
+fn topics(read: Result<ForeignModel, Failure>) {
     let model = match read {
         Ok(model) => model,
         Err(error) => return says(&error),

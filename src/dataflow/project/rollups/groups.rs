@@ -10,13 +10,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::dataflow::error::RunError;
 use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::dataflow::project::ProjectPlan;
 use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
+use crate::failure::Failure;
 use crate::tables::rows::GroupTopicRow;
 use crate::tables::{FileMetadata, PartInfo, Row, write_part};
 use corpus::ShardDocument;
@@ -222,10 +222,10 @@ impl Groups {
     }
 
     /// Writes the parts of this worker's buckets; these, by path. There are none if no worker has sent a group.
-    pub(crate) fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, RunError> {
+    pub(crate) fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, Failure> {
         let mut held = std::mem::take(&mut self.held);
         if let Some((path, source)) = held.error {
-            return Err(RunError::Io { path, source });
+            return Err(Failure::io(path)(source));
         }
         let mut written = BTreeMap::new();
         if sent == 0 {
@@ -238,7 +238,7 @@ impl Groups {
                 Some(bucket) => {
                     let path = bucket.path.clone();
                     let read = bucket.groups();
-                    read.map_err(|source| RunError::Io { path, source })?
+                    read.map_err(Failure::io(path))?
                 }
             };
             let (path, info) = write(&self.process, number, &groups, &self.metadata)?;
@@ -254,7 +254,7 @@ fn write(
     number: u64,
     groups: &BTreeMap<String, GroupSums>,
     metadata: &FileMetadata,
-) -> Result<(String, PartInfo), RunError> {
+) -> Result<(String, PartInfo), Failure> {
     let output = &process.output;
     let temporary = output.temporary_path(&format!("{}-{number:05}", GroupTopicRow::SPEC.name));
     let rows = groups.iter().flat_map(|(name, sums)| {

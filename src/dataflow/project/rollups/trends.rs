@@ -9,13 +9,13 @@ use timely::worker::Worker;
 
 use super::RollUpShared;
 use super::slots::{Slots, Sums};
-use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::dataflow::project::kinds::{CELL_ROWS, CELLS};
 use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;
+use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
 use corpus::ShardDocument;
@@ -70,7 +70,7 @@ pub(crate) fn count_values(
     process: &Process,
     collection: &Collection,
     shared: &RollUpShared,
-) -> Result<(), RunError> {
+) -> Result<(), Failure> {
     let (trends, metadata) = (&process.job.project.trends, &collection.metadata);
     if trends.is_empty() {
         return Ok(());
@@ -102,7 +102,7 @@ pub(crate) fn count_values(
         }
     }
     if let Some(at) = all.iter().position(Counts::are_too_many) {
-        return Err(RunError::Data(format!(
+        return Err(Failure::data(format!(
             "column {:?} has more than {MOST_DISTINCT} different values, or {} MiB of them: leave it out of \
              project.trends",
             metadata[places[at]],

@@ -1,0 +1,319 @@
+//! The program's error: what happened, with its causes, the exit code, and the remedy.
+//!
+//! The errors of the crates below become one here, and get their exit codes. Messages name the file, the place and the
+//! remedy themselves, where the last is not in `help`.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use corpus::collection::CollectionError;
+use corpus::input::InputError;
+use corpus::shard::ShardError;
+use corpus::stop_words::StopWordsError;
+use corpus::synth::SynthError;
+use corpus::vocabulary_file::VocabularyFileError;
+use corpus::word_file::WordFileError;
+use lda::infer::ImpossibleDraw;
+use lda::train::TrainError;
+use mesh::environment::EnvironmentError;
+use mesh::hosts::HostsError;
+use mesh::secret::SecretError;
+use mesh::tls::TlsError;
+use mesh::{ClusterError, exit};
+use store::{StoreError, is_remote};
+
+/// How the program ends where it does not succeed, by [exit code](mesh::exit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The command line or the job is wrong; nothing was done.
+    Usage = exit::USAGE,
+    /// The input or a stored result is wrong.
+    Data = exit::DATA,
+    /// Another process or host cannot be reached, or was lost; a worker stalled.
+    Unavailable = exit::UNAVAILABLE,
+    /// A mistake in topicmill.
+    Internal = exit::INTERNAL,
+    /// Reading or writing failed.
+    Io = exit::IO,
+    /// Something passing: the same command later may succeed.
+    Temporary = exit::TEMPORARY,
+    /// A process was killed (SIGKILL).
+    Killed = exit::KILLED,
+    /// Told to stop (SIGTERM, SIGINT).
+    Interrupted = exit::INTERRUPTED,
+}
+
+impl Exit {
+    /// The exit with this code; an internal error if there is none.
+    pub(crate) fn of(code: u8) -> Self {
+        let all = [
+            Self::Usage,
+            Self::Data,
+            Self::Unavailable,
+            Self::Internal,
+            Self::Io,
+            Self::Temporary,
+            Self::Killed,
+            Self::Interrupted,
+        ];
+        all.into_iter()
+            .find(|&exit| exit as u8 == code)
+            .unwrap_or(Self::Internal)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error on its way out of the program.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// The message, and its causes.
+    error: anyhow::Error,
+    /// The remedy, where the message has none.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure that is an error.
+    pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit,
+            error: error.into(),
+            help: None,
+        }
+    }
+
+    /// A failure that is a sentence.
+    pub(crate) fn message(exit: Exit, message: impl fmt::Display) -> Self {
+        Self::new(exit, anyhow::Error::msg(message.to_string()))
+    }
+
+    /// The command line or the job is wrong.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::message(Exit::Usage, message)
+    }
+
+    /// The input or a stored result is wrong.
+    pub(crate) fn data(message: impl fmt::Display) -> Self {
+        Self::message(Exit::Data, message)
+    }
+
+    /// A file is wrong.
+    pub(crate) fn file(path: impl AsRef<Path>, problem: impl fmt::Display) -> Self {
+        Self::data(format!("{}: {problem}", path.as_ref().display()))
+    }
+
+    /// A line of a file, from 1, is wrong.
+    pub(crate) fn line(
+        path: impl AsRef<Path>,
+        line: impl fmt::Display,
+        problem: impl fmt::Display,
+    ) -> Self {
+        let path = path.as_ref().display();
+        Self::data(format!("{path}, line {line}: {problem}"))
+    }
+
+    /// A file or folder cannot be read or written; of a store, its address or its settings may be wrong, or this build
+    /// has none.
+    pub(crate) fn io(path: impl AsRef<Path>) -> impl Fn(io::Error) -> Self {
+        move |source| {
+            let path = path.as_ref();
+            let is_usage = is_remote(path)
+                && matches!(
+                    source.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                );
+            let exit = if is_usage { Exit::Usage } else { Exit::Io };
+            let message = format!("{}: {source}", path.display());
+            Self::new(exit, source).context(message)
+        }
+    }
+
+    /// A document whose topics cannot be drawn.
+    pub(crate) fn drawing(what: &'static str, number: u64) -> impl Fn(ImpossibleDraw) -> Self {
+        move |source| {
+            let message = format!("{what} {number}: {source}");
+            Self::new(Exit::Internal, source).context(message)
+        }
+    }
+
+    /// A failure that another process has reported already.
+    pub(crate) fn said(exit: Exit) -> Self {
+        Self::message(exit, "")
+    }
+
+    /// The same, with what was being done.
+    #[must_use]
+    pub(crate) fn context(mut self, context: impl fmt::Display) -> Self {
+        self.error = self.error.context(context.to_string());
+        self
+    }
+
+    /// The same; with the file's name, if it is an error of the system that names none.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        let mut errors = self.error.chain();
+        match errors.next().is_some_and(<dyn Error>::is::<io::Error>) {
+            true => {
+                let message = format!("{}: {self}", path.display());
+                self.context(message)
+            }
+            false => self,
+        }
+    }
+
+    /// The same, with a remedy.
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The first of its causes that is of this type.
+    pub(crate) fn cause<E: Error + 'static>(&self) -> Option<&E> {
+        self.error.chain().find_map(<dyn Error>::downcast_ref)
+    }
+
+    /// The kind of the system's error that caused it.
+    pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
+        self.cause().map(io::Error::kind)
+    }
+
+    /// `error: …`, a line `cause: …` for each cause that is not already said, `help: …`.
+    pub(crate) fn report(&self) -> String {
+        let mut said = self.to_string();
+        if said.is_empty() {
+            return said;
+        }
+        let mut report = format!("error: {said}\n");
+        for cause in self.error.chain().skip(1) {
+            let cause = cause.to_string();
+            if !said.contains(&cause) {
+                report += &format!("cause: {cause}\n");
+            }
+            said = cause;
+        }
+        let mut errors = self.error.chain().filter_map(<dyn Error>::downcast_ref);
+        let is_full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
+        let full = errors.any(is_full).then_some(FULL_DISK);
+        if let Some(help) = self.help.as_deref().or(full) {
+            report += &format!("help: {help}\n");
+        }
+        report
+    }
+}
+
+/// The remedy where no other is known.
+const FULL_DISK: &str =
+    "free space on this disk, or choose another output.path, then rerun the same command";
+
+/// The message alone; with `#`, its causes too.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// `From` each of these errors, with the exit code of its variant.
+macro_rules! exits {
+    ($($error:ty { $($variant:pat $(if $is_so:expr)? => $exit:ident,)* })*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let exit = match &error { $($variant $(if $is_so)? => Exit::$exit,)* };
+                Self::new(exit, error)
+            }
+        }
+    )*};
+}
+
+exits! {
+    InputError {
+        found if found.is_io() => Io,
+        _ => Data,
+    }
+    StopWordsError { _ => Usage, }
+    WordFileError { _ => Usage, }
+    SynthError {
+        SynthError::Io { .. } => Io,
+        SynthError::Setting { .. } => Usage,
+        SynthError::Busy { .. } => Temporary,
+        _ => Data,
+    }
+    CollectionError {
+        found if found.is_absent() => Data,
+        CollectionError::Read { .. } => Io,
+        CollectionError::Format { .. } => Data,
+    }
+    VocabularyFileError {
+        VocabularyFileError::Io { .. } => Io,
+        _ => Data,
+    }
+    ShardError {
+        ShardError::Io { .. } => Io,
+        _ => Data,
+    }
+    TrainError { _ => Internal, }
+    HostsError { _ => Usage, }
+    EnvironmentError { _ => Usage, }
+    TlsError { _ => Usage, }
+}
+
+impl From<io::Error> for Failure {
+    /// Of a file that whoever knows its name adds: see [`of_file`](Self::of_file).
+    fn from(error: io::Error) -> Self {
+        Self::new(Exit::Io, error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(StoreError { path, source }: StoreError) -> Self {
+        Self::io(path)(source)
+    }
+}
+
+impl From<SecretError> for Failure {
+    fn from(error: SecretError) -> Self {
+        Self::new(Exit::of(error.exit_code()), error)
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        Self::new(Exit::of(error.exit_code()), error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_said_once_and_help_comes_last() {
+        let source = io::Error::other("the disk is gone");
+        let failure = Failure::new(Exit::Io, source)
+            .context("shard 3")
+            .help("bring it back");
+        assert_eq!(
+            failure.report(),
+            "error: shard 3\ncause: the disk is gone\nhelp: bring it back\n"
+        );
+        assert_eq!(format!("{failure:#}"), "shard 3: the disk is gone");
+        let twice = Failure::data("bad").context("so bad");
+        assert_eq!(twice.report(), "error: so bad\n");
+    }
+}
