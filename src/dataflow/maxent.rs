@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::error::RunError;
-use super::examples::{Example, gather, key_bound, pack, unpack};
-use super::gather::barrier;
+use super::examples::{key_bound, pack, unpack};
+use super::gather::{barrier, gather_records};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
@@ -80,7 +80,7 @@ pub(crate) fn classifier(
         return Ok(Some(Arc::clone(found)));
     }
     let mine = plan.infer(worker, shared)?;
-    let gathered = gather(worker, &mine);
+    let gathered = gather_records(worker, &mine);
     let (header, fitted) = shared.fitted.get(|| plan.fit(&gathered))?;
     if worker.index() == 0 {
         let temporary = output.temporary_path("maxent");
@@ -164,14 +164,11 @@ impl MaxEntPlan<'_> {
 
     /// Fits the regression to the documents of all workers: those of the smallest keys, in the
     /// order of their numbers.
-    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Arc<Classifier>), RunError> {
+    fn fit(&self, gathered: &[u64]) -> Result<(ClassifierHeader, Arc<Classifier>), RunError> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
-        let mut documents: Vec<Example<'_>> = gathered
-            .iter()
-            .flat_map(|words| unpack(words, topics))
-            .collect();
+        let mut documents = unpack(gathered, topics);
         documents.sort_unstable_by_key(|document| self.key(document.number));
         documents.truncate(settings.documents);
         documents.sort_unstable_by_key(|document| document.number);

@@ -16,7 +16,7 @@ use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
 use crate::dataflow::error::RunError;
-use crate::dataflow::gather::{all_gather, all_gather_blocks};
+use crate::dataflow::gather::{all_gather, gather_records};
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use corpus::minibatches::Minibatches;
@@ -103,12 +103,7 @@ fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, RunEr
     if worker.index() == 0 {
         mine = checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?);
     }
-    let all = all_gather_blocks(worker, vec![mine]);
-    Ok(all[0]
-        .iter()
-        .flat_map(|block| block.words())
-        .copied()
-        .collect())
+    Ok(gather_records(worker, &mine))
 }
 
 /// Compares what the processes found under a name; returns what is wrong with it, if anything.
