@@ -32,6 +32,7 @@ pub(crate) use error::KnowledgeError;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
+pub(crate) use text::fields;
 use wordnet::{WordNet, WordNetSettings};
 
 /// The kind of knowledge in a file or folder.

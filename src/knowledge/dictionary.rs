@@ -5,13 +5,13 @@
 //! translation domain adaptation"). Lines are not merged by the words that they share, which would
 //! connect `riva` with `banca` by way of `bank`: a word has a leaf in each of its lines.
 
-use csv::{ReaderBuilder, StringRecord};
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
 
 use super::groups::Groups;
 use super::lexicon::Lexicon;
+use super::text::fields;
 use super::{KnowledgeError, Pruned};
 
 /// A line: a word and its translations, two at least.
@@ -45,10 +45,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
         if line.starts_with('#') {
             continue;
         }
-        if delimiter == ',' && line.matches('"').count() % 2 == 1 {
-            return refuse("a quote is not closed in its line".to_owned());
-        }
-        let words = fields(line, delimiter);
+        let mut words = match fields(line, delimiter) {
+            Ok(words) => words,
+            Err(problem) => return refuse(problem),
+        };
+        words.retain(|word| !word.is_empty());
         match &words[..] {
             [] => {}
             [word] => {
@@ -61,24 +62,6 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
         }
     }
     Ok(entries)
-}
-
-/// The fields of a line that are not empty.
-fn fields(line: &str, delimiter: char) -> Vec<String> {
-    let words = |fields: &mut dyn Iterator<Item = &str>| -> Vec<String> {
-        let fields = fields.map(str::trim).filter(|field| !field.is_empty());
-        fields.map(str::to_owned).collect()
-    };
-    if delimiter != ',' || !line.contains('"') {
-        return words(&mut line.split(delimiter));
-    }
-    let mut record = StringRecord::new();
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(line.as_bytes());
-    // A line of text has one record, or none.
-    _ = reader.read_record(&mut record);
-    words(&mut record.iter())
 }
 
 /// A node for each line.
