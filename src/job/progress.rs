@@ -4,7 +4,7 @@ use super::process_status::{CheckpointStatus, Evaluation};
 use lda::train::RoundSeconds;
 
 /// A running job at one moment, as one process sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct ProgressSnapshot {
     /// The current phase: "ingest", "train", …; empty before the first.
     pub(crate) phase: &'static str,
