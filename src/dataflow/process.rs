@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
@@ -18,6 +19,7 @@ use super::error::RunError;
 use super::gather::all_gather;
 use super::profile::Profile;
 use super::progress::Progress;
+use crate::checkpoint::Header;
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 use corpus::collection::Collection;
@@ -116,6 +118,25 @@ impl Process {
         }
         self.set_joined();
         Ok(is_complete)
+    }
+
+    /// Refuses a model of other settings, or of another vocabulary.
+    ///
+    /// # Errors
+    /// It is one; `path` is for the error.
+    pub(crate) fn check_header(
+        &self,
+        header: &Header,
+        vocabulary_hash: &str,
+        path: PathBuf,
+    ) -> Result<(), RunError> {
+        let is_ours = header.settings_hash == self.job.train_hash()
+            && header.vocabulary_hash == vocabulary_hash;
+        let what = "sample, model or train";
+        match is_ours {
+            true => Ok(()),
+            false => Err(RunError::OtherSettings { path, what }),
+        }
     }
 
     /// Whether this process may write into the output folder.

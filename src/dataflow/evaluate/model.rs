@@ -54,7 +54,7 @@ pub(super) fn load(
 
 /// The job's own model, with φ as it was published.
 fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, RunError> {
-    let (output, job) = (&run.output, &run.job);
+    let output = &run.output;
     if !output.is_published(MODEL_FILE)? {
         return Err(RunError::Data(format!(
             "{} has no model yet: run `topicmill run` or `topicmill train` first, or name one by --model",
@@ -63,14 +63,11 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     }
     let saved = checkpoint::read(&output.local(MODEL_FILE)?)?;
     let header = &saved.header;
-    if header.settings_hash != job.train_hash()
-        || header.vocabulary_hash != collection.vocabulary_fingerprint
-    {
-        return Err(RunError::OtherSettings {
-            path: output.path(MODEL_FILE),
-            what: "sample, model or train",
-        });
-    }
+    run.check_header(
+        header,
+        &collection.vocabulary_fingerprint,
+        output.path(MODEL_FILE),
+    )?;
     let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;

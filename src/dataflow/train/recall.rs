@@ -152,12 +152,8 @@ impl Wanted<'_> {
     }
 
     fn check(&self, header: &Header, path: PathBuf) -> Result<(), RunError> {
-        let is_ours = header.settings_hash == self.process.job.train_hash()
-            && header.vocabulary_hash == self.vocabulary_hash;
-        if !is_ours {
-            let what = "sample, model or train";
-            return Err(RunError::OtherSettings { path, what });
-        }
+        self.process
+            .check_header(header, self.vocabulary_hash, path)?;
         match self.assignments {
             Some(assignments) => {
                 recall_assignments(self.process, header, self.training, assignments)
