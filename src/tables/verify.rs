@@ -10,13 +10,13 @@ mod rollups;
 mod topics;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use super::manifest::{Manifest, PartManifest};
 use super::output::SUCCESS;
 use super::parts::{footer, hash_file};
 use super::{TABLES, TableError};
+use store::{Disk, Store};
 
 /// Problems that are spelt out; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
@@ -99,12 +99,8 @@ fn verify_files(
     }
     for table in TABLES {
         let folder = root.join(table.name);
-        if !folder.exists() {
-            continue;
-        }
-        for entry in fs::read_dir(&folder).map_err(|e| TableError::io(&folder, e))? {
-            let entry = entry.map_err(|e| TableError::io(&folder, e))?;
-            let path = format!("{}/{}", table.name, entry.file_name().to_string_lossy());
+        for name in Disk.names(&folder)? {
+            let path = format!("{}/{name}", table.name);
             report.expect(listed.contains(path.as_str()), || {
                 format!("{path}: not in the manifest")
             });
