@@ -114,8 +114,8 @@ fn read(
     shared: &LabelShared,
 ) -> Result<Documents, RunError> {
     let seed = process.job.model.seed;
-    let bound = || Ok::<_, RunError>(key_bound(seed, collection, rule, DOCUMENTS as u64));
-    let bound = *shared.bound.get(bound)?;
+    let bound = || key_bound(seed, collection, rule, DOCUMENTS as u64);
+    let bound = *shared.bound.make(bound);
     let total = Some(process.share(collection));
     process.progress.begin("labels", "documents", total);
     let (mut read, mut labels) = (Documents::default(), Vec::new());

@@ -126,7 +126,7 @@ impl MaxEntPlan<'_> {
     /// Infers the documents to learn from in this worker's shards; returns them packed.
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, RunError> {
         let process = self.process;
-        let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
+        let bound = *shared.bound.make(|| self.bound());
         let total = process.share(self.collection);
         process.progress.begin("maxent", "documents", Some(total));
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
