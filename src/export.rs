@@ -17,71 +17,33 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+
 pub(crate) use sink::Sink;
 use source::Phi;
 pub(crate) use source::Source;
 
 use crate::failure::Failure;
 
-/// The formats of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The formats of an export, and what each writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// MALLET's Gibbs state, gzipped: a line per token with its topic.
+    /// a topic for each token, as MALLET's --output-state
     MalletState,
-    /// MALLET's topic diagnostics, in XML.
+    /// figures of topics and words, as MALLET's --diagnostics-file
     MalletDiagnostics,
-    /// The data of a pyLDAvis page, in JSON.
+    /// what pyLDAvis draws, as JSON
+    #[value(name = "pyldavis")]
     PyLdavis,
-    /// The bags of words for gensim: a corpus in MatrixMarket, and its dictionary.
+    /// bags of words: corpus.mm, dictionary.txt, documents.txt
     Gensim,
-    /// The model and the proportions as NumPy's arrays.
+    /// φ, θ and α as NumPy's arrays, with the terms
     Npy,
-    /// φ as one Parquet file: a row per term, a column per topic.
+    /// φ as a table: a row per term, a column per topic
     Parquet,
 }
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 6] = [
-        Self::MalletState,
-        Self::MalletDiagnostics,
-        Self::PyLdavis,
-        Self::Gensim,
-        Self::Npy,
-        Self::Parquet,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MalletState => "mallet-state",
-            Self::MalletDiagnostics => "mallet-diagnostics",
-            Self::PyLdavis => "pyldavis",
-            Self::Gensim => "gensim",
-            Self::Npy => "npy",
-            Self::Parquet => "parquet",
-        }
-    }
-
-    /// The files that are written, in one line.
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Self::MalletState => "a topic for each token, as MALLET's --output-state",
-            Self::MalletDiagnostics => {
-                "figures of topics and words, as MALLET's --diagnostics-file"
-            }
-            Self::PyLdavis => "what pyLDAvis draws, as JSON",
-            Self::Gensim => "bags of words: corpus.mm, dictionary.txt, documents.txt",
-            Self::Npy => "φ, θ and α as NumPy's arrays, with the terms",
-            Self::Parquet => "φ as a table: a row per term, a column per topic",
-        }
-    }
-
-    /// The format of this name, if there is one.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-
     /// Where a result is exported to if nothing is said: beside it.
     ///
     /// ```

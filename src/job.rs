@@ -44,7 +44,7 @@ use resolve::{Values, implied_by_budget, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
-pub(crate) use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
+pub(crate) use progress::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub(crate) use stages::Stages;
 pub(crate) use summary::{
     DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,

@@ -31,6 +31,7 @@ use dictionary::Entry;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
+pub(crate) use text::fields;
 use wordnet::{WordNet, WordNetSettings};
 
 /// The kind of knowledge in a file or folder.

@@ -26,7 +26,8 @@ use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
     training_curve,
 };
-use bounds::{Bounds, clip};
+use bounds::Bounds;
+pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Drift, Facts, ReportData};

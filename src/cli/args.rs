@@ -257,6 +257,21 @@ pub(crate) struct PlacementArgs {
     pub(crate) port: Option<u16>,
 }
 
+impl PlacementArgs {
+    /// Its flags that are given, but for --threads.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("--processes", self.processes.is_some()),
+            ("--process-count", self.process_count.is_some()),
+            ("--process", self.process.is_some()),
+            ("--hosts", self.hosts.is_some()),
+            ("--port", self.port.is_some()),
+        ];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag)
+    }
+}
+
 /// Flags of plan.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArgs {

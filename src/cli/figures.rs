@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
+use indicatif::HumanCount;
+
 /// 12345 → "12,345".
 pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    HumanCount(number).to_string()
 }
 
 /// A count with its noun: "1 file", "1,234 files".
@@ -40,6 +34,28 @@ pub(super) fn rate(per_second: f64) -> String {
     } else {
         about(per_second.round() as u64)
     }
+}
+
+/// "120 of 411 rounds".
+pub(super) fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
+    let counted = grouped(done);
+    match total {
+        Some(total) => format!("{counted} of {} {unit}", grouped(total)),
+        None if done == 0 => "under way".to_owned(),
+        None => format!("{counted} {unit}"),
+    }
+}
+
+/// " (29 %)".
+pub(super) fn percent(done: u64, total: u64) -> String {
+    format!(" ({} %)", 100 * u128::from(done) / u128::from(total).max(1))
+}
+
+/// "14.2 rounds/s" and "20.5 s left", as far as they are known.
+pub(super) fn rate_and_left(per_second: f64, unit: &str, left_seconds: Option<f64>) -> Vec<String> {
+    let rate = (per_second > 0.0).then(|| format!("{} {unit}/s", rate(per_second)));
+    let left = left_seconds.map(|left| format!("{} left", about_seconds(left)));
+    rate.into_iter().chain(left).collect()
 }
 
 /// A parameter, to five significant digits: 8.94427190999916 → "8.9443".

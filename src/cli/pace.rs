@@ -53,18 +53,8 @@ impl Pace {
 
     /// "3,210 documents/s, 12.0 s left, held-out −7.61": what is known about it.
     pub(super) fn remarks(&self) -> String {
-        let mut parts = Vec::new();
-        if self.per_second() > 0.0 {
-            parts.push(format!(
-                "{} {}/s",
-                figures::rate(self.per_second()),
-                self.latest.unit
-            ));
-            parts.extend(
-                self.left()
-                    .map(|left| format!("{} left", figures::about_seconds(left.as_secs_f64()))),
-            );
-        }
+        let left = self.left().map(|left| left.as_secs_f64());
+        let mut parts = figures::rate_and_left(self.per_second(), self.latest.unit, left);
         if !self.latest.note.is_empty() {
             parts.push(self.latest.note.clone());
         }

@@ -122,18 +122,6 @@ pub(super) fn table(columns: &str) -> Table {
     table
 }
 
-/// The start of a text that is too long.
-pub(super) fn shortened(term: &str, most: usize) -> String {
-    match term.chars().count() > most {
-        true => term
-            .chars()
-            .take(most.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        false => term.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -128,22 +128,14 @@ fn plain_line(pace: &Pace, moment: Moment) -> String {
         unit,
         ..
     } = &pace.latest;
-    if moment == Moment::Close {
-        return pace.closing();
-    }
-    let amount = match total {
-        Some(total) if moment == Moment::Open => format!("{} {unit}", figures::grouped(*total)),
-        Some(total) => {
-            let percent = 100 * u128::from(*done) / u128::from(*total).max(1);
-            format!(
-                "{} of {} {unit} ({percent} %)",
-                figures::grouped(*done),
-                figures::grouped(*total)
-            )
+    let amount = match (moment, *total) {
+        (Moment::Close, _) => return pace.closing(),
+        (Moment::Open, Some(total)) => format!("{} {unit}", figures::grouped(total)),
+        (Moment::Open, None) => "begins".to_owned(),
+        (_, total) => {
+            let percent = total.map_or_else(String::new, |total| figures::percent(*done, total));
+            figures::amount(*done, total, unit) + &percent
         }
-        None if moment == Moment::Open => "begins".to_owned(),
-        None if *done == 0 => "under way".to_owned(),
-        None => format!("{} {unit}", figures::grouped(*done)),
     };
     let remarks = pace.remarks();
     let comma = if remarks.is_empty() { "" } else { ", " };
@@ -153,11 +145,8 @@ fn plain_line(pace: &Pace, moment: Moment) -> String {
 /// The JSON form of progress. The beginning of the next phase implies the end of this one.
 #[derive(Serialize)]
 struct JsonProgress<'a> {
-    phase: &'a str,
-    done: u64,
-    total: Option<u64>,
-    unit: &'a str,
-    note: &'a str,
+    #[serde(flatten)]
+    latest: &'a ProgressSnapshot,
     phase_seconds: f64,
 }
 
@@ -165,20 +154,9 @@ fn json_line(pace: &Pace, moment: Moment) -> String {
     if moment == Moment::Close {
         return String::new();
     }
-    let ProgressSnapshot {
-        phase,
-        done,
-        total,
-        unit,
-        note,
-    } = &pace.latest;
     let phase_seconds = (pace.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
     let object = JsonProgress {
-        phase,
-        done: *done,
-        total: *total,
-        unit,
-        note,
+        latest: &pace.latest,
         phase_seconds,
     };
     serde_json::to_string(&object).unwrap_or_default()

@@ -14,7 +14,7 @@ use crate::stream::{Source, StreamModel, answer};
 use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::{TopicLine, topic_lines};
-use crate::tables::similar::{SimilarDocument, find_documents, similar_documents};
+use crate::tables::similar::{find_documents, similar_documents};
 
 /// Topics of a document that are shown.
 const TOPICS: usize = 3;
@@ -122,7 +122,7 @@ fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
 
 fn as_text(
     subject: &Subject,
-    similar: &[SimilarDocument],
+    similar: &[(f64, ProjectedDocument)],
     topics: &[TopicLine],
     width: usize,
 ) -> String {
@@ -135,28 +135,23 @@ fn as_text(
         let _ = writeln!(text, "topic {topic:>5}  {:>5.1} %  {words}", 100.0 * weight);
     }
     text.push('\n');
-    for document in similar {
-        let SimilarDocument {
-            doc_id,
-            source_id,
-            distance,
-            ..
-        } = document;
+    for (distance, document) in similar {
+        let (doc_id, source_id) = (document.doc_id, &document.source_id);
         let _ = writeln!(text, "  {distance:.3}  {doc_id:>9}  {source_id}");
     }
     text
 }
 
-fn as_json(subject: &Subject, similar: &[SimilarDocument]) -> Value {
+fn as_json(subject: &Subject, similar: &[(f64, ProjectedDocument)]) -> Value {
     let topics = |topics: &[(i32, f32)]| {
         let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": weight });
         topics.iter().map(topic).collect::<Vec<_>>()
     };
-    let document = |it: &SimilarDocument| {
+    let document = |(distance, it): &(f64, ProjectedDocument)| {
         json!({
             "doc_id": it.doc_id,
             "source_id": it.source_id,
-            "distance": it.distance,
+            "distance": distance,
             "topics": topics(&it.topics),
         })
     };

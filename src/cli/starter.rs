@@ -130,21 +130,17 @@ impl Starter {
 /// Sets one key that the preview shows to be necessary, unless a flag sets it. Returns whether it did; the input must
 /// then be previewed again.
 fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
-    if preview.has_quotes && preview.formats[..] == ["tsv"] && !template.has("corpus.format") {
-        template.set("corpus.format", "csv")?;
-        template.remark("corpus.format", "Some fields have quotes around them.");
-    } else if preview.is_json_lines
-        && preview.formats[..] == ["text"]
-        && !template.has("corpus.format")
-    {
-        template.set("corpus.format", "jsonl")?;
-        template.remark("corpus.format", "Each line is a JSON object.");
-    } else if preview.is_mail && preview.formats[..] == ["text"] && !template.has("corpus.format") {
-        template.set("corpus.format", "mail")?;
-        template.remark(
-            "corpus.format",
-            "The files begin with the headers of e-mails.",
-        );
+    let format = match preview.formats[..] {
+        ["tsv"] if preview.has_quotes => Some(("csv", "Some fields have quotes around them.")),
+        ["text"] if preview.is_json_lines => Some(("jsonl", "Each line is a JSON object.")),
+        ["text"] if preview.is_mail => {
+            Some(("mail", "The files begin with the headers of e-mails."))
+        }
+        _ => None,
+    };
+    if let Some((format, why)) = format.filter(|_| !template.has("corpus.format")) {
+        template.set("corpus.format", format)?;
+        template.remark("corpus.format", why);
     } else if let Some(path) = preview
         .records_path
         .as_ref()

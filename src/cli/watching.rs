@@ -24,9 +24,7 @@ use super::args::WatchingArgs;
 use super::machine;
 use crate::dataflow::process::Process;
 use crate::job::Stages;
-use crate::job::process_status::{
-    CheckpointStatus, Evaluation, ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis,
-};
+use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis};
 use crate::tables::output::LOCK;
 use mesh::settings::RUN_VARIABLE;
 
@@ -319,20 +317,11 @@ impl Watched {
 
     fn status(&self, exit: Option<ExitStatus>) -> ProcessStatus {
         let training = self.process.progress.training();
-        let evaluation = |&(round, loglik_per_token): &(u64, f64)| Evaluation {
-            round,
-            loglik_per_token,
-        };
         let mut status = ProcessStatus {
             written_unix_ms: unix_millis(SystemTime::now()),
             rounds: training.rounds,
-            heldout: training.heldout.iter().map(evaluation).collect(),
-            checkpoint: training.checkpoint.map(|mark| CheckpointStatus {
-                round: mark.rounds,
-                written_unix_ms: unix_millis(mark.written),
-                seconds: mark.seconds,
-                bytes: mark.bytes,
-            }),
+            heldout: training.heldout,
+            checkpoint: training.checkpoint,
             bytes_sent: mesh::bytes_sent(),
             memory_bytes: machine::resident_bytes(),
             peak_memory_bytes: machine::peak_resident_bytes(),

@@ -1,10 +1,6 @@
 //! Documents that the model was trained on, as examples for what else is learnt of them: some are packed by the
 //! worker that reads them, and gathered on all.
 
-use timely::worker::Worker;
-
-use super::block::{Block, MAX_BLOCK_WORDS};
-use super::gather::all_gather_blocks;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, SmallestKeys, Split};
 use lda::infer::Bag;
@@ -76,14 +72,6 @@ impl Example<'_> {
         let (terms, counts) = pairs.unzip();
         (terms, counts, target)
     }
-}
-
-/// The words of every worker, on all of them.
-pub(super) fn gather(worker: &mut Worker, words: &[u64]) -> Vec<Vec<u64>> {
-    let mine = words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
-    let gathered = all_gather_blocks(worker, mine);
-    let words = |blocks: &Vec<Block>| blocks.iter().flat_map(|b| b.words()).copied().collect();
-    gathered.iter().map(words).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytemuck::Pod;
 use timely::dataflow::channels::pact::{ParallelizationContract, Pipeline};
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::dataflow::{ProbeHandle, Stream};
@@ -59,6 +60,19 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
         blocks.sort_by_key(Block::tag);
     }
     gathered
+}
+
+/// Every worker passes records of whole words and gets those of all, in the order of the workers.
+pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> {
+    let words = size_of::<T>() / size_of::<u64>();
+    let pieces = mine
+        .chunks(MAX_BLOCK_WORDS / words)
+        .map(|some| bytemuck::cast_slice(some).to_vec());
+    let gathered = all_gather_blocks(worker, pieces.collect());
+    let blocks = gathered.iter().flatten();
+    blocks
+        .flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied())
+        .collect()
 }
 
 /// Waits until every worker has called it.
@@ -226,6 +240,24 @@ mod tests {
         })
         .unwrap();
         assert_eq!(counts, vec![vec![0, 1, 2]; 3]);
+    }
+
+    #[test]
+    fn records_are_gathered_in_the_order_of_the_workers() {
+        let gathered = execute(
+            &Placement::single(3),
+            &ClusterSettings::default(),
+            |worker| {
+                let index = worker.index() as u64;
+                let count = [0, 70_000, 1][worker.index()];
+                let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
+                Ok::<_, Failure>(gather_records(worker, &mine))
+            },
+        )
+        .unwrap();
+        let mut expected: Vec<[u64; 3]> = (0..70_000).map(|number| [1, number, 7]).collect();
+        expected.push([2, 0, 7]);
+        assert!(gathered.iter().all(|records| *records == expected));
     }
 
     #[test]

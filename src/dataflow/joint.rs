@@ -1,5 +1,5 @@
-//! Documents sampled together, distributed over workers: the same rounds as
-//! `train::joint::sample_together`, and the same bytes.
+//! Documents sampled together, distributed over workers: the rounds of `train::joint`, and the same bytes on any
+//! number of them.
 //!
 //! Each process holds the documents of the shards that it will write, so that only changes of
 //! counts are exchanged (`rounds`), and θ is where it is needed. The result does not depend on

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::examples::{Example, gather, key_bound, pack, unpack};
-use super::gather::barrier;
+use super::examples::{Example, key_bound, pack, unpack};
+use super::gather::{barrier, gather_records};
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::checkpoint::labels::{self, LABELS_FILE};
@@ -89,8 +89,8 @@ pub(crate) fn label_model(
         return Ok(Arc::clone(found));
     }
     let read = read(worker, (process, collection, rule), &reader, shared)?;
-    let terms = (project.estimates_label_count()).then(|| gather(worker, &read.terms));
-    let labels = (project.label_topics > 0).then(|| gather(worker, &read.labels));
+    let terms = (project.estimates_label_count()).then(|| gather_records(worker, &read.terms));
+    let labels = (project.label_topics > 0).then(|| gather_records(worker, &read.labels));
     let learnt = shared.learnt.get(|| {
         let topics = |labels| topics(labels, &process.job, collection.labels.len());
         Ok::<_, Failure>(Arc::new(LabelModel {
@@ -114,8 +114,8 @@ fn read(
     shared: &LabelShared,
 ) -> Result<Documents, Failure> {
     let seed = process.job.model.seed;
-    let bound = || Ok::<_, Failure>(key_bound(seed, collection, rule, DOCUMENTS as u64));
-    let bound = *shared.bound.get(bound)?;
+    let bound = || key_bound(seed, collection, rule, DOCUMENTS as u64);
+    let bound = *shared.bound.make(bound);
     let total = Some(process.share(collection));
     process.progress.begin("labels", "documents", total);
     let (mut read, mut labels) = (Documents::default(), Vec::new());
@@ -141,9 +141,9 @@ fn read(
 }
 
 /// The regression from terms to how many labels there are.
-fn fit(streams: &[Vec<u64>]) -> Result<Linear, Failure> {
+fn fit(words: &[u64]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
-    for document in in_order(streams, 1) {
+    for document in in_order(words, 1) {
         let (terms, counts, target) = document.parts();
         let (terms, counts) = (&terms[..], &counts[..]);
         examples.push(count_features(Bag { terms, counts }), &target);
@@ -153,33 +153,25 @@ fn fit(streams: &[Vec<u64>]) -> Result<Linear, Failure> {
 }
 
 /// Topics over the labels, of which there are `count`.
-fn topics(streams: &[Vec<u64>], job: &Job, count: usize) -> Result<LabelTopics, Failure> {
+fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure> {
     let alpha = job.model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
     let alpha_sum = alpha.values(count).iter().sum();
     let size = [count, job.project.label_topics];
-    Ok(label_topics(
-        &bags(streams),
-        size,
-        alpha_sum,
-        job.model.seed,
-    )?)
+    Ok(label_topics(&bags(words), size, alpha_sum, job.model.seed)?)
 }
 
 /// The documents as bags of labels.
-fn bags(streams: &[Vec<u64>]) -> Bags {
+fn bags(words: &[u64]) -> Bags {
     let mut bags = Bags::default();
-    for document in in_order(streams, 0) {
+    for document in in_order(words, 0) {
         let (labels, counts, _) = document.parts();
         bags.push(document.number, &labels, &counts);
     }
     bags
 }
 
-fn in_order(streams: &[Vec<u64>], targets: usize) -> Vec<Example<'_>> {
-    let mut documents: Vec<_> = streams
-        .iter()
-        .flat_map(|words| unpack(words, targets))
-        .collect();
+fn in_order(words: &[u64], targets: usize) -> Vec<Example<'_>> {
+    let mut documents = unpack(words, targets);
     documents.sort_unstable_by_key(|document| document.number);
     documents
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::examples::{Example, gather, key_bound, pack, unpack};
-use super::gather::barrier;
+use super::examples::{key_bound, pack, unpack};
+use super::gather::{barrier, gather_records};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
@@ -80,7 +80,7 @@ pub(crate) fn classifier(
         return Ok(Some(Arc::clone(found)));
     }
     let mine = plan.infer(worker, shared)?;
-    let gathered = gather(worker, &mine);
+    let gathered = gather_records(worker, &mine);
     let (header, fitted) = shared.fitted.get(|| plan.fit(&gathered))?;
     if worker.index() == 0 {
         let temporary = output.temporary_path("maxent");
@@ -126,7 +126,7 @@ impl MaxEntPlan<'_> {
     /// Infers the documents to learn from in this worker's shards; returns them packed.
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, Failure> {
         let process = self.process;
-        let bound = *shared.bound.get(|| Ok::<_, Failure>(self.bound()))?;
+        let bound = *shared.bound.make(|| self.bound());
         let total = process.share(self.collection);
         process.progress.begin("maxent", "documents", Some(total));
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
@@ -164,14 +164,11 @@ impl MaxEntPlan<'_> {
 
     /// Fits the regression to the documents of all workers: those of the smallest keys, in the
     /// order of their numbers.
-    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Arc<Classifier>), Failure> {
+    fn fit(&self, gathered: &[u64]) -> Result<(ClassifierHeader, Arc<Classifier>), Failure> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
-        let mut documents: Vec<Example<'_>> = gathered
-            .iter()
-            .flat_map(|words| unpack(words, topics))
-            .collect();
+        let mut documents = unpack(gathered, topics);
         documents.sort_unstable_by_key(|document| self.key(document.number));
         documents.truncate(settings.documents);
         documents.sort_unstable_by_key(|document| document.number);

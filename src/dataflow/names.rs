@@ -1,4 +1,4 @@
-//! Names of groups and volumes as they travel.
+//! Names of groups, volumes and terms as they travel.
 
 use lda::math::random::{Stage, hash};
 
@@ -29,11 +29,11 @@ pub(crate) fn pack_name(name: &str, words: &mut Vec<u64>) {
     }));
 }
 
-/// The name at the beginning of some words, and what follows it; `None` where there are no words.
+/// The name at the beginning of some words, and what follows it; `None` where words are missing.
 pub(crate) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
     let (&length, others) = words.split_first()?;
     let length = length as usize;
-    let (name, others) = others.split_at(length.div_ceil(8));
+    let (name, others) = others.split_at_checked(length.div_ceil(8))?;
     let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_le_bytes()).collect();
     Some((
         String::from_utf8_lossy(&bytes[..length]).into_owned(),

@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
@@ -18,6 +18,7 @@ use timely::worker::Worker;
 use super::gather::all_gather;
 use super::profile::Profile;
 use super::progress::Progress;
+use crate::checkpoint::Header;
 use crate::failure::{Exit, Failure};
 use crate::job::{Job, Stages};
 use crate::tables::is_of_parquet;
@@ -118,6 +119,25 @@ impl Process {
         }
         self.set_joined();
         Ok(is_complete)
+    }
+
+    /// Refuses a model of other settings, or of another vocabulary.
+    ///
+    /// # Errors
+    /// It is one; `path` is for the error.
+    pub(crate) fn check_header(
+        &self,
+        header: &Header,
+        vocabulary_hash: &str,
+        path: PathBuf,
+    ) -> Result<(), Failure> {
+        let is_ours = header.settings_hash == self.job.train_hash()
+            && header.vocabulary_hash == vocabulary_hash;
+        let what = "sample, model or train";
+        match is_ours {
+            true => Ok(()),
+            false => Err(other_settings(&path, what)),
+        }
     }
 
     /// Whether this process may write into the output folder.

@@ -125,13 +125,7 @@ impl ProcessModel {
 
     /// Prepares the factors of all terms. All workers of the process must call it.
     pub(crate) fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
-        self.prepare_branches(&self.parts, part, priors);
-        process.meet();
-        self.prepare_rows(&self.parts, part, priors, |_| true);
-        if part == 0 {
-            self.tickets.reset();
-        }
-        process.meet();
+        self.prepare(process, (&self.parts, part), priors, |_| true);
     }
 
     /// Prepares the factors of all terms of `documents`, given by their terms: worker `part` marks
@@ -155,10 +149,20 @@ impl ProcessModel {
             Purpose::Publish(_) if self.is_averaged.load(Ordering::Relaxed) => &self.averages,
             _ => &self.parts,
         };
+        let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == number;
+        self.prepare(process, (parts, part), priors, marked);
+    }
+
+    fn prepare(
+        &self,
+        process: &Process,
+        (parts, part): (&[RwLock<Parameters>], usize),
+        priors: &Priors,
+        is_wanted: impl Fn(u32) -> bool,
+    ) {
         self.prepare_branches(parts, part, priors);
         process.meet();
-        let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == number;
-        self.prepare_rows(parts, part, priors, marked);
+        self.prepare_rows(parts, part, priors, is_wanted);
         if part == 0 {
             self.tickets.reset();
         }

@@ -12,7 +12,7 @@ use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::route;
-use super::gather::{Delivery, all_gather};
+use super::gather::{Delivery, gather_records};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
@@ -109,11 +109,7 @@ pub(crate) fn sample_rule(
 pub(super) fn smallest_bound(worker: &mut Worker, kept: &SmallestKeys, wanted: u64) -> u64 {
     let counts = sum(worker, &kept.prefix_counts());
     let own = kept.candidates(&counts);
-    let candidates = all_gather(worker, bytemuck::cast_slice(&own))
-        .iter()
-        .flat_map(|keys| bytemuck::pod_collect_to_vec::<u8, u64>(keys))
-        .collect();
-    sample_bound(&counts, candidates, wanted)
+    sample_bound(&counts, gather_records(worker, &own), wanted)
 }
 
 /// Reads this worker's share of the shards and hands every document, as far as `columns` say, to `visit`.
@@ -227,7 +223,8 @@ pub(crate) fn load_sample(
         training_documents: documents,
         training_tokens: tokens,
         revisited_documents: revisited[0],
-        least_tokens: least_of_all(worker, counted.least_tokens),
+        least_tokens: (gather_records(worker, &[counted.least_tokens]).into_iter())
+            .fold(u64::MAX, u64::min),
         held_out_documents: held_out,
         label_documents: (sum(worker, &counted.label_documents).into_iter())
             .map(|documents| documents as u64)
@@ -302,15 +299,6 @@ impl<'a> Counted<'a> {
 fn sums<const N: usize>(worker: &mut Worker, values: [i64; N]) -> [u64; N] {
     let sums = sum(worker, &values);
     std::array::from_fn(|i| sums[i] as u64)
-}
-
-/// The least of all workers' numbers.
-fn least_of_all(worker: &mut Worker, mine: u64) -> u64 {
-    let all = all_gather(worker, &mine.to_le_bytes());
-    let numbers = all
-        .iter()
-        .flat_map(|bytes| bytemuck::pod_collect_to_vec::<u8, u64>(bytes));
-    numbers.min().unwrap_or(mine)
 }
 
 impl Received {

@@ -8,10 +8,9 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord};
-
 use super::foreign::{for_each_line, open};
 use crate::failure::Failure;
+use crate::knowledge::fields;
 
 /// The words that people associate with cues.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,24 +133,6 @@ impl Norms {
         }
         known
     }
-}
-
-/// The fields of a line, without spaces around them.
-fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String> {
-    let owned = |field: &str| field.trim().to_owned();
-    if delimiter != ',' || !line.contains('"') {
-        return Ok(line.split(delimiter).map(owned).collect());
-    }
-    if line.matches('"').count() % 2 == 1 {
-        return Err("a quote is not closed in its line".to_owned());
-    }
-    let mut record = StringRecord::new();
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(line.as_bytes());
-    // A line of text has one record.
-    _ = reader.read_record(&mut record);
-    Ok(record.iter().map(owned).collect())
 }
 
 /// A cue, and what a line says of it.

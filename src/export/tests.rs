@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::relevance::{Relevance, RelevantTerm};
-use super::{Format, Phi, Sink};
+use super::{Phi, Sink};
 use lda::evaluate::relevance::Relevance as TermRelevance;
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
@@ -178,12 +178,4 @@ fn a_file_is_complete_or_absent() {
     put(true, "three").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "three");
     assert_eq!(names(), ["x.json"]);
-}
-
-#[test]
-fn formats_have_names_of_their_own() {
-    for format in Format::ALL {
-        assert_eq!(Format::from_name(format.name()), Some(format));
-    }
-    assert_eq!(Format::from_name("csv"), None);
 }

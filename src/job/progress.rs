@@ -1,11 +1,10 @@
 //! The progress of a running job, polled by displays.
 
-use std::time::SystemTime;
-
+use super::process_status::{CheckpointStatus, Evaluation};
 use lda::train::RoundSeconds;
 
 /// A running job at one moment, as one process sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct ProgressSnapshot {
     /// The current phase: "ingest", "train", …; empty before the first.
     pub(crate) phase: &'static str,
@@ -25,13 +24,12 @@ pub(crate) struct ProgressSnapshot {
 pub(crate) struct TrainingSnapshot {
     /// Rounds done, those before a resume included.
     pub(crate) rounds: u64,
-    /// The latest evaluations, oldest first: rounds done then, and the held-out log-likelihood per
-    /// token in nats. At most `MOST_EVALUATIONS`.
-    pub(crate) heldout: Vec<(u64, f64)>,
+    /// The latest evaluations, oldest first. At most `MOST_EVALUATIONS`.
+    pub(crate) heldout: Vec<Evaluation>,
     /// Where the process's first worker spent the rounds of this run.
     pub(crate) spent: RoundSeconds,
     /// The newest checkpoint that this run has written.
-    pub(crate) checkpoint: Option<CheckpointMark>,
+    pub(crate) checkpoint: Option<CheckpointStatus>,
 }
 
 /// Evaluations that a [`TrainingSnapshot`] keeps.
@@ -39,25 +37,15 @@ const MOST_EVALUATIONS: usize = 12;
 
 impl TrainingSnapshot {
     /// Notes an evaluation after this many rounds.
-    pub(crate) fn evaluated(&mut self, rounds: u64, loglik_per_token: f64) {
+    pub(crate) fn evaluated(&mut self, round: u64, loglik_per_token: f64) {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);
         }
-        self.heldout.push((rounds, loglik_per_token));
+        self.heldout.push(Evaluation {
+            round,
+            loglik_per_token,
+        });
     }
-}
-
-/// A checkpoint that was written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CheckpointMark {
-    /// Rounds done then.
-    pub(crate) rounds: u64,
-    /// When it was complete.
-    pub(crate) written: SystemTime,
-    /// Seconds that it took.
-    pub(crate) seconds: f64,
-    /// Bytes that this process wrote of it.
-    pub(crate) bytes: u64,
 }
 
 /// A stage that processes documents.
@@ -105,6 +93,7 @@ mod tests {
             training.evaluated(round, -8.0);
         }
         assert_eq!(training.heldout.len(), MOST_EVALUATIONS);
-        assert_eq!(training.heldout.last(), Some(&(20, -8.0)));
+        let last = training.heldout.last().unwrap();
+        assert_eq!((last.round, last.loglik_per_token), (20, -8.0));
     }
 }

@@ -191,13 +191,6 @@ impl Values {
     /// The papers' comparisons remember nothing, but for CVB0, and each dense one knows one geometry.
     fn settle_method(&mut self, source: &Source) -> Result<(), Failure> {
         let method: LocalMethod = self.get("train.method");
-        let name = self.value("train.method").cloned();
-        let with = || {
-            format!(
-                "with train.method = {}",
-                name.clone().expect("a word for it")
-            )
-        };
         if method == LocalMethod::Sampled {
             return Ok(());
         }
@@ -222,16 +215,30 @@ impl Values {
                 ("model.geometry", "exp-psi".into()),
             ],
         };
+        let name = self.value("train.method").expect("a word for it");
+        let with = format!("train.method = {name}");
         for (path, value) in fixed {
-            if source.get(path).is_some_and(|entry| entry.value != *value) {
-                source.refuse(path, || format!("{value}, {}", with()))?;
-            }
-            self.set(path, value.clone());
+            self.fix(source, path, value.clone(), &with)?;
         }
         let takes_steps = matches!(method, LocalMethod::OnlineVb | LocalMethod::Scvb0);
         if takes_steps && source.get("train.prune").is_none() {
             self.set("train.prune", 0.0);
         }
+        Ok(())
+    }
+
+    /// Gives a key the only value that it may have; `with`: what allows no other.
+    fn fix(
+        &mut self,
+        source: &Source,
+        path: &'static str,
+        value: Value,
+        with: &str,
+    ) -> Result<(), Failure> {
+        if source.get(path).is_some_and(|entry| entry.value != value) {
+            source.refuse(path, || format!("{value}, with {with}"))?;
+        }
+        self.set(path, value);
         Ok(())
     }
 

@@ -2,7 +2,6 @@
 //!
 //! Read-only. A damaged file is an error here if it is one for the run itself.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -15,6 +14,7 @@ use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, exists, foreign_at, holder};
 use crate::tables::read::{TableListing, listing};
 use corpus::collection::{COLLECTION_FILE, Collection};
+use store::{Disk, Store};
 
 /// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";
@@ -187,13 +187,7 @@ pub(crate) fn output_state(job: &Job) -> Result<OutputState, Failure> {
 
 /// The header of the newest checkpoint; of the one before it if that is damaged.
 fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
-    let folder = root.join(CHECKPOINT_FOLDER);
-    let names = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        entries => entries
-            .and_then(|entries| entries.map(name_of).collect::<io::Result<Vec<_>>>())
-            .map_err(Failure::io(&folder))?,
-    };
+    let names = Disk.names(&root.join(CHECKPOINT_FOLDER))?;
     let mut damaged = Ok(None);
     for rounds in checkpoint_rounds(names) {
         match checkpoint::read_header(&root.join(checkpoint_file(rounds))) {
@@ -206,38 +200,24 @@ fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
     damaged
 }
 
-fn name_of(entry: io::Result<fs::DirEntry>) -> io::Result<String> {
-    Ok(entry?.file_name().to_string_lossy().into_owned())
-}
-
 /// Names and sizes of what lies in the folder of unfinished files, at any depth.
 fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, Failure> {
-    let mut found = Vec::new();
-    let refuse = Failure::io(folder);
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        entries => entries.map_err(&refuse)?,
+    let name = |path: &Path| {
+        path.strip_prefix(folder)
+            .unwrap_or(path)
+            .to_string_lossy()
+            .into_owned()
     };
-    for entry in entries {
-        let entry = entry.map_err(&refuse)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                let inner = unfinished(&entry.path())?.into_iter();
-                found.extend(inner.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
-            }
-            Ok(metadata) => found.push((name, metadata.len())),
-            // Finished and renamed in this very moment.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(refuse(error)),
-        }
-    }
-    found.sort();
-    Ok(found)
+    let entries = Disk.list(folder)?.into_iter();
+    Ok(entries
+        .map(|entry| (name(&entry.path), entry.bytes))
+        .collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tables::Output;
     use lda::model::Priors;

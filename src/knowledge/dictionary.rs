@@ -6,7 +6,6 @@
 //! connect `riva` with `banca` by way of `bank`: a word has a leaf in each of its lines.
 
 use crate::failure::Failure;
-use csv::{ReaderBuilder, StringRecord};
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use super::Pruned;
 use super::groups::Groups;
 use super::lexicon::Lexicon;
+use super::text::fields;
 
 /// A line: a word and its translations, two at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,10 +46,11 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
         if line.starts_with('#') {
             continue;
         }
-        if delimiter == ',' && line.matches('"').count() % 2 == 1 {
-            return refuse("a quote is not closed in its line".to_owned());
-        }
-        let words = fields(line, delimiter);
+        let mut words = match fields(line, delimiter) {
+            Ok(words) => words,
+            Err(problem) => return refuse(problem),
+        };
+        words.retain(|word| !word.is_empty());
         match &words[..] {
             [] => {}
             [word] => {
@@ -62,24 +63,6 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
         }
     }
     Ok(entries)
-}
-
-/// The fields of a line that are not empty.
-fn fields(line: &str, delimiter: char) -> Vec<String> {
-    let words = |fields: &mut dyn Iterator<Item = &str>| -> Vec<String> {
-        let fields = fields.map(str::trim).filter(|field| !field.is_empty());
-        fields.map(str::to_owned).collect()
-    };
-    if delimiter != ',' || !line.contains('"') {
-        return words(&mut line.split(delimiter));
-    }
-    let mut record = StringRecord::new();
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(line.as_bytes());
-    // A line of text has one record, or none.
-    _ = reader.read_record(&mut record);
-    words(&mut record.iter())
 }
 
 /// A node for each line.

@@ -1,22 +1,15 @@
-//! Whole text files, on a disk or in an object store, plain or compressed.
+//! Whole text files, on a disk or in an object store, plain or compressed, and the fields of their lines.
 
-use std::io::{self, Read};
 use std::path::Path;
 
+use csv::{ReaderBuilder, StringRecord};
+
 use crate::failure::{Exit, Failure};
-use corpus::compression::{Compression, read_start};
-use store::Source;
+use corpus::compression::read_whole;
 
 /// Reads a text file, without its byte order mark.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
-    let read = || -> io::Result<Vec<u8>> {
-        let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
-        let mut bytes = Vec::new();
-        let mut file = compression.map_err(io::Error::other)?.open(path)?;
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().map_err(|source| {
+    let bytes = read_whole(path).map_err(|source| {
         let message = format!("{}: cannot be read: {source}", path.display());
         Failure::new(Exit::Data, source).context(message)
     })?;
@@ -29,4 +22,22 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         text.drain(..'\u{FEFF}'.len_utf8());
     }
     Ok(text)
+}
+
+/// The fields of a line, without spaces around them; between commas they may have quotes as in CSV.
+pub(crate) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String> {
+    let owned = |field: &str| field.trim().to_owned();
+    if delimiter != ',' || !line.contains('"') {
+        return Ok(line.split(delimiter).map(owned).collect());
+    }
+    if line.matches('"').count() % 2 == 1 {
+        return Err("a quote is not closed in its line".to_owned());
+    }
+    let mut record = StringRecord::new();
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(line.as_bytes());
+    // A line of text has one record, or none.
+    _ = reader.read_record(&mut record);
+    Ok(record.iter().map(owned).collect())
 }

@@ -1,6 +1,6 @@
 //! Reads the parts of a table in order, batch by batch, with bounded memory.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder,
 };
 use sha2::{Digest, Sha256};
+use store::{Disk, Store};
 
 use super::PartInfo;
 use super::manifest::ColumnManifest;
@@ -26,22 +27,12 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// The `*.parquet` files in a folder, in the order of their numbers; none if there is no folder.
 pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut parts = Vec::new();
-    if !folder.exists() {
-        return Ok(parts);
-    }
-    for entry in fs::read_dir(folder).map_err(Failure::io(folder))? {
-        let path = entry.map_err(Failure::io(folder))?.path();
-        if path.extension().is_some_and(|ext| ext == "parquet") {
-            parts.push(path);
-        }
-    }
-    // Numbers have five digits or more: a longer name is a higher number.
-    parts.sort_by_cached_key(|path| (path.as_os_str().len(), path.clone()));
-    Ok(parts)
+    let names = part_names(Disk.names(folder)?).into_iter();
+    Ok(names.map(|name| folder.join(name)).collect())
 }
 
-/// Of these names those of Parquet files, in the order of their numbers.
+/// Of these names those of Parquet files, in the order of their numbers: of five digits or more, so that a longer name is
+/// a higher number.
 pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| name.ends_with(".parquet"));
     names.sort_by_cached_key(|name| (name.len(), name.clone()));

@@ -10,7 +10,6 @@ mod rollups;
 mod topics;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use super::TABLES;
@@ -19,6 +18,7 @@ use super::output::SUCCESS;
 use super::output::incomplete;
 use super::parts::{footer, hash_file};
 use crate::failure::Failure;
+use store::{Disk, Store};
 
 /// Problems that are spelt out; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
@@ -100,12 +100,8 @@ fn verify_files(
     }
     for table in TABLES {
         let folder = root.join(table.name);
-        if !folder.exists() {
-            continue;
-        }
-        for entry in fs::read_dir(&folder).map_err(Failure::io(&folder))? {
-            let entry = entry.map_err(Failure::io(&folder))?;
-            let path = format!("{}/{}", table.name, entry.file_name().to_string_lossy());
+        for name in Disk.names(&folder)? {
+            let path = format!("{}/{name}", table.name);
             report.expect(listed.contains(path.as_str()), || {
                 format!("{path}: not in the manifest")
             });

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use clap::ValueEnum;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use topicmill::corpus::ShardDocument;
@@ -45,10 +46,22 @@ static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     place
 });
 
+/// Its name on the command line.
+fn name_of(format: Format) -> String {
+    format.to_possible_value().unwrap().get_name().to_owned()
+}
+
 /// Exports the result as `format` to a file or folder of this name.
 fn exported(format: Format, name: &str) -> PathBuf {
     let path = RESULT.path(name);
-    RESULT.succeed(&["export", "out", "--format", format.name(), "--output", name]);
+    RESULT.succeed(&[
+        "export",
+        "out",
+        "--format",
+        &name_of(format),
+        "--output",
+        name,
+    ]);
     path
 }
 
@@ -362,8 +375,8 @@ fn a_result_that_projects_nothing_has_a_model_to_export() {
     fs::copy(RESULT.path("texts.jsonl"), place.path("texts.jsonl")).unwrap();
     fs::copy(RESULT.path("job.toml"), place.path("job.toml")).unwrap();
     place.succeed("run job.toml -q --set project.method=none");
-    for format in Format::ALL {
-        let path = place.succeed(&["export", "out", "--format", format.name()]);
+    for &format in Format::value_variants() {
+        let path = place.succeed(&["export", "out", "--format", &name_of(format)]);
         assert_eq!(Path::new(path.trim()), format.beside("out".as_ref()));
     }
     assert!(place.path("out-npy/phi.npy").exists());

@@ -6,6 +6,9 @@
     reason = "helpers outside of #[test] functions may fail a test too"
 )]
 
+#[path = "../../crates/lda/tests/it/joint/alone.rs"]
+mod alone;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use lda::bags::Bags;
 use lda::infer::settings::Method;
-use lda::train::joint::{Passes, Setup, sample_together, sampled_with};
+use lda::train::joint::{Passes, sampled_with};
 use lda::train::publish::published;
 use topicmill::checkpoint;
 use topicmill::corpus::ShardDocument;
@@ -25,6 +28,7 @@ use topicmill::job::state::MODEL_FILE;
 use topicmill::tables;
 
 use crate::workdir::{Workdir, program, succeed};
+use alone::{Setup, sample_together};
 
 const JOB: &str = "[synth]\npath = \"planted\"\ntopics = 5\ndocuments = 1500\nterms = 300\n\
     mean_length = 25\n\

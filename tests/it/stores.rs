@@ -5,13 +5,76 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use store::faulty::Faults;
-use store::{Disk, Faulty, Locking, Store};
+use store::{Disk, Entry, Locking, Source, Store, StoreError};
 
 /// A store, a folder in it that is not there yet, and a folder of this machine.
 pub struct Subject<'a> {
     pub store: &'a dyn Store,
     pub root: PathBuf,
     pub work: &'a Path,
+}
+
+/// A store whose every change may meet a fault instead.
+#[derive(Debug)]
+struct Faulty<S> {
+    store: S,
+    faults: Faults,
+}
+
+impl<S> Faulty<S> {
+    fn before(&self, name: &str, paths: &[&Path]) -> Result<(), StoreError> {
+        self.faults
+            .before(name, paths)
+            .map_err(|source| StoreError {
+                path: paths[paths.len() - 1].to_owned(),
+                source,
+            })
+    }
+}
+
+impl<S: Store> Store for Faulty<S> {
+    fn open(&self, path: &Path) -> Result<Source, StoreError> {
+        self.store.open(path)
+    }
+
+    fn local(&self, path: &Path) -> Result<PathBuf, StoreError> {
+        self.store.local(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, StoreError> {
+        self.store.exists(path)
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        self.store.names(folder)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
+        self.store.list(path)
+    }
+
+    fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
+        self.before("commit", &[file, path])?;
+        self.store.commit(file, path)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        self.before("remove", &[path])?;
+        self.store.remove(path)
+    }
+
+    fn sync(&self, folder: &Path) -> Result<(), StoreError> {
+        self.store.sync(folder)
+    }
+
+    fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
+        self.before("lock", &[path])?;
+        self.store.lock(path, mark)
+    }
+
+    fn holder(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        self.store.holder(path)
+    }
 }
 
 /// Checks all that [`Store`] promises, but what a crash leaves.
@@ -159,7 +222,10 @@ fn one_holds_a_lock(subject: &Subject<'_>) {
 pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Path) {
     for number in 1.. {
         let faults = Faults::parse(&format!("refuse:{number}")).unwrap();
-        let store = Faulty::with(open(), Box::leak(Box::new(faults)));
+        let store = Faulty {
+            store: open(),
+            faults,
+        };
         let root = root.to_owned();
         let subject = Subject {
             store: &store,
@@ -208,7 +274,10 @@ fn a_store_without_a_fault_conforms_and_with_one_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     conforms(&Subject {
-        store: &Faulty::new(Disk),
+        store: &Faulty {
+            store: Disk,
+            faults: Faults::default(),
+        },
         root: root.clone(),
         work: folder.path(),
     });

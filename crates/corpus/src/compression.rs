@@ -149,6 +149,14 @@ pub fn stripped(name: &str) -> &str {
         .map_or(name, |(plain, _)| plain)
 }
 
+/// The whole content of a file on a disk or in an object store, decompressed as its first bytes say.
+pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
+    let mut bytes = Vec::new();
+    (compression.map_err(io::Error::other)?.open(path)?).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// The first `limit` bytes of a reader, or fewer where it ends before.
 pub fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();

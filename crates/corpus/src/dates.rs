@@ -2,8 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
+
+/// A moment as `2026-01-31T12:34:56Z`.
+pub fn utc(time: SystemTime) -> String {
+    let time = DateTime::<Utc>::from(time);
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
 
 /// A year from 1000 to 2999, perhaps with month and day; or a decade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,6 +252,16 @@ fn number(text: &str, digits: usize, range: std::ops::RangeInclusive<u16>) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |seconds| utc(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_709_251_199), "2024-02-29T23:59:59Z");
+        assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
 
     #[test]
     fn dates_are_read_in_the_usual_forms_and_nothing_else_is() {

@@ -22,7 +22,7 @@ mod vw;
 pub(crate) mod tests;
 
 use super::block::cutter::{Boundary, Piece, RecordCutter};
-use super::block::header::Header;
+use super::block::header::{Columns, Header};
 use super::block::{Block, Content, LineRange, check_damage, open};
 use super::input::partition::adding;
 use super::input::{Input, InputError, InputFile};
@@ -149,6 +149,26 @@ impl<'a> Context<'a> {
     /// The id of a record that has none: its file and where it begins.
     fn place(&self, offset: u64) -> String {
         format!("{}@{offset}", self.file.name)
+    }
+
+    /// What columns say of the record that begins at `offset`; its body is yet to be read.
+    fn record<'d>(
+        &self,
+        columns: &Columns,
+        offset: u64,
+        value: impl Fn(usize) -> Option<Cow<'d, str>>,
+    ) -> RawDocument<'d> {
+        let id = columns.id.and_then(&value).filter(|id| !id.is_empty());
+        let metadata = columns.metadata.iter();
+        RawDocument {
+            source_id: id.unwrap_or_else(|| Cow::Owned(self.place(offset))),
+            group: columns.group.and_then(&value),
+            metadata: metadata.map(|place| place.and_then(&value)).collect(),
+            body: Body::Text {
+                text: Cow::Borrowed(""),
+                repaired: false,
+            },
+        }
     }
 
     /// A document without text, called after its place.

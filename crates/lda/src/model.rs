@@ -29,11 +29,7 @@ pub struct Priors {
     pub exp_psi: bool,
     /// The prior over a topic's terms, if it is more than η for each; its own η is the one it was made
     /// with.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        with = "tree::shared"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
 }
 

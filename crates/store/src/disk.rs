@@ -46,13 +46,18 @@ impl Store for Disk {
                 Err(error) if is_absence(&error) => continue,
                 entry => entry.map_err(named(path))?,
             };
-            if !entry.file_type().is_dir() {
-                let metadata = entry.metadata().map_err(io::Error::from);
-                found.push(Entry {
-                    bytes: metadata.map_err(named(entry.path()))?.len(),
-                    path: entry.into_path(),
-                });
+            if entry.file_type().is_dir() {
+                continue;
             }
+            let metadata = match entry.metadata().map_err(io::Error::from) {
+                // Renamed in this very moment.
+                Err(error) if is_absence(&error) => continue,
+                metadata => metadata.map_err(named(entry.path()))?,
+            };
+            found.push(Entry {
+                bytes: metadata.len(),
+                path: entry.into_path(),
+            });
         }
         found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         Ok(found)

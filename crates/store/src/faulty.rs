@@ -19,80 +19,9 @@
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use super::{Entry, Locking, Source, Store, StoreError, named};
-
-/// A store whose every change may meet a fault instead.
-#[derive(Debug)]
-pub struct Faulty<S> {
-    store: S,
-    faults: &'static Faults,
-}
-
-impl<S: Store> Faulty<S> {
-    /// With the faults of this process.
-    pub fn new(store: S) -> Self {
-        Self::with(store, Faults::of_process())
-    }
-
-    /// With faults of its own.
-    pub fn with(store: S, faults: &'static Faults) -> Self {
-        Self { store, faults }
-    }
-
-    fn before(&self, name: &str, paths: &[&Path]) -> Result<(), StoreError> {
-        let met = self.faults.meet(&Step::new(name, paths)).map(drop);
-        met.map_err(named(paths[paths.len() - 1]))
-    }
-}
-
-impl<S: Store> Store for Faulty<S> {
-    fn open(&self, path: &Path) -> Result<Source, StoreError> {
-        self.store.open(path)
-    }
-
-    fn local(&self, path: &Path) -> Result<PathBuf, StoreError> {
-        self.store.local(path)
-    }
-
-    fn exists(&self, path: &Path) -> Result<bool, StoreError> {
-        self.store.exists(path)
-    }
-
-    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
-        self.store.names(folder)
-    }
-
-    fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
-        self.store.list(path)
-    }
-
-    fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
-        self.before("commit", &[file, path])?;
-        self.store.commit(file, path)
-    }
-
-    fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        self.before("remove", &[path])?;
-        self.store.remove(path)
-    }
-
-    fn sync(&self, folder: &Path) -> Result<(), StoreError> {
-        self.store.sync(folder)
-    }
-
-    fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
-        self.before("lock", &[path])?;
-        self.store.lock(path, mark)
-    }
-
-    fn holder(&self, path: &Path) -> Result<Option<String>, StoreError> {
-        self.store.holder(path)
-    }
-}
 
 /// Something that changes a file or an object.
 struct Step<'a> {
@@ -199,6 +128,14 @@ impl Faults {
         Some(faults)
     }
 
+    /// Numbers a step that is no write, and applies its fault.
+    ///
+    /// # Errors
+    /// The fault is one.
+    pub fn before(&self, name: &str, paths: &[&Path]) -> io::Result<()> {
+        self.meet(&Step::new(name, paths)).map(drop)
+    }
+
     /// About the step of this number.
     fn verdict(&self, number: u64, step: &Step<'_>) -> Verdict {
         let hangs = |text: &String| step.line().contains(text);
@@ -245,7 +182,7 @@ impl Faults {
     }
 }
 
-/// To be called before every step on this machine's files but a write or a new size.
+/// To be called before every step but a write or a new size.
 pub(super) fn before(name: &str, paths: &[&Path]) -> io::Result<()> {
     meet(&Step::new(name, paths)).map(drop)
 }

@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use disk::{
     Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
 };
-pub use faulty::Faulty;
 pub use lock::run_in;
 pub use scratch::Scratch;
 pub use source::Source;
@@ -233,14 +232,10 @@ pub fn working_in(
     kept: &'static [&'static str],
 ) -> Result<Arc<dyn Store>, StoreError> {
     if !is_remote(root) {
-        // Its steps, finer than those of a store, have faults of their own.
         return Ok(Arc::new(Disk));
     }
     #[cfg(feature = "s3")]
-    return Ok(match s3::S3::open(root, folder, kept)? {
-        store if cfg!(debug_assertions) => Arc::new(Faulty::new(store)),
-        store => Arc::new(store),
-    });
+    return Ok(Arc::new(s3::S3::open(root, folder, kept)?));
     #[cfg(not(feature = "s3"))]
     Err(named(root)(io::Error::new(
         io::ErrorKind::Unsupported,

@@ -23,7 +23,7 @@ use std::time::SystemTime;
 pub use client::Bucket;
 
 use super::source::{ObjectReader, Ranges};
-use super::{Entry, Locking, Source, Store, StoreError, named};
+use super::{Entry, Locking, Source, Store, StoreError, faulty, named};
 use lease::{Lease, Terms};
 
 /// Where tags are kept, below the folder of copies.
@@ -192,6 +192,7 @@ impl Store for S3 {
     }
 
     fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
+        faulty::before("commit", &[file, path]).map_err(named(path))?;
         let key = key_of(path)?;
         let etag = self.bucket.put_file(file, &key)?;
         let name = self.relative(&key);
@@ -203,6 +204,7 @@ impl Store for S3 {
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        faulty::before("remove", &[path]).map_err(named(path))?;
         let key = key_of(path)?;
         for object in self.all(&key)? {
             self.bucket.delete(&object.key)?;
@@ -215,6 +217,7 @@ impl Store for S3 {
     }
 
     fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
+        faulty::before("lock", &[path]).map_err(named(path))?;
         Lease::take(&self.bucket, &key_of(path)?, mark, Terms::default())
     }
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::export::Format;
 
@@ -23,7 +22,7 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "OUT")]
     pub(crate) result: PathBuf,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Format,
     /// The file to write, or the folder for gensim and npy [default: OUT with a suffix]
     #[arg(long, value_name = "PATH")]
@@ -34,10 +33,4 @@ pub(crate) struct ExportArgs {
     /// Print only errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let value = |format: Format| PossibleValue::new(format.name()).help(format.describe());
-    PossibleValuesParser::new(Format::ALL.map(value))
-        .map(|name| Format::from_name(&name).expect("one of the names of Format::ALL"))
 }

@@ -57,14 +57,7 @@ const HEADING: &str = "Launching";
 impl LaunchArgs {
     /// A given flag that places one process.
     pub(crate) fn place(&self) -> Option<&'static str> {
-        let placement = &self.run.placement;
-        let given = [
-            ("--processes", placement.processes.is_some()),
-            ("--process-count", placement.process_count.is_some()),
-            ("--process", placement.process.is_some()),
-            ("--port", placement.port.is_some()),
-        ];
-        let given = given.into_iter().find(|(_, is_given)| *is_given);
-        given.map(|(flag, _)| flag)
+        let mut given = self.run.placement.given();
+        given.find(|flag| *flag != "--hosts")
     }
 }

@@ -48,15 +48,6 @@ impl ProjectArgs {
 
     /// A given flag that a stream does not accept.
     pub(crate) fn idle(&self) -> Option<String> {
-        let placement = &self.run.placement;
-        let place = [
-            ("--processes", placement.processes.is_some()),
-            ("--process-count", placement.process_count.is_some()),
-            ("--process", placement.process.is_some()),
-            ("--hosts", placement.hosts.is_some()),
-            ("--port", placement.port.is_some()),
-        ];
-        let place = place.into_iter().find(|(_, is_given)| *is_given);
         // The other arguments as typed, up to the first that is not a flag.
         let typed = self.run.given.iter().map(|word| word.to_string_lossy());
         let mut typed = typed.take_while(|word| word != "--");
@@ -64,6 +55,7 @@ impl ProjectArgs {
             let name = word.split('=').next().unwrap_or_default().to_owned();
             (!HEEDED.contains(&name.as_str())).then_some(name)
         });
-        place.map(|(name, _)| name.to_owned()).or(idle)
+        let place = self.run.placement.given().next();
+        place.map(str::to_owned).or(idle)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::cli::{Failure, figures, pictures, plan};
+use crate::report::clip;
 use crate::tables::read::{FigureLine, LabelLine, TopicLine};
 
 /// Characters of a label that are shown.
@@ -23,7 +24,7 @@ pub(super) fn text(topics: &[TopicLine], evaluation: &[FigureLine], most: usize)
     let share = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{share:.3}"));
     for line in labels.iter().take(most) {
         table.add_row([
-            pictures::shortened(&line.label, WIDEST_LABEL),
+            clip(&line.label, WIDEST_LABEL),
             count(line.documents),
             line.predicted.map_or_else(String::new, count),
             share(line.precision()),

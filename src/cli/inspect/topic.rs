@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::labels;
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::{bar, page_width, shortened};
+use crate::cli::pictures::{bar, page_width};
 use crate::cli::summary::{moved, words_within};
 use crate::cli::{Failure, figures, plan};
+use crate::report::clip;
 use crate::tables::compare::{Neighbourhood, neighbourhood};
 use crate::tables::read::{
     LabelLine, PredictionLine, TopicDocumentLine, TopicLine, predictions, topic_documents,
@@ -86,7 +87,7 @@ impl View {
             let (weight, id) = (100.0 * f64::from(line.weight), &line.source_id);
             // Writing to a string cannot fail.
             let line = format!("  {weight:>5.1} %  {id}{}", self.labels_of(line.doc_id));
-            let _ = writeln!(text, "{}", shortened(&line, width));
+            let _ = writeln!(text, "{}", clip(&line, width));
         }
         text.push_str("\nnearest topics, by Hellinger distance\n");
         for &(topic, distance) in &self.around.nearest {
@@ -185,7 +186,7 @@ impl View {
         for (term, weight) in terms {
             let weight = f64::from(*weight);
             let bar = bar(weight / first, widest);
-            let term = shortened(term, column);
+            let term = clip(term, column);
             let line = format!("  {term:<column$}  {:>5.2} %  {bar}", 100.0 * weight);
             text.push_str(line.trim_end());
             text.push('\n');

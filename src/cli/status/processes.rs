@@ -117,7 +117,7 @@ impl Processes<'_> {
                 match &status.exit {
                     // Its last phase may have ended early.
                     Some(exit) if exit.code == 0 => String::new(),
-                    _ => amount(status.done, status.total, &status.unit),
+                    _ => figures::amount(status.done, status.total, &status.unit),
                 },
                 match self.is_alive(status) {
                     true => format!("{} {}/s", figures::rate(status.per_second), status.unit),
@@ -156,36 +156,16 @@ impl Processes<'_> {
 impl Overall {
     /// "train: 120 of 411 rounds (29 %), 14.2 rounds/s, 20.5 s left".
     pub(super) fn line(&self) -> String {
-        let mut line = format!(
-            "{}: {}",
-            self.phase,
-            amount(self.done, self.total, &self.unit)
-        );
-        if let Some(total) = self.total.filter(|&total| total > 0) {
-            let percent = 100 * u128::from(self.done) / u128::from(total);
-            line.push_str(&format!(" ({percent} %)"));
-        }
-        if self.per_second > 0.0 {
-            line.push_str(&format!(
-                ", {} {}/s",
-                figures::rate(self.per_second),
-                self.unit
-            ));
-        }
-        if let Some(left) = self.left_seconds {
-            line.push_str(&format!(", {} left", figures::about_seconds(left)));
-        }
-        line
-    }
-}
-
-/// "120 of 411 rounds".
-fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
-    let counted = figures::grouped(done);
-    match total {
-        Some(total) => format!("{counted} of {} {unit}", figures::grouped(total)),
-        None if done == 0 => "under way".to_owned(),
-        None => format!("{counted} {unit}"),
+        let amount = figures::amount(self.done, self.total, &self.unit);
+        let total = self.total.filter(|&total| total > 0);
+        let percent = total.map_or_else(String::new, |total| figures::percent(self.done, total));
+        let mut parts = vec![format!("{}: {amount}{percent}", self.phase)];
+        parts.extend(figures::rate_and_left(
+            self.per_second,
+            &self.unit,
+            self.left_seconds,
+        ));
+        parts.join(", ")
     }
 }
 

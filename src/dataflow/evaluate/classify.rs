@@ -106,8 +106,8 @@ impl Evaluation {
         let table = FactorTable::new(&parts);
         let settings = inference(Budget::Balanced, Method::Cvb0);
         let terms = collection.terms_kept as usize;
-        let made = || Ok::<_, Failure>(TermTopics::new(table, terms));
-        let topics = self.shared.term_topics.get(made)?;
+        let shared = &self.shared.term_topics;
+        let topics = shared.make(|| TermTopics::new(table, terms));
         let (mut found, mut mean_field) = (Found::default(), MeanField::default());
         let tickets = &self.shared.labels;
         let visit = |number: u64, document: &ShardDocument| {

@@ -6,7 +6,6 @@ use super::Foreign;
 use crate::checkpoint;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
-use crate::dataflow::process::other_settings;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignModel};
 use crate::failure::Failure;
@@ -54,7 +53,7 @@ pub(super) fn load(
 
 /// The job's own model, with φ as it was published.
 fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Failure> {
-    let (output, job) = (&run.output, &run.job);
+    let output = &run.output;
     if !output.is_published(MODEL_FILE)? {
         return Err(Failure::data(format!(
             "{} has no model yet: run `topicmill run` or `topicmill train` first, or name one by --model",
@@ -63,12 +62,11 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
     }
     let saved = checkpoint::read(&output.local(MODEL_FILE)?)?;
     let header = &saved.header;
-    if header.settings_hash != job.train_hash()
-        || header.vocabulary_hash != collection.vocabulary_fingerprint
-    {
-        let what = "sample, model or train";
-        return Err(other_settings(&output.path(MODEL_FILE), what));
-    }
+    run.check_header(
+        header,
+        &collection.vocabulary_fingerprint,
+        output.path(MODEL_FILE),
+    )?;
     let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;

@@ -19,26 +19,11 @@ impl Finisher<'_> {
         figures.extend(self.projection_figures());
         figures.extend(self.label_figures());
         if let Some((found, planted)) = planted {
-            let share = found as f64 / planted.max(1) as f64;
-            figures.push(Figure {
-                metric: "planted_topics_found",
-                method: "hellinger<=0.3",
-                split: "sample",
-                unit: "share",
-                value: Some(share),
-            });
+            let share = Some(found as f64 / planted.max(1) as f64);
+            let (metric, method) = ("planted_topics_found", "hellinger<=0.3");
+            figures.push(figure(metric, method, "sample", "share", share));
         }
-        let rows = figures.into_iter().filter_map(|figure| {
-            Some(EvaluationRow {
-                metric: figure.metric,
-                method: figure.method,
-                split: figure.split,
-                unit: figure.unit,
-                value: figure.value?,
-                standard_error: None,
-            })
-        });
-        self.write(rows, written)
+        self.write(figures.into_iter().flatten(), written)
     }
 
     /// The figures that training has recorded.
@@ -46,50 +31,26 @@ impl Finisher<'_> {
         let heldout = self.record.heldout.per_token();
         let perplexity = heldout.map(|value| lda::math::special::exp(-value));
         let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
-        let of_heldout = |metric, unit, value| Figure {
-            metric,
-            method: completion::METHOD,
-            split: "held_out",
-            unit,
-            value,
-        };
-        let of_topics = |metric, method, unit, value| Figure {
-            metric,
-            method,
-            split: "sample",
-            unit,
-            value,
-        };
+        let of_heldout =
+            |metric, unit, value| figure(metric, completion::METHOD, "held_out", unit, value);
+        let of_topics = |metric, method, unit, value| figure(metric, method, "sample", unit, value);
+        let [of_20, of_10] = ["mean over topics, 20 terms", "mean over topics, 10 terms"];
         vec![
             of_heldout("log_likelihood_per_token", "nats/token", heldout),
             of_heldout("perplexity", "1", perplexity),
-            of_topics(
-                "coherence_umass",
-                "mean over topics, 20 terms",
-                "nats",
-                mean(&umass),
-            ),
-            of_topics(
-                "coherence_npmi",
-                "mean over topics, 10 terms",
-                "1",
-                mean(&npmi),
-            ),
+            of_topics("coherence_umass", of_20, "nats", mean(&umass)),
+            of_topics("coherence_npmi", of_10, "1", mean(&npmi)),
         ]
     }
 
     /// The figures of projection, and how far the new documents have moved.
     fn projection_figures(&self) -> Vec<Figure> {
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
-        let likelihood = |split: Split| Figure {
-            metric: "log_likelihood_per_token",
-            method: "own_proportions",
-            split: split.name(),
-            unit: "nats/token",
-            value: self
-                .tally
-                .and_then(|t| t.log_likelihood(split))
-                .map(|v| v.0),
+        let likelihood = |split: Split| {
+            let value = self.tally.and_then(|tally| tally.log_likelihood(split));
+            let value = value.map(|(mean, _)| mean);
+            let (metric, method) = ("log_likelihood_per_token", "own_proportions");
+            figure(metric, method, split.name(), "nats/token", value)
         };
         let mut figures: Vec<Figure> = splits.into_iter().map(likelihood).collect();
         if let Some(drift) = self.drift() {
@@ -109,53 +70,42 @@ impl Finisher<'_> {
 }
 
 /// A row of `evaluation`, if it has a value.
-pub(super) struct Figure {
-    pub(super) metric: &'static str,
-    pub(super) method: &'static str,
-    pub(super) split: &'static str,
-    pub(super) unit: &'static str,
-    pub(super) value: Option<f64>,
+pub(super) type Figure = Option<EvaluationRow<'static>>;
+
+pub(super) fn figure(
+    metric: &'static str,
+    method: &'static str,
+    split: &'static str,
+    unit: &'static str,
+    value: Option<f64>,
+) -> Figure {
+    Some(EvaluationRow {
+        metric,
+        method,
+        split,
+        unit,
+        value: value?,
+        standard_error: None,
+    })
 }
 
 /// The figures of drift of all new documents.
 fn drift_figures(line: &DriftLine) -> [Figure; 6] {
-    let figures = &line.figures;
-    let figure = |metric, method, unit, value| Figure {
-        metric,
-        method,
-        split: "held_out+projected",
-        unit,
-        value,
-    };
+    let new = "held_out+projected";
+    let figure = |metric, method, unit, value| figure(metric, method, new, unit, value);
+    let terms = "distinct terms but stop and frequent ones";
+    let [tokens, kept] = ["all tokens but stop words", "tokens of kept terms"];
     let topics = "against sample, listed topics";
-    let (js, hellinger) = (figures.topic_shift_js, figures.topic_shift_hellinger);
+    let likelihood = "own_proportions, against sample";
+    let of = &line.figures;
+    let (kept_share, hellinger) = (of.known_kept_token_share, of.topic_shift_hellinger);
     [
-        figure(
-            "known_term_share",
-            "distinct terms but stop and frequent ones",
-            "share",
-            figures.known_term_share,
-        ),
-        figure(
-            "known_token_share",
-            "all tokens but stop words",
-            "share",
-            figures.known_token_share,
-        ),
-        figure(
-            "known_token_share",
-            "tokens of kept terms",
-            "share",
-            figures.known_kept_token_share,
-        ),
-        figure("topic_shift_js", topics, "1", js),
+        figure("known_term_share", terms, "share", of.known_term_share),
+        figure("known_token_share", tokens, "share", of.known_token_share),
+        figure("known_token_share", kept, "share", kept_share),
+        figure("topic_shift_js", topics, "1", of.topic_shift_js),
         figure("topic_shift_hellinger", topics, "1", hellinger),
-        figure(
-            "loglik_shift",
-            "own_proportions, against sample",
-            "nats/token",
-            figures.loglik_shift,
-        ),
+        figure("loglik_shift", likelihood, "nats/token", of.loglik_shift),
     ]
 }
 

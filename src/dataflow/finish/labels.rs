@@ -1,6 +1,6 @@
 //! `labels`: which topic is which label, and how well each is predicted; and the figures of all labels.
 
-use super::evaluation::Figure;
+use super::evaluation::{Figure, figure};
 use super::{Finisher, Written};
 use crate::dataflow::project::{LabelSums, SCORES};
 use crate::failure::Failure;
@@ -63,20 +63,16 @@ impl Finisher<'_> {
         let Some(means) = sums.means() else {
             return Vec::new();
         };
-        let figure = |(metric, method, unit), value| Figure {
-            metric,
-            method,
-            split: "held_out+projected",
-            unit,
-            value,
-        };
+        let new = "held_out+projected";
+        let figure = |metric, method, unit, value| figure(metric, method, new, unit, value);
         let labels = sums.labels();
+        let [micro, macro_] = [micro_f1(&labels), macro_f1(&labels)];
         let mut figures = vec![
-            figure(("label_f1", "micro-averaged", "share"), micro_f1(&labels)),
-            figure(("label_f1", "macro-averaged", "share"), macro_f1(&labels)),
+            figure("label_f1", "micro-averaged", "share", micro),
+            figure("label_f1", "macro-averaged", "share", macro_),
         ];
         for ((metric, unit), mean) in SCORES.into_iter().zip(means) {
-            figures.push(figure((metric, "mean over documents", unit), Some(mean)));
+            figures.push(figure(metric, "mean over documents", unit, Some(mean)));
         }
         figures
     }

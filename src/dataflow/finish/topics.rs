@@ -7,7 +7,6 @@ use crate::dataflow::coherence::TopTerm;
 use crate::failure::Failure;
 use crate::job::TopicSummary;
 use crate::tables::rows::{TopicRow, TopicTermDiagnosticsRow};
-use crate::tables::{Row, TableWriter};
 use lda::evaluate::diagnostics::terms::{
     TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
 };
@@ -38,12 +37,6 @@ impl Finisher<'_> {
         priors: &Priors,
         written: &mut Written,
     ) -> Result<Vec<TopicSummary>, Failure> {
-        let output = &self.process.output;
-        let metadata = self.finished.metadata;
-        let mut topics =
-            TableWriter::create(&output.temporary_path("topics"), &TopicRow::SPEC, metadata)?;
-        let path = output.temporary_path("topic_term_diagnostics");
-        let mut terms = TableWriter::create(&path, &TopicTermDiagnosticsRow::SPEC, metadata)?;
         let tokens = self.tokens();
         let kept = self.vocabulary.kept_terms().iter();
         let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
@@ -53,18 +46,22 @@ impl Finisher<'_> {
             CorpusDistribution::new(&term_tokens),
         );
         let most = self.process.job.project.top_terms;
-        let mut summaries = Vec::new();
-        for (topic, diagnosed) in diagnostics.iter().enumerate() {
-            let top = diagnose_terms(&self.distributions[topic], &sums, &corpus, most);
-            let top_terms: Vec<String> = top.iter().map(|t| self.term(t.term).to_owned()).collect();
-            let difference = self.write_terms(topic, &top, &mut terms)?;
+        let tops: Vec<Vec<TermDiagnostics>> = (self.distributions.iter())
+            .map(|topic| diagnose_terms(topic, &sums, &corpus, most))
+            .collect();
+        let words = |top: &Vec<TermDiagnostics>| -> Vec<String> {
+            top.iter().map(|t| self.term(t.term).to_owned()).collect()
+        };
+        let words: Vec<Vec<String>> = tops.iter().map(words).collect();
+        let (mut topics, mut terms, mut summaries) = (Vec::new(), Vec::new(), Vec::new());
+        for (topic, (diagnosed, top_terms)) in diagnostics.iter().zip(&words).enumerate() {
+            let difference = self.add_terms(topic, &tops[topic], &mut terms);
             let all = Diagnosed {
                 topic: diagnosed,
-                top_terms: &top_terms,
+                top_terms,
                 token_document_difference: difference,
             };
             let row = self.topic_row(topic, priors, tokens[topic], &all);
-            topics.push(&row)?;
             summaries.push(TopicSummary {
                 topic: topic as u32,
                 label: (self.finished.collection.labels.get(topic))
@@ -74,11 +71,12 @@ impl Finisher<'_> {
                 dead: row.dead,
                 duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
                 junk: row.junk,
-                top_terms,
+                top_terms: top_terms.clone(),
             });
+            topics.push(row);
         }
-        self.publish("topics", topics.finish()?, written)?;
-        self.publish("topic_term_diagnostics", terms.finish()?, written)?;
+        self.write(topics, written)?;
+        self.write(terms, written)?;
         Ok(summaries)
     }
 
@@ -122,13 +120,13 @@ impl Finisher<'_> {
         }
     }
 
-    /// Writes the rows of a topic's top terms; the topic's difference between tokens and documents.
-    fn write_terms(
-        &self,
+    /// Adds the rows of a topic's top terms; the topic's difference between tokens and documents.
+    fn add_terms<'s>(
+        &'s self,
         topic: usize,
         top: &[TermDiagnostics],
-        writer: &mut TableWriter,
-    ) -> Result<Option<f64>, Failure> {
+        rows: &mut Vec<TopicTermDiagnosticsRow<'s>>,
+    ) -> Option<f64> {
         let recorded = self.record.top_terms.get(topic).into_iter().flatten();
         let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();
         // Of the terms that are requested, those that training has counted.
@@ -146,7 +144,7 @@ impl Finisher<'_> {
                 .weights
                 .binary_search_by_key(&figures.term, |entry| entry.0);
             let term = self.term(figures.term);
-            writer.push(&TopicTermDiagnosticsRow {
+            rows.push(TopicTermDiagnosticsRow {
                 topic: topic as i32,
                 rank: place as i32 + 1,
                 term_id: figures.term as i32,
@@ -161,8 +159,8 @@ impl Finisher<'_> {
                 corpus_distance: figures.corpus_distance,
                 token_document_difference: difference,
                 exclusivity: figures.exclusivity,
-            })?;
+            });
         }
-        Ok(differences.map(|parts| parts.iter().sum()))
+        differences.map(|parts| parts.iter().sum())
     }
 }

@@ -9,11 +9,10 @@ use std::rc::Rc;
 
 use timely::worker::Worker;
 
-use super::words::gather_records;
 use super::{IngestShared, begin};
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
-use crate::dataflow::gather::Delivery;
+use crate::dataflow::gather::{Delivery, gather_records};
 use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;

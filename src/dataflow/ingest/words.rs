@@ -1,31 +1,15 @@
-//! The messages between the workers of ingest, as words for blocks: terms and fixed records.
+//! The messages between the workers of ingest, as words for blocks: terms.
 //!
-//! A term is its tokens, its documents, its status and length in one word, and its bytes padded to
-//! whole words. Terms follow each other without a gap and may be cut between any two words.
+//! A term is its tokens, its documents, its status, and its name. Terms follow each other without a gap and may be cut
+//! between any two words.
 
-use bytemuck::Pod;
-use timely::worker::Worker;
-
-use crate::dataflow::block::MAX_BLOCK_WORDS;
-use crate::dataflow::gather::all_gather_blocks;
+use crate::dataflow::names::{pack_name, unpack_name};
 use corpus::vocabulary::{TermStatus, VocabularyTerm};
-
-/// Words of a term before its bytes.
-const HEAD: usize = 3;
 
 /// Appends a term.
 pub(super) fn push(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64, status: u8) {
-    let bytes = term.as_bytes();
-    words.extend([
-        tokens,
-        documents,
-        u64::from(status) << 56 | bytes.len() as u64,
-    ]);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        words.push(u64::from_ne_bytes(word));
-    }
+    words.extend([tokens, documents, status.into()]);
+    pack_name(term, words);
 }
 
 /// Terms put together again from words that come in pieces, in order.
@@ -50,42 +34,22 @@ impl Terms {
 
 /// The first term and its words, if it is complete.
 fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
-    let [tokens, documents, shape, rest @ ..] = words else {
+    let [tokens, documents, status, rest @ ..] = words else {
         return None;
     };
-    let length = (shape & (u64::MAX >> 8)) as usize;
-    let bytes = rest.get(..length.div_ceil(8))?;
-    let bytes: &[u8] = &bytemuck::cast_slice(bytes)[..length];
-    let status = TermStatus::ALL[(shape >> 56) as usize];
-    let term = std::str::from_utf8(bytes)
-        .expect("terms are sent as UTF-8")
-        .to_owned();
+    let (term, after) = unpack_name(rest)?;
     let term = VocabularyTerm {
         term,
         tokens: *tokens,
         documents: *documents,
-        status,
+        status: TermStatus::ALL[*status as usize],
     };
-    Some((term, HEAD + length.div_ceil(8)))
-}
-
-/// Every worker passes records of whole words and gets those of all, in the order of the workers.
-pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> {
-    let words = size_of::<T>() / size_of::<u64>();
-    let pieces = mine
-        .chunks(MAX_BLOCK_WORDS / words)
-        .map(|some| bytemuck::cast_slice(some).to_vec());
-    let gathered = all_gather_blocks(worker, pieces.collect());
-    let blocks = gathered.iter().flatten();
-    blocks
-        .flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied())
-        .collect()
+    Some((term, words.len() - after.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mesh::{ClusterSettings, Failure, Placement, execute};
 
     #[test]
     fn terms_survive_cuts_at_every_word() {
@@ -114,23 +78,5 @@ mod tests {
             assert_eq!(received, sent);
             assert!(terms.rest.is_empty());
         }
-    }
-
-    #[test]
-    fn records_are_gathered_in_the_order_of_the_workers() {
-        let gathered = execute(
-            &Placement::single(3),
-            &ClusterSettings::default(),
-            |worker| {
-                let index = worker.index() as u64;
-                let count = [0, 70_000, 1][worker.index()];
-                let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
-                Ok::<_, Failure>(gather_records(worker, &mine))
-            },
-        )
-        .unwrap();
-        let mut expected: Vec<[u64; 3]> = (0..70_000).map(|number| [1, number, 7]).collect();
-        expected.push([2, 0, 7]);
-        assert!(gathered.iter().all(|records| *records == expected));
     }
 }

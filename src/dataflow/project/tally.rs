@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use crate::dataflow::process::Process;
@@ -29,24 +30,46 @@ pub(crate) struct Tally {
     pub(crate) parts: Vec<PartInfo>,
     /// Documents, of any status.
     pub(crate) documents: u64,
-    /// Σ_d θ_dk N_d for each topic, in units of 2⁻²⁰ tokens.
-    pub(crate) topic_tokens: Vec<i64>,
-    /// Σ_d x ln x for each topic, x = θ_dk N_d over the documents listed with it; same units.
-    pub(super) topic_entropy: Vec<i64>,
-    /// Σ_d x for the same documents.
-    pub(super) topic_listed: Vec<i64>,
-    /// Documents whose largest proportion is the topic's.
-    pub(crate) rank1_documents: Vec<i64>,
-    /// Documents that hold the topic, as `evaluate::diagnostics::allocation` says.
-    pub(super) holding_documents: Vec<i64>,
-    /// Of these, documents whose proportion reaches each of its levels.
-    pub(super) reaching_documents: [Vec<i64>; 3],
+    /// Sums over the documents of each topic.
+    pub(super) topics: Vec<TopicTally>,
     /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
     pub(crate) likelihood: [[i64; 3]; 3],
     /// As [`LabelSums`](super::LabelSums) reads them.
     pub(crate) labels: Vec<i64>,
     /// The documents in which each topic is largest.
     pub(crate) best: BestDocuments,
+}
+
+/// Sums over the documents of a topic.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Pod, Zeroable)]
+pub(super) struct TopicTally {
+    /// Σ_d θ_dk N_d, in units of 2⁻²⁰ tokens.
+    tokens: i64,
+    /// Σ_d x ln x, x = θ_dk N_d over the documents listed with it; same units.
+    entropy: i64,
+    /// Σ_d x for the same documents.
+    listed: i64,
+    /// Documents whose largest proportion is the topic's.
+    first: i64,
+    /// Documents that hold the topic, as `evaluate::diagnostics::allocation` says.
+    holding: i64,
+    /// Of these, documents whose proportion reaches each of its levels.
+    reaching: [i64; 3],
+}
+
+impl TopicTally {
+    /// Counts a document of `tokens` tokens that has the topic with `weight`; `is_first`: it is the
+    /// document's largest.
+    fn allocate(&mut self, weight: f32, tokens: f64, is_first: bool) {
+        if !allocation::holds(weight, tokens, is_first) {
+            return;
+        }
+        self.first += i64::from(is_first);
+        self.holding += 1;
+        let levels = self.reaching.iter_mut();
+        (levels.take(allocation::levels_reached(weight))).for_each(|documents| *documents += 1);
+    }
 }
 
 impl Tally {
@@ -57,12 +80,7 @@ impl Tally {
             settings_hash: String::new(),
             parts: Vec::new(),
             documents: 0,
-            topic_tokens: vec![0; topic_count],
-            topic_entropy: vec![0; topic_count],
-            topic_listed: vec![0; topic_count],
-            rank1_documents: vec![0; topic_count],
-            holding_documents: vec![0; topic_count],
-            reaching_documents: [0; 3].map(|_| vec![0; topic_count]),
+            topics: vec![TopicTally::default(); topic_count],
             likelihood: [[0; 3]; 3],
             labels: Vec::new(),
             best: BestDocuments::new(topic_count, documents_per_topic),
@@ -87,23 +105,14 @@ impl Tally {
     pub(crate) fn sums(&self) -> Vec<i64> {
         let mut sums = vec![self.documents as i64];
         sums.extend(self.likelihood.as_flattened());
-        for per_topic in [
-            &self.topic_tokens,
-            &self.topic_entropy,
-            &self.topic_listed,
-            &self.rank1_documents,
-            &self.holding_documents,
-        ] {
-            sums.extend(per_topic);
-        }
-        sums.extend(self.reaching_documents.iter().flatten());
+        sums.extend(bytemuck::cast_slice::<_, i64>(&self.topics));
         sums.extend(&self.labels);
         sums
     }
 
     /// A tally with these sums, of the shape of `like`, and no best documents yet.
     pub(crate) fn from_sums(sums: &[i64], like: &Self) -> Self {
-        let topics = like.topic_tokens.len();
+        let topics = like.topics.len();
         let mut tally = Self::new(topics, like.best.limit);
         let (sums, labels) = sums.split_at(sums.len() - like.labels.len());
         tally.labels = labels.to_vec();
@@ -113,30 +122,23 @@ impl Tally {
             .likelihood
             .as_flattened_mut()
             .copy_from_slice(&fixed[1..]);
-        let mut columns = per_topic.chunks(topics.max(1)).map(<[i64]>::to_vec);
-        let mut next = || columns.next().unwrap_or_default();
-        tally.topic_tokens = next();
-        tally.topic_entropy = next();
-        tally.topic_listed = next();
-        tally.rank1_documents = next();
-        tally.holding_documents = next();
-        tally.reaching_documents = [next(), next(), next()];
+        bytemuck::cast_slice_mut(&mut tally.topics).copy_from_slice(per_topic);
         tally
     }
 
     /// Tokens of each topic.
     pub(crate) fn tokens(&self) -> Vec<f64> {
-        self.topic_tokens
-            .iter()
-            .map(|&n| n as f64 / FIXED_POINT)
+        let topics = self.topics.iter();
+        topics
+            .map(|sums| sums.tokens as f64 / FIXED_POINT)
             .collect()
     }
 
     /// Entropy in nats of a topic's spread over the documents that are listed with it:
     /// −Σ_d p ln p with p = x / Σ x, x = θ_dk N_d.
     pub(crate) fn document_entropy(&self, topic: usize) -> Option<f64> {
-        let whole = self.topic_listed[topic] as f64 / FIXED_POINT;
-        let sum = self.topic_entropy[topic] as f64 / FIXED_POINT;
+        let whole = self.topics[topic].listed as f64 / FIXED_POINT;
+        let sum = self.topics[topic].entropy as f64 / FIXED_POINT;
         (whole > 0.0).then(|| ln(whole) - sum / whole)
     }
 
@@ -153,13 +155,14 @@ impl Tally {
         let length = document.tokens_in_vocabulary() as f64;
         let top = usize::from(projection.top.1);
         for (topic, &weight) in proportions.iter().enumerate() {
-            self.topic_tokens[topic] += fixed(f64::from(weight) * length);
-            self.count_allocation(topic, weight, length, topic == top);
+            let sums = &mut self.topics[topic];
+            sums.tokens += fixed(f64::from(weight) * length);
+            sums.allocate(weight, length, topic == top);
         }
         for &(weight, topic) in &projection.topics {
             let (topic, mass) = (usize::from(topic), f64::from(weight) * length);
-            self.topic_listed[topic] += fixed(mass);
-            self.topic_entropy[topic] += fixed(mass * ln(mass));
+            self.topics[topic].listed += fixed(mass);
+            self.topics[topic].entropy += fixed(mass * ln(mass));
             self.best.add(topic, weight, number, &document.source_id);
         }
         let likelihood = &mut self.likelihood[split as usize];
@@ -168,25 +171,13 @@ impl Tally {
         likelihood[2] += 1;
     }
 
-    /// Counts a document of `tokens` tokens that has a topic with `weight`; `is_first`: it is the
-    /// document's largest.
-    fn count_allocation(&mut self, topic: usize, weight: f32, tokens: f64, is_first: bool) {
-        if !allocation::holds(weight, tokens, is_first) {
-            return;
-        }
-        self.rank1_documents[topic] += i64::from(is_first);
-        self.holding_documents[topic] += 1;
-        let reached = allocation::levels_reached(weight);
-        let levels = self.reaching_documents.iter_mut().take(reached);
-        levels.for_each(|documents| documents[topic] += 1);
-    }
-
     /// The documents that hold a topic.
     pub(crate) fn allocation(&self, topic: usize) -> Allocation {
+        let sums = &self.topics[topic];
         Allocation {
-            holding: self.holding_documents[topic],
-            first: self.rank1_documents[topic],
-            reaching: self.reaching_documents.each_ref().map(|level| level[topic]),
+            holding: sums.holding,
+            first: sums.first,
+            reaching: sums.reaching,
         }
     }
 

@@ -1,7 +1,6 @@
 //! The training stage of a run: reads a complete model, or trains from the start or from the newest
 //! checkpoint.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use timely::worker::Worker;
@@ -10,10 +9,9 @@ use super::Run;
 use super::checks::{check_estimator, check_sample};
 use super::tree::Planted;
 use crate::assignments::Assignments;
-use crate::checkpoint::{self, Header, Saved};
+use crate::checkpoint::{self, Saved};
 use crate::dataflow::coherence::coherence;
 use crate::dataflow::gather::{all_gather, barrier};
-use crate::dataflow::process::other_settings;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
@@ -281,7 +279,8 @@ impl<'a> Run<'a> {
     pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, Failure> {
         let path = self.process.output.path(MODEL_FILE);
         let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
-        self.check_settings(&saved.header, collection, path)?;
+        let vocabulary = &collection.vocabulary_fingerprint;
+        self.process.check_header(&saved.header, vocabulary, path)?;
         Ok(saved)
     }
 
@@ -294,24 +293,12 @@ impl<'a> Run<'a> {
         };
         let file = checkpoint_file(newest);
         match checkpoint::read_header(&output.local(&file)?) {
-            Ok(header) => self.check_settings(&header, collection, output.path(&file)),
+            Ok(header) => {
+                let vocabulary = &collection.vocabulary_fingerprint;
+                self.process
+                    .check_header(&header, vocabulary, output.path(&file))
+            }
             Err(_) => Ok(()),
-        }
-    }
-
-    /// Refuses a model of other settings.
-    fn check_settings(
-        &self,
-        header: &Header,
-        collection: &Collection,
-        path: PathBuf,
-    ) -> Result<(), Failure> {
-        let is_ours = header.settings_hash == self.process.job.train_hash()
-            && header.vocabulary_hash == collection.vocabulary_fingerprint;
-        let what = "sample, model or train";
-        match is_ours {
-            true => Ok(()),
-            false => Err(other_settings(&path, what)),
         }
     }
 }

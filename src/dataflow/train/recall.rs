@@ -16,8 +16,7 @@ use crate::assignments::Assignments;
 use crate::checkpoint::Damage;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, Header, Saved};
-use crate::dataflow::gather::{all_gather, all_gather_blocks};
-use crate::dataflow::process::other_settings;
+use crate::dataflow::gather::{all_gather, gather_records};
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
@@ -106,12 +105,7 @@ fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, Failu
     if worker.index() == 0 {
         mine = checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?);
     }
-    let all = all_gather_blocks(worker, vec![mine]);
-    Ok(all[0]
-        .iter()
-        .flat_map(|block| block.words())
-        .copied()
-        .collect())
+    Ok(gather_records(worker, &mine))
 }
 
 /// Compares what the processes found under a name; returns what is wrong with it, if anything.
@@ -159,12 +153,8 @@ impl Wanted<'_> {
     }
 
     fn check(&self, header: &Header, path: PathBuf) -> Result<(), Failure> {
-        let is_ours = header.settings_hash == self.process.job.train_hash()
-            && header.vocabulary_hash == self.vocabulary_hash;
-        if !is_ours {
-            let what = "sample, model or train";
-            return Err(other_settings(&path, what));
-        }
+        self.process
+            .check_header(header, self.vocabulary_hash, path)?;
         match self.assignments {
             Some(assignments) => {
                 recall_assignments(self.process, header, self.training, assignments)

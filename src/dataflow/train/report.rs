@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::Trainer;
-use crate::job::CheckpointMark;
+use crate::job::process_status::{CheckpointStatus, unix_millis};
 use lda::train::schedule::Position;
 
 impl Trainer {
@@ -46,11 +46,11 @@ impl Trainer {
     pub(super) fn report_checkpoint(&self, bytes: u64, took: Duration) {
         let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());
         tracing::info!(rounds, bytes, seconds, "checkpoint written");
-        let written = SystemTime::now();
+        let written_unix_ms = unix_millis(SystemTime::now());
         self.plan.process.progress.train(|training| {
-            training.checkpoint = Some(CheckpointMark {
-                rounds,
-                written,
+            training.checkpoint = Some(CheckpointStatus {
+                round: rounds,
+                written_unix_ms,
                 seconds,
                 bytes,
             });

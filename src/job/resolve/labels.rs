@@ -43,11 +43,7 @@ impl Values {
                 "\"sampled\" or \"cvb0\", with corpus.labels".into()
             })?;
         }
-        let (path, value) = ("train.alpha_every", Value::from(0));
-        if source.get(path).is_some_and(|entry| entry.value != value) {
-            source.refuse(path, || format!("{value}, with corpus.labels"))?;
-        }
-        self.set(path, value);
+        self.fix(source, "train.alpha_every", 0.into(), "corpus.labels")?;
         if self.value("model.alpha_sum") == Some(&"auto".into()) {
             self.set("model.alpha_sum", labels::ALPHA_SUM);
         }

@@ -25,10 +25,7 @@ impl Values {
             ("train.estimator", "counts".into()),
         ];
         for (path, value) in fixed {
-            if source.get(path).is_some_and(|entry| entry.value != value) {
-                source.refuse(path, || format!("{value}, with train.warm_start"))?;
-            }
-            self.set(path, value);
+            self.fix(source, path, value, "train.warm_start")?;
         }
         // `--overwrite` would remove what training starts from.
         let output: String = self.get("output.path");

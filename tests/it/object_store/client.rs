@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use store::s3::lease::{Lease, Terms};
 use store::s3::{Bucket, Condition, S3};
-use store::{Faulty, Locking, Store};
+use store::{Locking, Store};
 
 use super::server::{BUCKET, Server};
 use crate::stores::{Subject, conforms, keeps_what_it_has};
@@ -78,7 +78,7 @@ fn stores() {
         work,
     });
     conforms(&Subject {
-        store: &Faulty::new(store(&kept, &["folder/", "from"])),
+        store: &store(&kept, &["folder/", "from"]),
         root: kept.clone(),
         work,
     });

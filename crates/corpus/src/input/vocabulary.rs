@@ -2,11 +2,9 @@
 
 use super::InputError;
 use super::objects::names_beside;
-use crate::compression::{Compression, read_start, stripped};
+use crate::compression::{read_whole, stripped};
 use crate::settings::Format;
-use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use store::Source;
 
 /// Whether a file name says that it is the documents of a UCI bag of words.
 pub(super) fn is_documents(name: &str) -> bool {
@@ -63,22 +61,17 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
 
 /// Reads the terms of a vocabulary, a line each.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
-    let read = || -> io::Result<Vec<String>> {
-        let start = read_start(Source::open(path)?, 16)?;
-        let compression = Compression::of(&start).map_err(io::Error::other)?;
-        let mut terms = Vec::new();
-        for line in BufReader::new(compression.open(path)?).split(b'\n') {
-            terms.push(String::from_utf8_lossy(&line?).trim().to_owned());
-        }
-        if let Some(first) = terms.first_mut() {
-            *first = first.trim_start_matches('\u{feff}').to_owned();
-        }
-        while terms.last().is_some_and(String::is_empty) {
-            terms.pop();
-        }
-        Ok(terms)
-    };
-    read().map_err(InputError::unreadable(path))
+    let bytes = read_whole(path).map_err(InputError::unreadable(path))?;
+    let lines = bytes.split(|&byte| byte == b'\n');
+    let term = |line| String::from_utf8_lossy(line).trim().to_owned();
+    let mut terms: Vec<String> = lines.map(term).collect();
+    if let Some(first) = terms.first_mut() {
+        *first = first.trim_start_matches('\u{feff}').to_owned();
+    }
+    while terms.last().is_some_and(String::is_empty) {
+        terms.pop();
+    }
+    Ok(terms)
 }
 
 #[cfg(test)]

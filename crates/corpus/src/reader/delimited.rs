@@ -10,7 +10,6 @@ use crate::block::cutter::lines;
 use crate::block::header::{Header, parser};
 use crate::settings::Format;
 use crate::{Body, RawDocument};
-use std::borrow::Cow;
 
 impl Header {
     /// The document of a row.
@@ -53,22 +52,11 @@ impl Header {
         fields: &[&'a [u8]],
         body: Body<'a>,
     ) -> RawDocument<'a> {
-        let columns = &self.columns;
-        let value = |place: usize| {
+        let document = context.record(&self.columns, offset, |place| {
             let (text, _) = context.settings.encoding.decode(fields[place]);
             Some(text).filter(|text| !text.is_empty())
-        };
-        let id = columns.id.and_then(value);
-        RawDocument {
-            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
-            group: columns.group.and_then(value),
-            metadata: columns
-                .metadata
-                .iter()
-                .map(|place| place.and_then(value))
-                .collect(),
-            body,
-        }
+        });
+        RawDocument { body, ..document }
     }
 }
 

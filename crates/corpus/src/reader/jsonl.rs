@@ -12,13 +12,12 @@ mod held;
 use super::mend::mended;
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
-use crate::block::header::RETURNS_REMEDY;
+use crate::block::header::{Columns, RETURNS_REMEDY};
 use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
 use held::{AnyValue, Held};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::fmt;
 
 /// Hands over the documents of a stretch that begins at `offset`.
@@ -72,11 +71,8 @@ fn no_records(context: &Context<'_>) -> String {
 /// The keys that are kept, each once, and what each is for.
 struct Keys<'s> {
     names: Vec<&'s str>,
-    id: usize,
-    text: Vec<usize>,
+    columns: Columns,
     counts: Option<usize>,
-    group: Option<usize>,
-    metadata: Vec<usize>,
 }
 
 impl<'s> Keys<'s> {
@@ -92,18 +88,19 @@ impl<'s> Keys<'s> {
                     names.len() - 1
                 })
         };
-        let id = place(&settings.id);
-        let text = settings.text.iter().map(|name| place(name)).collect();
+        let columns = Columns {
+            id: Some(place(&settings.id)),
+            text: settings.text.iter().map(|name| place(name)).collect(),
+            group: settings.group.as_deref().map(&mut place),
+            metadata: (settings.metadata.iter())
+                .map(|name| Some(place(name)))
+                .collect(),
+        };
         let counts = settings.counts.as_deref().map(&mut place);
-        let group = settings.group.as_deref().map(&mut place);
-        let metadata = settings.metadata.iter().map(|name| place(name)).collect();
         Self {
             names,
-            id,
-            text,
+            columns,
             counts,
-            group,
-            metadata,
         }
     }
 
@@ -115,20 +112,9 @@ impl<'s> Keys<'s> {
         values: Vec<Held<'a>>,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let id = values[self.id].to_value().filter(|id| !id.is_empty());
-        let group = self.group.and_then(|key| values[key].to_value());
-        let metadata = self
-            .metadata
-            .iter()
-            .map(|&key| values[key].to_value())
-            .collect();
+        let document = context.record(&self.columns, offset, |key| values[key].to_value());
         match self.body(context, values, repaired) {
-            Ok(body) => RawDocument {
-                source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
-                group,
-                metadata,
-                body,
-            },
+            Ok(body) => RawDocument { body, ..document },
             Err(what) => context.unparsable(offset, &what),
         }
     }
@@ -157,8 +143,8 @@ impl<'s> Keys<'s> {
                 },
             });
         }
-        let mut texts = Vec::with_capacity(self.text.len());
-        for &key in &self.text {
+        let mut texts = Vec::with_capacity(self.columns.text.len());
+        for &key in &self.columns.text {
             let text = std::mem::take(&mut values[key]).into_text();
             texts.extend(text.map_err(|kind| {
                 let name = self.names[key];

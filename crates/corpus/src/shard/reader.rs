@@ -121,19 +121,18 @@ impl ShardReader {
             .file
             .try_clone()
             .map_err(|e| ShardError::io(&self.path, e))?;
-        let mask = match self.columns {
-            Columns::All => ProjectionMask::all(),
-            Columns::Counts => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6]),
-            Columns::CountsAnd(place) => {
-                let column = FIXED_COLUMNS.len() + place;
-                ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6, column])
-            }
+        let metadata = |place| FIXED_COLUMNS.len() + place;
+        let roots: Vec<usize> = match self.columns {
+            Columns::All => (0..metadata(self.metadata_names.len())).collect(),
+            Columns::Counts => vec![2, 5, 6],
+            Columns::CountsAnd(place) => vec![2, 5, 6, metadata(place)],
             Columns::Metadata => {
-                let columns = (0..self.metadata_names.len()).map(|i| FIXED_COLUMNS.len() + i);
-                ProjectionMask::roots(self.footer.parquet_schema(), columns.chain([2]))
+                let places = (0..self.metadata_names.len()).map(metadata);
+                places.chain([2]).collect()
             }
-            Columns::Status => ProjectionMask::roots(self.footer.parquet_schema(), [2]),
+            Columns::Status => vec![2],
         };
+        let mask = ProjectionMask::roots(self.footer.parquet_schema(), roots);
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
             .with_row_groups(vec![group])
             .with_batch_size(batch_rows(self.footer.metadata().row_group(group)))

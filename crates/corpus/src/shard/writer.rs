@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_array::RecordBatch;
-use arrow_array::builder::StringBuilder;
-use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::builder::{ArrayBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -162,32 +161,27 @@ struct Buffer {
     source_id: StringBuilder,
     group: StringBuilder,
     status: StringBuilder,
-    tokens_total: Vec<i64>,
-    tokens_stopped: Vec<i64>,
-    /// Where each document's terms end in `terms` and `counts`; begins with 0.
-    ends: Vec<i32>,
-    terms: Vec<i32>,
-    counts: Vec<i32>,
-    /// As `ends`, in `pruned`.
-    pruned_ends: Vec<i32>,
-    pruned: Vec<i32>,
+    tokens_total: Int64Builder,
+    tokens_stopped: Int64Builder,
+    terms: ListBuilder<Int32Builder>,
+    counts: ListBuilder<Int32Builder>,
+    pruned: ListBuilder<Int32Builder>,
     metadata: Vec<StringBuilder>,
     bytes: usize,
 }
 
 impl Buffer {
     fn new(metadata_count: usize) -> Self {
+        let list = || ListBuilder::new(Int32Builder::new()).with_field(element());
         Self {
             source_id: StringBuilder::new(),
             group: StringBuilder::new(),
             status: StringBuilder::new(),
-            tokens_total: Vec::new(),
-            tokens_stopped: Vec::new(),
-            ends: vec![0],
-            terms: Vec::new(),
-            counts: Vec::new(),
-            pruned_ends: vec![0],
-            pruned: Vec::new(),
+            tokens_total: Int64Builder::new(),
+            tokens_stopped: Int64Builder::new(),
+            terms: list(),
+            counts: list(),
+            pruned: list(),
             metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
             bytes: 0,
         }
@@ -202,17 +196,18 @@ impl Buffer {
         self.source_id.append_value(&document.source_id);
         self.group.append_option(document.group.as_deref());
         self.status.append_value(document.status.name());
-        self.tokens_total.push(i64::from(document.tokens_total));
-        self.tokens_stopped.push(i64::from(document.tokens_stopped));
-        // Both ranges were checked: a u32 up to i32::MAX has the same bits as the i32.
-        self.terms
-            .extend_from_slice(bytemuck::cast_slice(&document.terms));
-        self.counts
-            .extend_from_slice(bytemuck::cast_slice(&document.counts));
-        self.ends.push(self.terms.len() as i32);
-        self.pruned
-            .extend_from_slice(bytemuck::cast_slice(&document.pruned));
-        self.pruned_ends.push(self.pruned.len() as i32);
+        self.tokens_total.append_value(document.tokens_total.into());
+        self.tokens_stopped
+            .append_value(document.tokens_stopped.into());
+        for (column, values) in [
+            (&mut self.terms, &document.terms),
+            (&mut self.counts, &document.counts),
+            (&mut self.pruned, &document.pruned),
+        ] {
+            // Both ranges were checked: a u32 up to i32::MAX has the same bits as the i32.
+            column.values().append_slice(bytemuck::cast_slice(values));
+            column.append(true);
+        }
         for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
             column.append_option(value.as_deref());
         }
@@ -221,25 +216,16 @@ impl Buffer {
 
     /// The columns in the schema's order; the buffer is empty afterwards.
     fn take(&mut self) -> Vec<ArrayRef> {
-        let offsets = |ends: &mut Vec<i32>| {
-            let ends = std::mem::replace(ends, vec![0]);
-            OffsetBuffer::new(ScalarBuffer::from(ends))
-        };
-        let ends = offsets(&mut self.ends);
-        let list = |values: &mut Vec<i32>, offsets: OffsetBuffer<i32>| -> ArrayRef {
-            let values = Int32Array::from(std::mem::take(values));
-            Arc::new(ListArray::new(element(), offsets, Arc::new(values), None))
-        };
         self.bytes = 0;
         let mut columns: Vec<ArrayRef> = vec![
             Arc::new(self.source_id.finish()),
             Arc::new(self.group.finish()),
             Arc::new(self.status.finish()),
-            Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_total))),
-            Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_stopped))),
-            list(&mut self.terms, ends.clone()),
-            list(&mut self.counts, ends),
-            list(&mut self.pruned, offsets(&mut self.pruned_ends)),
+            Arc::new(self.tokens_total.finish()),
+            Arc::new(self.tokens_stopped.finish()),
+            Arc::new(self.terms.finish()),
+            Arc::new(self.counts.finish()),
+            Arc::new(self.pruned.finish()),
         ];
         for column in &mut self.metadata {
             columns.push(Arc::new(column.finish()));

@@ -11,8 +11,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::statistics::MAX_TERMS;
-use description::check_prior;
-pub(super) use description::shared;
+use description::{Description, check_prior};
 pub use description::{Node, TreeError};
 
 /// The root's number.
@@ -26,7 +25,8 @@ pub const MAX_DEPTH: usize = 32;
 /// Nodes are numbered: the root 0, then the other inner nodes level by level, then the leaves. Leaves
 /// have numbers of their own as well, from 0, ascending by term and then by parent: in a tree without
 /// structure, a leaf's number is that of its term.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Description", into = "Description")]
 pub struct Tree {
     eta: f64,
     /// Of each inner node; the root's is "root".

@@ -12,22 +12,20 @@
 //!
 //! The paper draws the first assignments at random. Here every document begins with one sequential
 //! sweep against the trained model, as Gibbs3 does: topics keep their numbers, and fewer passes are
-//! needed. α is held fixed. [`sample_together`] is the whole on one thread; `dataflow::joint`
-//! spreads it over workers and gives the same bytes.
+//! needed. α is held fixed. `dataflow::joint` spreads the passes over workers, and gives the same bytes
+//! as one thread does.
 
 pub mod sums;
 
 use super::TrainError;
 use super::publish::published;
 use super::round::{LocalStep, StreamKey, Visit};
-use crate::bags::Bags;
 use crate::estimate::Proportions;
 use crate::infer::Bag;
 use crate::infer::settings::{Estimator, InferSettings, Method};
 use crate::math::random::{Stage, hash};
 use crate::model::Priors;
-use crate::model::factors::{FactorTable, Factors};
-use crate::model::parameters::Parameters;
+use crate::model::factors::FactorTable;
 use crate::model::statistics::Assigned;
 use sums::TopicSums;
 
@@ -207,84 +205,4 @@ impl Visitor {
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
         self.local.finish(emit);
     }
-}
-
-/// The model and the settings with which documents are sampled.
-#[derive(Clone, Debug)]
-pub struct Setup<'a> {
-    /// The trained model, which documents begin with.
-    pub trained: &'a Parameters,
-    /// The priors that φ is published with.
-    pub published: &'a Priors,
-    /// The counts that stay; none in Gibbs1.
-    pub fixed: Option<&'a Parameters>,
-    /// The priors that documents are sampled with.
-    pub priors: &'a Priors,
-    /// How often.
-    pub passes: Passes,
-}
-
-/// Documents that were sampled together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Together {
-    /// n_kw of their last assignments.
-    pub counts: Parameters,
-    /// Their last assignments, the largest term's first.
-    pub assignments: Vec<Vec<u16>>,
-    /// The sums over kept passes, for each document.
-    pub sums: Vec<TopicSums>,
-}
-
-/// Samples documents together, on one thread.
-///
-/// # Errors
-/// A draw with impossible masses.
-pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, TrainError> {
-    let (passes, trained) = (setup.passes, setup.trained);
-    let (topics, terms) = (trained.topic_count(), trained.vocabulary_size());
-    let nothing = Parameters::new(topics, terms, 0, 1);
-    let fixed = setup.fixed.unwrap_or(&nothing);
-    let mut visitor = Visitor::new(terms, topics);
-    let mut all = Together {
-        counts: nothing.clone(),
-        assignments: Vec::new(),
-        sums: vec![TopicSums::default(); documents.len()],
-    };
-    let factors = Factors::prepare(trained, setup.published, |_| true, None);
-    for index in 0..documents.len() {
-        let (key, bag) = (
-            passes.key(0, documents.document(index)),
-            Bag::of(documents, index),
-        );
-        let drawn = visitor.assign(key, bag, FactorTable::new(&[&factors]))?;
-        all.assignments.push(drawn.to_vec());
-    }
-    let mut whole = nothing.clone();
-    replace(&mut all.counts, &mut visitor);
-    for pass in 0..passes.count() {
-        let numbers = (0..documents.len()).map(|index| documents.document(index));
-        for (minibatch, dealt) in (0..).zip(passes.deal(pass, numbers)) {
-            whole.set_sum(fixed, &all.counts, whole.terms());
-            let factors = Factors::prepare(&whole, setup.priors, |_| true, None);
-            let parts = [&factors];
-            let table = FactorTable::new(&parts);
-            for index in dealt.into_iter().map(|index| index as usize) {
-                let key = passes.key(passes.round(pass, minibatch), documents.document(index));
-                let own = &mut all.assignments[index];
-                let sums = &mut all.sums[index];
-                let kept = passes.is_kept(pass).then_some((passes.estimator, sums));
-                let drawn = visitor.resample(key, Bag::of(documents, index), table, own, kept)?;
-                own.copy_from_slice(drawn);
-            }
-            replace(&mut all.counts, &mut visitor);
-        }
-    }
-    Ok(all)
-}
-
-/// Changes counts by what a round has found.
-fn replace(counts: &mut Parameters, visitor: &mut Visitor) {
-    let mut entries = Vec::new();
-    visitor.finish(|entry| entries.push(entry.word()));
-    super::replace(counts, &entries);
 }

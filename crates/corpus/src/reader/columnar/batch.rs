@@ -1,10 +1,10 @@
 //! A batch of rows: its cells as texts, and the documents of its rows.
 
+use crate::RawDocument;
 use crate::block::columnar::{Selection, is_binary, is_readable};
 use crate::block::header::Columns;
 use crate::cells;
 use crate::reader::{Context, body, join_texts};
-use crate::{Body, RawDocument};
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use arrow_schema::{ArrowError, DataType};
 use std::borrow::Cow;
@@ -133,10 +133,10 @@ impl Batch {
         let (text, repaired) = self.text(columns, index);
         let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
         let body = body(context, text, repaired);
-        let document = self.with_body(context, columns, row, index, body);
+        let document = context.record(columns, row, |place| self.values[place].value(index));
         match bytes > context.settings.max_document_bytes {
             true => context.too_large(document.source_id.into_owned(), bytes),
-            false => document,
+            false => RawDocument { body, ..document },
         }
     }
 
@@ -151,28 +151,5 @@ impl Batch {
         });
         let text = join_texts(texts);
         (text, repaired)
-    }
-
-    /// The document of a row whose text was read already.
-    pub(super) fn with_body<'a>(
-        &'a self,
-        context: &Context<'_>,
-        columns: &Columns,
-        row: u64,
-        index: usize,
-        body: Body<'a>,
-    ) -> RawDocument<'a> {
-        let value = |place: usize| self.values[place].value(index);
-        let id = columns.id.and_then(value).filter(|id| !id.is_empty());
-        RawDocument {
-            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(row))),
-            group: columns.group.and_then(value),
-            metadata: columns
-                .metadata
-                .iter()
-                .map(|place| place.and_then(value))
-                .collect(),
-            body,
-        }
     }
 }

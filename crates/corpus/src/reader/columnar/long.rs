@@ -190,9 +190,8 @@ impl Rows<'_> {
 
 /// The rows of a document.
 struct Document {
-    source_id: String,
-    group: Option<String>,
-    metadata: Vec<Option<String>>,
+    /// The columns of the first.
+    record: RawDocument<'static>,
     /// The terms, one after the other.
     terms: String,
     /// Where each ends, and its count.
@@ -207,14 +206,10 @@ struct Document {
 impl Document {
     fn begin(rows: &Rows<'_>, batch: &Batch, index: usize) -> Self {
         let (context, columns) = (rows.context, &rows.block.layout.columns);
-        let value = |place: Option<usize>| batch.values[place?].value(index).map(Cow::into_owned);
-        let [source_id, group] = [columns.id, columns.group].map(value);
+        let value = |place: usize| batch.values[place].value(index);
+        let owned = |place: usize| value(place).map(|value| value.into_owned().into());
         Self {
-            source_id: source_id
-                .filter(|id| !id.is_empty())
-                .unwrap_or_else(|| context.place(rows.next)),
-            group,
-            metadata: columns.metadata.iter().copied().map(value).collect(),
+            record: context.record(columns, rows.next, owned),
             terms: String::new(),
             counts: Vec::new(),
             bytes: 0,
@@ -243,10 +238,10 @@ impl Document {
 
     fn hand_over(self, context: &Context<'_>, lost: Option<&str>, emit: DocumentSink<'_>) {
         if let Some(reason) = lost {
-            return emit(context.truncated(self.source_id, reason));
+            return emit(context.truncated(self.record.source_id.into_owned(), reason));
         }
         if self.bytes > self.most_bytes {
-            return emit(context.too_large(self.source_id, self.bytes));
+            return emit(context.too_large(self.record.source_id.into_owned(), self.bytes));
         }
         let mut begins = 0;
         let count = |&(ends, count): &(usize, u32)| {
@@ -266,14 +261,8 @@ impl Document {
             },
         };
         emit(RawDocument {
-            source_id: self.source_id.into(),
-            group: self.group.map(Cow::Owned),
-            metadata: self
-                .metadata
-                .into_iter()
-                .map(|v| v.map(Cow::Owned))
-                .collect(),
             body,
+            ..self.record
         });
     }
 }

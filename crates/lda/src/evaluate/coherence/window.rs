@@ -9,6 +9,7 @@
 //! windows are a few intervals, and a pair's those that two have in common.
 
 use super::{CoherenceCounter, UNTRACKED};
+use crate::evaluate::comparison::cosine;
 use crate::math::special::ln;
 
 /// Tokens of a window in C_V.
@@ -212,17 +213,6 @@ fn in_common(a: &[(u64, u64)], b: &[(u64, u64)]) -> u64 {
         }
     }
     common
-}
-
-/// The cosine of two vectors, 0 if one is 0.
-fn cosine(a: &[f64], b: &[f64]) -> f64 {
-    let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(p, q)| p * q).sum::<f64>();
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    if lengths > 0.0 {
-        dot(a, b) / lengths
-    } else {
-        0.0
-    }
 }
 
 #[cfg(test)]

@@ -99,40 +99,31 @@ impl Smoothing {
         } else {
             priors.eta
         };
-        let factors: Vec<f32> = scales.iter().map(|f| (f * unseen) as f32).collect();
-        let alpha: Vec<f32> = priors.alpha.iter().map(|&a| a as f32).collect();
-        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
-        let mass = prefix.last().copied().unwrap_or(0.0);
-        let unit: Vec<f32> = scales.iter().map(|&f| f as f32).collect();
-        Self {
-            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
-            factors,
-            prefix,
-            mass,
-            alpha,
-            unit,
-            scales,
-            eta: priors.eta,
-            exp_psi: priors.exp_psi,
-        }
+        let factors = scales.iter().map(|f| f * unseen).collect();
+        let (eta, exp_psi) = (priors.eta, priors.exp_psi);
+        Self::of(factors, &priors.alpha, scales, (eta, exp_psi))
     }
 
     /// Of topics that are given, h_k being `factors`: a token more changes nothing.
     pub(super) fn fixed(alpha: &[f64], factors: &[f64]) -> Self {
-        let factors: Vec<f32> = factors.iter().map(|&h| h as f32).collect();
-        let alpha: Vec<f32> = alpha.iter().map(|&a| a as f32).collect();
+        let scales = vec![0.0; alpha.len()];
+        Self::of(factors.to_vec(), alpha, scales, (0.0, false))
+    }
+
+    fn of(factors: Vec<f64>, alpha: &[f64], scales: Vec<f64>, (eta, exp_psi): (f64, bool)) -> Self {
+        let [factors, alpha, unit] = [&factors, alpha, &scales]
+            .map(|values| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() });
         let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
-        let unit = vec![0.0; alpha.len()];
         Self {
             chunks: SmoothingChunks::new(&factors, &alpha, &unit),
-            mass: prefix.last().copied().unwrap_or(0.0),
-            unit,
-            scales: vec![0.0; alpha.len()],
-            eta: 0.0,
-            exp_psi: false,
             factors,
+            mass: prefix.last().copied().unwrap_or(0.0),
             prefix,
             alpha,
+            unit,
+            scales,
+            eta,
+            exp_psi,
         }
     }
 

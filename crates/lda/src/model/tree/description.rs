@@ -1,6 +1,6 @@
 //! A tree as it is described, and what can be wrong with that.
 
-use super::MAX_DEPTH;
+use super::{MAX_DEPTH, Tree};
 use crate::model::statistics::MAX_TERMS;
 
 /// An inner node below the root, as a tree is described.
@@ -80,39 +80,26 @@ pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), T
 
 /// A tree as it is stored.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Description {
+pub(super) struct Description {
     vocabulary_size: usize,
     eta: f64,
     structures: Vec<Node>,
 }
 
-/// Stores a prior that may be a tree.
-pub(in crate::model) mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-
-    use super::Description;
-    use crate::model::tree::Tree;
-
-    pub(crate) fn serialize<S: Serializer>(
-        tree: &Option<Arc<Tree>>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let description = tree.as_ref().map(|tree| Description {
+impl From<Tree> for Description {
+    fn from(tree: Tree) -> Self {
+        Self {
             vocabulary_size: tree.vocabulary_size(),
             eta: tree.eta(),
             structures: tree.structures(),
-        });
-        description.serialize(to)
+        }
     }
+}
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<Tree>>, D::Error> {
-        let Some(read) = Option::<Description>::deserialize(from)? else {
-            return Ok(None);
-        };
-        let tree = Tree::new(read.vocabulary_size, read.eta, &read.structures);
-        tree.map(|tree| Some(Arc::new(tree)))
-            .map_err(D::Error::custom)
+impl TryFrom<Description> for Tree {
+    type Error = TreeError;
+
+    fn try_from(read: Description) -> Result<Self, TreeError> {
+        Self::new(read.vocabulary_size, read.eta, &read.structures)
     }
 }

@@ -1,5 +1,6 @@
 //! What is kept up to date against a recount, and the estimators of what was sampled.
 
+use super::alone::{Setup, Together, sample_together};
 use super::{counted, normalised, passes, priors, small_corpus, together};
 use lda::bags::Bags;
 use lda::estimate::Proportions;
@@ -7,7 +8,7 @@ use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
 use lda::infer::settings::Estimator;
 use lda::model::factors::{FactorTable, Factors};
-use lda::train::joint::{Passes, Setup, Together, sample_together};
+use lda::train::joint::Passes;
 
 /// Two hundred passes of adding and taking away: counts are what a recount gives, with and without
 /// counts that stay.

@@ -1,18 +1,20 @@
 //! Documents sampled together: the sampler against exact posteriors, and what is kept up to date
 //! against a recount.
 
+mod alone;
 mod counts;
 mod posterior;
 
 use std::collections::BTreeMap;
 
+use alone::{Setup, Together, sample_together};
 use lda::bags::Bags;
 use lda::infer::settings::Estimator;
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
 use lda::model::statistics::Assigned;
-use lda::train::joint::{Passes, Setup, Together, sample_together};
+use lda::train::joint::Passes;
 
 /// A model that is these counts, by term and then topic.
 fn counted(topics: usize, counts: &[Vec<i32>]) -> Parameters {
