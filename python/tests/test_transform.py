@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from conftest import TOPICS
+from sklearn.cluster import KMeans
 
 import topicmill
 from topicmill import _program
@@ -16,6 +17,11 @@ def test_the_collection_gets_its_own_rows_on_any_number_of_threads(result, texts
     for threads in (None, 1, 3):
         theta = result.transform(iter(texts), threads=threads)
         assert (theta != result.theta).nnz == 0
+
+
+def test_scikit_learn_takes_the_proportions(result, texts):
+    for theta in (result.theta, result.transform(texts)):
+        assert KMeans(TOPICS, n_init=1).fit_predict(theta).shape == (400,)
 
 
 def test_every_text_has_a_row_and_a_status(result):

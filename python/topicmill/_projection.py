@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, get_index_dtype
 
 from . import _job, _program, _texts
 from ._job import Settings
@@ -67,8 +67,10 @@ def csr(
 ) -> csr_array[np.float32, tuple[int, int]]:
     """Return a sparse matrix from its entries, row after row; `lengths` has the entries of each row."""
     starts = np.concatenate([[0], np.cumsum(lengths)])
+    # Much of scikit-learn refuses indices of 64 bits.
+    index = get_index_dtype(maxval=starts[-1])
     # A copy: arrays of Arrow cannot be changed, and the entries of a row are to be sorted.
-    entries = (np.array(weights), np.array(topics), starts)
+    entries = (np.array(weights), np.array(topics, index), starts.astype(index))
     matrix = csr_array(entries, shape=(len(lengths), topic_count), dtype=np.float32)
     matrix.sort_indices()
     return matrix
