@@ -169,6 +169,21 @@ def test_an_interrupt_saves_progress_and_the_program_ends_with_python(tmp_path):
     assert "rerun" in _state(output)
 
 
+def test_an_exception_of_a_signal_handler_stops_the_program(tmp_path):
+    def expire(*_):
+        raise TimeoutError("time is up")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    try:
+        with pytest.raises(TimeoutError, match="time is up"):
+            topicmill.fit(planted(2000), 50, output=tmp_path / "out", train__passes=2000, train__patience=0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
 def _state(output: Path) -> str:
     program = topicmill._program.path()
     shown = subprocess.run([program, "status", output], capture_output=True, text=True)

@@ -46,15 +46,15 @@ def path() -> Path:
 def run(*arguments: str | os.PathLike[str], verbose: bool = False) -> str:
     """Run the program to its end, and return its standard output.
 
-    With `verbose`, what it writes to standard error is shown as it comes. An interrupt stops it as
-    SIGINT does: a run saves its progress first.
+    With `verbose`, what it writes to standard error is shown as it comes. An exception that is raised
+    meanwhile, such as KeyboardInterrupt, stops it as SIGINT does: a run saves its progress first.
     """
     with _start(arguments, follow=True) as process:
         errors = _Collector(process.stderr, sys.stderr if verbose else None)
         output = _Collector(process.stdout, None)
         try:
             code = process.wait()
-        except KeyboardInterrupt:
+        except BaseException:
             process.send_signal(signal.SIGINT)
             process.wait()
             raise
