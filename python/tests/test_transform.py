@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 
 import numpy as np
 import pytest
@@ -55,10 +56,47 @@ def test_errors_of_the_texts_are_raised(result, texts):
 
 
 def test_an_endless_stream_is_answered_line_by_line_and_can_be_left(result):
-    taken = itertools.count()
-    lines = ('{"text": "cat"}\n' for _ in iter(lambda: next(taken), None))
-    answers = _program.stream(["project", result.path, "--stdin", "--quiet"], lines)
-    assert sum(1 for _ in itertools.islice(answers, 1000)) == 1000
-    answers.close()
+    answers, taken = [], itertools.count()
+
+    def endless():
+        while len(answers) < 1000:
+            next(taken)
+            yield '{"text": "cat"}\n'
+        raise LookupError("left")
+
+    with pytest.raises(LookupError, match="left"):
+        _program.stream(["project", result.path, "--stdin", "--quiet"], answers.append, endless())
     # The program and the pipes held some of them, not all that there are.
     assert next(taken) < 10_000_000
+
+
+def test_texts_are_taken_on_the_callers_thread(result):
+    rows = sqlite3.connect(":memory:").execute("select 'a kitten' union all select 'a bank'")
+    assert result.transform(text for text, in rows).shape == (2, TOPICS)
+
+
+def test_texts_may_not_end_early_without_a_word(result):
+    def broken():
+        yield "a kitten"
+        raise BrokenPipeError("the source is gone")
+
+    with pytest.raises(BrokenPipeError, match="the source is gone"):
+        result.transform(broken())
+
+
+@pytest.mark.parametrize("said", ["", '{"status": "ok", "top'])
+def test_a_program_that_is_killed_is_an_error_of_its_own(result, tmp_path, monkeypatch, said):
+    program = tmp_path / "topicmill"
+    program.write_text(f"#!/bin/sh\nread line; printf '%s' '{said}'; kill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TOPICMILL", str(program))
+    with pytest.raises(topicmill.errors.KilledError):
+        result.transform(["a kitten"] * 100_000)
+
+
+def test_an_answer_that_cannot_be_taken_is_an_error(result, texts):
+    def refuse(line):
+        raise LookupError("no room")
+
+    with pytest.raises(LookupError, match="no room"):
+        _program.stream(["project", result.path, "--stdin", "--quiet"], refuse, ['{"text": "cat"}\n'] * 1_000_000)

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +19,8 @@ from .errors import ProgramNotFoundError, from_exit
 
 # With this variable the program ends when its standard input is closed: also if Python is killed.
 _FOLLOW = "TOPICMILL_FOLLOW_PARENT"
+# Of standard error: errors come last.
+_LAST_LINES = 10_000
 _NAME = "topicmill.exe" if os.name == "nt" else "topicmill"
 
 
@@ -43,48 +46,51 @@ def path() -> Path:
     return Path(found)
 
 
-def run(*arguments: str | os.PathLike[str], verbose: bool = False) -> str:
-    """Run the program to its end, and return its standard output.
+def run(
+    *arguments: str | os.PathLike[str], lines: Iterable[str] | None = None, verbose: bool = False
+) -> str:
+    """Run the program to its end, as `stream` does, and return its standard output."""
+    printed: list[str] = []
+    stream(arguments, printed.append, lines, verbose)
+    return "".join(printed)
 
-    With `verbose`, what it writes to standard error is shown as it comes. An exception that is raised
-    meanwhile, such as KeyboardInterrupt, stops it as SIGINT does: a run saves its progress first.
+
+def stream(
+    arguments: Iterable[str | os.PathLike[str]],
+    take: Callable[[str], object],
+    lines: Iterable[str] | None = None,
+    verbose: bool = False,
+) -> None:
+    """Run the program to its end, feed it `lines`, and call `take` with each line of its standard output.
+
+    `take` is called on another thread. Memory does not grow with the number of lines: the program bounds
+    what it holds, and the next line is taken only when the program reads it. With `verbose`, standard error
+    is shown as it comes. An exception that is raised meanwhile, such as KeyboardInterrupt, stops the program;
+    if it is not fed, as SIGINT does: a run saves its progress first.
     """
-    with _start(arguments, follow=True) as process:
-        errors = _Collector(process.stderr, sys.stderr if verbose else None)
-        output = _Collector(process.stdout, None)
+    said: deque[str] = deque(maxlen=_LAST_LINES)
+
+    def keep(line: str) -> None:
+        said.append(line)
+        if verbose:
+            print(line, end="", file=sys.stderr, flush=True)
+
+    with _start(arguments, follow=lines is None) as process:
+        readers = [_Reader(process.stdout, take), _Reader(process.stderr, keep)]
+        assert process.stdin is not None
         try:
+            if lines is not None:
+                _feed(process.stdin, lines)
             code = process.wait()
         except BaseException:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT if lines is None else signal.SIGKILL)
             process.wait()
+            _close(process.stdin)
             raise
-        said, printed = errors.text(), output.text()
+        for reader in readers:
+            reader.end()
     if code != 0:
-        raise from_exit(code, said)
-    return printed
-
-
-def stream(arguments: Iterable[str | os.PathLike[str]], lines: Iterable[str]) -> Iterator[str]:
-    """Feed `lines` to the program, and yield the lines that it answers.
-
-    Memory does not grow with the number of lines: the program bounds what it holds, and a thread
-    takes the next line only when the program reads it.
-    """
-    with _start(arguments, follow=False) as process:
-        errors = _Collector(process.stderr, None)
-        feeder = _Feeder(process, lines)
-        assert process.stdout is not None
-        try:
-            yield from process.stdout
-        finally:
-            # Where the caller has lost interest, too.
-            process.stdout.close()
-            feeder.end()
-            code, said = process.wait(), errors.text()
-    if feeder.error is not None:
-        raise feeder.error
-    if code != 0:
-        raise from_exit(code, said)
+        raise from_exit(code, "".join(said))
 
 
 def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subprocess.Popen[str]:
@@ -104,53 +110,39 @@ def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subproc
     )
 
 
-class _Collector:
-    """Reads a pipe to its end on a thread of its own, and may repeat it elsewhere."""
+def _feed(pipe: IO[str], lines: Iterable[str]) -> None:
+    for line in lines:
+        try:
+            pipe.write(line)
+        except BrokenPipeError:
+            break  # The program has ended, and says why.
+    _close(pipe)
 
-    # Lines kept of a verbose run: errors come last.
-    _LINES = 10_000
 
-    def __init__(self, pipe: IO[str] | None, shown: IO[str] | None) -> None:
+def _close(pipe: IO[str]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
+
+
+class _Reader:
+    """Reads a pipe to its end on a thread of its own; closes it, and keeps the error, if a line cannot be taken."""
+
+    def __init__(self, pipe: IO[str] | None, take: Callable[[str], object]) -> None:
         assert pipe is not None
-        self._pipe, self._shown = pipe, shown
-        self._lines: list[str] = []
+        self._pipe, self._take = pipe, take
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
-        for line in self._pipe:
-            self._lines.append(line)
-            if self._shown is not None:
-                self._shown.write(line)
-                self._shown.flush()
-                del self._lines[: -self._LINES]
-
-    def text(self) -> str:
-        self._thread.join()
-        return "".join(self._lines)
-
-
-class _Feeder:
-    """Writes lines to a process on a thread of its own; keeps the error of their source."""
-
-    def __init__(self, process: subprocess.Popen[str], lines: Iterable[str]) -> None:
-        assert process.stdin is not None
-        self.error: BaseException | None = None
-        self._process, self._pipe, self._lines = process, process.stdin, lines
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
-
-    def _write(self) -> None:
         try:
-            for line in self._lines:
-                self._pipe.write(line)
-        except BrokenPipeError:
-            pass  # The program has ended, and says why.
+            for line in self._pipe:
+                self._take(line)
         except BaseException as error:
-            self.error = error
-        finally:
-            with contextlib.suppress(BrokenPipeError):
-                self._pipe.close()
+            self._error = error
+            self._pipe.close()
 
     def end(self) -> None:
         self._thread.join()
+        if self._error is not None:
+            raise self._error

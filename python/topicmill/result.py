@@ -265,7 +265,7 @@ class Result:
         if len(flags) != 1:
             raise TypeError("pass one of document, source_id, topic and text")
         arguments = ["similar", os.fspath(self.path), *flags, f"--limit={n}", "--json"]
-        answer = json.loads("".join(_program.stream(arguments, [] if text is None else [text])))
+        answer = json.loads(_program.run(*arguments, lines=None if text is None else [text]))
         return [DocumentDistance(row["doc_id"], row["source_id"], row["distance"]) for row in answer["documents"]]
 
     def _of_topic(
