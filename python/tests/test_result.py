@@ -178,6 +178,9 @@ def test_the_program_is_looked_for_and_its_absence_has_a_remedy(monkeypatch):
     monkeypatch.setattr("sysconfig.get_path", lambda *_: "/nowhere")
     with pytest.raises(topicmill.errors.ProgramNotFoundError, match="pip install"):
         topicmill.fit(["a"])
+    monkeypatch.setenv("TOPICMILL", "/nowhere/topicmill")
+    with pytest.raises(topicmill.errors.ProgramNotFoundError, match="TOPICMILL is /nowhere/topicmill: no such program"):
+        topicmill.fit(["a"])
 
 
 def test_the_saved_job_names_the_texts(result):

@@ -21,22 +21,20 @@ from .errors import ProgramNotFoundError, from_exit
 _FOLLOW = "TOPICMILL_FOLLOW_PARENT"
 # Of standard error: errors come last.
 _LAST_LINES = 10_000
-_NAME = "topicmill.exe" if os.name == "nt" else "topicmill"
 
 
 def path() -> Path:
     """Return the program's path: ``$TOPICMILL``, beside this package, or on ``$PATH``."""
     chosen = os.environ.get("TOPICMILL")
     if chosen:
+        if shutil.which(chosen) is None:
+            raise ProgramNotFoundError(f"TOPICMILL is {chosen}: no such program", "correct or unset the variable")
         return Path(chosen)
-    schemes = [sysconfig.get_path("scripts")]
-    with contextlib.suppress(KeyError):
-        schemes.append(sysconfig.get_path("scripts", f"{os.name}_user"))
-    for folder in schemes:
-        program = Path(folder, _NAME)
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
+        program = Path(folder, "topicmill")
         if program.is_file():
             return program
-    found = shutil.which(_NAME)
+    found = shutil.which("topicmill")
     if found is None:
         raise ProgramNotFoundError(
             "the topicmill program is not installed",
