@@ -71,6 +71,20 @@ def test_ids_and_metadata_are_columns_of_documents(texts):
     assert list(labelled.documents["year"][-2:]) == ["398", "399"]
 
 
+def test_missing_values_and_truth_values_of_numpy_are_those_of_python(texts):
+    columns = {"x": [1.5, float("nan")] * 200, "when": [2001, None] * 200, "is_new": [True, False] * 200}
+    arrays = {
+        "x": np.array(columns["x"], dtype=np.float32),
+        "when": np.array(["2001", "NaT"] * 200, dtype="datetime64[Y]"),
+        "is_new": np.array(columns["is_new"]),
+    }
+    of_lists, of_arrays = (topicmill.fit(texts, TOPICS, metadata=form, settings=PASSES) for form in (columns, arrays))
+    for name in columns:
+        assert list(of_arrays.documents[name].fillna("")) == list(of_lists.documents[name].fillna(""))
+    labelled = topicmill.fit(texts, labels=arrays["x"], settings=PASSES)
+    assert list(labelled.labels["label"]) == ["1.5"]
+
+
 def test_files_are_read_where_they_are(tmp_path, texts, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = Path("in [1]")

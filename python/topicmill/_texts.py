@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def lines(
     for position, text in enumerate(texts):
         line: dict[str, object] = {"id": str(position)}
         for name, column in columns.items():
-            value = _plain(next(column, columns))
+            value = plain(next(column, columns))
             if value is columns:
                 raise ValueError(f"{name} has {position} values, fewer than there are texts")
             line[name] = value
@@ -63,9 +62,9 @@ def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
     if hasattr(labels, "toarray") or _is_indicators(labels):
         raise TypeError(f"labels is a matrix of indicators: {_NAMES}")
     for position, value in enumerate(labels):
-        value = _plain(value)
+        value = plain(value)
         is_single = value is None or isinstance(value, str) or not isinstance(value, Iterable)
-        names = [_plain(label) for label in ([value] if is_single else value)]
+        names = [plain(label) for label in ([value] if is_single else value)]
         if not is_single and any(isinstance(label, (bool, np.bool_)) for label in names):
             raise TypeError(f"the labels of text {position} are indicators: {_NAMES}")
         yield [str(label) for label in names if label is not None]
@@ -92,16 +91,19 @@ def _is_indicators(labels: Any) -> bool:
 
 
 def _text(value: object, position: int) -> str | None:
-    value = _plain(value)
+    value = plain(value)
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"text {position} is {type(value).__name__}, not str")
 
 
-def _plain(value: Any) -> Any:
-    """Return a value without the scalar types of Arrow and numpy; None for a missing value."""
+def plain(value: Any) -> Any:
+    """Return a value without the scalar types of Arrow, and numpy's truth values; None for a missing value."""
     if hasattr(value, "as_py"):
         value = value.as_py()
-    if isinstance(value, float) and math.isnan(value):
+    if isinstance(value, np.bool_):
+        return bool(value)
+    # NaN and numpy's NaT differ from themselves.
+    if isinstance(value, (float, np.generic)) and value != value:
         return None
     return None if type(value).__name__ in ("NAType", "NaTType") else value
