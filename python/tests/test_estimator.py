@@ -50,6 +50,13 @@ def test_counts_and_texts_give_the_same_topics(texts, counts):
         assert found == sorted(sorted(words) for words in WORDS)
 
 
+def test_texts_of_which_the_first_is_missing_are_texts(texts):
+    expected = TopicMill(TOPICS, settings=FEW).fit_transform([None, *texts])
+    missing = [np.nan, *texts]
+    for form in (missing, pandas.Series(missing), pandas.Series(missing, dtype="string"), polars.Series([None, *texts])):
+        np.testing.assert_array_equal(TopicMill(TOPICS, settings=FEW).fit_transform(form), expected)
+
+
 def test_forms_of_counts_mean_the_same(counts):
     first = TopicMill(TOPICS, settings=FEW).fit_transform(counts)
     for form in (counts.toarray(), counts.astype(float), csr_matrix(counts), counts.tocoo(), counts.toarray().tolist()):
@@ -128,6 +135,8 @@ def test_what_is_wrong_is_said(texts, counts):
         for of in (TopicMill(TOPICS).fit, TopicMill(TOPICS, settings=FEW).fit(texts).transform):
             with pytest.raises(TypeError, match="X is a DataFrame: pass one of its columns"):
                 of(form)
+    with pytest.raises(TypeError, match="text 0 is bytes, not str"):
+        TopicMill(TOPICS).fit([b"a text"])
     with pytest.raises(ValueError, match="Negative values"):
         TopicMill(TOPICS).fit(-counts.toarray())
     with pytest.raises(UsageError, match="unknown key `passses`"):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
+from . import _texts
 from ._evaluation import held_out_likelihood
 from ._job import Settings
 from .fitting import fit
@@ -272,8 +273,8 @@ def _is_matrix(X: Any) -> bool:
         return True
     if isinstance(X, Iterator):
         return False
-    first = next(iter(X), None) if hasattr(X, "__iter__") else X
-    return not (first is None or isinstance(first, str) or hasattr(first, "as_py"))
+    first = _texts.plain(next(iter(X), None) if hasattr(X, "__iter__") else X)
+    return not (first is None or isinstance(first, (str, bytes)))
 
 
 def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
