@@ -110,7 +110,7 @@ def test_an_output_is_completed_once_and_replaced_on_request(texts, tmp_path):
     assert len(first.phi) == TOPICS
     second = topicmill.fit(texts[1:], 3, output=output, overwrite=True, settings=PASSES)
     assert second.theta.shape == (399, 3)
-    assert len(list((output / ".input").glob("*.jsonl"))) == 1
+    assert len(list((output / ".input").iterdir())) == 2
 
 
 def test_progress_is_shown_on_request(texts, capsys):
@@ -158,6 +158,19 @@ def test_an_error_of_the_texts_themselves_is_raised(no_leftovers):
 
     with pytest.raises(LookupError, match="the source is gone"):
         topicmill.fit(broken(), TOPICS)
+
+
+def test_calls_with_the_same_output_do_not_mix_their_texts(texts, tmp_path):
+    """One call begins while the texts of another are being written, and completes first."""
+
+    def slow():
+        yield from texts[:200]
+        topicmill.fit(planted(300, seed=2), TOPICS, output=tmp_path, settings=PASSES)
+        yield from texts[200:]
+
+    with pytest.raises(UsageError, match="made with different settings"):
+        topicmill.fit(slow(), TOPICS, output=tmp_path, settings=PASSES)
+    assert list(topicmill.read(tmp_path).documents["status"]) == ["ok"] * 300
 
 
 SLEEPER = """

@@ -34,16 +34,14 @@ def threads(count: int | None) -> list[str]:
     return [] if count is None else ["-w", str(count)]
 
 
-def write(folder: Path, sections: Mapping[str, Settings]) -> Path:
-    """Write a job file to `folder`, and return its path."""
+def write(path: Path, sections: Mapping[str, Settings]) -> None:
+    """Write a job file."""
     lines: list[str] = []
     for section, keys in sections.items():
         lines.append(f"[{section}]")
         lines.extend(f"{key} = {_toml(value)}" for key, value in keys.items())
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "job.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def _toml(value: Any) -> str:

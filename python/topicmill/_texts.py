@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,6 @@ import numpy as np
 
 # Keys of a line that are not metadata.
 RESERVED = ("id", "text")
-# Names of the files that `spool` writes.
-SPOOLED = "documents-*.jsonl"
 _NAMES = "pass a list of label names for each text"
 
 
@@ -76,14 +75,16 @@ def spool(documents: Iterable[str], folder: Path) -> Path:
     The name depends on the content, so that the same texts are the same input.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / "documents.partial"
     digest = hashlib.sha256()
-    with partial.open("wb") as file:
-        for line in documents:
-            data = line.encode("ascii")
-            digest.update(data)
-            file.write(data)
-    return partial.rename(folder / SPOOLED.replace("*", digest.hexdigest()[:16]))
+    # In a folder of its own: another call may write to `folder` at the same time.
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        partial = Path(own, "documents")
+        with partial.open("wb") as file:
+            for line in documents:
+                data = line.encode("ascii")
+                digest.update(data)
+                file.write(data)
+        return partial.rename(folder / f"documents-{digest.hexdigest()[:16]}.jsonl")
 
 
 def _is_indicators(labels: Any) -> bool:

@@ -185,11 +185,13 @@ def _run(
         if ids is not None or metadata is not None:
             raise ValueError("ids and metadata of files are named by corpus__id and corpus__metadata")
         corpus = {"base": Path.cwd(), "input": os.fspath(texts)}
+        job = spool / "job.toml"
     else:
         file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
         corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
-    job = _job.write(spool, {"corpus": corpus, "output": {"path": output}})
+        job = file.with_suffix(".toml")
+    _job.write(job, {"corpus": corpus, "output": {"path": output}})
     _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
-    for other in spool.glob(_texts.SPOOLED):
-        if other.name != corpus["input"]:
+    for other in spool.glob("documents-*.*"):
+        if other.stem != job.stem:
             other.unlink()
