@@ -136,6 +136,8 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
         ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
+        # Before the texts are read.
+        ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
         ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
         ({"metadata": ["year"]}, TypeError, "metadata is a list: pass a dict of columns, such as {'year': df.'year'.}"),
     ],

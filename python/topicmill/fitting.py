@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _job, _program, _texts
+from . import _job, _program, _tables, _texts
 from ._job import Settings
 from ._tables import Backend
 from .result import Result
@@ -105,6 +105,7 @@ def fit(
     >>> [[label for label, score in labels] for labels in result.predict(["a bank loan", "the puppy"])]
     [['money'], ['animals']]
     """
+    backend = _tables.choose(backend)
     chosen = {"model.seed": seed, **_job.merged(settings, keywords)}
     if topics is not None:
         chosen = {"model.topics": topics, **chosen}
