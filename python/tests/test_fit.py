@@ -138,6 +138,10 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
         # Before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
+        ({"model__topics": 3}, TypeError, r"model.topics is an argument of its own: pass topics \(of TopicMill: n_components"),
+        ({"settings": {"model.seed": 3}}, TypeError, "model.seed is an argument of its own: pass seed"),
+        ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),
+        ({"output": "s3://bucket/out"}, ValueError, "output is s3://bucket/out, but must be a local folder"),
         ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
         ({"metadata": ["year"]}, TypeError, "metadata is a list: pass a dict of columns, such as {'year': df.'year'.}"),
     ],

@@ -19,6 +19,12 @@ _INPUT = ".input"
 _TOPICS = 50
 # The column of texts' labels.
 _LABELS = "labels"
+# Keys of the job that are arguments.
+_ARGUMENTS = {
+    "model.seed": "seed (of estimators: random_state)",
+    "model.topics": "topics (of TopicMill: n_components)",
+    "output.path": "output",
+}
 
 
 def fit(
@@ -72,7 +78,7 @@ def fit(
     backend : {"pandas", "polars", "pyarrow"}, optional
         The library that tables are returned with; by default, the first of them that is installed.
     settings : dict, optional
-        Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+        Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
     **keywords
         The same as ``train__passes=50``. A ``pathlib.Path`` as a value becomes absolute.
 
@@ -106,11 +112,15 @@ def fit(
     [['money'], ['animals']]
     """
     backend = _tables.choose(backend)
-    chosen = {"model.seed": seed, **_job.merged(settings, keywords)}
+    chosen = _job.merged(settings, keywords)
+    for key, argument in _ARGUMENTS.items():
+        if key in chosen:
+            raise TypeError(f"{key} is an argument of its own: pass {argument}")
+    chosen["model.seed"] = seed
+    if topics is None and labels is None and "corpus.labels" not in chosen:
+        topics = _TOPICS
     if topics is not None:
-        chosen = {"model.topics": topics, **chosen}
-    elif labels is None and "corpus.labels" not in chosen:
-        chosen = {"model.topics": _TOPICS, **chosen}
+        chosen["model.topics"] = topics
     flags = [*_job.threads(threads), *_job.flags(chosen)]
     if metadata is not None:
         if not hasattr(metadata, "items"):
@@ -126,6 +136,8 @@ def fit(
         flags += _job.flags({"corpus.labels": _LABELS})
     flags += ["--overwrite"] * overwrite + ["--quiet"] * (not verbose)
     if output is not None:
+        if "://" in str(output):
+            raise ValueError(f"output is {output}, but must be a local folder: for others, use `topicmill run`")
         folder = Path(output).absolute()
         _run(texts, ids, metadata, folder / _INPUT, folder, flags, verbose)
         return Result(folder, backend=backend)
