@@ -107,10 +107,22 @@ def test_an_output_is_completed_once_and_replaced_on_request(texts, tmp_path):
         topicmill.fit(texts, 3, output=output, settings=PASSES)
     with pytest.raises(UsageError, match="made with different settings.*overwrite"):
         topicmill.fit(texts[1:], TOPICS, output=output, settings=PASSES)
+    assert len(list((output / ".input").iterdir())) == 2
     assert len(first.phi) == TOPICS
     second = topicmill.fit(texts[1:], 3, output=output, overwrite=True, settings=PASSES)
     assert second.theta.shape == (399, 3)
     assert len(list((output / ".input").iterdir())) == 2
+
+
+def test_a_call_that_is_refused_leaves_nothing(texts, tmp_path):
+    with pytest.raises(UsageError, match="unknown key"):
+        topicmill.fit(texts, TOPICS, output=tmp_path / "out", train__passses=5)
+    assert list(tmp_path.iterdir()) == []
+    own = tmp_path / "notes.txt"
+    own.write_text("mine")
+    with pytest.raises(DataError, match="notes.txt"):
+        topicmill.fit(texts, TOPICS, output=tmp_path)
+    assert list(tmp_path.iterdir()) == [own]
 
 
 def test_progress_is_shown_on_request(texts, capsys):
@@ -138,7 +150,7 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
         # Before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
-        ({"model__topics": 3}, TypeError, r"model.topics is an argument of its own: pass topics \(of TopicMill: n_components"),
+        ({"model__topics": 3}, TypeError, "model.topics is an argument of its own: pass topics .of TopicMill: n_comp"),
         ({"settings": {"model.seed": 3}}, TypeError, "model.seed is an argument of its own: pass seed"),
         ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),
         ({"output": "s3://bucket/out"}, ValueError, "output is s3://bucket/out, but must be a local folder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from typing import Any
 from . import _job, _program, _tables, _texts
 from ._job import Settings
 from ._tables import Backend
+from .errors import DataError, UsageError
 from .result import Result
 
 # Below an output folder: the program overlooks names that begin with a dot.
@@ -203,8 +205,17 @@ def _run(
         file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
         corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
         job = file.with_suffix(".toml")
+    is_new = not job.exists()
     _job.write(job, {"corpus": corpus, "output": {"path": output}})
-    _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
+    try:
+        _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
+    except (UsageError, DataError):
+        for file in spool.glob(f"{job.stem}.*") if is_new else ():
+            file.unlink()
+        with contextlib.suppress(OSError):  # Not empty.
+            spool.rmdir()
+            output.rmdir()
+        raise
     for other in spool.glob("documents-*.*"):
         if other.stem != job.stem:
             other.unlink()
