@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,6 @@ from .fitting import fit
 from sklearn.base import ClassifierMixin  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ try:
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("topicmill's estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # A term of a count matrix is the number of its column: every one is kept as it is.
 _COUNTS: Settings = {

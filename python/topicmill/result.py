@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ from . import _copies, _display, _program, _projection, _pyldavis, _tables
 from ._job import Settings, merged
 from ._tables import Backend, Table
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
