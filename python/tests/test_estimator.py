@@ -65,6 +65,13 @@ def test_forms_of_counts_mean_the_same(counts):
     np.testing.assert_allclose(first.sum(axis=1), 1, rtol=1e-5)
 
 
+def test_transform_has_the_threshold_of_fit(texts):
+    model = TopicMill(TOPICS, settings={**FEW, "project.threshold": 0.3})
+    proportions = model.fit_transform(texts)
+    assert (proportions == 0).any()
+    np.testing.assert_array_equal(model.transform(texts), proportions)
+
+
 def test_columns_without_a_count_have_no_probability(counts):
     dense = np.insert(counts.toarray(), 7, 0, axis=1)
     model = TopicMill(TOPICS, settings=FEW).fit(dense)

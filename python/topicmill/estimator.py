@@ -193,7 +193,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         """
         check_is_fitted(self)
         texts = self._texts(X, reset=False)
-        return self.result_.transform(texts, threads=self._threads, settings=_WHOLE).toarray()
+        return self.result_.transform(texts, threads=self._threads).toarray()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood per token by document completion.
