@@ -288,5 +288,5 @@ def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple
 
 def _counted(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
     for start, end in zip(counts.indptr, counts.indptr[1:]):
-        row = slice(start, end)
-        yield " ".join(map(str, np.repeat(counts.indices[row], counts.data[row])))
+        entries = zip(counts.indices[start:end].tolist(), counts.data[start:end].tolist())
+        yield "".join(f"{term} " * count for term, count in entries)
