@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from . import _texts
-from ._evaluation import held_out_likelihood
+from ._evaluation import EVERY_TERM, held_out_likelihood
 from ._job import Settings
 from .fitting import fit
 
@@ -27,10 +27,7 @@ _COUNTS: Settings = {
     "tokens.rule": "whitespace",
     "tokens.min_length": 1,
     "tokens.numbers": True,
-    "vocabulary.stop_words": "none",
-    "vocabulary.min_documents": 1,
-    "vocabulary.max_share": 1.0,
-    "vocabulary.max_terms": 1 << 24,
+    **EVERY_TERM,
 }
 
 
