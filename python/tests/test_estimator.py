@@ -85,7 +85,10 @@ def test_columns_without_a_count_have_no_probability(counts):
 
 def test_fractions_are_rounded_with_a_warning(counts):
     model = TopicMill(TOPICS, settings=FEW)
-    with pytest.warns(UserWarning, match="not whole numbers; they are rounded.*CountVectorizer"):
+    with pytest.warns(UserWarning, match="not whole numbers; they are rounded.*CountVectorizer") as warned:
+        model.fit(counts * 1.1)
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="not whole"):
         rounded = model.fit_transform(counts * 1.1)
     np.testing.assert_array_equal(rounded, model.fit_transform(np.rint(counts.toarray() * 1.1)))
 

@@ -153,7 +153,15 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         TopicMill
             This object.
         """
-        self._fit(X)
+        texts = self._texts(X, reset=True)
+        self.result_ = fit(
+            texts,
+            self.n_components,
+            seed=self._seed,
+            threads=self._threads,
+            settings={**self._base_settings, **_ALL_TOPICS, **(self.settings or {})},
+        )
+        self.components_ = self._components()
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[np.float32]:
@@ -171,8 +179,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         ndarray of shape (documents, n_components)
             The same as that of `transform`.
         """
-        self._fit(X)
-        proportions: npt.NDArray[np.float32] = self.result_.theta.toarray()
+        proportions: npt.NDArray[np.float32] = self.fit(X).result_.theta.toarray()
         return proportions
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
@@ -228,17 +235,6 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         """
         return float(np.exp(-self.score(X)))
 
-    def _fit(self, X: Any) -> None:
-        texts = self._texts(X, reset=True)
-        self.result_ = fit(
-            texts,
-            self.n_components,
-            seed=self._seed,
-            threads=self._threads,
-            settings={**self._base_settings, **_WHOLE, **(self.settings or {})},
-        )
-        self.components_ = self._components()
-
     def _components(self) -> npt.NDArray[np.float32]:
         phi = self.result_.phi
         if not self._is_of_counts:
@@ -257,8 +253,8 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         return tags
 
 
-# Every topic of every document: rows that sum to 1.
-_WHOLE: Settings = {"project.threshold": 0.0}
+# Of every document: rows that sum to 1.
+_ALL_TOPICS: Settings = {"project.threshold": 0.0}
 
 
 def _is_matrix(X: Any) -> bool:
@@ -277,7 +273,7 @@ def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple
         warnings.warn(
             "X has counts that are not whole numbers; they are rounded. A topic model takes counts of "
             "words: use CountVectorizer in place of TfidfVectorizer",
-            stacklevel=4,
+            stacklevel=4,  # The caller of fit.
         )
     entries = (rounded.astype(np.int64), counts.indices, counts.indptr)
     return csr_array(entries, shape=counts.shape)
