@@ -36,8 +36,9 @@ def test_threads_and_memory_layout_do_not_change_the_arrays(texts):
 
 def test_settings_and_keywords_mean_the_same(texts):
     first = topicmill.fit(texts, TOPICS, settings={"train.passes": 5, "vocabulary.stop_words": ["en", "de"]})
-    second = topicmill.fit(texts, TOPICS, train__passes=np.int64(5), vocabulary__stop_words=("en", "de"))
-    np.testing.assert_array_equal(first.phi, second.phi)
+    for words in (("en", "de"), np.array(["en", "de"])):
+        second = topicmill.fit(texts, TOPICS, train__passes=np.int64(5), vocabulary__stop_words=words)
+        np.testing.assert_array_equal(first.phi, second.phi)
     assert 'stop_words = ["en", "de"]' in (first.path / "job.toml").read_text().replace('", \n', '", ')
 
 
@@ -150,6 +151,7 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
         # Before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
+        ({"threads": -1}, UsageError, "invalid value '-1' for '--threads"),
         ({"model__topics": 3}, TypeError, "model.topics is an argument of its own: pass topics .of TopicMill: n_comp"),
         ({"settings": {"model.seed": 3}}, TypeError, "model.seed is an argument of its own: pass seed"),
         ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),

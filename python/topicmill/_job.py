@@ -30,8 +30,8 @@ def flags(settings: Settings) -> list[str]:
 
 
 def threads(count: int | None) -> list[str]:
-    """Return ``-w``, if a number of threads is given."""
-    return [] if count is None else ["-w", str(count)]
+    """Return ``--threads``, if a number of threads is given."""
+    return [] if count is None else [f"--threads={count}"]
 
 
 def write(path: Path, sections: Mapping[str, Settings]) -> None:
@@ -48,9 +48,9 @@ def _toml(value: Any) -> str:
     """Return a value as TOML: JSON, whose strings, numbers and lists mean the same there."""
     if isinstance(value, Path):
         value = str(value.absolute())
-    elif hasattr(value, "item"):
-        value = value.item()
-    elif not isinstance(value, str) and isinstance(value, Iterable):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, str) and isinstance(value, Iterable):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     text = json.dumps(value, ensure_ascii=False)
     return text.replace("\x7f", "\\u007f")
