@@ -119,6 +119,12 @@ def test_seeds(texts):
         assert TopicMill(TOPICS, random_state=seed, settings=FEW).fit(texts).components_.shape == (TOPICS, 50)
 
 
+def test_threads_are_counted_as_scikit_learn_counts_them(texts):
+    models = [TopicMill(TOPICS, n_jobs=n_jobs, settings=FEW).fit(texts) for n_jobs in (None, 2, -2)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.transform(texts), models[0].transform(texts))
+
+
 def test_it_works_in_pipelines_searches_and_other_processes(texts, counts):
     labels = [text.count("cat") + text.count("dog") > 0 for text in texts]
     pipeline = make_pipeline(CountVectorizer(), TopicMill(TOPICS, settings=FEW), LogisticRegression(C=100))

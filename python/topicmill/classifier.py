@@ -29,7 +29,7 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default 1
         The seed. None takes another seed at each call of `fit`.
     n_jobs : int, optional
-        Threads; None and -1 mean one for each core.
+        Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
         Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
 
@@ -44,8 +44,9 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
 
     Notes
     -----
-    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator matrix of shape (documents, labels), such as
-    ``MultiLabelBinarizer`` makes, and how many a document is predicted to have is estimated from its terms.
+    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator
+    matrix of shape (documents, labels), such as ``MultiLabelBinarizer`` makes, and how many a document is predicted to
+    have is estimated from its terms.
 
     Examples
     --------

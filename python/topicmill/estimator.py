@@ -16,6 +16,7 @@ from ._job import Settings
 from .fitting import fit
 
 try:
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
@@ -64,7 +65,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _threads(self) -> int | None:
-        return None if self.n_jobs in (None, -1) else self.n_jobs
+        return None if self.n_jobs in (None, -1) else effective_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,7 +86,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         The seed. With an int, the same input gives the same arrays on any number of threads. None
         takes another seed at each call of `fit`.
     n_jobs : int, optional
-        Threads; None and -1 mean one for each core.
+        Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
         Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
 
