@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._job import Settings
-from .estimator import OnDocuments
+from .estimator import DocumentEstimator
 from .fitting import fit
 
 # After `estimator`, which says what is missing.
@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
 
 
-class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
+class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[misc]
     """Labels of documents by Labeled LDA and Dependency-LDA, as a classifier.
 
     Each label is a topic, and a document is predicted to have the labels of which most of its tokens are
@@ -97,10 +97,10 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
             own = np.asarray(y.toarray() if hasattr(y, "toarray") else y) != 0
             self.classes_ = np.arange(own.shape[1])
             labels = [np.flatnonzero(row).tolist() for row in own]
-            self._usual = own.mean(axis=0) > 0.5
+            self._majority = own.mean(axis=0) > 0.5
         else:
             self.classes_, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
-            self._usual = np.arange(len(counts)) == counts.argmax()
+            self._majority = np.arange(len(counts)) == counts.argmax()
         self.result_ = fit(
             texts,
             labels=labels,
@@ -127,7 +127,7 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
         check_is_fitted(self)
         settings = {} if self._is_multilabel else {"project.label_count": 1}
         predicted = self._scores(X, settings) > -np.inf
-        predicted[~predicted.any(axis=1)] = self._usual
+        predicted[~predicted.any(axis=1)] = self._majority
         if self._is_multilabel:
             return predicted.astype(np.int64)
         labels: npt.NDArray[Any] = self.classes_[predicted.argmax(axis=1)]

@@ -32,7 +32,7 @@ _COUNTS: Settings = {
 }
 
 
-class OnDocuments(BaseEstimator):  # type: ignore[misc]
+class DocumentEstimator(BaseEstimator):  # type: ignore[misc]
     """What estimators on texts or counts have in common: documents as the program reads them, threads, seed."""
 
     def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
@@ -52,7 +52,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
         X = validate_data(
             self, X, accept_sparse="csr", dtype="numeric", reset=reset, ensure_non_negative=True
         )
-        return _counted(_whole(csr_array(X)))
+        return _texts_of_counts(_whole_counts(csr_array(X)))
 
     @property
     def _seed(self) -> int:
@@ -75,7 +75,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):  # type: ignore[misc]
+class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstimator):  # type: ignore[misc]
     """Latent Dirichlet allocation by topicmill, as a transformer.
 
     Parameters
@@ -268,7 +268,7 @@ def _is_matrix(X: Any) -> bool:
     return not (first is None or isinstance(first, (str, bytes)))
 
 
-def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
+def _whole_counts(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
     rounded = np.rint(counts.data)
     if not np.array_equal(rounded, counts.data):
         warnings.warn(
@@ -280,7 +280,7 @@ def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple
     return csr_array(entries, shape=counts.shape)
 
 
-def _counted(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
+def _texts_of_counts(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
     for start, end in zip(counts.indptr, counts.indptr[1:]):
         entries = zip(counts.indices[start:end].tolist(), counts.data[start:end].tolist())
         yield "".join(f"{term} " * count for term, count in entries)
