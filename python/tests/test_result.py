@@ -106,6 +106,11 @@ def test_it_shows_itself(result, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["topic", "share", "coherence", "top", "terms"]
     assert "… and 3 more" in lines[3]
+    result.show(terms=15)
+    shown = {line.split(maxsplit=4)[-1] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert shown == {" ".join(row[:15]) for row in result.topics["top_terms"]}
+    with pytest.raises(topicmill.errors.UsageError, match="invalid value '-1' for '--topics"):
+        result.show(-1)
     assert repr(result) == "<topicmill.Result: 5 topics, 50 terms, 400 documents>"
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + TOPICS

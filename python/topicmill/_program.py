@@ -92,7 +92,8 @@ def stream(
 
 
 def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subprocess.Popen[str]:
-    environment = dict(os.environ)
+    # The widest page that the program prints: nothing is cut to that of a terminal.
+    environment = {**os.environ, "COLUMNS": "400"}
     if follow:
         environment[_FOLLOW] = "1"
     return subprocess.Popen(

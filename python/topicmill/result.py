@@ -407,10 +407,10 @@ class Result:
         topics : int, default 30
             How many topics; 0 prints all.
         terms : int, default 10
-            Terms per topic.
+            Terms per topic. The run lists ``project.top_terms`` (20 by default) terms per topic.
         """
-        flags = ["--topics", str(topics), "--terms", str(terms)]
-        print(_display.topics_of(_program.run("inspect", self.path, *flags)), end="")
+        page = _program.run("inspect", self.path, f"--topics={topics}", f"--terms={terms}")
+        print(_display.topics_of(page), end="")
 
     def _repr_html_(self) -> str | None:
         if "topics" not in self.tables:
