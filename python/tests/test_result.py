@@ -153,6 +153,13 @@ def test_a_result_in_a_folder_is_pickled_by_its_path(result):
     assert pickle.loads(pickle.dumps(result)).path == result.path
 
 
+def test_a_result_is_found_from_another_current_directory(result, monkeypatch):
+    monkeypatch.chdir(result.path.parent)
+    relative = topicmill.read(result.path.name)
+    monkeypatch.chdir("/")
+    assert len(relative.topics) == TOPICS
+
+
 def test_a_missing_folder_is_an_error_with_the_remedy(tmp_path):
     with pytest.raises(topicmill.errors.UsageError) as refused:
         topicmill.read(tmp_path / "nowhere")

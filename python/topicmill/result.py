@@ -61,12 +61,12 @@ class Result:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, backend: Backend | None = None) -> None:
-        self.path = Path(path)
         self._backend = _tables.choose(backend)
         self._is_temporary = False
-        if not (self.path / "_SUCCESS").is_file():
+        if not Path(path, "_SUCCESS").is_file():
             # It fails, and says why and what to do.
-            _program.run("verify", self.path)
+            _program.run("verify", path)
+        self.path = Path(path).absolute()
 
     @classmethod
     def _temporary(cls, folder: Path, backend: Backend | None) -> Self:
