@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +150,13 @@ def test_a_result_in_a_temporary_folder_can_be_copied_and_goes_with_its_object(t
     del first
     assert (third.transform(texts) != theta).nnz == 0
     assert (second.theta != theta).nnz == 0
+
+
+def test_a_fork_leaves_the_temporary_folder_to_its_parent(tmp_path):
+    script = "import os, topicmill\nr = topicmill.fit(['cat dog', 'bank loan'] * 50, 2)\nif os.fork(): os.wait(); r.topics"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environment, check=True)
+    assert list(tmp_path.glob("topicmill-*")) == []
 
 
 def test_a_result_in_a_folder_is_pickled_by_its_path(result):

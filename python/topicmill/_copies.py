@@ -1,7 +1,9 @@
-"""Copies of a result's files in memory, for pickling."""
+"""Temporary folders of results: copies in memory, for pickling, and their removal."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -24,3 +26,9 @@ def put(files: dict[str, bytes]) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     return folder
+
+
+def remove(folder: Path, owner: int) -> None:
+    """Remove a temporary folder, but not from a fork of the process that owns it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

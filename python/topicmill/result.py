@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
@@ -31,7 +30,8 @@ class Result:
 
     Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read when
     they are first used. A result of `fit` without `output` is in a temporary folder, which is
-    removed with this object; pickling copies it.
+    removed with this object; pickling copies it, but for the documents, which `export` needs to
+    write ``gensim`` and ``mallet-state``.
 
     Parameters
     ----------
@@ -60,9 +60,10 @@ class Result:
     np.int64(0)
     """
 
+    _is_temporary = False
+
     def __init__(self, path: str | os.PathLike[str], *, backend: Backend | None = None) -> None:
         self._backend = _tables.choose(backend)
-        self._is_temporary = False
         if not Path(path, "_SUCCESS").is_file():
             # It fails, and says why and what to do.
             _program.run("verify", path)
@@ -72,9 +73,12 @@ class Result:
     def _temporary(cls, folder: Path, backend: Backend | None) -> Self:
         """Return the result in ``folder/output``; `folder` is removed with it."""
         result = cls(folder / "output", backend=backend)
-        result._is_temporary = True
-        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+        result._own(folder)
         return result
+
+    def _own(self, folder: Path) -> None:
+        self._is_temporary = True
+        weakref.finalize(self, _copies.remove, folder, os.getpid())
 
     def __repr__(self) -> str:
         if "topics" not in self.tables:
@@ -429,8 +433,7 @@ class Result:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path, self._backend = state["path"], state["backend"]
-        self._is_temporary = state["files"] is not None
-        if self._is_temporary:
+        if state["files"] is not None:
             folder = _copies.put(state["files"])
             self.path = folder / "output"
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._own(folder)
