@@ -37,6 +37,7 @@ def test_each_backend_has_the_same_rows(result):
 def test_an_unknown_table_or_backend_is_refused(result):
     with pytest.raises(KeyError, match="no table 'topcis'.*: it has .*topics"):
         result.table("topcis")
+    assert not hasattr(result, "labels")
     with pytest.raises(ValueError, match="must be one of pandas, polars, pyarrow"):
         topicmill.read(result.path, backend="dask")
 
@@ -123,6 +124,7 @@ def test_it_shows_itself(result, capsys):
 def test_an_evaluation_shows_its_tables(result):
     _program.run("evaluate", result.path / "job.toml", "--quiet")
     evaluation = topicmill.read(f"{result.path}-evaluation")
+    assert not hasattr(evaluation, "phi")
     assert repr(evaluation) == "<topicmill.Result: no topics, tables document_scores, evaluation>"
     assert evaluation._repr_html_() is None
     assert "perplexity" in list(evaluation.table("evaluation")["metric"])

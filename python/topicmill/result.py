@@ -25,6 +25,10 @@ Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
 
 
+class _NoTable(KeyError, AttributeError):
+    """A property that needs the table is an attribute that is not there, for `hasattr`."""
+
+
 class Result:
     """A finished result of topicmill.
 
@@ -142,7 +146,7 @@ class Result:
         where: pyarrow.dataset.Expression | None = None,
     ) -> pyarrow.Table:
         if name not in self.tables:
-            raise KeyError(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
+            raise _NoTable(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
         return _tables.read(self.path / name, columns, where)
 
     def _column(self, table: str, name: str) -> npt.NDArray[Any]:
