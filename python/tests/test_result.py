@@ -99,7 +99,7 @@ def test_similar_documents_are_the_nearest_ones(result):
         result.similar(source_id="-x")
 
 
-@pytest.mark.parametrize("topic", [-1, TOPICS])
+@pytest.mark.parametrize("topic", [-1, TOPICS, 0.5])
 def test_a_topic_that_is_not_there_is_refused(result, topic):
     with pytest.raises(IndexError, match=f"no topic {topic}: the result has topics 0 to 4"):
         result.top_terms(topic)

@@ -276,7 +276,7 @@ class Result:
     def _of_topic(
         self, table: str, topic: int, columns: list[str], where: pyarrow.dataset.Expression
     ) -> list[dict[str, Any]]:
-        if not 0 <= topic < len(self.alpha):
+        if topic not in range(len(self.alpha)):
             raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
         where = (pyarrow.dataset.field("topic") == topic) & where
         return list(self._arrow(table, columns, where).to_pylist())
