@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,18 @@ def test_an_unknown_table_or_backend_is_refused(result):
     assert not hasattr(result, "labels")
     with pytest.raises(ValueError, match="must be one of pandas, polars, pyarrow"):
         topicmill.read(result.path, backend="dask")
+
+
+def test_a_table_whose_files_are_gone_is_an_error(result, tmp_path):
+    shutil.copytree(result.path, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "topics")
+    with pytest.raises(topicmill.errors.DataError, match="topics has no part-.*.parquet: the result is damaged"):
+        topicmill.read(tmp_path / "out").topics
+
+
+def test_the_estimators_are_listed_before_they_are_imported():
+    script = "import sys, topicmill; assert 'TopicMill' in dir(topicmill) and 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_phi_is_the_tables_and_sums_to_one(result):
