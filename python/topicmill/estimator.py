@@ -96,7 +96,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
         The topics' term probabilities φ. Fitted on counts, a column of X that is zero throughout has
         probability 0; the others sum to 1 in each row.
     result_ : topicmill.Result
-        The result, with its tables.
+        The result, with its tables. Fitted on counts, its terms are numbers of columns.
     n_features_in_ : int
         Number of columns of X. Only if fitted on counts.
     feature_names_in_ : ndarray of str

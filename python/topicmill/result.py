@@ -35,7 +35,7 @@ class Result:
     Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read when
     they are first used. A result of `fit` without `output` is in a temporary folder, which is
     removed with this object; pickling copies it, but for the documents, which `export` needs to
-    write ``gensim`` and ``mallet-state``.
+    write ``gensim`` and ``mallet-state``. To share a result among processes, name an `output`.
 
     Parameters
     ----------
