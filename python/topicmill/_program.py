@@ -17,11 +17,6 @@ from typing import IO
 
 from .errors import ProgramNotFoundError, from_exit
 
-# With this variable the program ends when its standard input is closed: also if Python is killed.
-_FOLLOW = "TOPICMILL_FOLLOW_PARENT"
-# Of standard error: errors come last.
-_LAST_LINES = 10_000
-
 
 def path() -> Path:
     """Return the program's path: ``$TOPICMILL``, beside this package, or on ``$PATH``."""
@@ -66,37 +61,19 @@ def stream(
     is shown as it comes. An exception that is raised meanwhile, such as KeyboardInterrupt, stops the program;
     if it is not fed, as SIGINT does: a run saves its progress first.
     """
-    said: deque[str] = deque(maxlen=_LAST_LINES)
+    said: deque[str] = deque(maxlen=10_000)  # Errors come last.
 
     def keep(line: str) -> None:
         said.append(line)
         if verbose:
             print(line, end="", file=sys.stderr, flush=True)
 
-    with _start(arguments, follow=lines is None) as process:
-        readers = [_Reader(process.stdout, take), _Reader(process.stderr, keep)]
-        assert process.stdin is not None
-        try:
-            if lines is not None:
-                _feed(process.stdin, lines)
-            code = process.wait()
-        except BaseException:
-            process.send_signal(signal.SIGINT if lines is None else signal.SIGKILL)
-            process.wait()
-            _close(process.stdin)
-            raise
-        for reader in readers:
-            reader.end()
-    if code != 0:
-        raise from_exit(code, "".join(said))
-
-
-def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subprocess.Popen[str]:
     # The widest page that the program prints: nothing is cut to that of a terminal.
     environment = {**os.environ, "COLUMNS": "400"}
-    if follow:
-        environment[_FOLLOW] = "1"
-    return subprocess.Popen(
+    if lines is None:
+        # The program ends when its standard input is closed: also if Python is killed.
+        environment["TOPICMILL_FOLLOW_PARENT"] = "1"
+    process = subprocess.Popen(
         [path(), *arguments],
         env=environment,
         stdin=subprocess.PIPE,
@@ -107,6 +84,40 @@ def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subproc
         # An interrupt of this process is passed on once, by us.
         start_new_session=True,
     )
+    assert process.stdin and process.stdout and process.stderr
+    errors: list[BaseException] = []
+    # Daemons: where Python ends meanwhile, it does not wait for the program.
+    readers = [
+        threading.Thread(target=_drain, args=(*of, errors), daemon=True)
+        for of in ((process.stdout, take), (process.stderr, keep))
+    ]
+    with process:
+        for reader in readers:
+            reader.start()
+        try:
+            if lines is not None:
+                _feed(process.stdin, lines)
+            code = process.wait()
+        except BaseException:
+            process.send_signal(signal.SIGINT if lines is None else signal.SIGKILL)
+            process.wait()
+            _close(process.stdin)
+            raise
+        for reader in readers:
+            reader.join()
+    for error in errors:
+        raise error
+    if code != 0:
+        raise from_exit(code, "".join(said))
+
+
+def _drain(pipe: IO[str], take: Callable[[str], object], errors: list[BaseException]) -> None:
+    try:
+        with pipe:  # Closed also if a line cannot be taken, which ends the program.
+            for line in pipe:
+                take(line)
+    except BaseException as error:
+        errors.append(error)
 
 
 def _feed(pipe: IO[str], lines: Iterable[str]) -> None:
@@ -121,27 +132,3 @@ def _feed(pipe: IO[str], lines: Iterable[str]) -> None:
 def _close(pipe: IO[str]) -> None:
     with contextlib.suppress(BrokenPipeError):
         pipe.close()
-
-
-class _Reader:
-    """Reads a pipe to its end on a thread of its own; closes it, and keeps the error, if a line cannot be taken."""
-
-    def __init__(self, pipe: IO[str] | None, take: Callable[[str], object]) -> None:
-        assert pipe is not None
-        self._pipe, self._take = pipe, take
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        try:
-            for line in self._pipe:
-                self._take(line)
-        except BaseException as error:
-            self._error = error
-            self._pipe.close()
-
-    def end(self) -> None:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
