@@ -147,8 +147,8 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"texts": pandas.DataFrame({"text": ["a"]})}, TypeError, "texts is a DataFrame: pass one of its columns"),
         ({"texts": {"a": "b"}}, TypeError, "texts is a dict: pass one of its columns"),
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
-        ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
-        ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
+        ({"ids": [1]}, ValueError, "ids has 1 values, fewer than there are texts"),
+        ({"ids": range(401)}, ValueError, "ids has more values than the 400 texts"),
         # Before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
         ({"threads": -1}, UsageError, "invalid value '-1' for '--threads"),

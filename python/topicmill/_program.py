@@ -39,9 +39,7 @@ def path() -> Path:
     return Path(found)
 
 
-def run(
-    *arguments: str | os.PathLike[str], lines: Iterable[str] | None = None, verbose: bool = False
-) -> str:
+def run(*arguments: str | os.PathLike[str], lines: Iterable[str] | None = None, verbose: bool = False) -> str:
     """Run the program to its end, as `stream` does, and return its standard output."""
     printed: list[str] = []
     stream(arguments, printed.append, lines, verbose)

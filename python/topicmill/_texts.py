@@ -13,6 +13,7 @@ import numpy as np
 
 # Keys of a line that are not metadata.
 RESERVED = ("id", "text")
+_ARGUMENTS = {"id": "ids"}
 _NAMES = "pass a list of label names for each text"
 
 
@@ -44,14 +45,14 @@ def lines(
         for name, column in columns.items():
             value = plain(next(column, columns))
             if value is columns:
-                raise ValueError(f"{name} has {position} values, fewer than there are texts")
+                raise ValueError(f"{_ARGUMENTS.get(name, name)} has {position} values, fewer than there are texts")
             line[name] = value
         line[text_key] = _text(text, position)
         yield json.dumps(line, default=str) + "\n"
         count += 1
     for name, column in columns.items():
         if next(column, columns) is not columns:
-            raise ValueError(f"{name} has more values than the {count} texts")
+            raise ValueError(f"{_ARGUMENTS.get(name, name)} has more values than the {count} texts")
 
 
 def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
