@@ -50,12 +50,26 @@ def test_counts_and_texts_give_the_same_topics(texts, counts):
         assert found == sorted(sorted(words) for words in WORDS)
 
 
+def test_texts_of_which_the_first_is_missing_are_texts(texts):
+    expected = TopicMill(TOPICS, settings=FEW).fit_transform([None, *texts])
+    missing = [np.nan, *texts]
+    for form in (missing, pandas.Series(missing), pandas.Series(missing, dtype="string"), polars.Series([None, *texts])):
+        np.testing.assert_array_equal(TopicMill(TOPICS, settings=FEW).fit_transform(form), expected)
+
+
 def test_forms_of_counts_mean_the_same(counts):
     first = TopicMill(TOPICS, settings=FEW).fit_transform(counts)
     for form in (counts.toarray(), counts.astype(float), csr_matrix(counts), counts.tocoo(), counts.toarray().tolist()):
         np.testing.assert_array_equal(TopicMill(TOPICS, settings=FEW).fit_transform(form), first)
     assert first.dtype == np.float32
     np.testing.assert_allclose(first.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_transform_has_the_threshold_of_fit(texts):
+    model = TopicMill(TOPICS, settings={**FEW, "project.threshold": 0.3})
+    proportions = model.fit_transform(texts)
+    assert (proportions == 0).any()
+    np.testing.assert_array_equal(model.transform(texts), proportions)
 
 
 def test_columns_without_a_count_have_no_probability(counts):
@@ -71,7 +85,10 @@ def test_columns_without_a_count_have_no_probability(counts):
 
 def test_fractions_are_rounded_with_a_warning(counts):
     model = TopicMill(TOPICS, settings=FEW)
-    with pytest.warns(UserWarning, match="not whole numbers; they are rounded.*CountVectorizer"):
+    with pytest.warns(UserWarning, match="not whole numbers; they are rounded.*CountVectorizer") as warned:
+        model.fit(counts * 1.1)
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="not whole"):
         rounded = model.fit_transform(counts * 1.1)
     np.testing.assert_array_equal(rounded, model.fit_transform(np.rint(counts.toarray() * 1.1)))
 
@@ -102,6 +119,12 @@ def test_seeds(texts):
         assert TopicMill(TOPICS, random_state=seed, settings=FEW).fit(texts).components_.shape == (TOPICS, 50)
 
 
+def test_threads_are_counted_as_scikit_learn_counts_them(texts):
+    models = [TopicMill(TOPICS, n_jobs=n_jobs, settings=FEW).fit(texts) for n_jobs in (None, 2, -2)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.transform(texts), models[0].transform(texts))
+
+
 def test_it_works_in_pipelines_searches_and_other_processes(texts, counts):
     labels = [text.count("cat") + text.count("dog") > 0 for text in texts]
     pipeline = make_pipeline(CountVectorizer(), TopicMill(TOPICS, settings=FEW), LogisticRegression(C=100))
@@ -128,6 +151,8 @@ def test_what_is_wrong_is_said(texts, counts):
         for of in (TopicMill(TOPICS).fit, TopicMill(TOPICS, settings=FEW).fit(texts).transform):
             with pytest.raises(TypeError, match="X is a DataFrame: pass one of its columns"):
                 of(form)
+    with pytest.raises(TypeError, match="text 0 is bytes, not str"):
+        TopicMill(TOPICS).fit([b"a text"])
     with pytest.raises(ValueError, match="Negative values"):
         TopicMill(TOPICS).fit(-counts.toarray())
     with pytest.raises(UsageError, match="unknown key `passses`"):

@@ -36,8 +36,9 @@ def test_threads_and_memory_layout_do_not_change_the_arrays(texts):
 
 def test_settings_and_keywords_mean_the_same(texts):
     first = topicmill.fit(texts, TOPICS, settings={"train.passes": 5, "vocabulary.stop_words": ["en", "de"]})
-    second = topicmill.fit(texts, TOPICS, train__passes=np.int64(5), vocabulary__stop_words=("en", "de"))
-    np.testing.assert_array_equal(first.phi, second.phi)
+    for words in (("en", "de"), np.array(["en", "de"])):
+        second = topicmill.fit(texts, TOPICS, train__passes=np.int64(5), vocabulary__stop_words=words)
+        np.testing.assert_array_equal(first.phi, second.phi)
     assert 'stop_words = ["en", "de"]' in (first.path / "job.toml").read_text().replace('", \n', '", ')
 
 
@@ -71,6 +72,20 @@ def test_ids_and_metadata_are_columns_of_documents(texts):
     assert list(labelled.documents["year"][-2:]) == ["398", "399"]
 
 
+def test_missing_values_and_truth_values_of_numpy_are_those_of_python(texts):
+    columns = {"x": [1.5, float("nan")] * 200, "when": [2001, None] * 200, "is_new": [True, False] * 200}
+    arrays = {
+        "x": np.array(columns["x"], dtype=np.float32),
+        "when": np.array(["2001", "NaT"] * 200, dtype="datetime64[Y]"),
+        "is_new": np.array(columns["is_new"]),
+    }
+    of_lists, of_arrays = (topicmill.fit(texts, TOPICS, metadata=form, settings=PASSES) for form in (columns, arrays))
+    for name in columns:
+        assert list(of_arrays.documents[name].fillna("")) == list(of_lists.documents[name].fillna(""))
+    labelled = topicmill.fit(texts, labels=arrays["x"], settings=PASSES)
+    assert list(labelled.labels["label"]) == ["1.5"]
+
+
 def test_files_are_read_where_they_are(tmp_path, texts, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = Path("in [1]")
@@ -93,10 +108,22 @@ def test_an_output_is_completed_once_and_replaced_on_request(texts, tmp_path):
         topicmill.fit(texts, 3, output=output, settings=PASSES)
     with pytest.raises(UsageError, match="made with different settings.*overwrite"):
         topicmill.fit(texts[1:], TOPICS, output=output, settings=PASSES)
+    assert len(list((output / ".input").iterdir())) == 2
     assert len(first.phi) == TOPICS
     second = topicmill.fit(texts[1:], 3, output=output, overwrite=True, settings=PASSES)
     assert second.theta.shape == (399, 3)
-    assert len(list((output / ".input").glob("*.jsonl"))) == 1
+    assert len(list((output / ".input").iterdir())) == 2
+
+
+def test_a_call_that_is_refused_leaves_nothing(texts, tmp_path):
+    with pytest.raises(UsageError, match="unknown key"):
+        topicmill.fit(texts, TOPICS, output=tmp_path / "out", train__passses=5)
+    assert list(tmp_path.iterdir()) == []
+    own = tmp_path / "notes.txt"
+    own.write_text("mine")
+    with pytest.raises(DataError, match="notes.txt"):
+        topicmill.fit(texts, TOPICS, output=tmp_path)
+    assert list(tmp_path.iterdir()) == [own]
 
 
 def test_progress_is_shown_on_request(texts, capsys):
@@ -120,8 +147,15 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"texts": pandas.DataFrame({"text": ["a"]})}, TypeError, "texts is a DataFrame: pass one of its columns"),
         ({"texts": {"a": "b"}}, TypeError, "texts is a dict: pass one of its columns"),
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
-        ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
-        ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
+        ({"ids": [1]}, ValueError, "ids has 1 values, fewer than there are texts"),
+        ({"ids": range(401)}, ValueError, "ids has more values than the 400 texts"),
+        # Before the texts are read.
+        ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
+        ({"threads": -1}, UsageError, "invalid value '-1' for '--threads"),
+        ({"model__topics": 3}, TypeError, "model.topics is an argument of its own: pass topics .of TopicMill: n_comp"),
+        ({"settings": {"model.seed": 3}}, TypeError, "model.seed is an argument of its own: pass seed"),
+        ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),
+        ({"output": "s3://bucket/out"}, ValueError, "output is s3://bucket/out, but must be a local folder"),
         ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
         ({"metadata": ["year"]}, TypeError, "metadata is a list: pass a dict of columns, such as {'year': df.'year'.}"),
     ],
@@ -146,6 +180,19 @@ def test_an_error_of_the_texts_themselves_is_raised(no_leftovers):
         topicmill.fit(broken(), TOPICS)
 
 
+def test_calls_with_the_same_output_do_not_mix_their_texts(texts, tmp_path):
+    """One call begins while the texts of another are being written, and completes first."""
+
+    def slow():
+        yield from texts[:200]
+        topicmill.fit(planted(300, seed=2), TOPICS, output=tmp_path, settings=PASSES)
+        yield from texts[200:]
+
+    with pytest.raises(UsageError, match="made with different settings"):
+        topicmill.fit(slow(), TOPICS, output=tmp_path, settings=PASSES)
+    assert list(topicmill.read(tmp_path).documents["status"]) == ["ok"] * 300
+
+
 SLEEPER = """
 import topicmill, sys
 sys.path.insert(0, {tests!r})
@@ -167,6 +214,21 @@ def test_an_interrupt_saves_progress_and_the_program_ends_with_python(tmp_path):
         assert ("KeyboardInterrupt" in said) == (number == signal.SIGINT)
         _wait_for(lambda: "running" not in _state(output))
     assert "rerun" in _state(output)
+
+
+def test_an_exception_of_a_signal_handler_stops_the_program(tmp_path):
+    def expire(*_):
+        raise TimeoutError("time is up")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    try:
+        with pytest.raises(TimeoutError, match="time is up"):
+            topicmill.fit(planted(2000), 50, output=tmp_path / "out", train__passes=2000, train__patience=0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
 def _state(output: Path) -> str:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +38,21 @@ def test_each_backend_has_the_same_rows(result):
 def test_an_unknown_table_or_backend_is_refused(result):
     with pytest.raises(KeyError, match="no table 'topcis'.*: it has .*topics"):
         result.table("topcis")
+    assert not hasattr(result, "labels")
     with pytest.raises(ValueError, match="must be one of pandas, polars, pyarrow"):
         topicmill.read(result.path, backend="dask")
+
+
+def test_a_table_whose_files_are_gone_is_an_error(result, tmp_path):
+    shutil.copytree(result.path, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "topics")
+    with pytest.raises(topicmill.errors.DataError, match="topics has no part-.*.parquet: the result is damaged"):
+        topicmill.read(tmp_path / "out").topics
+
+
+def test_the_estimators_are_listed_before_they_are_imported():
+    script = "import sys, topicmill; assert 'TopicMill' in dir(topicmill) and 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_phi_is_the_tables_and_sums_to_one(result):
@@ -95,7 +112,7 @@ def test_similar_documents_are_the_nearest_ones(result):
         result.similar(source_id="-x")
 
 
-@pytest.mark.parametrize("topic", [-1, TOPICS])
+@pytest.mark.parametrize("topic", [-1, TOPICS, 0.5])
 def test_a_topic_that_is_not_there_is_refused(result, topic):
     with pytest.raises(IndexError, match=f"no topic {topic}: the result has topics 0 to 4"):
         result.top_terms(topic)
@@ -106,6 +123,11 @@ def test_it_shows_itself(result, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["topic", "share", "coherence", "top", "terms"]
     assert "… and 3 more" in lines[3]
+    result.show(terms=15)
+    shown = {line.split(maxsplit=4)[-1] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert shown == {" ".join(row[:15]) for row in result.topics["top_terms"]}
+    with pytest.raises(topicmill.errors.UsageError, match="invalid value '-1' for '--topics"):
+        result.show(-1)
     assert repr(result) == "<topicmill.Result: 5 topics, 50 terms, 400 documents>"
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + TOPICS
@@ -115,6 +137,7 @@ def test_it_shows_itself(result, capsys):
 def test_an_evaluation_shows_its_tables(result):
     _program.run("evaluate", result.path / "job.toml", "--quiet")
     evaluation = topicmill.read(f"{result.path}-evaluation")
+    assert not hasattr(evaluation, "phi")
     assert repr(evaluation) == "<topicmill.Result: no topics, tables document_scores, evaluation>"
     assert evaluation._repr_html_() is None
     assert "perplexity" in list(evaluation.table("evaluation")["metric"])
@@ -144,8 +167,22 @@ def test_a_result_in_a_temporary_folder_can_be_copied_and_goes_with_its_object(t
     assert (second.theta != theta).nnz == 0
 
 
+def test_a_fork_leaves_the_temporary_folder_to_its_parent(tmp_path):
+    script = "import os, topicmill\nr = topicmill.fit(['cat dog', 'bank loan'] * 50, 2)\nif os.fork(): os.wait(); r.topics"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], env=environment, check=True)
+    assert list(tmp_path.glob("topicmill-*")) == []
+
+
 def test_a_result_in_a_folder_is_pickled_by_its_path(result):
     assert pickle.loads(pickle.dumps(result)).path == result.path
+
+
+def test_a_result_is_found_from_another_current_directory(result, monkeypatch):
+    monkeypatch.chdir(result.path.parent)
+    relative = topicmill.read(result.path.name)
+    monkeypatch.chdir("/")
+    assert len(relative.topics) == TOPICS
 
 
 def test_a_missing_folder_is_an_error_with_the_remedy(tmp_path):
@@ -177,6 +214,9 @@ def test_the_program_is_looked_for_and_its_absence_has_a_remedy(monkeypatch):
     monkeypatch.delenv("TOPICMILL", raising=False)
     monkeypatch.setattr("sysconfig.get_path", lambda *_: "/nowhere")
     with pytest.raises(topicmill.errors.ProgramNotFoundError, match="pip install"):
+        topicmill.fit(["a"])
+    monkeypatch.setenv("TOPICMILL", "/nowhere/topicmill")
+    with pytest.raises(topicmill.errors.ProgramNotFoundError, match="TOPICMILL is /nowhere/topicmill: no such program"):
         topicmill.fit(["a"])
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 
 import numpy as np
 import pytest
 from conftest import TOPICS
+from sklearn.cluster import KMeans
 
 import topicmill
 from topicmill import _program
@@ -16,6 +18,11 @@ def test_the_collection_gets_its_own_rows_on_any_number_of_threads(result, texts
     for threads in (None, 1, 3):
         theta = result.transform(iter(texts), threads=threads)
         assert (theta != result.theta).nnz == 0
+
+
+def test_scikit_learn_takes_the_proportions(result, texts):
+    for theta in (result.theta, result.transform(texts)):
+        assert KMeans(TOPICS, n_init=1).fit_predict(theta).shape == (400,)
 
 
 def test_every_text_has_a_row_and_a_status(result):
@@ -49,10 +56,47 @@ def test_errors_of_the_texts_are_raised(result, texts):
 
 
 def test_an_endless_stream_is_answered_line_by_line_and_can_be_left(result):
-    taken = itertools.count()
-    lines = ('{"text": "cat"}\n' for _ in iter(lambda: next(taken), None))
-    answers = _program.stream(["project", result.path, "--stdin", "--quiet"], lines)
-    assert sum(1 for _ in itertools.islice(answers, 1000)) == 1000
-    answers.close()
+    answers, taken = [], itertools.count()
+
+    def endless():
+        while len(answers) < 1000:
+            next(taken)
+            yield '{"text": "cat"}\n'
+        raise LookupError("left")
+
+    with pytest.raises(LookupError, match="left"):
+        _program.stream(["project", result.path, "--stdin", "--quiet"], answers.append, endless())
     # The program and the pipes held some of them, not all that there are.
     assert next(taken) < 10_000_000
+
+
+def test_texts_are_taken_on_the_callers_thread(result):
+    rows = sqlite3.connect(":memory:").execute("select 'a kitten' union all select 'a bank'")
+    assert result.transform(text for text, in rows).shape == (2, TOPICS)
+
+
+def test_texts_may_not_end_early_without_a_word(result):
+    def broken():
+        yield "a kitten"
+        raise BrokenPipeError("the source is gone")
+
+    with pytest.raises(BrokenPipeError, match="the source is gone"):
+        result.transform(broken())
+
+
+@pytest.mark.parametrize("said", ["", '{"status": "ok", "top'])
+def test_a_program_that_is_killed_is_an_error_of_its_own(result, tmp_path, monkeypatch, said):
+    program = tmp_path / "topicmill"
+    program.write_text(f"#!/bin/sh\nread line; printf '%s' '{said}'; kill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TOPICMILL", str(program))
+    with pytest.raises(topicmill.errors.KilledError):
+        result.transform(["a kitten"] * 100_000)
+
+
+def test_an_answer_that_cannot_be_taken_is_an_error(result, texts):
+    def refuse(line):
+        raise LookupError("no room")
+
+    with pytest.raises(LookupError, match="no room"):
+        _program.stream(["project", result.path, "--stdin", "--quiet"], refuse, ['{"text": "cat"}\n'] * 1_000_000)

@@ -1,21 +1,21 @@
-"""Copies of a result's files in memory, for pickling."""
+"""Temporary folders of results: copies in memory, for pickling, and their removal."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
 # What a copy of a result lacks: documents, and what only resuming needs.
-_LEFT_OUT = shutil.ignore_patterns("checkpoints", "logs", "shards", "_lock", "_temporary", ".*")
+_LEFT_OUT = {"checkpoints", "logs", "shards", "_lock", "_temporary"}
 
 
 def take(path: Path) -> dict[str, bytes]:
     """Return the files of the result in `path`, by their names."""
-    with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
-        copy = shutil.copytree(path, Path(folder, "output"), ignore=_LEFT_OUT)
-        paths = sorted(path for path in copy.rglob("*") if path.is_file())
-        return {path.relative_to(copy).as_posix(): path.read_bytes() for path in paths}
+    names = [file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()]
+    kept = (name for name in names if not any(part in _LEFT_OUT or part.startswith(".") for part in name.parts))
+    return {name.as_posix(): (path / name).read_bytes() for name in kept}
 
 
 def put(files: dict[str, bytes]) -> Path:
@@ -26,3 +26,9 @@ def put(files: dict[str, bytes]) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     return folder
+
+
+def remove(folder: Path, owner: int) -> None:
+    """Remove a temporary folder, but not from a fork of the process that owns it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)

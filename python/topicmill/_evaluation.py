@@ -11,8 +11,7 @@ from typing import Any
 from . import _job, _program, _texts
 from ._job import Settings
 
-# The texts are ingested with every term: those that the model does not know are not scored.
-_EVERY_TERM: Settings = {
+EVERY_TERM: Settings = {
     "vocabulary.stop_words": "none",
     "vocabulary.stop_top": 0,
     "vocabulary.min_documents": 1,
@@ -27,7 +26,8 @@ _CORPUS: Settings = {
     "corpus.group": "",
     "corpus.metadata": [],
 }
-# The phrases of the model's collection are joined, and no others looked for. Without detection, its keys have their defaults.
+# The phrases of the model's collection are joined, and no others looked for. Without detection, its keys have their
+# defaults.
 _FOUND: Settings = {
     "phrases.detect": False,
     "phrases.min_count": 5,
@@ -46,7 +46,8 @@ def held_out_likelihood(path: Path, texts: Iterable[str | None], threads: int | 
         file = _texts.spool(_texts.lines(texts), Path(folder))
         settings: dict[str, Any] = {
             **_CORPUS,
-            **_EVERY_TERM,
+            # Terms that the model does not know are not scored.
+            **EVERY_TERM,
             "corpus.base": Path(folder),
             "corpus.input": file.name,
             "output.path": Path(folder, "output"),

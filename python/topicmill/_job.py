@@ -30,29 +30,27 @@ def flags(settings: Settings) -> list[str]:
 
 
 def threads(count: int | None) -> list[str]:
-    """Return ``-w``, if a number of threads is given."""
-    return [] if count is None else ["-w", str(count)]
+    """Return ``--threads``, if a number of threads is given."""
+    return [] if count is None else [f"--threads={count}"]
 
 
-def write(folder: Path, sections: Mapping[str, Settings]) -> Path:
-    """Write a job file to `folder`, and return its path."""
+def write(path: Path, sections: Mapping[str, Settings]) -> None:
+    """Write a job file."""
     lines: list[str] = []
     for section, keys in sections.items():
         lines.append(f"[{section}]")
         lines.extend(f"{key} = {_toml(value)}" for key, value in keys.items())
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "job.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def _toml(value: Any) -> str:
     """Return a value as TOML: JSON, whose strings, numbers and lists mean the same there."""
     if isinstance(value, Path):
         value = str(value.absolute())
-    elif hasattr(value, "item"):
-        value = value.item()
-    elif not isinstance(value, str) and isinstance(value, Iterable):
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if not isinstance(value, str) and isinstance(value, Iterable):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     text = json.dumps(value, ensure_ascii=False)
     return text.replace("\x7f", "\\u007f")

@@ -10,30 +10,26 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
 from .errors import ProgramNotFoundError, from_exit
-
-# With this variable the program ends when its standard input is closed: also if Python is killed.
-_FOLLOW = "TOPICMILL_FOLLOW_PARENT"
-_NAME = "topicmill.exe" if os.name == "nt" else "topicmill"
 
 
 def path() -> Path:
     """Return the program's path: ``$TOPICMILL``, beside this package, or on ``$PATH``."""
     chosen = os.environ.get("TOPICMILL")
     if chosen:
+        if shutil.which(chosen) is None:
+            raise ProgramNotFoundError(f"TOPICMILL is {chosen}: no such program", "correct or unset the variable")
         return Path(chosen)
-    schemes = [sysconfig.get_path("scripts")]
-    with contextlib.suppress(KeyError):
-        schemes.append(sysconfig.get_path("scripts", f"{os.name}_user"))
-    for folder in schemes:
-        program = Path(folder, _NAME)
+    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
+        program = Path(folder, "topicmill")
         if program.is_file():
             return program
-    found = shutil.which(_NAME)
+    found = shutil.which("topicmill")
     if found is None:
         raise ProgramNotFoundError(
             "the topicmill program is not installed",
@@ -43,55 +39,39 @@ def path() -> Path:
     return Path(found)
 
 
-def run(*arguments: str | os.PathLike[str], verbose: bool = False) -> str:
-    """Run the program to its end, and return its standard output.
+def run(*arguments: str | os.PathLike[str], lines: Iterable[str] | None = None, verbose: bool = False) -> str:
+    """Run the program to its end, as `stream` does, and return its standard output."""
+    printed: list[str] = []
+    stream(arguments, printed.append, lines, verbose)
+    return "".join(printed)
 
-    With `verbose`, what it writes to standard error is shown as it comes. An interrupt stops it as
-    SIGINT does: a run saves its progress first.
+
+def stream(
+    arguments: Iterable[str | os.PathLike[str]],
+    take: Callable[[str], object],
+    lines: Iterable[str] | None = None,
+    verbose: bool = False,
+) -> None:
+    """Run the program to its end, feed it `lines`, and call `take` with each line of its standard output.
+
+    `take` is called on another thread. Memory does not grow with the number of lines: the program bounds
+    what it holds, and the next line is taken only when the program reads it. With `verbose`, standard error
+    is shown as it comes. An exception that is raised meanwhile, such as KeyboardInterrupt, stops the program;
+    if it is not fed, as SIGINT does: a run saves its progress first.
     """
-    with _start(arguments, follow=True) as process:
-        errors = _Collector(process.stderr, sys.stderr if verbose else None)
-        output = _Collector(process.stdout, None)
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            raise
-        said, printed = errors.text(), output.text()
-    if code != 0:
-        raise from_exit(code, said)
-    return printed
+    said: deque[str] = deque(maxlen=10_000)  # Errors come last.
 
+    def keep(line: str) -> None:
+        said.append(line)
+        if verbose:
+            print(line, end="", file=sys.stderr, flush=True)
 
-def stream(arguments: Iterable[str | os.PathLike[str]], lines: Iterable[str]) -> Iterator[str]:
-    """Feed `lines` to the program, and yield the lines that it answers.
-
-    Memory does not grow with the number of lines: the program bounds what it holds, and a thread
-    takes the next line only when the program reads it.
-    """
-    with _start(arguments, follow=False) as process:
-        errors = _Collector(process.stderr, None)
-        feeder = _Feeder(process, lines)
-        assert process.stdout is not None
-        try:
-            yield from process.stdout
-        finally:
-            # Where the caller has lost interest, too.
-            process.stdout.close()
-            feeder.end()
-            code, said = process.wait(), errors.text()
-    if feeder.error is not None:
-        raise feeder.error
-    if code != 0:
-        raise from_exit(code, said)
-
-
-def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subprocess.Popen[str]:
-    environment = dict(os.environ)
-    if follow:
-        environment[_FOLLOW] = "1"
-    return subprocess.Popen(
+    # The widest page that the program prints: nothing is cut to that of a terminal.
+    environment = {**os.environ, "COLUMNS": "400"}
+    if lines is None:
+        # The program ends when its standard input is closed: also if Python is killed.
+        environment["TOPICMILL_FOLLOW_PARENT"] = "1"
+    process = subprocess.Popen(
         [path(), *arguments],
         env=environment,
         stdin=subprocess.PIPE,
@@ -102,55 +82,51 @@ def _start(arguments: Iterable[str | os.PathLike[str]], follow: bool) -> subproc
         # An interrupt of this process is passed on once, by us.
         start_new_session=True,
     )
-
-
-class _Collector:
-    """Reads a pipe to its end on a thread of its own, and may repeat it elsewhere."""
-
-    # Lines kept of a verbose run: errors come last.
-    _LINES = 10_000
-
-    def __init__(self, pipe: IO[str] | None, shown: IO[str] | None) -> None:
-        assert pipe is not None
-        self._pipe, self._shown = pipe, shown
-        self._lines: list[str] = []
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        for line in self._pipe:
-            self._lines.append(line)
-            if self._shown is not None:
-                self._shown.write(line)
-                self._shown.flush()
-                del self._lines[: -self._LINES]
-
-    def text(self) -> str:
-        self._thread.join()
-        return "".join(self._lines)
-
-
-class _Feeder:
-    """Writes lines to a process on a thread of its own; keeps the error of their source."""
-
-    def __init__(self, process: subprocess.Popen[str], lines: Iterable[str]) -> None:
-        assert process.stdin is not None
-        self.error: BaseException | None = None
-        self._process, self._pipe, self._lines = process, process.stdin, lines
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
-
-    def _write(self) -> None:
+    assert process.stdin and process.stdout and process.stderr
+    errors: list[BaseException] = []
+    # Daemons: where Python ends meanwhile, it does not wait for the program.
+    readers = [
+        threading.Thread(target=_drain, args=(*of, errors), daemon=True)
+        for of in ((process.stdout, take), (process.stderr, keep))
+    ]
+    with process:
+        for reader in readers:
+            reader.start()
         try:
-            for line in self._lines:
-                self._pipe.write(line)
-        except BrokenPipeError:
-            pass  # The program has ended, and says why.
-        except BaseException as error:
-            self.error = error
-        finally:
-            with contextlib.suppress(BrokenPipeError):
-                self._pipe.close()
+            if lines is not None:
+                _feed(process.stdin, lines)
+            code = process.wait()
+        except BaseException:
+            process.send_signal(signal.SIGINT if lines is None else signal.SIGKILL)
+            process.wait()
+            _close(process.stdin)
+            raise
+        for reader in readers:
+            reader.join()
+    for error in errors:
+        raise error
+    if code != 0:
+        raise from_exit(code, "".join(said))
 
-    def end(self) -> None:
-        self._thread.join()
+
+def _drain(pipe: IO[str], take: Callable[[str], object], errors: list[BaseException]) -> None:
+    try:
+        with pipe:  # Closed also if a line cannot be taken, which ends the program.
+            for line in pipe:
+                take(line)
+    except BaseException as error:
+        errors.append(error)
+
+
+def _feed(pipe: IO[str], lines: Iterable[str]) -> None:
+    for line in lines:
+        try:
+            pipe.write(line)
+        except BrokenPipeError:
+            break  # The program has ended, and says why.
+    _close(pipe)
+
+
+def _close(pipe: IO[str]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()

@@ -6,13 +6,13 @@ import json
 import os
 import tomllib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, get_index_dtype
 
 from . import _job, _program, _texts
 from ._job import Settings
@@ -29,12 +29,15 @@ def project(
     """Return the proportions of each text, and its status."""
     weights, topics, lengths = array("f"), array("i"), array("q")
     statuses: list[str] = []
-    for answer in _answers(path, texts, threads, settings):
+
+    def take(answer: dict[str, Any]) -> None:
         statuses.append(answer["status"])
         lengths.append(len(answer["topics"]))
         for entry in answer["topics"]:
             topics.append(entry["topic"])
             weights.append(entry["weight"])
+
+    _ask(path, texts, threads, settings, take)
     matrix = csr(np.asarray(weights), np.asarray(topics), np.asarray(lengths), topic_count)
     return matrix, statuses
 
@@ -43,16 +46,31 @@ def predict(
     path: os.PathLike[str], texts: Iterable[str | None], threads: int | None, settings: Settings
 ) -> list[list[LabelScore]]:
     """Return the labels that each text is predicted to have."""
-    answers = _answers(path, texts, threads, settings)
-    return [[LabelScore(**label) for label in answer["labels"]] for answer in answers]
+    predicted: list[list[LabelScore]] = []
+
+    def take(answer: dict[str, Any]) -> None:
+        predicted.append([LabelScore(**label) for label in answer["labels"]])
+
+    _ask(path, texts, threads, settings, take)
+    return predicted
 
 
-def _answers(
-    path: os.PathLike[str], texts: Iterable[str | None], threads: int | None, settings: Settings
-) -> Iterator[dict[str, Any]]:
-    arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads)]
-    lines = _texts.lines(texts, text_key=_text_key(path))
-    return map(json.loads, _program.stream([*arguments, *_job.flags(settings)], lines))
+def _ask(
+    path: os.PathLike[str],
+    texts: Iterable[str | None],
+    threads: int | None,
+    settings: Settings,
+    take: Callable[[dict[str, Any]], None],
+) -> None:
+    """Call `take` with the answer to each text."""
+
+    def parse(line: str) -> None:
+        # A line without its end is of a program that was killed.
+        if line.endswith("\n"):
+            take(json.loads(line))
+
+    arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads), *_job.flags(settings)]
+    _program.stream(arguments, parse, _texts.lines(texts, text_key=_text_key(path)))
 
 
 def _text_key(path: os.PathLike[str]) -> str:
@@ -67,8 +85,10 @@ def csr(
 ) -> csr_array[np.float32, tuple[int, int]]:
     """Return a sparse matrix from its entries, row after row; `lengths` has the entries of each row."""
     starts = np.concatenate([[0], np.cumsum(lengths)])
+    # Much of scikit-learn refuses indices of 64 bits.
+    index = get_index_dtype(maxval=starts[-1])
     # A copy: arrays of Arrow cannot be changed, and the entries of a row are to be sorted.
-    entries = (np.array(weights), np.array(topics), starts)
+    entries = (np.array(weights), np.array(topics, index), starts.astype(index))
     matrix = csr_array(entries, shape=(len(lengths), topic_count), dtype=np.float32)
     matrix.sort_indices()
     return matrix

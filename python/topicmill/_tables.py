@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 import pyarrow
 import pyarrow.dataset
 
+from .errors import DataError
+
 Backend = Literal["pandas", "polars", "pyarrow"]
 # A pandas or polars DataFrame, or a pyarrow Table.
 Table = Any
@@ -30,6 +32,8 @@ def read(
 ) -> pyarrow.Table:
     """Read a table's folder: all parts, in order."""
     parts = sorted(folder.glob("part-*.parquet"), key=lambda part: (len(part.name), part.name))
+    if not parts:
+        raise DataError(f"{folder} has no part-*.parquet: the result is damaged", "run the job again, to replace it")
     dataset = pyarrow.dataset.dataset(parts, format="parquet")
     return dataset.to_table(columns=columns, filter=where).replace_schema_metadata()
 

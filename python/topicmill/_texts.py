@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ import numpy as np
 
 # Keys of a line that are not metadata.
 RESERVED = ("id", "text")
-# Names of the files that `spool` writes.
-SPOOLED = "documents-*.jsonl"
+_ARGUMENTS = {"id": "ids"}
 _NAMES = "pass a list of label names for each text"
 
 
@@ -44,16 +43,16 @@ def lines(
     for position, text in enumerate(texts):
         line: dict[str, object] = {"id": str(position)}
         for name, column in columns.items():
-            value = _plain(next(column, columns))
+            value = plain(next(column, columns))
             if value is columns:
-                raise ValueError(f"{name} has {position} values, fewer than there are texts")
+                raise ValueError(f"{_ARGUMENTS.get(name, name)} has {position} values, fewer than there are texts")
             line[name] = value
         line[text_key] = _text(text, position)
         yield json.dumps(line, default=str) + "\n"
         count += 1
     for name, column in columns.items():
         if next(column, columns) is not columns:
-            raise ValueError(f"{name} has more values than the {count} texts")
+            raise ValueError(f"{_ARGUMENTS.get(name, name)} has more values than the {count} texts")
 
 
 def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
@@ -63,9 +62,9 @@ def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
     if hasattr(labels, "toarray") or _is_indicators(labels):
         raise TypeError(f"labels is a matrix of indicators: {_NAMES}")
     for position, value in enumerate(labels):
-        value = _plain(value)
+        value = plain(value)
         is_single = value is None or isinstance(value, str) or not isinstance(value, Iterable)
-        names = [_plain(label) for label in ([value] if is_single else value)]
+        names = [plain(label) for label in ([value] if is_single else value)]
         if not is_single and any(isinstance(label, (bool, np.bool_)) for label in names):
             raise TypeError(f"the labels of text {position} are indicators: {_NAMES}")
         yield [str(label) for label in names if label is not None]
@@ -77,14 +76,16 @@ def spool(documents: Iterable[str], folder: Path) -> Path:
     The name depends on the content, so that the same texts are the same input.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / "documents.partial"
     digest = hashlib.sha256()
-    with partial.open("wb") as file:
-        for line in documents:
-            data = line.encode("ascii")
-            digest.update(data)
-            file.write(data)
-    return partial.rename(folder / SPOOLED.replace("*", digest.hexdigest()[:16]))
+    # In a folder of its own: another call may write to `folder` at the same time.
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        partial = Path(own, "documents")
+        with partial.open("wb") as file:
+            for line in documents:
+                data = line.encode("ascii")
+                digest.update(data)
+                file.write(data)
+        return partial.rename(folder / f"documents-{digest.hexdigest()[:16]}.jsonl")
 
 
 def _is_indicators(labels: Any) -> bool:
@@ -92,16 +93,19 @@ def _is_indicators(labels: Any) -> bool:
 
 
 def _text(value: object, position: int) -> str | None:
-    value = _plain(value)
+    value = plain(value)
     if value is None or isinstance(value, str):
         return value
     raise TypeError(f"text {position} is {type(value).__name__}, not str")
 
 
-def _plain(value: Any) -> Any:
-    """Return a value without the scalar types of Arrow and numpy; None for a missing value."""
+def plain(value: Any) -> Any:
+    """Return a value without the scalar types of Arrow, and numpy's truth values; None for a missing value."""
     if hasattr(value, "as_py"):
         value = value.as_py()
-    if isinstance(value, float) and math.isnan(value):
+    if isinstance(value, np.bool_):
+        return bool(value)
+    # NaN and numpy's NaT differ from themselves.
+    if isinstance(value, (float, np.generic)) and value != value:
         return None
     return None if type(value).__name__ in ("NAType", "NaTType") else value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ._job import Settings
-from .estimator import OnDocuments
+from .estimator import DocumentEstimator
 from .fitting import fit
 
 # After `estimator`, which says what is missing.
@@ -17,11 +17,8 @@ from sklearn.base import ClassifierMixin  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
+class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[misc]
     """Labels of documents by Labeled LDA and Dependency-LDA, as a classifier.
 
     Each label is a topic, and a document is predicted to have the labels of which most of its tokens are
@@ -32,7 +29,7 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
     random_state : int, RandomState instance or None, default 1
         The seed. None takes another seed at each call of `fit`.
     n_jobs : int, optional
-        Threads; None and -1 mean one for each core.
+        Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
         Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
 
@@ -47,8 +44,9 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
 
     Notes
     -----
-    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator matrix of shape (documents, labels), such as
-    ``MultiLabelBinarizer`` makes, and how many a document is predicted to have is estimated from its terms.
+    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator
+    matrix of shape (documents, labels), such as ``MultiLabelBinarizer`` makes, and how many a document is predicted to
+    have is estimated from its terms.
 
     Examples
     --------
@@ -99,10 +97,10 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
             own = np.asarray(y.toarray() if hasattr(y, "toarray") else y) != 0
             self.classes_ = np.arange(own.shape[1])
             labels = [np.flatnonzero(row).tolist() for row in own]
-            self._usual = own.mean(axis=0) > 0.5
+            self._majority = own.mean(axis=0) > 0.5
         else:
             self.classes_, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
-            self._usual = np.arange(len(counts)) == counts.argmax()
+            self._majority = np.arange(len(counts)) == counts.argmax()
         self.result_ = fit(
             texts,
             labels=labels,
@@ -129,7 +127,7 @@ class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
         check_is_fitted(self)
         settings = {} if self._is_multilabel else {"project.label_count": 1}
         predicted = self._scores(X, settings) > -np.inf
-        predicted[~predicted.any(axis=1)] = self._usual
+        predicted[~predicted.any(axis=1)] = self._majority
         if self._is_multilabel:
             return predicted.astype(np.int64)
         labels: npt.NDArray[Any] = self.classes_[predicted.argmax(axis=1)]

@@ -97,20 +97,7 @@ class StoppedError(TopicMillError):
     code = 143
 
 
-_BY_CODE: dict[int, type[TopicMillError]] = {
-    kind.code: kind
-    for kind in (
-        UsageError,
-        DataError,
-        UnavailableError,
-        InternalError,
-        StorageError,
-        TemporaryError,
-        KilledError,
-        StoppedError,
-    )
-    if kind.code is not None
-}
+_BY_CODE = {kind.code: kind for kind in TopicMillError.__subclasses__() if kind.code is not None}
 
 
 def from_exit(code: int, stderr: str) -> TopicMillError:

@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
-from ._evaluation import held_out_likelihood
+from . import _texts
+from ._evaluation import EVERY_TERM, held_out_likelihood
 from ._job import Settings
 from .fitting import fit
 
 try:
+    from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("topicmill's estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 # A term of a count matrix is the number of its column: every one is kept as it is.
 _COUNTS: Settings = {
     "tokens.rule": "whitespace",
     "tokens.min_length": 1,
     "tokens.numbers": True,
-    "vocabulary.stop_words": "none",
-    "vocabulary.min_documents": 1,
-    "vocabulary.max_share": 1.0,
-    "vocabulary.max_terms": 1 << 24,
+    **EVERY_TERM,
 }
 
 
-class OnDocuments(BaseEstimator):  # type: ignore[misc]
+class DocumentEstimator(BaseEstimator):  # type: ignore[misc]
     """What estimators on texts or counts have in common: documents as the program reads them, threads, seed."""
 
     def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
@@ -56,7 +52,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
         X = validate_data(
             self, X, accept_sparse="csr", dtype="numeric", reset=reset, ensure_non_negative=True
         )
-        return _counted(_whole(csr_array(X)))
+        return _texts_of_counts(_whole_counts(csr_array(X)))
 
     @property
     def _seed(self) -> int:
@@ -69,7 +65,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _threads(self) -> int | None:
-        return None if self.n_jobs in (None, -1) else self.n_jobs
+        return None if self.n_jobs in (None, -1) else effective_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,7 +75,7 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):  # type: ignore[misc]
+class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstimator):  # type: ignore[misc]
     """Latent Dirichlet allocation by topicmill, as a transformer.
 
     Parameters
@@ -90,7 +86,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         The seed. With an int, the same input gives the same arrays on any number of threads. None
         takes another seed at each call of `fit`.
     n_jobs : int, optional
-        Threads; None and -1 mean one for each core.
+        Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
         Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
 
@@ -100,7 +96,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         The topics' term probabilities φ. Fitted on counts, a column of X that is zero throughout has
         probability 0; the others sum to 1 in each row.
     result_ : topicmill.Result
-        The result, with its tables.
+        The result, with its tables. Fitted on counts, its terms are numbers of columns.
     n_features_in_ : int
         Number of columns of X. Only if fitted on counts.
     feature_names_in_ : ndarray of str
@@ -158,7 +154,15 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         TopicMill
             This object.
         """
-        self._fit(X)
+        texts = self._texts(X, reset=True)
+        self.result_ = fit(
+            texts,
+            self.n_components,
+            seed=self._seed,
+            threads=self._threads,
+            settings={**self._base_settings, **_ALL_TOPICS, **(self.settings or {})},
+        )
+        self.components_ = self._components()
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[np.float32]:
@@ -176,8 +180,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         ndarray of shape (documents, n_components)
             The same as that of `transform`.
         """
-        self._fit(X)
-        proportions: npt.NDArray[np.float32] = self.result_.theta.toarray()
+        proportions: npt.NDArray[np.float32] = self.fit(X).result_.theta.toarray()
         return proportions
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:
@@ -195,7 +198,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         """
         check_is_fitted(self)
         texts = self._texts(X, reset=False)
-        return self.result_.transform(texts, threads=self._threads, settings=_WHOLE).toarray()
+        return self.result_.transform(texts, threads=self._threads).toarray()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood per token by document completion.
@@ -233,17 +236,6 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         """
         return float(np.exp(-self.score(X)))
 
-    def _fit(self, X: Any) -> None:
-        texts = self._texts(X, reset=True)
-        self.result_ = fit(
-            texts,
-            self.n_components,
-            seed=self._seed,
-            threads=self._threads,
-            settings={**self._base_settings, **_WHOLE, **(self.settings or {})},
-        )
-        self.components_ = self._components()
-
     def _components(self) -> npt.NDArray[np.float32]:
         phi = self.result_.phi
         if not self._is_of_counts:
@@ -262,8 +254,8 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):
         return tags
 
 
-# Every topic of every document: rows that sum to 1.
-_WHOLE: Settings = {"project.threshold": 0.0}
+# Of every document: rows that sum to 1.
+_ALL_TOPICS: Settings = {"project.threshold": 0.0}
 
 
 def _is_matrix(X: Any) -> bool:
@@ -272,23 +264,23 @@ def _is_matrix(X: Any) -> bool:
         return True
     if isinstance(X, Iterator):
         return False
-    first = next(iter(X), None) if hasattr(X, "__iter__") else X
-    return not (first is None or isinstance(first, str) or hasattr(first, "as_py"))
+    first = _texts.plain(next(iter(X), None) if hasattr(X, "__iter__") else X)
+    return not (first is None or isinstance(first, (str, bytes)))
 
 
-def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
+def _whole_counts(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
     rounded = np.rint(counts.data)
     if not np.array_equal(rounded, counts.data):
         warnings.warn(
             "X has counts that are not whole numbers; they are rounded. A topic model takes counts of "
             "words: use CountVectorizer in place of TfidfVectorizer",
-            stacklevel=4,
+            stacklevel=4,  # The caller of fit.
         )
     entries = (rounded.astype(np.int64), counts.indices, counts.indptr)
     return csr_array(entries, shape=counts.shape)
 
 
-def _counted(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
+def _texts_of_counts(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
     for start, end in zip(counts.indptr, counts.indptr[1:]):
-        row = slice(start, end)
-        yield " ".join(map(str, np.repeat(counts.indices[row], counts.data[row])))
+        entries = zip(counts.indices[start:end].tolist(), counts.data[start:end].tolist())
+        yield "".join(f"{term} " * count for term, count in entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -9,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import _job, _program, _texts
+from . import _job, _program, _tables, _texts
 from ._job import Settings
 from ._tables import Backend
+from .errors import DataError, UsageError
 from .result import Result
 
 # Below an output folder: the program overlooks names that begin with a dot.
@@ -19,6 +21,12 @@ _INPUT = ".input"
 _TOPICS = 50
 # The column of texts' labels.
 _LABELS = "labels"
+# Keys of the job that are arguments.
+_ARGUMENTS = {
+    "model.seed": "seed (of estimators: random_state)",
+    "model.topics": "topics (of TopicMill: n_components)",
+    "output.path": "output",
+}
 
 
 def fit(
@@ -72,7 +80,7 @@ def fit(
     backend : {"pandas", "polars", "pyarrow"}, optional
         The library that tables are returned with; by default, the first of them that is installed.
     settings : dict, optional
-        Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+        Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
     **keywords
         The same as ``train__passes=50``. A ``pathlib.Path`` as a value becomes absolute.
 
@@ -105,11 +113,16 @@ def fit(
     >>> [[label for label, score in labels] for labels in result.predict(["a bank loan", "the puppy"])]
     [['money'], ['animals']]
     """
-    chosen = {"model.seed": seed, **_job.merged(settings, keywords)}
+    backend = _tables.choose(backend)
+    chosen = _job.merged(settings, keywords)
+    for key, argument in _ARGUMENTS.items():
+        if key in chosen:
+            raise TypeError(f"{key} is an argument of its own: pass {argument}")
+    chosen["model.seed"] = seed
+    if topics is None and labels is None and "corpus.labels" not in chosen:
+        topics = _TOPICS
     if topics is not None:
-        chosen = {"model.topics": topics, **chosen}
-    elif labels is None and "corpus.labels" not in chosen:
-        chosen = {"model.topics": _TOPICS, **chosen}
+        chosen["model.topics"] = topics
     flags = [*_job.threads(threads), *_job.flags(chosen)]
     if metadata is not None:
         if not hasattr(metadata, "items"):
@@ -125,6 +138,8 @@ def fit(
         flags += _job.flags({"corpus.labels": _LABELS})
     flags += ["--overwrite"] * overwrite + ["--quiet"] * (not verbose)
     if output is not None:
+        if "://" in str(output):
+            raise ValueError(f"output is {output}, but must be a local folder: for others, use `topicmill run`")
         folder = Path(output).absolute()
         _run(texts, ids, metadata, folder / _INPUT, folder, flags, verbose)
         return Result(folder, backend=backend)
@@ -185,11 +200,22 @@ def _run(
         if ids is not None or metadata is not None:
             raise ValueError("ids and metadata of files are named by corpus__id and corpus__metadata")
         corpus = {"base": Path.cwd(), "input": os.fspath(texts)}
+        job = spool / "job.toml"
     else:
         file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
         corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
-    job = _job.write(spool, {"corpus": corpus, "output": {"path": output}})
-    _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
-    for other in spool.glob(_texts.SPOOLED):
-        if other.name != corpus["input"]:
+        job = file.with_suffix(".toml")
+    is_new = not job.exists()
+    _job.write(job, {"corpus": corpus, "output": {"path": output}})
+    try:
+        _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
+    except (UsageError, DataError):
+        for file in spool.glob(f"{job.stem}.*") if is_new else ():
+            file.unlink()
+        with contextlib.suppress(OSError):  # Not empty.
+            spool.rmdir()
+            output.rmdir()
+        raise
+    for other in spool.glob("documents-*.*"):
+        if other.stem != job.stem:
             other.unlink()

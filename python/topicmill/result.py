@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,12 @@ from ._job import Settings, merged
 from ._tables import Backend, Table
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
+
+
+class _NoTable(KeyError, AttributeError):
+    """A property that needs the table is an attribute that is not there, for `hasattr`."""
 
 
 class Result:
@@ -34,7 +34,8 @@ class Result:
 
     Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read when
     they are first used. A result of `fit` without `output` is in a temporary folder, which is
-    removed with this object; pickling copies it.
+    removed with this object; pickling copies it, but for the documents, which `export` needs to
+    write ``gensim`` and ``mallet-state``. To share a result among processes, name an `output`.
 
     Parameters
     ----------
@@ -63,21 +64,25 @@ class Result:
     np.int64(0)
     """
 
+    _is_temporary = False
+
     def __init__(self, path: str | os.PathLike[str], *, backend: Backend | None = None) -> None:
-        self.path = Path(path)
         self._backend = _tables.choose(backend)
-        self._is_temporary = False
-        if not (self.path / "_SUCCESS").is_file():
+        if not Path(path, "_SUCCESS").is_file():
             # It fails, and says why and what to do.
-            _program.run("verify", self.path)
+            _program.run("verify", path)
+        self.path = Path(path).absolute()
 
     @classmethod
     def _temporary(cls, folder: Path, backend: Backend | None) -> Self:
         """Return the result in ``folder/output``; `folder` is removed with it."""
         result = cls(folder / "output", backend=backend)
-        result._is_temporary = True
-        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+        result._own(folder)
         return result
+
+    def _own(self, folder: Path) -> None:
+        self._is_temporary = True
+        weakref.finalize(self, _copies.remove, folder, os.getpid())
 
     def __repr__(self) -> str:
         if "topics" not in self.tables:
@@ -141,7 +146,7 @@ class Result:
         where: pyarrow.dataset.Expression | None = None,
     ) -> pyarrow.Table:
         if name not in self.tables:
-            raise KeyError(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
+            raise _NoTable(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
         return _tables.read(self.path / name, columns, where)
 
     def _column(self, table: str, name: str) -> npt.NDArray[Any]:
@@ -265,13 +270,13 @@ class Result:
         if len(flags) != 1:
             raise TypeError("pass one of document, source_id, topic and text")
         arguments = ["similar", os.fspath(self.path), *flags, f"--limit={n}", "--json"]
-        answer = json.loads("".join(_program.stream(arguments, [] if text is None else [text])))
+        answer = json.loads(_program.run(*arguments, lines=None if text is None else [text]))
         return [DocumentDistance(row["doc_id"], row["source_id"], row["distance"]) for row in answer["documents"]]
 
     def _of_topic(
         self, table: str, topic: int, columns: list[str], where: pyarrow.dataset.Expression
     ) -> list[dict[str, Any]]:
-        if not 0 <= topic < len(self.alpha):
+        if topic not in range(len(self.alpha)):
             raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
         where = (pyarrow.dataset.field("topic") == topic) & where
         return list(self._arrow(table, columns, where).to_pylist())
@@ -410,10 +415,10 @@ class Result:
         topics : int, default 30
             How many topics; 0 prints all.
         terms : int, default 10
-            Terms per topic.
+            Terms per topic. The run lists ``project.top_terms`` (20 by default) terms per topic.
         """
-        flags = ["--topics", str(topics), "--terms", str(terms)]
-        print(_display.topics_of(_program.run("inspect", self.path, *flags)), end="")
+        page = _program.run("inspect", self.path, f"--topics={topics}", f"--terms={terms}")
+        print(_display.topics_of(page), end="")
 
     def _repr_html_(self) -> str | None:
         if "topics" not in self.tables:
@@ -432,8 +437,7 @@ class Result:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path, self._backend = state["path"], state["backend"]
-        self._is_temporary = state["files"] is not None
-        if self._is_temporary:
+        if state["files"] is not None:
             folder = _copies.put(state["files"])
             self.path = folder / "output"
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._own(folder)
