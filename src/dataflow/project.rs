@@ -22,6 +22,7 @@
 
 mod counters;
 mod drift;
+mod groups;
 mod kinds;
 mod labels;
 mod operators;

@@ -11,7 +11,7 @@ use super::drift::{DriftCounter, DriftLine};
 use super::kinds::{
     CELL_ROWS, CELLS, GROUP_TOPICS, GROUPED, OWNED, PAIR_ROWS, PAIRS, PRESENCE, TALLY,
 };
-use super::rollups::{Correlations, Groups, RollUpShared, RolledUp, Trends};
+use super::rollups::{Correlations, GroupTopics, RollUpShared, RolledUp, Trends};
 use super::tally::BestDocuments;
 use super::{Listed, ProjectPlan, Projected, Tally};
 use crate::dataflow::block::Block;
@@ -35,7 +35,7 @@ struct Owned {
 pub(super) struct Counters {
     tally: Tally,
     drift: DriftCounter,
-    groups: Option<Groups>,
+    groups: Option<GroupTopics>,
     trends: Option<Trends>,
     correlations: Option<Correlations>,
     /// Groups that all workers have sent.
@@ -51,8 +51,8 @@ impl Counters {
         let rolled_up = plan.process.job.project.rollups.then_some(plan);
         Self {
             tally: plan.tally(),
-            drift: DriftCounter::new(&plan.collection, &plan.published),
-            groups: rolled_up.map(|plan| Groups::new(plan, worker)),
+            drift: DriftCounter::new(plan, worker),
+            groups: rolled_up.map(|plan| GroupTopics::new(plan, worker)),
             trends: rolled_up.and_then(|plan| Trends::new(plan, shared, worker)),
             correlations: rolled_up.and_then(|plan| Correlations::new(plan, shared, worker)),
             grouped: Vec::new(),
@@ -85,14 +85,13 @@ impl Counters {
     /// Sends what was not sent yet, once the documents of all workers are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         self.drift.send(outbox);
-        self.groups.iter_mut().for_each(|it| it.send(outbox));
+        let grouped = self.groups.as_mut().map_or(0, |it| it.send(outbox));
         self.trends.iter().for_each(|it| it.send(outbox));
         self.correlations.iter().for_each(|it| it.send(outbox));
         let to_first = &mut |tag, words| outbox.send_block(tag, 0, words);
         give_vector(&self.tally.sums(), TALLY, to_first);
         let to_all = &mut |tag, words| outbox.send_all(tag, words);
-        let sent = self.groups.as_ref().map_or(0, |it| it.sent);
-        give_vector(&[sent], GROUPED, to_all);
+        give_vector(&[grouped], GROUPED, to_all);
     }
 
     /// Takes what another worker has sent.
@@ -119,7 +118,7 @@ impl Counters {
         self.correlations.iter().for_each(|it| it.send_rows(outbox));
         let owned = Owned {
             best: self.tally.best.clone(),
-            drift: self.drift.owned(),
+            drift: self.drift.owned()?,
             groups: match &mut self.groups {
                 Some(groups) => groups.write(self.grouped[0])?,
                 None => BTreeMap::new(),

@@ -1,31 +1,31 @@
 //! Drift of the new documents, counted while all documents are projected.
 //!
-//! Every worker sums over the run. Sums over a group go to the worker given by the hash of its
-//! name, so that each worker holds some of the groups. They are held as long as they fit into
-//! [`MOST_GROUP_BYTES`]; if a collection has more groups than that, no group gets a row, for any
-//! number of workers.
+//! Every worker sums over the run, and over groups as [`Groups`] does. Their rows are in one table, which the first
+//! worker holds: if a collection has more than [`MOST_GROUPS`], no group gets a row.
 //!
 //! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
 //! of all terms for each group would take many times the memory.
 //!
 //! The sums do not survive a restart: what an earlier run has projected is read back and counted again.
 
-mod groups;
-
+use super::ProjectPlan;
+use super::groups::{Groups, Sums};
 use super::kinds::{GROUP_DRIFT, NEW, TRAINED};
 use super::tally::{FIXED_POINT, fixed};
 use crate::dataflow::outbox::Outbox;
+use crate::failure::Failure;
 use crate::job::DriftSummary;
 use corpus::ShardDocument;
-use corpus::collection::Collection;
 use corpus::sample::Split;
-use groups::{Groups, pack, unpack};
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
-use lda::model::published::PublishedTopic;
 use serde::{Deserialize, Serialize};
 
-/// Bytes that the sums of all groups may take.
-const MOST_GROUP_BYTES: usize = 1 << 30;
+/// Groups that get a row each, at most.
+const MOST_GROUPS: usize = 1 << 18;
+/// Documents to a bucket of groups, about.
+const DOCUMENTS_A_BUCKET: u64 = 1 << 16;
+/// Pairs in a piece, at most.
+const PAIRS_A_PIECE: usize = 4096;
 
 /// How far some new documents have moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ pub(super) struct DriftCounter {
     trained: [DriftSums; 2],
     /// All others with terms of the vocabulary.
     new: [DriftSums; 2],
-    groups: Groups,
+    groups: Groups<DriftSums>,
 }
 
 /// A document's projection, as its rows of `documents` and `document_topics` have it.
@@ -99,8 +99,9 @@ pub(crate) struct Listed<'a> {
 }
 
 impl DriftCounter {
-    /// For documents of the collection, projected on these topics.
-    pub(super) fn new(collection: &Collection, topics: &[PublishedTopic]) -> Self {
+    /// For the plan's documents.
+    pub(super) fn new(plan: &ProjectPlan, worker: usize) -> Self {
+        let (collection, topics) = (&plan.collection, &plan.published);
         let vocabulary_size = collection.terms_kept as usize;
         let mut known = TermSet::new(vocabulary_size);
         // Under a tree, terms of its structures are listed that no topic has.
@@ -115,7 +116,7 @@ impl DriftCounter {
             known,
             trained: [empty.clone(), empty.clone()],
             new: [empty.clone(), empty],
-            groups: Groups::new(of_group, MOST_GROUP_BYTES),
+            groups: Groups::new((plan, worker), GROUP_DRIFT, DOCUMENTS_A_BUCKET, of_group),
         }
     }
 
@@ -138,15 +139,15 @@ impl DriftCounter {
         pruned.for_each(|&term| of_run.terms.insert(term));
         if let Some(group) = document.group.as_ref().filter(|_| is_new) {
             let count = |sums: &mut DriftSums| count(document, listed, known, sums);
-            self.groups.add(group, count, outbox);
+            self.groups.add(group, outbox, count);
         }
     }
 
     /// Sends what was not sent yet, once all documents are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         self.groups.send(outbox);
-        for (kind, sums) in [(TRAINED, &self.trained), (NEW, &self.new)] {
-            pack("", &sums[0], |piece| outbox.send_all(kind, piece));
+        for (kind, [own, _]) in [(TRAINED, &mut self.trained), (NEW, &mut self.new)] {
+            own.take(|piece| outbox.send_all(kind, piece.to_vec()));
         }
     }
 
@@ -154,16 +155,28 @@ impl DriftCounter {
     pub(super) fn receive(&mut self, kind: u64, words: &[u64]) {
         match kind {
             GROUP_DRIFT => self.groups.receive(words),
-            TRAINED => unpack(words, |_, add| add(&mut self.trained[1])),
-            _ => unpack(words, |_, add| add(&mut self.new[1])),
+            TRAINED => self.trained[1].add_piece(words),
+            _ => self.new[1].add_piece(words),
         }
     }
 
-    /// Drift of the groups that this worker owns, and whether they are too many.
-    pub(super) fn owned(&self) -> (Vec<DriftLine>, bool) {
-        let (held, too_many) = self.groups.held();
-        let line = |(group, sums): (&String, _)| self.line(Some(group.clone()), sums);
-        (held.iter().map(line).collect(), too_many)
+    /// Drift of the groups that this worker owns; of none if they alone are too many.
+    pub(super) fn owned(&mut self) -> Result<(Vec<DriftLine>, bool), Failure> {
+        let (mut lines, mut too_many) = (Vec::new(), false);
+        for bucket in self.groups.buckets() {
+            let mut groups = Vec::new();
+            let trained = &self.trained[1];
+            let take = |name, sums: DriftSums| groups.push(line(Some(name), &sums, trained));
+            self.groups.each(bucket, take)?;
+            too_many |= lines.len() + groups.len() > MOST_GROUPS;
+            if !too_many {
+                lines.append(&mut groups);
+            }
+        }
+        if too_many {
+            lines.clear();
+        }
+        Ok((lines, too_many))
     }
 
     /// Drift of all documents, given that of the groups of each worker.
@@ -173,27 +186,28 @@ impl DriftCounter {
             groups.extend(lines);
             too_many_groups |= too_many;
         }
-        too_many_groups |= groups.len() > self.groups.most();
+        too_many_groups |= groups.len() > MOST_GROUPS;
         if too_many_groups {
             groups.clear();
         }
         groups.sort_by(|a, b| a.group.cmp(&b.group));
         Drift {
-            run: self.line(None, &self.new[1]),
+            run: line(None, &self.new[1], &self.trained[1]),
             groups,
             too_many_groups,
         }
     }
+}
 
-    fn line(&self, group: Option<String>, sums: &DriftSums) -> DriftLine {
-        DriftLine {
-            group,
-            documents: sums.documents,
-            tokens: sums.tokens,
-            kept_tokens: sums.kept_tokens,
-            known_tokens: sums.known_tokens,
-            figures: sums.figures(&self.trained[1], FIXED_POINT),
-        }
+/// The line of some documents, given the sums of those trained on.
+fn line(group: Option<String>, sums: &DriftSums, trained: &DriftSums) -> DriftLine {
+    DriftLine {
+        group,
+        documents: sums.documents,
+        tokens: sums.tokens,
+        kept_tokens: sums.kept_tokens,
+        known_tokens: sums.known_tokens,
+        figures: sums.figures(trained, FIXED_POINT),
     }
 }
 
@@ -217,25 +231,52 @@ fn count(document: &ShardDocument, listed: Listed<'_>, known: &TermSet, sums: &m
 }
 
 /// Sums that do not depend on topics or terms.
-const SUMS: usize = 5;
-
-fn fixed_sums(sums: &DriftSums) -> [i64; SUMS] {
+fn fixed_sums(sums: &mut DriftSums) -> [&mut i64; 5] {
     [
-        sums.documents,
-        sums.tokens,
-        sums.kept_tokens,
-        sums.known_tokens,
-        sums.likelihood,
+        &mut sums.documents,
+        &mut sums.tokens,
+        &mut sums.kept_tokens,
+        &mut sums.known_tokens,
+        &mut sums.likelihood,
     ]
 }
 
-/// Adds what [`fixed_sums`] gave.
-fn set_fixed_sums(sums: &mut DriftSums, values: &[i64]) {
-    sums.documents += values[0];
-    sums.tokens += values[1];
-    sums.kept_tokens += values[2];
-    sums.known_tokens += values[3];
-    sums.likelihood += values[4];
+/// A piece is the [`fixed_sums`], the number of topics, and pairs of topics and masses, of places and bits of terms.
+impl Sums for DriftSums {
+    fn take(&mut self, mut send: impl FnMut(&[u64])) {
+        let mut sums = std::mem::take(self);
+        let numbered = |(place, value): (usize, u64)| (value != 0).then_some([place as u64, value]);
+        let topics = sums.topics.iter().map(|&mass| mass as u64).enumerate();
+        let terms = sums.terms.words().iter().copied().enumerate();
+        let topics: Vec<[u64; 2]> = topics.filter_map(numbered).collect();
+        let terms: Vec<[u64; 2]> = terms.filter_map(numbered).collect();
+        let mut fixed = fixed_sums(&mut sums).map(|sum| *sum as u64);
+        let of_topics = topics.chunks(PAIRS_A_PIECE).map(|chunk| (chunk, &[][..]));
+        let of_terms = terms.chunks(PAIRS_A_PIECE).map(|chunk| (&[][..], chunk));
+        for (topics, terms) in of_topics.chain(of_terms) {
+            let number = [topics.len() as u64];
+            let pairs = [topics.as_flattened(), terms.as_flattened()];
+            send(&[&fixed[..], &number, pairs[0], pairs[1]].concat());
+            fixed.fill(0);
+        }
+    }
+
+    fn add_piece(&mut self, piece: &[u64]) {
+        let fixed = fixed_sums(self);
+        let [topics, pairs @ ..] = &piece[fixed.len()..] else {
+            return;
+        };
+        for (sum, &value) in fixed.into_iter().zip(piece) {
+            *sum += value as i64;
+        }
+        let (topics, terms) = pairs.split_at(2 * *topics as usize);
+        for pair in topics.chunks_exact(2) {
+            self.topics[pair[0] as usize] += pair[1] as i64;
+        }
+        for pair in terms.chunks_exact(2) {
+            self.terms.extend_word(pair[0] as usize, pair[1]);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -243,32 +284,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_too_many_however_many_workers_own_them() {
-        let empty = DriftSums::new(1, 1);
-        let counter = DriftCounter {
-            known: TermSet::new(1),
-            trained: [empty.clone(), empty.clone()],
-            new: [empty.clone(), empty.clone()],
-            groups: Groups::new(empty, 1000),
-        };
-        let most = counter.groups.most();
-        let line = |group: usize| DriftLine {
-            group: Some(group.to_string()),
-            ..DriftLine::default()
-        };
-        let dealt = |groups: usize, workers: usize| -> Vec<_> {
-            let own = |worker| (worker..groups).step_by(workers).map(line).collect();
-            (0..workers).map(|worker| (own(worker), false)).collect()
-        };
-        assert_eq!(most, 3);
-        for workers in 1..=3 {
-            let drift = counter.finish(dealt(most, workers));
-            let groups: Vec<_> = drift.groups.iter().flat_map(|line| &line.group).collect();
-            assert_eq!(groups, ["0", "1", "2"], "{workers} workers");
-            let drift = counter.finish(dealt(most + 1, workers));
-            assert!(drift.too_many_groups && drift.groups.is_empty());
+    fn large_sums_travel_in_pieces() {
+        let vocabulary_size = 64 * (PAIRS_A_PIECE * 2 + 5);
+        let empty = DriftSums::new(PAIRS_A_PIECE + 1, vocabulary_size);
+        let mut sums = empty.clone();
+        for (sum, value) in fixed_sums(&mut sums).into_iter().zip([1, 2, 3, 4, -5]) {
+            *sum = value;
         }
-        let drift = counter.finish(vec![(Vec::new(), true), (vec![line(0)], false)]);
-        assert!(drift.too_many_groups && drift.groups.is_empty());
+        sums.topics.fill(-7);
+        (0..vocabulary_size as u32).for_each(|term| sums.terms.insert(term));
+        let (mut pieces, mut added) = (0, empty);
+        sums.clone().take(|piece| {
+            pieces += 1;
+            added.add_piece(piece);
+        });
+        assert!(pieces == 2 + 3 && added == sums);
     }
 }

@@ -16,7 +16,7 @@ use crate::dataflow::process::{Once, Tickets};
 use crate::tables::PartInfo;
 pub(crate) use correlations::CorrelationLine;
 pub(super) use correlations::Correlations;
-pub(super) use groups::Groups;
+pub(super) use groups::GroupTopics;
 pub(super) use trends::Trends;
 pub(crate) use trends::{TrendColumn, TrendLine, count_values};
 

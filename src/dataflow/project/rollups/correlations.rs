@@ -1,10 +1,11 @@
 //! `topic_correlations`: sums over the documents that list two topics, a slot for each first one.
 
 use super::RollUpShared;
-use super::slots::{Slots, Sums};
+use super::slots::Slots;
 use crate::dataflow::merge::give_vector;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::project::ProjectPlan;
+use crate::dataflow::project::groups::Sums;
 use crate::dataflow::project::kinds::{PAIR_ROWS, PAIRS, PRESENCE};
 use crate::tables::rows::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};

@@ -10,14 +10,7 @@ use crate::dataflow::merge::KINDS;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Once;
 use crate::dataflow::project::ProjectPlan;
-
-/// Integer sums that can be sent to another process and added to those that it has.
-pub(crate) trait Sums: Default + Send + 'static {
-    /// Hands over all that was added, in pieces of some thousand words, and is empty then.
-    fn take(&mut self, send: impl FnMut(&[u64]));
-    /// Adds a piece of another's sums.
-    fn add_piece(&mut self, piece: &[u64]);
-}
+use crate::dataflow::project::groups::Sums;
 
 /// The slots of a process.
 pub(super) type Shared<S> = Once<Arc<[Mutex<S>]>>;
@@ -33,7 +26,7 @@ pub(crate) struct Slots<S, const ROW: usize> {
     rows: Vec<[u64; ROW]>,
 }
 
-impl<S: Sums, const ROW: usize> Slots<S, ROW> {
+impl<S: Sums + Default, const ROW: usize> Slots<S, ROW> {
     /// As many slots, without sums.
     pub(super) fn new(
         shared: &Shared<S>,

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use timely::worker::Worker;
 
 use super::RollUpShared;
-use super::slots::{Slots, Sums};
+use super::slots::Slots;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
+use crate::dataflow::project::groups::Sums;
 use crate::dataflow::project::kinds::{CELL_ROWS, CELLS};
 use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;

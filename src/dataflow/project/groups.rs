@@ -1,0 +1,301 @@
+//! Sums over groups of documents, by name. A group belongs to a bucket by the hash of its name, and buckets belong to
+//! workers in turn.
+//!
+//! A worker adds up documents that follow each other, and sends the sums of some hundred groups at a time to the
+//! owners of their buckets, who keep them as they come, in memory and then in a file. At the end they read one
+//! bucket after the other: memory depends on the size of a bucket, not on how many groups there are.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::ProjectPlan;
+use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
+use crate::dataflow::outbox::Outbox;
+use crate::failure::Failure;
+use store::Writer;
+
+/// Groups that a worker adds up before it sends them off.
+const GROUPS_A_BATCH: usize = 256;
+/// Words of a bucket that are kept in memory.
+const WORDS_A_BUCKET: usize = 32 * 1024;
+
+/// Integer sums that can be sent to another worker and added to those that it has.
+pub(super) trait Sums: Send + 'static {
+    /// Hands over all that was added, in pieces of some thousand words, and is empty then.
+    fn take(&mut self, send: impl FnMut(&[u64]));
+    /// Adds a piece of another's sums.
+    fn add_piece(&mut self, piece: &[u64]);
+}
+
+/// The sums that have arrived for a bucket: the length of each message, and the message, a name and a piece.
+#[derive(Default)]
+struct Bucket {
+    file: Option<Writer>,
+    words: Vec<u64>,
+}
+
+impl Bucket {
+    fn keep(&mut self, words: &[u64], path: impl Fn() -> PathBuf) -> io::Result<()> {
+        self.words.extend_from_slice(words);
+        if self.words.len() < WORDS_A_BUCKET {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(Writer::create(&path())?),
+        };
+        file.write_all(bytemuck::cast_slice(&self.words))?;
+        self.words.clear();
+        Ok(())
+    }
+
+    /// All words; there is no file any more.
+    fn take(mut self, path: impl Fn() -> PathBuf) -> io::Result<Vec<u64>> {
+        if self.file.take().is_none() {
+            return Ok(self.words);
+        }
+        let mut words: Vec<u64> = bytemuck::pod_collect_to_vec(&std::fs::read(path())?);
+        words.append(&mut self.words);
+        store::remove_file(&path())?;
+        Ok(words)
+    }
+}
+
+/// Collects groups, sends them to their owners, and keeps those that this worker owns.
+pub(super) struct Groups<S> {
+    /// The kind of its blocks.
+    kind: u64,
+    /// This worker, of how many.
+    worker: [usize; 2],
+    buckets: u64,
+    /// The files of buckets are named after it.
+    path: PathBuf,
+    empty: S,
+    batch: BTreeMap<String, S>,
+    /// Groups that were sent.
+    pub(super) sent: i64,
+    held: BTreeMap<u64, Bucket>,
+    error: Option<Failure>,
+}
+
+impl<S: Sums + Clone> Groups<S> {
+    /// For the plan's documents, about so many to a bucket; a group begins as `empty`.
+    pub(super) fn new(
+        (plan, worker): (&ProjectPlan, usize),
+        kind: u64,
+        documents_a_bucket: u64,
+        empty: S,
+    ) -> Self {
+        let documents = plan.collection.documents;
+        Self {
+            kind,
+            worker: [worker, plan.process.placement.workers()],
+            buckets: documents.div_ceil(documents_a_bucket).max(1),
+            path: plan
+                .process
+                .output
+                .temporary_path(&format!("groups-{kind}")),
+            empty,
+            batch: BTreeMap::new(),
+            sent: 0,
+            held: BTreeMap::new(),
+            error: None,
+        }
+    }
+
+    /// Adds a document of a group, unless the group's name is too long.
+    pub(super) fn add(&mut self, name: &str, outbox: &mut Outbox, count: impl FnOnce(&mut S)) {
+        if name.len() > MOST_NAME_BYTES {
+            return;
+        }
+        if let Some(sums) = self.batch.get_mut(name) {
+            return count(sums);
+        }
+        if self.batch.len() == GROUPS_A_BATCH {
+            self.send(outbox);
+        }
+        let mut sums = self.empty.clone();
+        count(&mut sums);
+        self.batch.insert(name.to_owned(), sums);
+    }
+
+    /// Sends what was not sent yet.
+    pub(super) fn send(&mut self, outbox: &mut Outbox) {
+        for (name, mut sums) in std::mem::take(&mut self.batch) {
+            self.sent += 1;
+            let bucket = name_hash(&name) % self.buckets;
+            let target = outbox.target(bucket);
+            let mut packed = Vec::new();
+            pack_name(&name, &mut packed);
+            sums.take(|piece| {
+                let head = [bucket, (packed.len() + piece.len()) as u64];
+                let message = [&head, &packed[..], piece].concat();
+                outbox.send(self.kind, target, message);
+            });
+        }
+    }
+
+    /// Keeps what has come for this worker.
+    pub(super) fn receive(&mut self, words: &[u64]) {
+        let mut rest = words;
+        while let [bucket, others @ ..] = rest {
+            let (message, others) = others.split_at(1 + others[0] as usize);
+            rest = others;
+            if self.error.is_none() {
+                let path = || path_of(&self.path, *bucket);
+                let kept = self.held.entry(*bucket).or_default().keep(message, path);
+                self.error = kept.map_err(Failure::io(path())).err();
+            }
+        }
+    }
+
+    /// The buckets of this worker.
+    pub(super) fn buckets(&self) -> impl Iterator<Item = u64> + use<S> {
+        let [worker, workers] = self.worker;
+        (worker as u64..self.buckets).step_by(workers)
+    }
+
+    /// Hands over the groups of a bucket of this worker, by name, once all have come.
+    pub(super) fn each(
+        &mut self,
+        bucket: u64,
+        mut visit: impl FnMut(String, S),
+    ) -> Result<(), Failure> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let path = || path_of(&self.path, bucket);
+        let words = self.held.remove(&bucket).unwrap_or_default().take(path);
+        let words = words.map_err(Failure::io(path()))?;
+        for (name, pieces) in by_name(&words) {
+            let mut sums = self.empty.clone();
+            for piece in pieces {
+                sums.add_piece(&words[piece]);
+            }
+            visit(name, sums);
+        }
+        Ok(())
+    }
+}
+
+fn path_of(groups: &Path, bucket: u64) -> PathBuf {
+    groups.with_extension(format!("{bucket:05}"))
+}
+
+/// Where the pieces of each group are among the messages of a bucket.
+fn by_name(messages: &[u64]) -> BTreeMap<String, Vec<Range<usize>>> {
+    let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut start = 0;
+    while let Some(&length) = messages.get(start) {
+        let end = start + 1 + length as usize;
+        if let Some((name, piece)) = unpack_name(&messages[start + 1..end]) {
+            groups.entry(name).or_default().push(end - piece.len()..end);
+        }
+        start = end;
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lda::math::random::{Stage, hash};
+
+    /// Numbers, each of which travels in a piece of its own.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Numbers(BTreeMap<u64, u64>);
+
+    impl Sums for Numbers {
+        fn take(&mut self, mut send: impl FnMut(&[u64])) {
+            for (key, value) in std::mem::take(&mut self.0) {
+                send(&[key, value]);
+            }
+        }
+
+        fn add_piece(&mut self, piece: &[u64]) {
+            *self.0.entry(piece[0]).or_default() += piece[1];
+        }
+    }
+
+    fn groups(worker: [usize; 2], folder: &Path) -> Groups<Numbers> {
+        Groups {
+            kind: 0,
+            worker,
+            buckets: 3,
+            path: folder.join("groups"),
+            empty: Numbers::default(),
+            batch: BTreeMap::new(),
+            sent: 0,
+            held: BTreeMap::new(),
+            error: None,
+        }
+    }
+
+    /// A document's group, and what is counted of it.
+    fn documents() -> impl Iterator<Item = (String, u64, u64)> {
+        (0..60_000).map(|d| {
+            let draw = |n| hash(1, Stage::Synth, d, n);
+            (format!("größe {}", draw(0) % 700), draw(1) % 5, draw(2) % 9)
+        })
+    }
+
+    #[test]
+    fn any_number_of_workers_finds_the_sums_of_one_in_memory_and_in_files() {
+        let mut expected: BTreeMap<String, Numbers> = BTreeMap::new();
+        for (name, key, value) in documents() {
+            *expected.entry(name).or_default().0.entry(key).or_default() += value;
+        }
+        for workers in 1..=4 {
+            let folder = tempfile::tempdir().unwrap();
+            let mut all: Vec<_> = (0..workers)
+                .map(|worker| groups([worker, workers], folder.path()))
+                .collect();
+            for worker in 0..workers {
+                let mut outbox = Outbox::new([worker, workers]);
+                for (name, key, value) in documents().skip(worker).step_by(workers) {
+                    all[worker].add(&name, &mut outbox, |sums| sums.add_piece(&[key, value]));
+                }
+                all[worker].send(&mut outbox);
+                for block in outbox.all() {
+                    all[block.target().unwrap()].receive(block.words());
+                }
+            }
+            let written = std::fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(written, 3, "more than is kept in memory");
+            let mut found = BTreeMap::new();
+            for groups in &mut all {
+                for bucket in groups.buckets() {
+                    let mut names = Vec::new();
+                    let visit = |name: String, sums| {
+                        names.push(name.clone());
+                        assert_eq!(found.insert(name, sums), None, "at two workers");
+                    };
+                    groups.each(bucket, visit).unwrap();
+                    assert!(names.is_sorted());
+                }
+            }
+            assert!(found == expected, "{workers} workers");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error() {
+        let mut groups = groups([0, 1], Path::new("/nowhere"));
+        let words = vec![1; WORDS_A_BUCKET];
+        groups.receive(&[&[0, words.len() as u64], &words[..]].concat());
+        let error = groups.each(0, |_, _| ()).unwrap_err();
+        assert!(error.to_string().starts_with("/nowhere/groups.00000: "));
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_left_out() {
+        let mut groups = groups([0, 1], Path::new("/nowhere"));
+        let (long, mut outbox) = ("x".repeat(MOST_NAME_BYTES + 1), Outbox::new([0, 1]));
+        groups.add(&long, &mut outbox, |_| unreachable!());
+        groups.add(&long[1..], &mut outbox, |_| ());
+        assert_eq!(groups.batch.len(), 1);
+    }
+}
