@@ -85,9 +85,13 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
 
 /// φ by topic, terms ascending, and what every other term has in it.
 fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f64>) {
-    let mut weights = vec![Vec::new(); topics];
-    for (term, row) in model.rows.iter().enumerate() {
-        for &(topic, beyond) in row {
+    let mut listed = vec![0; topics];
+    let entries = model.rows.iter().flatten();
+    entries.for_each(|&(topic, _)| listed[topic as usize] += 1);
+    let mut weights: Vec<_> = listed.into_iter().map(Vec::with_capacity).collect();
+    // Each row goes as its entries have been taken.
+    for (term, row) in model.rows.into_iter().enumerate() {
+        for (topic, beyond) in row {
             let weight = f64::from(beyond) + model.smoothing[topic as usize];
             weights[topic as usize].push((term as u32, weight as f32));
         }

@@ -1,10 +1,10 @@
 //! How far topics are from each other, the nearest topics of each, and a map of all of them in two
 //! dimensions (after LDAvis, Sievert & Shirley 2014).
 //!
-//! A topic is represented here by its listed terms without the smoothing, scaled to sum to 1. Smoothing is the same for
-//! all topics and would pull small ones together. The distance is the square root of the Jensen–Shannon divergence in
-//! bits: a metric from 0 to 1 (Endres & Schindelin 2003), and Euclidean in some space of many dimensions (Fuglede &
-//! Topsøe 2004), which classical scaling projects on two (`scaling`).
+//! A topic is represented here by its 4,096 heaviest listed terms without the smoothing, scaled to sum to 1. Smoothing
+//! is the same for all topics and would pull small ones together. The distance is the square root of the Jensen–Shannon
+//! divergence in bits: a metric from 0 to 1 (Endres & Schindelin 2003), and Euclidean in some space of many dimensions
+//! (Fuglede & Topsøe 2004), which classical scaling projects on two (`scaling`).
 
 mod scaling;
 
@@ -14,6 +14,9 @@ use scaling::scale;
 
 /// Maximum number of topics whose distances to all others place the map's axes: those with the most tokens.
 pub const MOST_LANDMARKS: usize = 256;
+
+/// Heaviest listed terms of a topic by which it is compared, at most.
+const MOST_TERMS: usize = 4096;
 
 /// Heaviest terms of a topic by which its nearest topics are looked up.
 const HEAD_TERMS: usize = 100;
@@ -41,7 +44,10 @@ pub struct TopicMap {
 /// them with any other has no nearest.
 pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize, f64)>> {
     let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
-    let heads: Vec<Vec<Share>> = all.iter().map(|shares| head(shares)).collect();
+    let heads: Vec<Vec<Share>> = all
+        .iter()
+        .map(|it| heaviest(it.clone(), HEAD_TERMS))
+        .collect();
     let terms = topics.iter().map(|t| t.vocabulary_size).max().unwrap_or(0);
     let mut holders: Vec<Vec<(usize, Share)>> = vec![Vec::new(); terms];
     for (topic, head) in heads.iter().enumerate() {
@@ -137,32 +143,33 @@ const NOTHING: Share = Share {
     entropy: 0.0,
 };
 
-/// The shares of a topic's listed terms without smoothing, terms ascending; none without tokens.
+/// The shares of a topic's heaviest listed terms without smoothing, terms ascending; none without tokens.
 fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
-    let beyond = |weight: f32| f64::from(weight) - topic.absent_weight;
-    let listed = topic.entries.iter().filter(|e| beyond(e.1) > 0.0);
-    let sum: f64 = listed.clone().map(|e| beyond(e.1)).sum();
-    let share = |&(term, weight): &(u32, f32)| {
-        let share = beyond(weight) / sum;
-        Share {
-            term,
-            share,
-            entropy: share * ln(share),
-        }
+    let beyond = |&(term, weight): &(u32, f32)| Share {
+        term,
+        share: f64::from(weight) - topic.absent_weight,
+        entropy: 0.0,
     };
-    listed.map(share).collect()
+    let listed = topic.entries.iter().map(beyond);
+    let mut shares = heaviest(listed.filter(|it| it.share > 0.0).collect(), MOST_TERMS);
+    let sum: f64 = shares.iter().map(|it| it.share).sum();
+    for it in &mut shares {
+        it.share /= sum;
+        it.entropy = it.share * ln(it.share);
+    }
+    shares
 }
 
-/// The heaviest shares, terms ascending.
-fn head(shares: &[Share]) -> Vec<Share> {
-    let mut head = shares.to_vec();
-    if head.len() > HEAD_TERMS {
+/// The `most` heaviest shares, terms ascending.
+fn heaviest(mut shares: Vec<Share>, most: usize) -> Vec<Share> {
+    if shares.len() > most {
         let heavier = |a: &Share, b: &Share| b.share.total_cmp(&a.share).then(a.term.cmp(&b.term));
-        head.select_nth_unstable_by(HEAD_TERMS, heavier);
-        head.truncate(HEAD_TERMS);
-        head.sort_unstable_by_key(|share| share.term);
+        shares.select_nth_unstable_by(most, heavier);
+        shares.truncate(most);
+        shares.sort_unstable_by_key(|share| share.term);
+        shares.shrink_to_fit();
     }
-    head
+    shares
 }
 
 /// The amount that a term takes from the divergence, 1 bit between topics that share no term:
