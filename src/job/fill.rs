@@ -240,6 +240,7 @@ mod tests {
             "tree.file=m",
             "train.warm_start=w",
             "phrases.detect=true",
+            "evaluate.metrics=[\"npmi\"]",
         ];
         let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {
