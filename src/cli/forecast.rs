@@ -253,21 +253,15 @@ impl Forecast {
             ("statistics", memory.statistics),
             ("tables", memory.tables),
         ];
-        if memory.tree > 0 {
-            parts.push(("tree", memory.tree));
-        }
-        if memory.counted_pairs > 0 {
-            parts.push(("pairs of tokens", memory.counted_pairs));
-        }
-        if memory.sums > 0 {
-            parts.push(("sums over documents", memory.sums));
-        }
-        if memory.together > 0 {
-            parts.push(("documents sampled together", memory.together));
-        }
-        if memory.classifier > 0 {
-            parts.push(("classifier", memory.classifier));
-        }
+        let further = [
+            ("assignments", memory.assignments),
+            ("tree", memory.tree),
+            ("pairs of tokens", memory.counted_pairs),
+            ("sums over documents", memory.sums),
+            ("documents sampled together", memory.together),
+            ("classifier", memory.classifier),
+        ];
+        parts.extend(further.into_iter().filter(|(_, bytes)| *bytes > 0));
         let here = self.memory_here.map_or_else(String::new, |bytes| {
             format!("; this machine has {}", figures::bytes(bytes))
         });
@@ -355,6 +349,14 @@ mod tests {
         let tiny = forecast(1 << 20).refuse_what_cannot_fit(&job());
         let help = tiny.expect_err("too large").help.expect("a remedy");
         assert!(help.contains("fewer threads"), "{help}");
+    }
+
+    #[test]
+    fn assignments_are_a_part_of_the_peak_of_memory() {
+        let forecast = forecast(u64::MAX);
+        let bytes = forecast.estimate.memory.assignments;
+        let part = format!(", assignments {}", figures::bytes(bytes));
+        assert!(bytes > 0 && forecast.memory().contains(&part));
     }
 
     #[test]
