@@ -24,7 +24,7 @@ const SYNTH_LINE_BYTES: u64 = 45;
 const LOOK_ROWS: usize = 10_000;
 
 /// The content of an input.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Survey {
     /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
     pub(crate) kinds: BTreeMap<String, Kind>,
@@ -79,17 +79,11 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         content_bytes: expected_bytes,
     } = block::estimate(input, settings);
     let mut survey = Survey {
-        kinds: BTreeMap::new(),
         files: input.files.len() as u64,
         bytes: input.total_bytes,
-        content_bytes: 0,
-        blocks: 0,
         block_bytes,
-        largest_volume: 0,
-        documents: 0,
         documents_exact: true,
-        tokens: 0,
-        kept_tokens: 0,
+        ..Survey::default()
     };
     for file in &input.files {
         let kind = survey.kinds.entry(name_of(file)).or_default();
@@ -119,17 +113,15 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
     };
     let block_bytes = block::block_bytes(&made, settings);
     Survey {
-        kinds: BTreeMap::new(),
-        files: 0,
         bytes,
         content_bytes: bytes,
         blocks: bytes.div_ceil(block_bytes),
         block_bytes,
-        largest_volume: 0,
         documents,
         documents_exact: true,
         tokens,
         kept_tokens: tokens,
+        ..Survey::default()
     }
 }
 
