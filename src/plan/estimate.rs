@@ -165,28 +165,8 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let distinct = distinct_terms(survey.tokens);
     let kept = kept_terms(job, distinct);
     let weights = weight_count(job, kept, tokens_in(trained));
-    let kept_sweeps = u64::from(job.train.kept_sweeps);
     let volume = survey.largest_volume.saturating_mul(VOLUME_BYTES);
     let in_flight = survey.block_bytes.saturating_mul(3).max(volume);
-    let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
-    // Those of one minibatch; once, those of all remembered assignments.
-    let is_dense = schedule.estimates() || job.train.method.is_dense();
-    let draws = (minibatch * kept_sweeps).min(topic_count(job) as u64 * kept);
-    let statistics = draws.max(match schedule.remembers() {
-        _ if is_dense => weights.stored,
-        true => weights.stored.min(tokens_in(trained)),
-        false => 0,
-    });
-    // Each thread sums up γ in rows of all topics, or φ^p, which took twice as much.
-    let summed = match job.train.method {
-        _ if schedule.estimates() => 2 * threads * weights.stored,
-        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights.stored,
-        _ => 0,
-    };
-    let histograms = match schedule.learns_alpha() {
-        true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
-        false => 0,
-    };
     let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
     let remembered = match job.train.method {
         LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
@@ -222,7 +202,13 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             tree: tree.bytes,
-            statistics: (3 * statistics + summed) * PAIR_BYTES + histograms,
+            statistics: statistics(
+                job,
+                &schedule,
+                [weights.stored, kept],
+                [trained, tokens_in(trained)],
+                threads,
+            ),
             assignments: assignments(
                 job,
                 &schedule,
@@ -237,6 +223,35 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
         },
         disk: disk(job, survey, distinct, &weights, tree.pairs, checkpointed),
     }
+}
+
+/// Statistics of a round with this model, three times on their way, what threads sum up, and what α is learnt from.
+fn statistics(
+    job: &Job,
+    schedule: &Schedule,
+    [weights, kept]: [u64; 2],
+    [documents, tokens]: [u64; 2],
+    threads: u64,
+) -> u64 {
+    let topics = topic_count(job) as u64;
+    // Those of one minibatch; once, those of all remembered assignments.
+    let draws = tokens.div_ceil(schedule.minibatch_count) * u64::from(job.train.kept_sweeps);
+    let counted = match schedule.remembers() {
+        _ if schedule.estimates() || job.train.method.is_dense() => weights,
+        true => weights.min(tokens),
+        false => 0,
+    };
+    // Each thread sums up γ in rows of all topics, or φ^p, which took twice as much.
+    let summed = match job.train.method {
+        _ if schedule.estimates() => 2 * threads * weights,
+        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights,
+        _ => 0,
+    };
+    let histograms = match schedule.learns_alpha() {
+        true => threads * topics * 8 * (tokens / documents.max(1)),
+        false => 0,
+    };
+    (3 * draws.min(topics * kept).max(counted) + summed) * PAIR_BYTES + histograms
 }
 
 /// Pairs of tokens, counted in parts, if phrases are looked for.
