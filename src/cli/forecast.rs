@@ -2,6 +2,7 @@
 //! of its output folder. Nothing is written.
 
 mod labels;
+mod training;
 
 use serde_json::json;
 
@@ -15,7 +16,6 @@ use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use corpus::input::InputError;
 use labels::Labels;
-use lda::train::settings::{LocalMethod, Memory};
 
 /// Everything about a job that its file does not say.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(super) struct Forecast {
     processes_here: usize,
     /// This machine's memory.
     memory_here: Option<u64>,
+    /// What is free where the output will be.
+    disk_free: Option<u64>,
 }
 
 impl Forecast {
@@ -74,7 +76,7 @@ impl Forecast {
         let sized = labels.as_ref().map(|labels| labels.size(job));
         let sized = sized.as_ref().unwrap_or(job);
         Ok(Self {
-            seconds: Seconds::of(sized, &survey, processes * threads),
+            seconds: Seconds::of(sized, &survey, processes * threads).left(&output),
             estimate: estimate(sized, &survey, processes, threads),
             survey,
             labels,
@@ -85,6 +87,7 @@ impl Forecast {
             threads,
             processes_here,
             memory_here: machine::memory_bytes(),
+            disk_free: machine::free_bytes(&job.output.path),
         })
     }
 
@@ -100,13 +103,7 @@ impl Forecast {
         if let Some(labels) = &self.labels {
             rows.insert(2, ("labels", labels.text.clone()));
         }
-        let disk = self.estimate.disk;
-        let parts = [
-            ("shards", disk.shards),
-            ("tables", disk.tables),
-            ("model", disk.model),
-        ];
-        rows.push(("disk", at_most(disk.total(), &parts)));
+        rows.push(("disk", self.disk()));
         for (index, address) in self.addresses.iter().enumerate() {
             rows.push(("host", format!("{address} (process {index})")));
         }
@@ -128,6 +125,7 @@ impl Forecast {
             "memory_peak_bytes": self.estimate.memory.peak(),
             "machine_memory_bytes": self.memory_here,
             "disk_bytes": self.estimate.disk.total(),
+            "disk_free_bytes": self.disk_free,
             "processes": placement.process_count(),
             "threads": placement.threads(),
             "hosts": self.addresses,
@@ -190,44 +188,30 @@ impl Forecast {
         )
     }
 
-    fn training(&self, job: &Job) -> String {
-        let estimate = &self.estimate;
-        let [passes, online] = estimate.passes;
+    fn disk(&self) -> String {
+        let disk = self.estimate.disk;
+        let [total, drafts, shards, tables, model] = [
+            disk.total(),
+            disk.drafts,
+            disk.shards,
+            disk.tables,
+            disk.model,
+        ]
+        .map(figures::bytes);
+        let free = match self.disk_free.filter(|free| *free < disk.total()) {
+            Some(free) => format!("; only {} free at output.path", figures::bytes(free)),
+            None => String::new(),
+        };
         format!(
-            "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
-             in {passes} passes, {online} of them online; {}; {}",
-            figures::grouped(estimate.sample_documents),
-            figures::grouped(estimate.held_out_documents),
-            figures::counted(estimate.minibatches, "minibatch"),
-            figures::grouped(estimate.rounds),
-            self.remembering(job),
-            match estimate.streams {
-                true => "the sample is streamed from disk, since it exceeds train.sample_mib",
-                false => "the sample is kept in memory",
-            },
+            "about {total} (drafts {drafts}; later on shards {shards}, tables {tables}, model and checkpoints \
+             {model}){free}"
         )
     }
 
-    fn remembering(&self, job: &Job) -> String {
-        let train = &job.train;
-        let why = match self.estimate.remembered {
-            Some(bytes) => {
-                let what = match train.method {
-                    LocalMethod::Cvb0 => "γ is",
-                    _ => "assignments are",
-                };
-                return format!("{what} remembered, {}", figures::bytes(bytes));
-            }
-            None if train.memory == Memory::Off => "train.memory is \"off\"",
-            None if train.passes.is_some_and(|n| n <= train.online_passes) => {
-                "all passes are online"
-            }
-            None => "assignments exceed train.memory_mib",
-        };
-        format!("nothing is remembered, since {why}")
-    }
-
     fn time(&self) -> String {
+        if self.output == OutputState::Complete {
+            return "none: the result is complete".to_owned();
+        }
         let seconds = self.seconds;
         let [total, ingest, train, project] = [
             seconds.total(),
@@ -261,6 +245,7 @@ impl Forecast {
             ("sums over documents", memory.sums),
             ("documents sampled together", memory.together),
             ("classifier", memory.classifier),
+            ("report", memory.report),
         ];
         parts.extend(further.into_iter().filter(|(_, bytes)| *bytes > 0));
         let here = self.memory_here.map_or_else(String::new, |bytes| {
@@ -271,15 +256,11 @@ impl Forecast {
         } else {
             ""
         };
-        format!("{}{each}{here}", at_most(memory.peak(), &parts))
+        let part = |(name, bytes): &(&str, u64)| format!("{name} {}", figures::bytes(*bytes));
+        let parts: Vec<String> = parts.iter().map(part).collect();
+        let peak = figures::bytes(memory.peak());
+        format!("about {peak} ({}){each}{here}", parts.join(", "))
     }
-}
-
-/// "1.2 GiB at most (shards 1.0 GiB, tables 0.2 GiB)".
-fn at_most(bytes: u64, parts: &[(&str, u64)]) -> String {
-    let part = |(name, bytes): &(&str, u64)| format!("{name} {}", figures::bytes(*bytes));
-    let parts: Vec<String> = parts.iter().map(part).collect();
-    format!("{} at most ({})", figures::bytes(bytes), parts.join(", "))
 }
 
 /// The corpus that the job reads and has not made yet.
@@ -372,6 +353,28 @@ mod tests {
         let bytes = forecast.estimate.memory.assignments;
         let part = format!(", assignments {}", figures::bytes(bytes));
         assert!(bytes > 0 && forecast.memory().contains(&part));
+    }
+
+    #[test]
+    fn too_little_space_is_said_beside_the_estimate_of_disk() {
+        let with = |disk_free| {
+            let forecast = Forecast {
+                disk_free,
+                ..forecast(u64::MAX)
+            };
+            forecast.disk()
+        };
+        assert!(with(Some(1 << 20)).ends_with("; only 1.0 MiB free at output.path"));
+        assert_eq!(with(Some(u64::MAX)), with(None));
+    }
+
+    #[test]
+    fn a_complete_result_takes_no_time() {
+        let complete = Forecast {
+            output: OutputState::Complete,
+            ..forecast(u64::MAX)
+        };
+        assert_eq!(complete.time(), "none: the result is complete");
     }
 
     #[test]

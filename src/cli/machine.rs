@@ -55,6 +55,18 @@ pub(super) fn peak_resident_bytes() -> Option<u64> {
     )
 }
 
+/// Bytes that are free at `path`, or where it will be made; `None` where the system does not say, and in an object
+/// store.
+pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+    if store::is_remote(path) {
+        return None;
+    }
+    let around = std::path::absolute(path).ok()?;
+    let folder = around.ancestors().find(|folder| folder.exists())?;
+    let system = rustix::fs::statvfs(folder).ok()?;
+    Some(system.f_bavail * system.f_frsize)
+}
+
 /// The name of this host; "unknown" where it is found neither in the system nor in `HOSTNAME`.
 pub(super) fn host() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
@@ -110,6 +122,13 @@ mod tests {
             ]
         );
         assert!(files("").is_empty());
+    }
+
+    #[test]
+    fn space_is_free_where_a_folder_will_be() {
+        let free = |path: &str| free_bytes(Path::new(path));
+        assert!(free("no/such/folder").is_some_and(|bytes| bytes > 0));
+        assert_eq!(free("s3://bucket/folder"), None);
     }
 
     #[test]

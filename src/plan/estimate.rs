@@ -1,19 +1,21 @@
-//! The estimate of what a job takes: documents, rounds, memory of each process, disk. It errs on the
-//! high side; nothing that runs depends on it.
+//! The estimate of what a job takes: documents, rounds, memory of each process, disk. It is to be right within a factor
+//! of two, and of memory rather high than low; nothing that runs depends on it.
 //!
 //! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V
 //! terms kept, P processes of T threads:
 //!
 //! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; of a
 //!   document of n tokens, n / √(1 + n/500);
-//! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
-//!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
+//! - of these, 1.5 / m are in m documents (Zipf gives 1 / m; 1.3 to 1.7 were measured);
+//! - a kept term w is in n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
+//!   weight that pruning leaves is `prune` tokens;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
 //! - CVB0 keeps 2 bytes for each topic of a (document, term), or each of 20 labels;
 //! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
 
+mod disk;
 pub(crate) mod seconds;
 mod sums;
 mod tree;
@@ -23,6 +25,8 @@ use super::survey::Survey;
 use crate::job::Job;
 use corpus::phrases::PAIRS_A_PART;
 use corpus::settings::SampleSize;
+pub(crate) use disk::Disk;
+use disk::disk;
 use lda::infer::settings::Method;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
@@ -30,8 +34,8 @@ use sums::sums;
 use tree::whole_rows;
 use weights::weight_count;
 
-/// Bytes of the program and of what its allocator keeps: 30 MiB with 300 short documents.
-const PROGRAM_BYTES: u64 = 40 << 20;
+/// Bytes of the program and of what its allocator keeps: 28 MiB with 1,000 short documents.
+const PROGRAM_BYTES: u64 = 28 << 20;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
 /// Bytes of a token while pairs are counted: there are fewer distinct pairs than tokens.
@@ -46,15 +50,19 @@ const DOCUMENT_BYTES: u64 = 16;
 const INFLUENCE_BYTES: u64 = 24;
 /// Bytes of a prepared weight: a topic, the weight, a running sum.
 const FACTOR_BYTES: u64 = 10;
+/// Bytes of a weight while the report is made: in the finished model, and in what is read back.
+const REPORT_BYTES: u64 = 24 + 40;
 /// Bytes of a Parquet part while it is written (a row group, its batches), at least and at most.
 const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
+/// Bytes of a part's rows before they are compressed: a token in the drafts and a shard, a topic of a document, a
+/// document.
+const TOKEN_BYTES: u64 = 13;
+const ROW_BYTES: u64 = 20;
+const DOCUMENT_ROW_BYTES: u64 = 128;
 /// Bytes that a byte of Extracted Features takes while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
 const VOLUME_BYTES: u64 = 14;
 /// Maximum number of parts that a thread writes at a time: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
-/// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
-/// (without its metadata), of a term's row; compressed ones are smaller.
-const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
 /// Labels that a labelled collection is taken to have, if `model.topics` does not say, and each of its documents: as
 /// in large catalogues of tags.
@@ -92,7 +100,7 @@ pub(crate) struct Estimate {
     pub(crate) disk: Disk,
 }
 
-/// Maximum number of bytes of memory of one process.
+/// About how many bytes of memory of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Memory {
     /// The program itself.
@@ -125,21 +133,12 @@ pub(crate) struct Memory {
     pub(crate) together: u64,
     /// Between training and projection: fitting the classifier.
     pub(crate) classifier: u64,
-}
-
-/// Maximum number of bytes on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Disk {
-    /// The corpus as bags of words, drafts included.
-    pub(crate) shards: u64,
-    /// The tables, without metadata columns.
-    pub(crate) tables: u64,
-    /// The model, and a checkpoint of it.
-    pub(crate) model: u64,
+    /// At the end: the model, read back for the report.
+    pub(crate) report: u64,
 }
 
 impl Memory {
-    /// The program, and the largest of what ingest, training and projection need, each on its own.
+    /// The program, and the largest of what ingest, training, projection and the report need, each on its own.
     pub(crate) fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
@@ -150,14 +149,8 @@ impl Memory {
             bytes => bytes + model + self.model + self.sample + self.assignments,
         };
         let project = model + (self.tables + self.sums).max(self.classifier) + together;
-        self.program + ingest.max(train).max(project)
-    }
-}
-
-impl Disk {
-    /// All of it.
-    pub(crate) fn total(&self) -> u64 {
-        self.shards + self.tables + self.model
+        let finish = self.vocabulary + self.tables + self.report;
+        self.program + ingest.max(train).max(project).max(finish)
     }
 }
 
@@ -170,35 +163,19 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let tokens_in = |documents: u64| kept_tokens(survey, documents);
     let schedule = Schedule::new(&job.train, trained, tokens_in(trained), Default::default());
     let distinct = distinct_terms(survey.tokens);
-    let kept = distinct.min(job.vocabulary.max_terms as u64);
+    let kept = kept_terms(job, distinct);
     let weights = weight_count(job, kept, tokens_in(trained));
-    let kept_sweeps = u64::from(job.train.kept_sweeps);
     let volume = survey.largest_volume.saturating_mul(VOLUME_BYTES);
     let in_flight = survey.block_bytes.saturating_mul(3).max(volume);
-    let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
-    // Those of one minibatch; once, those of all remembered assignments.
-    let is_dense = schedule.estimates() || job.train.method.is_dense();
-    let statistics = (minibatch * kept_sweeps).max(match schedule.remembers() {
-        _ if is_dense => weights.stored,
-        true => weights.stored.min(tokens_in(trained)),
-        false => 0,
-    });
-    // Each thread sums up γ in rows of all topics.
-    let summed = match job.train.method {
-        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights.stored,
-        _ => 0,
-    };
-    let histograms = match schedule.learns_alpha() {
-        true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
-        false => 0,
-    };
     let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
     let remembered = match job.train.method {
         LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
     };
-    let tree = whole_rows(job, kept, distinct);
-    let disk = disk(job, survey, distinct, weights.stored, tree.pairs);
+    let remembered = schedule.remembers().then_some(remembered);
+    let tree = whole_rows(job, kept);
+    let has_checkpoints = schedule.round_count() > u64::from(job.train.checkpoint_every);
+    let checkpointed = has_checkpoints.then(|| remembered.unwrap_or(0));
     // Parts are of one block of the input, and twice that while they are compressed.
     let blocks = survey.blocks.max(1);
     let parts = |bytes: u64, open: u64| {
@@ -213,27 +190,68 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
         minibatches: schedule.minibatch_count,
         rounds: schedule.round_count(),
         passes: [schedule.passes, schedule.online_passes],
-        remembered: schedule.remembers().then_some(remembered),
+        remembered,
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             program: PROGRAM_BYTES,
             counted_terms: distinct * TERM_BYTES * (threads + 2),
             counted_pairs: counted_pairs(job, survey, processes, threads),
-            blocks: threads * (in_flight + parts(disk.shards, 1)),
+            blocks: threads * (in_flight + parts(survey.tokens * TOKEN_BYTES, 1)),
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             tree: tree.bytes,
-            statistics: (3 * statistics + summed) * PAIR_BYTES + histograms,
-            assignments: assignments(job, &schedule, [trained, remembered], processes),
+            statistics: statistics(
+                job,
+                &schedule,
+                [weights.stored, kept],
+                [trained, tokens_in(trained)],
+                threads,
+            ),
+            assignments: assignments(
+                job,
+                &schedule,
+                [trained, remembered.unwrap_or(0)],
+                processes,
+            ),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
-            sums: sums(job, survey, threads),
+            sums: sums(job, survey, kept, threads),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
+            report: u64::from(job.output.report) * weights.left * REPORT_BYTES,
         },
-        disk,
+        disk: disk(job, survey, distinct, &weights, tree.pairs, checkpointed),
     }
+}
+
+/// Statistics of a round with this model, three times on their way, what threads sum up, and what α is learnt from.
+fn statistics(
+    job: &Job,
+    schedule: &Schedule,
+    [weights, kept]: [u64; 2],
+    [documents, tokens]: [u64; 2],
+    threads: u64,
+) -> u64 {
+    let topics = topic_count(job) as u64;
+    // Those of one minibatch; once, those of all remembered assignments.
+    let draws = tokens.div_ceil(schedule.minibatch_count) * u64::from(job.train.kept_sweeps);
+    let counted = match schedule.remembers() {
+        _ if schedule.estimates() || job.train.method.is_dense() => weights,
+        true => weights.min(tokens),
+        false => 0,
+    };
+    // Each thread sums up γ in rows of all topics, or φ^p, which took twice as much.
+    let summed = match job.train.method {
+        _ if schedule.estimates() => 2 * threads * weights,
+        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights,
+        _ => 0,
+    };
+    let histograms = match schedule.learns_alpha() {
+        true => threads * topics * 8 * (tokens / documents.max(1)),
+        false => 0,
+    };
+    (3 * draws.min(topics * kept).max(counted) + summed) * PAIR_BYTES + histograms
 }
 
 /// Pairs of tokens, counted in parts, if phrases are looked for.
@@ -330,44 +348,33 @@ fn distinct_terms(tokens: u64) -> u64 {
     tokens.min((50.0 * (tokens as f64).sqrt()) as u64)
 }
 
-/// Bytes of the tables about documents.
+/// Bytes of the tables about documents, before they are compressed.
 fn of_documents(job: &Job, survey: &Survey) -> u64 {
-    let [_, row, document, _] = ON_DISK;
-    let rows = match job.project.infer {
-        Some(_) => listed_rows(job, survey.documents, survey),
-        None => 0,
-    };
-    let documents = survey.documents.saturating_mul(document);
-    documents.saturating_add(rows.saturating_mul(row))
+    let documents = survey.documents.saturating_mul(DOCUMENT_ROW_BYTES);
+    documents.saturating_add(listed_rows(job, survey.documents, survey).saturating_mul(ROW_BYTES))
 }
 
-/// An upper bound on the rows of `document_topics`: a document lists no more topics than it has tokens.
+/// Rows of `document_topics`, at most: a document lists no more topics than it has tokens.
 fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
     let project = &job.project;
+    if project.infer.is_none() {
+        return 0;
+    }
     let most = (1.0 / project.threshold.max(1e-9)) as u64;
     let most = most.min(topic_count(job) as u64);
     let most = match project.top {
         0 => most,
         top => most.min(top as u64),
     };
-    let share = documents as f64 / survey.documents.max(1) as f64;
     documents
         .saturating_mul(most)
-        .min((survey.tokens as f64 * share) as u64)
+        .min(kept_tokens(survey, documents))
 }
 
-fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64, whole: u64) -> Disk {
-    let [pair, row, _, term] = ON_DISK;
-    let tokens = survey.tokens;
-    let tables = of_documents(job, survey)
-        .saturating_add((2 * weights + whole).saturating_mul(row))
-        .saturating_add(distinct.saturating_mul(term));
-    Disk {
-        // Drafts are not compressed and exist beside the shards that are made of them.
-        shards: tokens.saturating_mul(pair + PAIR_BYTES),
-        tables,
-        model: weights.saturating_mul(2 * PAIR_BYTES),
-    }
+/// Those of `distinct` terms that are in enough documents.
+fn kept_terms(job: &Job, distinct: u64) -> u64 {
+    let frequent = 3 * distinct / (2 * job.vocabulary.min_documents.max(1));
+    frequent.min(distinct).min(job.vocabulary.max_terms as u64)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod language;
 mod objects;
 mod records;
 mod tables;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use corpus::stop_words;
 use corpus::tokenizer::{Tokenizer, hyphens};
 pub(crate) use labels::label_count;
 use records::Records;
+use values::count_values;
 
 /// Files of an ending that are looked at, to see whether they are text; in an object store, where each look is a
 /// request.
@@ -162,10 +164,9 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
 pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
-    if FORMATS
-        .iter()
-        .any(|&(format, _)| job.corpus.gives_counts(format) && has(format))
-    {
+    let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
+    let mut formats = FORMATS.iter().map(|(format, _)| *format);
+    if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
         // These are counted already, and mostly without stop words.
         return Ok(());
     }
@@ -173,8 +174,9 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)
         .map_err(|error| Failure::new(Exit::Data, error))?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
-    let [mut tokens, mut kept] = [0u64; 2];
+    let [mut words, mut tokens, mut kept] = [0u64; 3];
     for text in records.texts(&job.corpus.text) {
+        words += text.split_ascii_whitespace().count() as u64;
         tokenizer.tokens(text, &mut |token| {
             tokens += 1;
             kept += u64::from(!lists.contains(token));
@@ -183,10 +185,13 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     // The bytes of columnar files are not those of their texts.
     let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
         true => survey.documents as f64 / records.len().max(1) as f64,
+        // So many words are counted.
+        false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
         false => survey.content_bytes as f64 / records.bytes().max(1) as f64,
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
+    count_values(job, &records, scale, survey);
     Ok(())
 }
 

@@ -48,6 +48,12 @@ pub struct Survey {
     pub(crate) tokens: u64,
     /// Those of them that stop lists leave, about.
     pub(crate) kept_tokens: u64,
+    /// Volumes, about; at most one for each document.
+    pub(crate) volumes: u64,
+    /// Different values of the columns whose trends are wanted, about; `None` if they were not looked at.
+    pub(crate) trend_values: Option<u64>,
+    /// Bytes of metadata and of the names of volumes, about.
+    pub(crate) metadata_bytes: u64,
 }
 
 /// Files of one format and compression.
@@ -95,6 +101,9 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         survey.count(format.0, &files, settings)?;
     }
     survey.kept_tokens = survey.tokens;
+    if settings.group.is_some() {
+        survey.volumes = survey.documents;
+    }
     let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
     survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
     Ok(survey)
@@ -121,6 +130,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
         documents_exact: true,
         tokens,
         kept_tokens: tokens,
+        volumes: settings.group.as_ref().map_or(0, |_| documents),
         ..Survey::default()
     }
 }
@@ -186,6 +196,7 @@ impl Survey {
             }
             Format::Htrc => {
                 let each = files.iter().map(|file| content_of(&[*file], &looks));
+                self.volumes = files.len() as u64;
                 self.largest_volume = each.max().unwrap_or(0);
                 let tokens = content / BYTES_PER_COUNTED_TOKEN;
                 self.tokens += tokens;

@@ -1,23 +1,40 @@
-//! How long a job takes, within a factor of two on a core of 2.3 GHz: ingest by bytes, training by
-//! draws, projection by documents and tokens. Held-out quality may end training earlier.
+//! How long a job takes, within a factor of two on a core of 2.3 GHz: ingest by bytes, training by draws and weights,
+//! projection by documents and tokens. Held-out quality may end training earlier.
 
-use super::{Survey, sampled_documents, topic_count};
+use super::weights::weight_count;
+use super::{
+    Survey, distinct_terms, kept_terms, kept_tokens, pairs, sampled_documents, topic_count,
+};
 use crate::job::Job;
+use crate::job::state::OutputState;
 use lda::infer::settings::{InferSettings, Method};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 
-/// Bytes of content that a thread ingests in a second.
+/// Bytes of content that a thread ingests in a second, and those whose language it identifies.
 const INGESTED: f64 = 35e6;
+const IDENTIFIED: f64 = 14e6;
 /// Tokens that a thread draws in a second with few topics, and the topics that halve it.
 const DRAWN: f64 = 14e6;
 const HALVED_BY: f64 = 130.0;
+/// Topics beyond which more hardly matter: neither a document nor a term is in all of them.
+const IN_REACH: f64 = 300.0;
 /// Seconds of a round apart from its draws: merging, and waiting for the slowest.
 const ROUND: f64 = 1e-3;
-/// Seconds of a document in projection apart from its tokens.
+/// Where methods are dense, seconds of a (document, term) pair, a topic and a pass, and of a weight in a round.
+const DENSE_PAIR: f64 = 15e-9;
+const DENSE_WEIGHT: f64 = 10e-9;
+/// Seconds of a pair, a topic and an iteration where a classifier is fitted.
+const FITTED: f64 = 3e-9;
+/// Seconds of a document in projection apart from its tokens, and of a token, a topic and an iteration, also where φ^p
+/// is estimated.
 const DOCUMENT: f64 = 10e-6;
-/// Seconds of a token, a topic and an iteration in projection, and where φ^p is estimated.
-const ITERATION: f64 = 2e-9;
+const ITERATION: f64 = 1.3e-9;
+/// Seconds of a document, a label and a topic over labels in projection; a token is as some 30 labels.
+const LABEL: f64 = 8e-9;
+const TOKEN_LABELS: f64 = 30.0;
+/// Seconds of a weight of the finished model in its tables and in the report, which one thread makes.
+const WRITTEN: f64 = 1.5e-6;
 
 /// Seconds of each stage, about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -38,29 +55,78 @@ impl Seconds {
 
     /// Of `job` on `threads` threads in all.
     pub(crate) fn of(job: &Job, survey: &Survey, threads: usize) -> Self {
-        let (threads, kept) = (threads as f64, survey.kept_tokens);
+        let threads = threads as f64;
         let topics = topic_count(job) as f64;
-        let drawn = DRAWN / (1.0 + topics / HALVED_BY);
+        let in_reach = topics / (1.0 + topics / IN_REACH);
+        let drawn = DRAWN / (1.0 + in_reach / HALVED_BY);
         let sampled = sampled_documents(job, survey.documents);
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
-        let share = trained as f64 / survey.documents.max(1) as f64;
-        let tokens = (kept as f64 * share) as u64;
+        let tokens = kept_tokens(survey, trained);
+        let kept = kept_terms(job, distinct_terms(survey.tokens));
+        let weights = weight_count(job, kept, tokens);
         let schedule = Schedule::new(&job.train, trained, tokens, Norms::default());
-        let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
-        let online = schedule.online_passes;
-        let visits = online * sweeps + schedule.passes.saturating_sub(online);
-        let estimated = schedule.estimate_count() as f64 * tokens as f64 * topics * ITERATION;
-        let project = job.project.infer.as_ref().map_or(0.0, |infer| {
-            let token = token_seconds(infer, topics, drawn);
-            survey.documents as f64 * DOCUMENT + kept as f64 * token
+        let project = (job.project.infer.as_ref()).map_or(0.0, |infer| {
+            let token = token_seconds(infer, in_reach, drawn);
+            let documents = survey.documents as f64 * DOCUMENT + survey.kept_tokens as f64 * token;
+            documents + classifier(job, survey, sampled) + labels(job, survey)
         });
+        let identified = job
+            .corpus
+            .languages
+            .as_ref()
+            .map_or(0.0, |_| 1.0 / IDENTIFIED);
+        let rounds = schedule.round_count() as f64;
+        let visited = match job.train.method.is_dense() {
+            true => (schedule.passes * pairs(tokens, trained)) as f64 * topics * DENSE_PAIR,
+            false => draws(job, &schedule) as f64 * tokens as f64 / drawn,
+        };
+        let estimated = schedule.estimate_count() as f64 * tokens as f64 * topics * ITERATION;
+        let merged =
+            f64::from(u8::from(weights.is_dense)) * rounds * weights.stored as f64 * DENSE_WEIGHT;
         Self {
-            ingest: survey.content_bytes as f64 / INGESTED / threads,
-            train: ((visits * tokens) as f64 / drawn + estimated) / threads
-                + schedule.round_count() as f64 * ROUND,
-            project: project / threads,
+            ingest: survey.content_bytes as f64 * (1.0 / INGESTED + identified) / threads,
+            train: (visited + estimated + merged) / threads + rounds * ROUND,
+            project: project / threads + weights.left as f64 * WRITTEN,
         }
     }
+
+    /// Without the stages that a run finds finished.
+    pub(crate) fn left(mut self, output: &OutputState) -> Self {
+        let finished = match output {
+            OutputState::Complete => 3,
+            OutputState::Resumable { next: "project" } => 2,
+            OutputState::Resumable { next: "train" } => 1,
+            _ => 0,
+        };
+        let stages = [&mut self.ingest, &mut self.train, &mut self.project];
+        stages
+            .into_iter()
+            .take(finished)
+            .for_each(|seconds| *seconds = 0.0);
+        self
+    }
+}
+
+/// How often a token is drawn in training.
+fn draws(job: &Job, schedule: &Schedule) -> u64 {
+    let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
+    let online = schedule.online_passes;
+    online * sweeps + schedule.passes.saturating_sub(online)
+}
+
+/// Seconds of fitting the classifier, if the method needs one.
+fn classifier(job: &Job, survey: &Survey, sampled: u64) -> f64 {
+    let maxent = &job.project.maxent;
+    let examples = sampled.min(maxent.documents as u64) * u64::from(job.project.needs_classifier());
+    let pairs = pairs(kept_tokens(survey, examples), examples);
+    pairs as f64 * topic_count(job) as f64 * f64::from(maxent.iterations) * FITTED
+}
+
+/// Seconds of the topics over labels, if each label is a topic.
+fn labels(job: &Job, survey: &Survey) -> f64 {
+    let topics = (job.corpus.labels()).map_or(0, |_| job.project.label_topics);
+    let labels = topic_count(job) as f64 * survey.documents as f64;
+    topics as f64 * (labels + TOKEN_LABELS * survey.kept_tokens as f64) * LABEL
 }
 
 /// Seconds that a token takes in projection.
@@ -94,10 +160,30 @@ mod tests {
     #[test]
     fn time_grows_with_work_and_falls_with_threads() {
         let [few, many] = ["20", "400"].map(|k| of(&format!("model.topics={k}"), 2));
-        assert!(many.train > 3.0 * few.train && many.project > 3.0 * few.project);
+        assert!(many.train > 1.5 * few.train && many.project > 3.0 * few.project);
         assert_eq!(few.ingest, many.ingest);
         let eight = of("model.topics=20", 8);
         assert!((eight.ingest - few.ingest / 4.0).abs() < 1e-9 && eight.total() < few.total());
-        assert_eq!(of("project.method=none", 2).project, 0.0);
+        assert!(of("project.method=none", 2).project < few.project);
+    }
+
+    #[test]
+    fn dense_methods_and_classifiers_take_their_time() {
+        let [few, scvb0, cvb0] =
+            ["sampled", "scvb0", "cvb0"].map(|m| of(&format!("train.method={m}"), 2));
+        assert!(scvb0.train > few.train && cvb0.train > few.train && cvb0.project > few.project);
+        let maxent = of("project.method=maxent", 2);
+        assert!(maxent.project > of("project.method=naive-bayes", 2).project);
+    }
+
+    #[test]
+    fn what_is_finished_takes_no_time() {
+        let all = of("model.topics=20", 2);
+        assert_eq!(all.left(&OutputState::Empty), all);
+        assert_eq!(all.left(&OutputState::Complete).total(), 0.0);
+        let resumed = |next| all.left(&OutputState::Resumable { next });
+        assert_eq!(resumed("ingest"), all);
+        assert_eq!(resumed("train").total(), all.train + all.project);
+        assert_eq!(resumed("project").total(), all.project);
     }
 }

@@ -4,32 +4,45 @@ use super::{listed_rows, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
 use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_TOPICS, MOST_VALUES};
-use corpus::settings::Format;
 use lda::evaluate::bootstrap::Sum;
 
-/// Bytes of the sums over documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic
-/// of a section; the values of metadata, with their replicates; the pairs of topics.
-pub(super) fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
-    const BUCKET_DOCUMENTS: u64 = 1 << 18;
-    if job.project.infer.is_none() || !job.project.rollups {
+/// Documents of the volumes that a thread sums up at a time.
+const BUCKET_DOCUMENTS: u64 = 1 << 18;
+/// Bytes of a volume and a topic of its sections.
+const VOLUME_TOPIC_BYTES: u64 = 32;
+/// Bytes of a volume and a term, where drift is counted, and the bytes that a process has for these.
+const VOLUME_TERM_BYTES: u64 = 16;
+const DRIFT_BYTES: u64 = 64 << 20;
+/// Bytes of a pair of topics: its sum, and its row in the table.
+const TOPIC_PAIR_BYTES: usize = 8 + 32;
+
+/// Bytes of the sums over documents: by volume, its topics and kept terms; by values of metadata, with their
+/// replicates; by pairs of topics.
+pub(super) fn sums(job: &Job, survey: &Survey, kept: u64, threads: u64) -> u64 {
+    if job.project.infer.is_none() {
         return 0;
     }
+    let terms = survey.kept_tokens.min(survey.volumes.saturating_mul(kept));
+    let drift = DRIFT_BYTES.min(terms * VOLUME_TERM_BYTES);
+    if !job.project.rollups {
+        return drift;
+    }
     let topics = topic_count(job);
-    let has_volumes = job.corpus.group.is_some() || job.corpus.format == Some(Format::Htrc);
     let rows = listed_rows(job, survey.documents.min(BUCKET_DOCUMENTS), survey);
-    let volumes = u64::from(has_volumes) * threads * rows * 32;
+    let rows = rows.min(survey.volumes.saturating_mul(topics as u64));
+    let volumes = threads * rows * VOLUME_TOPIC_BYTES;
     let columns = job.project.trends.len();
     let (least, most) = (columns * LEAST_VALUES, columns * MOST_VALUES);
-    let values = (MOST_PAIRS / topics.max(1)).clamp(least, most) + 2 * columns;
-    let replicated = if columns == 0 {
-        0
-    } else {
-        values * topics * size_of::<Sum>()
+    let values = (MOST_PAIRS / topics.max(1)).clamp(least, most);
+    let found = survey.trend_values.map_or(values, |found| found as usize);
+    let values = values.min(found) + 2 * columns;
+    let replicated = match columns {
+        0 => 0,
+        _ => values * topics * size_of::<Sum>(),
     };
-    let pairs = if topics > MOST_TOPICS {
-        0
-    } else {
-        8 * topics * topics
+    let pairs = match topics > MOST_TOPICS {
+        true => 0,
+        false => TOPIC_PAIR_BYTES * topics * topics,
     };
-    volumes + (replicated + pairs) as u64
+    drift + volumes + (replicated + pairs) as u64
 }

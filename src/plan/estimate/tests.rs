@@ -51,19 +51,37 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
 #[test]
 fn sums_over_documents_take_memory_by_what_is_asked_for() {
     let sums = |sets: &[&str]| of(sets, 1, 2).memory.sums;
-    // Pairs of 100 topics.
-    let pairs = 8 * 100 * 100;
+    // Pairs of 100 topics, and rows of them.
+    let pairs = 40 * 100 * 100;
     assert_eq!(sums(&[]), pairs);
     assert_eq!(sums(&["project.method=none"]), 0);
     assert_eq!(sums(&["model.topics=5000"]), 0);
     let year = ["corpus.metadata=year", "project.trends=year"];
     assert_eq!(sums(&year), pairs + 1002 * 100 * 1600);
-    // A bucket of 2¹⁸ documents in each thread, with a topic for each token.
+    // A bucket of 2¹⁸ documents in each thread, with a topic for each token; 64 MiB for drift.
+    let drift = 64 << 20;
     for documents in ["synth.documents=1000000", "synth.documents=9000000"] {
-        let volumes = sums(&["corpus.group=volume", documents]) - pairs;
+        let volumes = sums(&["corpus.group=volume", documents]) - pairs - drift;
         let expected = 2 * 32 * 100 * (1 << 18);
         assert!(volumes.abs_diff(expected) < expected / 10, "{volumes}");
     }
+    let with = |volumes, trend_values| {
+        let (job, survey) = job(&[&["corpus.group=volume"], &year[..]].concat());
+        let survey = Survey {
+            volumes,
+            trend_values,
+            ..survey
+        };
+        estimate(&job, &survey, 1, 2).memory.sums
+    };
+    // 15 volumes of 65,536 terms; 30 values.
+    let few = 15 * (2 * 32 * 100 + 16 * 65_536) + (30 + 2) * 100 * 1600 + pairs;
+    assert_eq!(with(15, Some(30)), few);
+    assert_eq!(with(15, None) - few, (1000 - 30) * 100 * 1600);
+    assert_eq!(
+        sums(&["corpus.group=volume", "project.rollups=false"]),
+        drift
+    );
 }
 
 #[test]
@@ -140,13 +158,13 @@ fn terms_of_a_tree_take_rows_of_all_topics() {
     // 1000 terms and 100 topics, three times: 14 bytes, two leaves of 4, a node of 16.
     let bytes = |terms: u64| terms * 100 * 3 * (14 + 2 * 4 + 16);
     assert_eq!((without.memory.tree, few.memory.tree), (0, bytes(1000)));
-    assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 20);
-    // Of 500,000 distinct terms 100,000 are in five documents, and 65,536 are kept.
+    assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 14);
+    // Of 500,000 distinct terms 150,000 are in five documents, and 65,536 are kept.
     let all = with(400_000, &[]);
     assert_eq!(all.memory.tree, bytes(65_536));
     assert!(all.memory.peak() > without.memory.peak());
-    let rare = with(400_000, &["vocabulary.min_documents=10"]);
-    assert_eq!(rare.memory.tree, bytes(50_000));
+    let rare = with(400_000, &["vocabulary.min_documents=20"]);
+    assert_eq!(rare.memory.tree, bytes(37_500));
 }
 
 #[test]
@@ -159,12 +177,59 @@ fn a_smaller_sample_is_found_where_it_is_the_sample_that_is_too_large() {
 }
 
 #[test]
-fn disk_is_bounded_by_tokens_and_topics() {
+fn statistics_are_of_pairs_of_terms_and_topics_however_many_draws_there_are() {
+    let long = [
+        "synth.documents=40",
+        "synth.mean_length=60000",
+        "vocabulary.max_terms=600",
+        "model.topics=50",
+    ];
+    let with = |sweeps| of(&[&long[..], &[sweeps]].concat(), 1, 1).memory;
+    let [many, more] = ["train.sweeps=500", "train.sweeps=9000"].map(with);
+    assert_eq!(many.statistics, more.statistics);
+    assert!(more.peak() < 200 << 20, "{}", more.peak());
+}
+
+#[test]
+fn drafts_on_disk_are_gone_before_there_are_tables() {
     let all = of(&[], 1, 1).disk;
     let none = of(&["project.method=none"], 1, 1).disk;
     assert!(none.tables < all.tables);
-    assert_eq!(all.shards, 100_000_000 * 13);
-    assert_eq!(all.total(), all.shards + all.tables + all.model);
-    let top = of(&["project.top=3"], 1, 1).disk;
-    assert_eq!(top.tables - none.tables, 3 * 1_000_000 * 20);
+    // A document of 100 tokens has 91 pairs.
+    assert!(
+        all.drafts.abs_diff(1_000_000 * 91 * 7) < 5_000_000,
+        "{all:?}"
+    );
+    let later = all.shards + all.tables + all.model;
+    assert_eq!(all.total(), later.max(all.drafts));
+    let phrases = of(&["phrases.detect=true", "project.method=none"], 1, 1).disk;
+    assert_eq!(phrases.total(), 100_000_000 * 8);
+    let [top, next] = ["project.top=3", "project.top=4"].map(|top| of(&[top], 1, 1).disk);
+    assert_eq!(next.tables - top.tables, 1_000_000 * 5);
+}
+
+#[test]
+fn two_checkpoints_have_what_is_remembered() {
+    let with = |every: &str| of(&["train.method=cvb0", every], 1, 1);
+    let [none, some] = ["train.checkpoint_every=1000", "train.checkpoint_every=1"].map(with);
+    let remembered = 2 * some.remembered.expect("γ");
+    let both = some.disk.model - none.disk.model;
+    assert!(
+        both.abs_diff(remembered + 2 * none.disk.model) < 10,
+        "{both}"
+    );
+}
+
+#[test]
+fn metadata_takes_disk_in_the_drafts_and_in_the_table() {
+    let (job, survey) = job(&[]);
+    let without = estimate(&job, &survey, 1, 1).disk;
+    let metadata_bytes = 1_000_000_000;
+    let survey = Survey {
+        metadata_bytes,
+        ..survey
+    };
+    let with = estimate(&job, &survey, 1, 1).disk;
+    assert_eq!(with.drafts - without.drafts, 900_000_000);
+    assert_eq!(with.tables - without.tables, 900_000_000);
 }

@@ -26,13 +26,12 @@ pub(super) struct WholeRows {
     pub(super) bytes: u64,
 }
 
-/// Those of a job's tree, none without one. Of `distinct` terms of a collection, a m-th are in m documents (Zipf).
-pub(super) fn whole_rows(job: &Job, kept: u64, distinct: u64) -> WholeRows {
+/// Those of a job's tree, none without one.
+pub(super) fn whole_rows(job: &Job, kept: u64) -> WholeRows {
     let Some(tree) = &job.tree else {
         return WholeRows::default();
     };
-    let frequent = distinct / job.vocabulary.min_documents.max(1);
-    let terms = (tree.word_count as u64).min(kept).min(frequent);
+    let terms = (tree.word_count as u64).min(kept);
     let is_wordnet = tree.kind.unwrap_or_else(|| Kind::guess(&tree.path)) == Kind::WordNet;
     let is_hierarchy = is_wordnet && tree.wordnet.structure == Structure::Hierarchy;
     let nodes = if is_hierarchy { 2 } else { 1 };

@@ -6,9 +6,14 @@ use lda::infer::settings::Estimator;
 use lda::math::special::ln;
 
 /// Weights of a model.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
-    /// λ̃_kw > 0.
+    /// λ̃_kw > 0 in training.
     pub(super) stored: u64,
+    /// Those at its end: of a sparse model, half of them or fewer.
+    pub(super) left: u64,
+    /// Whether every term is in every topic.
+    pub(super) is_dense: bool,
     /// Those of terms in enough topics to get a dense row too, K for each.
     pub(super) dense: u64,
 }
@@ -21,7 +26,7 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
     let reach = match job.train.prune {
         0.0 => f64::INFINITY,
         _ if is_dense => f64::INFINITY,
-        prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
+        prune => sample_tokens as f64 / (prune * ln(terms.max(3.0))),
     };
     let full = (reach / topics).min(terms).max(1.0);
     let tail = match full < terms {
@@ -31,8 +36,11 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
     let stored = (topics * full + tail).min(topics * terms);
     let dense_from = (topics / 5.0).clamp(16.0, 512.0);
     let dense = (reach / dense_from).min(terms) * topics;
+    let is_dense = reach == f64::INFINITY;
     Weights {
         stored: stored as u64,
+        left: if is_dense { stored } else { stored / 2.0 } as u64,
+        is_dense,
         dense: dense as u64,
     }
 }

@@ -342,3 +342,26 @@ fn tokens_are_counted_in_the_first_records_and_without_stop_words() {
         "{tokens} {kept}"
     );
 }
+
+#[test]
+fn volumes_and_metadata_are_counted_in_the_first_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: usize| {
+        let (volume, year) = (i / 100, 1990 + i % 7);
+        format!("{{\"text\": \"{ENGLISH}\", \"volume\": \"v{volume:02}\", \"year\": {year}}}\n")
+    };
+    let lines: String = (0..3_000).map(line).collect();
+    std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();
+    let text = "[corpus]\ninput = \".\"\nmetadata = [\"year\"]\ngroup = \"volume\"\n[model]\ntopics = 2\n\
+                [project]\ntrends = [\"year\"]\n[output]\npath = \"o\"\n";
+    let job = Job::parse(text, &folder.path().join("job"), &[]).unwrap();
+    let mut survey = crate::plan::survey::survey(&job.corpus).unwrap();
+    assert_eq!((survey.volumes, survey.trend_values), (3_000, None));
+    count_tokens(&job, &mut survey).unwrap();
+    assert!(survey.volumes.abs_diff(30) < 5, "{survey:?}");
+    assert_eq!(survey.trend_values, Some(7));
+    assert!(
+        survey.metadata_bytes.abs_diff(3_000 * 7) < 3_000,
+        "{survey:?}"
+    );
+}

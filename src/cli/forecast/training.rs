@@ -1,0 +1,46 @@
+//! What a plan says of training.
+
+use super::Forecast;
+use crate::cli::figures;
+use crate::job::Job;
+use lda::train::settings::{LocalMethod, Memory};
+
+impl Forecast {
+    /// Documents, rounds and what is remembered.
+    pub(super) fn training(&self, job: &Job) -> String {
+        let estimate = &self.estimate;
+        let [passes, online] = estimate.passes;
+        format!(
+            "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
+             in {passes} passes, {online} of them online; {}; {}",
+            figures::grouped(estimate.sample_documents),
+            figures::grouped(estimate.held_out_documents),
+            figures::counted(estimate.minibatches, "minibatch"),
+            figures::grouped(estimate.rounds),
+            self.remembering(job),
+            match estimate.streams {
+                true => "the sample is streamed from disk, since it exceeds train.sample_mib",
+                false => "the sample is kept in memory",
+            },
+        )
+    }
+
+    fn remembering(&self, job: &Job) -> String {
+        let train = &job.train;
+        let why = match self.estimate.remembered {
+            Some(bytes) => {
+                let what = match train.method {
+                    LocalMethod::Cvb0 => "γ is",
+                    _ => "assignments are",
+                };
+                return format!("{what} remembered, {}", figures::bytes(bytes));
+            }
+            None if train.memory == Memory::Off => "train.memory is \"off\"",
+            None if train.passes.is_some_and(|n| n <= train.online_passes) => {
+                "all passes are online"
+            }
+            None => "assignments exceed train.memory_mib",
+        };
+        format!("nothing is remembered, since {why}")
+    }
+}
