@@ -241,6 +241,19 @@ mod tests {
         })
     }
 
+    /// The groups of a worker's buckets, in each by name.
+    fn groups_of(groups: &mut Groups<Numbers>) -> Vec<(String, Numbers)> {
+        let buckets = groups.buckets();
+        let of_bucket = |bucket| {
+            let mut found = Vec::new();
+            let visit = |name, sums| found.push((name, sums));
+            groups.each(bucket, visit).unwrap();
+            assert!(found.is_sorted_by_key(|(name, _)| name.clone()));
+            found
+        };
+        buckets.flat_map(of_bucket).collect()
+    }
+
     #[test]
     fn any_number_of_workers_finds_the_sums_of_one_in_memory_and_in_files() {
         let mut expected: BTreeMap<String, Numbers> = BTreeMap::new();
@@ -264,18 +277,9 @@ mod tests {
             }
             let written = std::fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(written, 3, "more than is kept in memory");
-            let mut found = BTreeMap::new();
-            for groups in &mut all {
-                for bucket in groups.buckets() {
-                    let mut names = Vec::new();
-                    let visit = |name: String, sums| {
-                        names.push(name.clone());
-                        assert_eq!(found.insert(name, sums), None, "at two workers");
-                    };
-                    groups.each(bucket, visit).unwrap();
-                    assert!(names.is_sorted());
-                }
-            }
+            let found: Vec<_> = all.iter_mut().flat_map(groups_of).collect();
+            assert_eq!(found.len(), expected.len(), "a group at two workers");
+            let found = found.into_iter().collect::<BTreeMap<_, _>>();
             assert!(found == expected, "{workers} workers");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
