@@ -8,6 +8,8 @@ use corpus::sample::Split;
 
 /// Maximum number of topics of a model for which there is table `topic_correlations`.
 pub(crate) const MOST_TOPICS: usize = 4096;
+/// Maximum number of groups that have a row each in `drift`.
+pub(crate) const MOST_GROUPS: u64 = 1 << 18;
 /// Maximum number of values of a column that are named in `topic_trends`.
 pub(crate) const MOST_VALUES: usize = 1_000;
 /// The same at least, however many topics there are.

@@ -15,13 +15,12 @@ use super::tally::{FIXED_POINT, fixed};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::job::DriftSummary;
+use crate::tables::rows::MOST_GROUPS;
 use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use serde::{Deserialize, Serialize};
 
-/// Groups that get a row each, at most.
-const MOST_GROUPS: usize = 1 << 18;
 /// Documents to a bucket of groups, about.
 const DOCUMENTS_A_BUCKET: u64 = 1 << 16;
 /// Pairs in a piece, at most.
@@ -168,7 +167,7 @@ impl DriftCounter {
             let trained = &self.trained[1];
             let take = |name, sums: DriftSums| groups.push(line(Some(name), &sums, trained));
             self.groups.each(bucket, take)?;
-            too_many |= lines.len() + groups.len() > MOST_GROUPS;
+            too_many |= (lines.len() + groups.len()) as u64 > MOST_GROUPS;
             if !too_many {
                 lines.append(&mut groups);
             }
@@ -186,7 +185,7 @@ impl DriftCounter {
             groups.extend(lines);
             too_many_groups |= too_many;
         }
-        too_many_groups |= groups.len() > MOST_GROUPS;
+        too_many_groups |= groups.len() as u64 > MOST_GROUPS;
         if too_many_groups {
             groups.clear();
         }

@@ -3,16 +3,17 @@
 use super::{listed_rows, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_TOPICS, MOST_VALUES};
+use crate::tables::rows::{LEAST_VALUES, MOST_GROUPS, MOST_PAIRS, MOST_TOPICS, MOST_VALUES};
 use lda::evaluate::bootstrap::Sum;
 
-/// Documents of the volumes that a thread sums up at a time.
+/// Documents of the volumes that a thread sums up at a time, and of those whose drift it does.
 const BUCKET_DOCUMENTS: u64 = 1 << 18;
+const DRIFT_DOCUMENTS: u64 = 1 << 16;
 /// Bytes of a volume and a topic of its sections.
 const VOLUME_TOPIC_BYTES: u64 = 32;
-/// Bytes of a volume and a term, where drift is counted, and the bytes that a process has for these.
+/// Bytes of a volume and a term, where drift is counted, and of a volume's row of drift on its way to the first worker.
 const VOLUME_TERM_BYTES: u64 = 16;
-const DRIFT_BYTES: u64 = 64 << 20;
+const DRIFT_ROW_BYTES: u64 = 800;
 /// Bytes of a pair of topics: its sum, and its row in the table.
 const TOPIC_PAIR_BYTES: usize = 8 + 32;
 
@@ -23,7 +24,9 @@ pub(super) fn sums(job: &Job, survey: &Survey, kept: u64, threads: u64) -> u64 {
         return 0;
     }
     let terms = survey.kept_tokens.min(survey.volumes.saturating_mul(kept));
-    let drift = DRIFT_BYTES.min(terms * VOLUME_TERM_BYTES);
+    let share = DRIFT_DOCUMENTS as f64 / survey.documents.max(DRIFT_DOCUMENTS) as f64;
+    let terms = threads * (terms as f64 * share) as u64;
+    let drift = terms * VOLUME_TERM_BYTES + survey.volumes.min(MOST_GROUPS) * DRIFT_ROW_BYTES;
     if !job.project.rollups {
         return drift;
     }
