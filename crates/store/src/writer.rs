@@ -32,6 +32,14 @@ impl Writer {
         Self::open(path, OpenOptions::new().create_new(true))
     }
 
+    /// Opens the file to write at its end; creates it if it is not there.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        Self::open(path, OpenOptions::new().create(true).append(true))
+    }
+
     /// Creates the file, which must not be there, so that its owner alone can ever read it.
     ///
     /// # Errors

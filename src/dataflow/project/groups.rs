@@ -6,7 +6,8 @@
 //! bucket after the other: memory depends on the size of a bucket, not on how many groups there are.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,9 @@ use store::Writer;
 
 /// Groups that a worker adds up before it sends them off.
 const GROUPS_A_BATCH: usize = 256;
-/// Words of a bucket that are kept in memory.
-const WORDS_A_BUCKET: usize = 32 * 1024;
+/// Words that a worker keeps in memory, of all its buckets, and of one at least and at most.
+const MOST_WORDS: u64 = 8 << 20;
+const WORDS_A_BUCKET: [u64; 2] = [1 << 10, 1 << 15];
 
 /// Integer sums that can be sent to another worker and added to those that it has.
 pub(super) trait Sums: Send + 'static {
@@ -32,20 +34,23 @@ pub(super) trait Sums: Send + 'static {
 /// The sums that have arrived for a bucket: the length of each message, and the message, a name and a piece.
 #[derive(Default)]
 struct Bucket {
-    file: Option<Writer>,
+    has_file: bool,
     words: Vec<u64>,
 }
 
 impl Bucket {
-    fn keep(&mut self, words: &[u64], path: impl Fn() -> PathBuf) -> io::Result<()> {
+    /// Keeps words: in memory, until they are as many as `most`.
+    fn keep(&mut self, words: &[u64], most: u64, path: impl Fn() -> PathBuf) -> io::Result<()> {
         self.words.extend_from_slice(words);
-        if self.words.len() < WORDS_A_BUCKET {
+        if (self.words.len() as u64) < most {
             return Ok(());
         }
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(Writer::create(&path())?),
+        // Opened anew each time: there may be more buckets than a process may have open files.
+        let mut file = match self.has_file {
+            true => Writer::append(&path())?,
+            false => Writer::create(&path())?,
         };
+        self.has_file = true;
         file.write_all(bytemuck::cast_slice(&self.words))?;
         self.words.clear();
         Ok(())
@@ -53,10 +58,12 @@ impl Bucket {
 
     /// All words; there is no file any more.
     fn take(mut self, path: impl Fn() -> PathBuf) -> io::Result<Vec<u64>> {
-        if self.file.take().is_none() {
+        if !self.has_file {
             return Ok(self.words);
         }
-        let mut words: Vec<u64> = bytemuck::pod_collect_to_vec(&std::fs::read(path())?);
+        let mut file = File::open(path())?;
+        let mut words = vec![0; file.metadata()?.len() as usize / size_of::<u64>()];
+        file.read_exact(bytemuck::cast_slice_mut(&mut words))?;
         words.append(&mut self.words);
         store::remove_file(&path())?;
         Ok(words)
@@ -139,13 +146,16 @@ impl<S: Sums + Clone> Groups<S> {
 
     /// Keeps what has come for this worker.
     pub(super) fn receive(&mut self, words: &[u64]) {
+        let own = self.buckets.div_ceil(self.worker[1] as u64);
+        let most = (MOST_WORDS / own).clamp(WORDS_A_BUCKET[0], WORDS_A_BUCKET[1]);
         let mut rest = words;
         while let [bucket, others @ ..] = rest {
             let (message, others) = others.split_at(1 + others[0] as usize);
             rest = others;
             if self.error.is_none() {
                 let path = || path_of(&self.path, *bucket);
-                let kept = self.held.entry(*bucket).or_default().keep(message, path);
+                let held = self.held.entry(*bucket).or_default();
+                let kept = held.keep(message, most, path);
                 self.error = kept.map_err(Failure::io(path())).err();
             }
         }
@@ -288,7 +298,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_written_is_an_error() {
         let mut groups = groups([0, 1], Path::new("/nowhere"));
-        let words = vec![1; WORDS_A_BUCKET];
+        let words = vec![1; WORDS_A_BUCKET[1] as usize];
         groups.receive(&[&[0, words.len() as u64], &words[..]].concat());
         let error = groups.each(0, |_, _| ()).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/groups.00000: "));
