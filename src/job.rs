@@ -306,7 +306,7 @@ impl Job {
             return Ok(None);
         };
         let knowledge = tree.read().map_err(|mut failure| {
-            failure.help = named_at(source, "tree.file", "");
+            failure.help = named_at(source, "tree.file", "").or(failure.help);
             failure
         })?;
         tree.word_count = knowledge.word_count();

@@ -230,7 +230,11 @@ impl From<Failure> for mesh::Failure {
                 true => exit::IO,
                 false => failure.exit as u8,
             },
-            message: failure.to_string(),
+            message: failure
+                .report()
+                .trim_start_matches("error: ")
+                .trim_end()
+                .to_owned(),
         }
     }
 }
