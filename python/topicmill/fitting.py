@@ -205,7 +205,7 @@ def _run(
         file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
         corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
         job = file.with_suffix(".toml")
-    is_new = not job.exists()
+    is_new, had_output = not job.exists(), output.exists()
     _job.write(job, {"corpus": corpus, "output": {"path": output}})
     try:
         _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
@@ -214,7 +214,8 @@ def _run(
             file.unlink()
         with contextlib.suppress(OSError):  # Not empty.
             spool.rmdir()
-            output.rmdir()
+            if not had_output:
+                output.rmdir()
         raise
     for other in spool.glob("documents-*.*"):
         if other.stem != job.stem:
