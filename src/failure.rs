@@ -1,7 +1,7 @@
 //! The program's error: what happened, with its causes, the exit code, and the remedy.
 //!
 //! The errors of the crates below become one here, and get their exit codes. Messages name the file, the place and the
-//! remedy themselves, where the last is not in `help`.
+//! remedy themselves, unless the remedy is in `help`.
 
 use std::error::Error;
 use std::fmt;

@@ -198,7 +198,10 @@ impl Forecast {
             disk.model,
         ]
         .map(figures::bytes);
-        let free = match self.disk_free.filter(|free| *free < disk.total()) {
+        let free = match self
+            .disk_free
+            .filter(|free| self.output != OutputState::Complete && *free < disk.total())
+        {
             Some(free) => format!("; only {} free at output.path", figures::bytes(free)),
             None => String::new(),
         };

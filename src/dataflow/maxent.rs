@@ -208,7 +208,7 @@ impl MaxEntPlan<'_> {
         }
         let vocabulary_size = self.collection.terms_kept as usize;
         let made = Classifier::from_fitted(&fitted, vocabulary_size)
-            .ok_or_else(|| Failure::data("the classifier's weights overflow".to_owned()))?;
+            .ok_or_else(|| Failure::data("the classifier's weights overflow"))?;
         let header = ClassifierHeader {
             settings_hash: settings_hash(&self.process.job),
             model_hash: self.model_hash.to_owned(),

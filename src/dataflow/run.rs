@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
     ) -> Result<Option<Projected>, Failure> {
         let process = self.process;
         let Some(infer) = &process.job.project.infer else {
-            return Err(Failure::data("project.method is \"none\"".to_owned()));
+            return Err(Failure::data("project.method is \"none\""));
         };
         let started = Instant::now();
         let joint = JointPlan {

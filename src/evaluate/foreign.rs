@@ -49,7 +49,7 @@ impl ForeignModel {
     }
 }
 
-/// It is not there.
+/// There is no such file.
 pub(crate) fn absent(path: &Path) -> Failure {
     Failure::usage(format!(
         "{}: there is no such file or folder (relative paths start from the current directory)",

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use super::Job;
 use super::process_status::ProcessStatus;
-use crate::checkpoint::Damage;
-use crate::checkpoint::{self, Header};
+use crate::checkpoint::{self, Damage, Header};
 use crate::failure::Failure;
 use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, exists, foreign_at, holder};

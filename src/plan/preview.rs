@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, of_format, survey_of};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
@@ -171,8 +171,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         return Ok(());
     }
     let records = first_records(&input, &job.corpus)?;
-    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)
-        .map_err(|error| Failure::new(Exit::Data, error))?;
+    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut words, mut tokens, mut kept] = [0u64; 3];
     for text in records.texts(&job.corpus.text) {

@@ -89,7 +89,7 @@ fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f6
     let entries = model.rows.iter().flatten();
     entries.for_each(|&(topic, _)| listed[topic as usize] += 1);
     let mut weights: Vec<_> = listed.into_iter().map(Vec::with_capacity).collect();
-    // Each row goes as its entries have been taken.
+    // Rows are freed one by one.
     for (term, row) in model.rows.into_iter().enumerate() {
         for (topic, beyond) in row {
             let weight = f64::from(beyond) + model.smoothing[topic as usize];

@@ -28,7 +28,7 @@ pub(crate) fn is_parquet(path: &Path) -> bool {
     path.is_dir() || footer(path).is_ok()
 }
 
-/// The same of a user's file, as every file is unless our own tables are damaged.
+/// Reads a user's matrix: damaged Parquet is an error of the user's file.
 ///
 /// # Errors
 /// Those of [`read`].

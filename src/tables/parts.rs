@@ -14,10 +14,9 @@ use parquet::arrow::arrow_reader::{
 use sha2::{Digest, Sha256};
 use store::{Disk, Store};
 
-use super::PartInfo;
 use super::manifest::ColumnManifest;
-use super::of_parquet;
 use super::schema::Kind;
+use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
@@ -31,8 +30,8 @@ pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(names.map(|name| folder.join(name)).collect())
 }
 
-/// Of these names those of Parquet files, in the order of their numbers: of five digits or more, so that a longer name is
-/// a higher number.
+/// Of these names those of Parquet files, in the order of their numbers: of five digits or more, so that a longer name
+/// is a higher number.
 pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| name.ends_with(".parquet"));
     names.sort_by_cached_key(|name| (name.len(), name.clone()));

@@ -14,8 +14,7 @@ use std::path::Path;
 
 use super::TABLES;
 use super::manifest::{Manifest, PartManifest};
-use super::output::SUCCESS;
-use super::output::incomplete;
+use super::output::{SUCCESS, incomplete};
 use super::parts::{footer, hash_file};
 use crate::failure::Failure;
 use store::{Disk, Store};

@@ -11,8 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use super::FileMetadata;
-use super::of_parquet;
+use super::{FileMetadata, of_parquet};
 use crate::failure::Failure;
 use store::Writer;
 

@@ -16,9 +16,8 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::FileMetadata;
-use super::of_parquet;
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
+use super::{FileMetadata, of_parquet};
 use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.

@@ -159,8 +159,7 @@ impl Evaluation {
         if counts.documents.documents() == 0 {
             return Err(Failure::data(
                 "the reference corpus has no readable document: check \
-                 evaluate.reference, corpus.format and corpus.text"
-                    .to_owned(),
+                 evaluate.reference, corpus.format and corpus.text",
             ));
         }
         Ok(counts)
@@ -190,8 +189,7 @@ impl Evaluation {
         if own && reference.fingerprint != collection.input_fingerprint {
             return Err(Failure::data(
                 "the input has changed since it was ingested, and \"c_v\" reads it again: name texts \
-                 by evaluate.reference (--reference), or run the job again with --overwrite"
-                    .to_owned(),
+                 by evaluate.reference (--reference), or run the job again with --overwrite",
             ));
         }
         Ok(Texts {

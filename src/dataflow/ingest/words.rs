@@ -1,4 +1,4 @@
-//! The messages between the workers of ingest, as words for blocks: terms.
+//! Terms, as the workers of ingest send them to each other.
 //!
 //! A term is its tokens, its documents, its status, and its name. Terms follow each other without a gap and may be cut
 //! between any two words.

@@ -104,8 +104,7 @@ impl<'a> Run<'a> {
         match self.warm_start()? {
             Some(_) if sample.revisited_documents == 0 => Err(Failure::data(
                 "no document of the sample contains a word that the change of tree.file concerns: name words that \
-                 occur in it, or train on a larger sample (sample.documents)"
-                    .to_owned(),
+                 occur in it, or train on a larger sample (sample.documents)",
             )),
             _ => Ok(()),
         }

@@ -43,7 +43,7 @@ impl ActiveDocuments {
             let message = "the sample of a process is larger than train.sample_mib, and documents are \
                            drawn from memory: raise it, use more processes, or set train.schedule to \
                            \"uniform\", \"sorted\" or \"influence\"";
-            Failure::data(message.to_owned())
+            Failure::data(message)
         };
         let all = (0..training.document_count() as u32).collect();
         let all = training.pick(all).ok_or_else(refused)?;

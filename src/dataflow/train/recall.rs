@@ -13,9 +13,8 @@ use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use crate::assignments::Assignments;
-use crate::checkpoint::Damage;
 use crate::checkpoint::assignments::{file_name, read, round_of};
-use crate::checkpoint::{self, Header, Saved};
+use crate::checkpoint::{self, Damage, Header, Saved};
 use crate::dataflow::gather::{all_gather, gather_records};
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::failure::Failure;
@@ -124,8 +123,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, Failure> 
         true => Ok(None),
         false => Err(Failure::data(
             "processes see different checkpoints: all hosts must see the same output folder under \
-             the same path"
-                .to_owned(),
+             the same path",
         )),
     }
 }

@@ -1,8 +1,7 @@
 //! Checkpoints of training: writing them, and resuming from one.
 
 use std::collections::VecDeque;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -13,8 +12,7 @@ use super::recall::forget;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
-use crate::dataflow::process::Process;
-use crate::dataflow::process::left;
+use crate::dataflow::process::{Process, left};
 use crate::dataflow::process_model::ProcessModel;
 use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};

@@ -6,15 +6,15 @@ use crate::job::Job;
 use crate::plan::survey::Survey;
 use crate::tables::rows::MOST_TOPICS;
 
-/// Bytes of a (document, term) pair in the drafts (4.4 to 9.7 were measured), of a token where phrases are joined, whose
-/// drafts keep the order of tokens (7.9 to 9.0), and of a pair in the shards (1.0 to 1.8).
+/// Bytes of a (document, term) pair in the drafts (4.4 to 9.7 were measured), of a token where phrases are joined,
+/// whose drafts keep the order of tokens (7.9 to 9.0), and of a pair in the shards (1.0 to 1.8).
 const DRAFT_BYTES: f64 = 7.0;
 const ORDERED_DRAFT_BYTES: f64 = 8.0;
 const SHARD_BYTES: f64 = 1.4;
 /// Bytes of a document's row without its metadata (27 to 54), and of a byte of these (0.8 and 0.9 where it is text).
 const DOCUMENT_BYTES: f64 = 40.0;
 const METADATA_BYTES: f64 = 0.9;
-/// Bytes of a row of `document_topics` (4.3 to 5.3), of `topic_correlations`, and of a dense and a sparse `topic_terms`.
+/// Bytes of a row of `document_topics` (4.3 to 5.3), of `topic_correlations`, of a dense and a sparse `topic_terms`.
 const TOPIC_ROW_BYTES: f64 = 5.0;
 const CORRELATION_BYTES: f64 = 15.0;
 const DENSE_ROW_BYTES: f64 = 14.0;

@@ -35,7 +35,7 @@ pub(super) fn not_ours(root: &Path, found: &str) -> Failure {
     ))
 }
 
-/// The same in an open store.
+/// The first name in an open store that shows that topicmill has not written the folder.
 pub(super) fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, Failure> {
     let mut names = store.names(root)?;
     names.retain(|name| !name.starts_with('.'));

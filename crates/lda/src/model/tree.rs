@@ -25,8 +25,8 @@ pub const MAX_DEPTH: usize = 32;
 /// Nodes are numbered: the root 0, then the other inner nodes level by level, then the leaves. Leaves
 /// have numbers of their own as well, from 0, ascending by term and then by parent: in a tree without
 /// structure, a leaf's number is that of its term.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "Description", into = "Description")]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(try_from = "Description")]
 pub struct Tree {
     eta: f64,
     /// Of each inner node; the root's is "root".

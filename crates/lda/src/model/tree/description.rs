@@ -86,13 +86,14 @@ pub(super) struct Description {
     structures: Vec<Node>,
 }
 
-impl From<Tree> for Description {
-    fn from(tree: Tree) -> Self {
-        Self {
-            vocabulary_size: tree.vocabulary_size(),
-            eta: tree.eta(),
-            structures: tree.structures(),
-        }
+impl serde::Serialize for Tree {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let description = Description {
+            vocabulary_size: self.vocabulary_size(),
+            eta: self.eta(),
+            structures: self.structures(),
+        };
+        description.serialize(serializer)
     }
 }
 
