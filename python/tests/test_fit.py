@@ -119,6 +119,9 @@ def test_a_call_that_is_refused_leaves_nothing(texts, tmp_path):
     with pytest.raises(UsageError, match="unknown key"):
         topicmill.fit(texts, TOPICS, output=tmp_path / "out", train__passses=5)
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UsageError, match="unknown key"):
+        topicmill.fit(texts, TOPICS, output=tmp_path, train__passses=5)
+    assert list(tmp_path.iterdir()) == []
     own = tmp_path / "notes.txt"
     own.write_text("mine")
     with pytest.raises(DataError, match="notes.txt"):

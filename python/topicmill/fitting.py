@@ -195,6 +195,7 @@ def _run(
     verbose: bool,
 ) -> None:
     """Write texts and job to the folder `spool`, and run the job."""
+    had_output = output.exists()
     corpus: dict[str, Any]
     if isinstance(texts, os.PathLike):
         if ids is not None or metadata is not None:
@@ -205,7 +206,7 @@ def _run(
         file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
         corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
         job = file.with_suffix(".toml")
-    is_new, had_output = not job.exists(), output.exists()
+    is_new = not job.exists()
     _job.write(job, {"corpus": corpus, "output": {"path": output}})
     try:
         _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
