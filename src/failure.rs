@@ -274,7 +274,7 @@ exits! {
 }
 
 impl From<io::Error> for Failure {
-    /// Of a file that whoever knows its name adds: see [`of_file`](Self::of_file).
+    /// An error without the name of its file; [`of_file`](Self::of_file) adds it.
     fn from(error: io::Error) -> Self {
         Self::new(Exit::Io, error)
     }

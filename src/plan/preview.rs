@@ -184,7 +184,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     // The bytes of columnar files are not those of their texts.
     let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
         true => survey.documents as f64 / records.len().max(1) as f64,
-        // So many words are counted.
+        // A volume's size tells less than its counts of words.
         false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
         false => survey.content_bytes as f64 / records.bytes().max(1) as f64,
     };

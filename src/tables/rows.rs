@@ -8,6 +8,9 @@ use corpus::sample::Split;
 
 /// Maximum number of topics of a model for which there is table `topic_correlations`.
 pub(crate) const MOST_TOPICS: usize = 4096;
+/// Documents whose groups are added up together, about, for a part of `group_topics` and for `drift`.
+pub(crate) const TOPIC_BUCKET: u64 = 1 << 18;
+pub(crate) const DRIFT_BUCKET: u64 = 1 << 16;
 /// Maximum number of groups that have a row each in `drift`.
 pub(crate) const MOST_GROUPS: u64 = 1 << 18;
 /// Maximum number of values of a column that are named in `topic_trends`.

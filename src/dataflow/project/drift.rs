@@ -15,14 +15,12 @@ use super::tally::{FIXED_POINT, fixed};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::job::DriftSummary;
-use crate::tables::rows::MOST_GROUPS;
+use crate::tables::rows::{DRIFT_BUCKET, MOST_GROUPS};
 use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use serde::{Deserialize, Serialize};
 
-/// Documents to a bucket of groups, about.
-const DOCUMENTS_A_BUCKET: u64 = 1 << 16;
 /// Pairs in a piece, at most.
 const PAIRS_A_PIECE: usize = 4096;
 
@@ -115,7 +113,7 @@ impl DriftCounter {
             known,
             trained: [empty.clone(), empty.clone()],
             new: [empty.clone(), empty],
-            groups: Groups::new((plan, worker), GROUP_DRIFT, DOCUMENTS_A_BUCKET, of_group),
+            groups: Groups::new((plan, worker), GROUP_DRIFT, DRIFT_BUCKET, of_group),
         }
     }
 

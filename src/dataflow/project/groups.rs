@@ -3,7 +3,7 @@
 //!
 //! A worker adds up documents that follow each other, and sends the sums of some hundred groups at a time to the
 //! owners of their buckets, who keep them as they come, in memory and then in a file. At the end they read one
-//! bucket after the other: memory depends on the size of a bucket, not on how many groups there are.
+//! bucket after the other: memory depends on the size of a bucket, not on the number of groups.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Bucket {
         if (self.words.len() as u64) < most {
             return Ok(());
         }
-        // Opened anew each time: there may be more buckets than a process may have open files.
+        // Opened for each write: a process may have more buckets than the system lets it open files.
         let mut file = match self.has_file {
             true => Writer::append(&path())?,
             false => Writer::create(&path())?,
@@ -88,7 +88,7 @@ pub(super) struct Groups<S> {
 }
 
 impl<S: Sums + Clone> Groups<S> {
-    /// For the plan's documents, about so many to a bucket; a group begins as `empty`.
+    /// The groups of the plan's documents, with about `documents_a_bucket` documents in a bucket. Each starts as `empty`.
     pub(super) fn new(
         (plan, worker): (&ProjectPlan, usize),
         kind: u64,

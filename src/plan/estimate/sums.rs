@@ -3,12 +3,11 @@
 use super::{listed_rows, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::rows::{LEAST_VALUES, MOST_GROUPS, MOST_PAIRS, MOST_TOPICS, MOST_VALUES};
+use crate::tables::rows::{
+    DRIFT_BUCKET, LEAST_VALUES, MOST_GROUPS, MOST_PAIRS, MOST_TOPICS, MOST_VALUES, TOPIC_BUCKET,
+};
 use lda::evaluate::bootstrap::Sum;
 
-/// Documents of the volumes that a thread sums up at a time, and of those whose drift it does.
-const BUCKET_DOCUMENTS: u64 = 1 << 18;
-const DRIFT_DOCUMENTS: u64 = 1 << 16;
 /// Bytes of a volume and a topic of its sections.
 const VOLUME_TOPIC_BYTES: u64 = 32;
 /// Bytes of a volume and a term, where drift is counted, and of a volume's row of drift on its way to the first worker.
@@ -24,14 +23,14 @@ pub(super) fn sums(job: &Job, survey: &Survey, kept: u64, threads: u64) -> u64 {
         return 0;
     }
     let terms = survey.kept_tokens.min(survey.volumes.saturating_mul(kept));
-    let share = DRIFT_DOCUMENTS as f64 / survey.documents.max(DRIFT_DOCUMENTS) as f64;
+    let share = DRIFT_BUCKET as f64 / survey.documents.max(DRIFT_BUCKET) as f64;
     let terms = threads * (terms as f64 * share) as u64;
     let drift = terms * VOLUME_TERM_BYTES + survey.volumes.min(MOST_GROUPS) * DRIFT_ROW_BYTES;
     if !job.project.rollups {
         return drift;
     }
     let topics = topic_count(job);
-    let rows = listed_rows(job, survey.documents.min(BUCKET_DOCUMENTS), survey);
+    let rows = listed_rows(job, survey.documents.min(TOPIC_BUCKET), survey);
     let rows = rows.min(survey.volumes.saturating_mul(topics as u64));
     let volumes = threads * rows * VOLUME_TOPIC_BYTES;
     let columns = job.project.trends.len();

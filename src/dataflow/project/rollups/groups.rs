@@ -10,12 +10,10 @@ use crate::dataflow::project::groups::{Groups, Sums};
 use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
 use crate::failure::Failure;
-use crate::tables::rows::GroupTopicRow;
+use crate::tables::rows::{GroupTopicRow, TOPIC_BUCKET};
 use crate::tables::{FileMetadata, PartInfo, Row, write_part};
 use corpus::ShardDocument;
 
-/// Documents to a bucket, about.
-const DOCUMENTS_A_BUCKET: u64 = 1 << 18;
 /// Topics in a piece, at most.
 const TOPICS_A_PIECE: usize = 8 * 1024;
 
@@ -69,7 +67,7 @@ impl GroupTopics {
         Self {
             process: Arc::clone(&plan.process),
             metadata: plan.metadata.clone(),
-            groups: Groups::new((plan, worker), GROUP_TOPICS, DOCUMENTS_A_BUCKET, empty),
+            groups: Groups::new((plan, worker), GROUP_TOPICS, TOPIC_BUCKET, empty),
         }
     }
 
