@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -300,6 +301,21 @@ impl Tickets {
     /// The next number.
     pub(crate) fn take(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The next few of the numbers below `count`, `most` at most: fewer towards the end, so that `workers` end together.
+    pub(crate) fn take_some(
+        &self,
+        count: usize,
+        most: usize,
+        workers: usize,
+    ) -> Option<Range<usize>> {
+        let some = |from: usize| (count.saturating_sub(from) / (2 * workers)).clamp(1, most);
+        let next = |from| (from < count).then(|| from + some(from));
+        let taken = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        taken.ok().map(|from| from..from + some(from))
     }
 
     /// Starts again from 0. Call it only while no worker takes numbers.

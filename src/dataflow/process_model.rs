@@ -21,7 +21,7 @@ use lda::model::parameters::{GlobalStep, Parameters, Row};
 use lda::model::statistics::Assigned;
 use lda::train::schedule::Phase;
 
-/// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
+/// Documents that a worker takes at a time, at most: enough to seldom meet another.
 const DOCUMENTS_A_TICKET: usize = 8;
 
 /// Tickets that a worker takes before it looks at what others have sent.
@@ -224,11 +224,12 @@ impl ProcessModel {
     ) -> Result<bool, E> {
         self.with_table(|table| {
             for _ in 0..TICKETS_AT_ONCE {
-                let from = self.tickets.take() * DOCUMENTS_A_TICKET;
-                if from >= count {
+                let workers = self.parts.len();
+                let Some(documents) = self.tickets.take_some(count, DOCUMENTS_A_TICKET, workers)
+                else {
                     return Ok(false);
-                }
-                for index in from..(from + DOCUMENTS_A_TICKET).min(count) {
+                };
+                for index in documents {
                     liveness::tick();
                     visit(index, table)?;
                 }
