@@ -38,15 +38,10 @@ impl Trainer {
         if self.plan.sample.held_out_documents == 0 {
             return Ok((fallback, Completion::default()));
         }
-        let candidates = asked.map_or_else(|| publish::candidates(&priors), |e| vec![e]);
-        let mut scores = Vec::new();
-        for &eta in &candidates {
-            scores.push(self.score(worker, eta)?);
+        match asked {
+            Some(eta) => Ok((eta, self.score(worker, eta)?)),
+            None => publish::choose(&priors, |eta| self.score(worker, eta)),
         }
-        let figures: Vec<_> = scores.iter().map(Completion::per_token).collect();
-        let eta = publish::choose(&candidates, &figures, fallback);
-        let chosen = candidates.iter().position(|&c| c == eta);
-        Ok((eta, chosen.map(|i| scores[i]).unwrap_or_default()))
     }
 
     /// The held-out score of the model with φ published with `eta`.

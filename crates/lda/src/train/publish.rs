@@ -12,8 +12,9 @@ use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::Parameters;
 
-/// Fractions of η tried for η′.
-const FRACTIONS: [f64; 6] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003];
+/// Fractions of η tried for η′ besides a tenth.
+const SMALLER: &[f64] = &[0.03, 0.01, 0.003];
+const LARGER: &[f64] = &[0.3, 1.0];
 
 /// The priors φ is published with: the mean geometry and another η.
 pub fn published(priors: &Priors, eta: f64) -> Priors {
@@ -28,22 +29,31 @@ pub fn provisional_eta(priors: &Priors) -> f64 {
     0.1 * priors.eta
 }
 
-/// The η′ to choose from, largest first.
-pub fn candidates(priors: &Priors) -> Vec<f64> {
-    FRACTIONS.iter().map(|f| f * priors.eta).collect()
-}
-
-/// The best of `candidates` by its score; the first of equals, `fallback` if nothing was scored.
-pub fn choose(candidates: &[f64], scores: &[Option<f64>], fallback: f64) -> f64 {
-    let mut best: Option<(f64, f64)> = None;
-    for (&eta, score) in candidates.iter().zip(scores) {
-        if let Some(score) = *score
-            && best.is_none_or(|(_, highest)| score > highest)
-        {
-            best = Some((eta, score));
+/// Chooses η′ by the score of the held-out documents with φ published with it: that of [`provisional_eta`] or, as long
+/// as they score higher, smaller or else larger fractions of η. The first is kept if nothing is scored.
+///
+/// # Errors
+/// Those of `score`.
+pub fn choose<E>(
+    priors: &Priors,
+    mut score: impl FnMut(f64) -> Result<Completion, E>,
+) -> Result<(f64, Completion), E> {
+    let mut best = (provisional_eta(priors), score(provisional_eta(priors))?);
+    for fractions in [SMALLER, LARGER] {
+        let first = best.0;
+        for fraction in fractions {
+            let eta = fraction * priors.eta;
+            let scored = score(eta)?;
+            if scored.per_token() <= best.1.per_token() {
+                break;
+            }
+            best = (eta, scored);
+        }
+        if best.0 != first {
+            break;
         }
     }
-    best.map_or(fallback, |(eta, _)| eta)
+    Ok(best)
 }
 
 /// The score of the held-out documents with φ published with `eta`.
@@ -73,13 +83,40 @@ pub fn heldout(
 mod tests {
     use super::*;
 
+    /// The fraction that is chosen where `best` scores highest, and how many are scored.
+    fn chosen(best: f64) -> (f64, usize) {
+        let priors = Priors {
+            alpha: vec![0.1],
+            eta: 1.0,
+            exp_psi: false,
+            tree: None,
+        };
+        let mut scored = 0;
+        let score = |eta: f64| {
+            scored += 1;
+            Ok::<_, TrainError>(Completion {
+                log_likelihood: -((eta / best).log10().abs() * 1000.0) as i64,
+                tokens: 1,
+                documents: 1,
+            })
+        };
+        let (eta, _) = choose(&priors, score).expect("scored");
+        (eta, scored)
+    }
+
     #[test]
-    fn the_best_scored_candidate_is_chosen() {
-        let etas = [0.3, 0.1, 0.03];
-        assert_eq!(
-            choose(&etas, &[Some(-8.0), Some(-7.5), Some(-7.6)], 1.0),
-            0.1
-        );
-        assert_eq!(choose(&etas, &[None, None, None], 1.0), 1.0);
+    fn the_fraction_with_the_highest_score_is_chosen() {
+        let found = [2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001].map(chosen);
+        let expected = [
+            (1.0, 4),
+            (1.0, 4),
+            (0.3, 4),
+            (0.1, 3),
+            (0.03, 3),
+            (0.01, 4),
+            (0.003, 4),
+            (0.003, 4),
+        ];
+        assert_eq!(found, expected);
     }
 }
