@@ -30,6 +30,7 @@ use disk::disk;
 use lda::infer::settings::Method;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
+use seconds::Seconds;
 use sums::sums;
 use tree::whole_rows;
 use weights::weight_count;
@@ -174,7 +175,10 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     };
     let remembered = schedule.remembers().then_some(remembered);
     let tree = whole_rows(job, kept);
-    let has_checkpoints = schedule.round_count() > u64::from(job.train.checkpoint_every);
+    let (every, minutes) = (job.train.checkpoint_every, job.train.checkpoint_minutes);
+    let trains = Seconds::of(job, survey, (processes * threads) as usize).train;
+    let has_checkpoints = (every > 0 && schedule.round_count() > u64::from(every))
+        || (minutes > 0.0 && trains > 60.0 * minutes);
     let checkpointed = has_checkpoints.then(|| remembered.unwrap_or(0));
     // Parts are of one block of the input, and twice that while they are compressed.
     let blocks = survey.blocks.max(1);

@@ -163,7 +163,7 @@ pub(super) const TRAIN: Section = rows! {
     // The documents of some thousand million tokens in a process; more are kept on disk.
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
-    /// quarter of a pass (at least 10 rounds), or a twentieth of `passes`.
+    /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
     evaluate_every: Auto(&Whole(1, COUNT)), Default("auto");
     /// A phase ends after this many evaluations in a row without a gain; 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
@@ -172,9 +172,9 @@ pub(super) const TRAIN: Section = rows! {
     // Below what evaluations scatter by.
     tolerance: Real(NOT_NEGATIVE), Default(0.002);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
-    // At most this much work is repeated.
-    checkpoint_every: Whole(0, COUNT), Default(50), Unhashed;
+    // What a killed run repeats is minutes of work, however long a round is.
+    checkpoint_every: Whole(0, COUNT), Default(0), Unhashed;
     /// Minutes after which a checkpoint is written in any case; 0 ignores time. Does not change the result.
-    // If rounds are long, at most this many minutes are repeated.
-    checkpoint_minutes: Real(NOT_NEGATIVE), Default(10.0), Unhashed;
+    // A checkpoint takes as long as a fifth of a Gibbs pass, so that every few rounds are too often.
+    checkpoint_minutes: Real(NOT_NEGATIVE), Default(2.0), Unhashed;
 };

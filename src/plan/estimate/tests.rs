@@ -209,7 +209,8 @@ fn drafts_on_disk_are_gone_before_there_are_tables() {
 
 #[test]
 fn two_checkpoints_have_what_is_remembered() {
-    let with = |every: &str| of(&["train.method=cvb0", every], 1, 1);
+    let by_rounds = "train.checkpoint_minutes=0";
+    let with = |every: &str| of(&["train.method=cvb0", by_rounds, every], 1, 1);
     let [none, some] = ["train.checkpoint_every=1000", "train.checkpoint_every=1"].map(with);
     let remembered = 2 * some.remembered.expect("γ");
     let both = some.disk.model - none.disk.model;

@@ -144,9 +144,9 @@ pub struct TrainSettings {
     pub patience: u32,
     /// The improvement in log-likelihood per token that counts as one.
     pub tolerance: f64,
-    /// Rounds between two checkpoints; 0 writes none within training.
+    /// Rounds between two checkpoints; 0 ignores rounds.
     pub checkpoint_every: u32,
-    /// Minutes after which a checkpoint is due in any case; 0 looks at rounds alone.
+    /// Minutes after which a checkpoint is due in any case; 0 ignores time.
     pub checkpoint_minutes: f64,
 }
 
@@ -178,8 +178,8 @@ impl Default for TrainSettings {
             evaluate_every: None,
             patience: 5,
             tolerance: 0.002,
-            checkpoint_every: 50,
-            checkpoint_minutes: 10.0,
+            checkpoint_every: 0,
+            checkpoint_minutes: 2.0,
         }
     }
 }

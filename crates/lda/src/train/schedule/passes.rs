@@ -92,7 +92,7 @@ impl Schedule {
     /// Whether the model is scored after the Gibbs pass number `passes`.
     fn evaluates_gibbs_pass(&self, passes: u64) -> bool {
         let every = self.settings.evaluate_every.map(u64::from);
-        passes.is_multiple_of(every.unwrap_or((self.passes / 20).max(1)))
+        passes.is_multiple_of(every.unwrap_or((self.passes / 20).max(2)))
     }
 
     /// True after the rounds whose score may end the phase: before every document was visited, before
