@@ -152,7 +152,6 @@ impl Moves {
             shift: range.trailing_zeros(),
             tally: Tally::new(range, topic_count),
             merger: Aggregator::new(vocabulary_size, topic_count),
-            rows: Rows::new(vocabulary_size),
             nowhere: topic_count as u16,
             limit: COLLECTED_AT_MOST,
             ..Self::default()

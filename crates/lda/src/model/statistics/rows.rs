@@ -9,17 +9,14 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// For a vocabulary of `vocabulary_size` terms.
-    pub(super) fn new(vocabulary_size: usize) -> Self {
-        Self {
-            rows: vec![Vec::new(); vocabulary_size],
-        }
-    }
-
     /// Adds `counts`, K of them, `times` times.
     #[inline]
     pub(super) fn add(&mut self, term: u32, counts: &[u16], times: u32) {
-        let row = &mut self.rows[term as usize];
+        let (term, rows) = (term as usize, &mut self.rows);
+        if rows.len() <= term {
+            rows.resize(term + 1, Vec::new());
+        }
+        let row = &mut rows[term];
         if row.is_empty() {
             row.resize(counts.len(), 0);
         }
