@@ -114,9 +114,9 @@ fn at_end_of_round<'scope>(
 /// The combination of statistics that a thread does for all threads of its process.
 pub(super) struct Combiner {
     index: usize,
-    peers: usize,
     threads: usize,
     aggregator: Aggregator,
+    entries: Vec<Vec<u64>>,
 }
 
 impl Combiner {
@@ -127,9 +127,9 @@ impl Combiner {
     ) -> Self {
         Self {
             index,
-            peers,
             threads,
             aggregator: Aggregator::new(vocabulary_size, topic_count),
+            entries: vec![Vec::new(); peers],
         }
     }
 
@@ -140,23 +140,23 @@ impl Combiner {
                 _ => give(block),
             }
         }
-        let mut entries = vec![Vec::new(); self.peers];
+        let (peers, entries) = (self.entries.len(), &mut self.entries);
         self.aggregator
-            .drain(|entry| entries[entry.term as usize % self.peers].push(entry.word()));
+            .drain(|entry| entries[entry.term as usize % peers].push(entry.word()));
         to_owners(self.index, entries).for_each(give);
     }
 }
 
-/// Blocks with the entries of each owner.
-pub(super) fn to_owners(source: usize, entries: Vec<Vec<u64>>) -> impl Iterator<Item = Block> {
-    entries
-        .into_iter()
-        .enumerate()
-        .flat_map(move |(owner, words)| {
-            let pieces = words.chunks(MAX_BLOCK_WORDS);
-            let block = |piece: &[u64]| Block::to_worker(source, owner, ENTRIES, piece.to_vec());
-            pieces.map(block).collect::<Vec<_>>()
-        })
+/// Blocks with the entries of each owner, whose buffers are empty then.
+pub(super) fn to_owners(source: usize, entries: &mut [Vec<u64>]) -> impl Iterator<Item = Block> {
+    let owners = entries.iter_mut().enumerate();
+    owners.flat_map(move |(owner, words)| {
+        let pieces = words.chunks(MAX_BLOCK_WORDS);
+        let block = |piece: &[u64]| Block::to_worker(source, owner, ENTRIES, piece.to_vec());
+        let blocks: Vec<_> = pieces.map(block).collect();
+        words.clear();
+        blocks
+    })
 }
 
 /// A worker's side that merges the blocks sent to it.
@@ -165,6 +165,7 @@ pub(super) struct Owner {
     peers: usize,
     aggregator: Aggregator,
     topic_counts: Vec<i64>,
+    words: Vec<u64>,
 }
 
 impl Owner {
@@ -179,6 +180,7 @@ impl Owner {
             peers,
             aggregator: Aggregator::new(vocabulary_size, topic_count),
             topic_counts: vec![0; topic_count],
+            words: Vec::new(),
         }
     }
 
@@ -192,17 +194,17 @@ impl Owner {
         for block in &merged.blocks {
             self.aggregator.add_words(block.words());
         }
-        let mut words: Vec<u64> = Vec::new();
-        let topic_counts = &mut self.topic_counts;
+        let (words, topic_counts) = (&mut self.words, &mut self.topic_counts);
         self.aggregator.drain(|entry: Assigned| {
             topic_counts[usize::from(entry.topic)] += i64::from(entry.count);
             words.push(entry.word());
         });
-        cut_between_terms(&words).for_each(|piece| give(ENTRIES, piece.to_vec()));
+        cut_between_terms(words).for_each(|piece| give(ENTRIES, piece.to_vec()));
         if !words.is_empty() {
             give_vector(topic_counts, TOPIC_COUNTS, &mut give);
             topic_counts.fill(0);
         }
+        words.clear();
         give_vector(&merged.sums, SUM, &mut give);
         if merged.leave {
             give(LEAVE, Vec::new());

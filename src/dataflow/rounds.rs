@@ -163,9 +163,10 @@ impl<S: Sampling> Rounds<S> {
 struct State<S: Sampling> {
     sampling: S,
     index: usize,
-    peers: usize,
     topics: usize,
     lag: usize,
+    /// Entries on their way to each owner.
+    entries: Vec<Vec<u64>>,
     /// Rounds to come.
     rounds: VecDeque<S::Round>,
     /// The round that is being sampled.
@@ -195,9 +196,9 @@ impl<S: Sampling> State<S> {
         Self {
             sampling,
             index,
-            peers,
             topics,
             lag: 0,
+            entries: vec![Vec::new(); peers],
             rounds: VecDeque::new(),
             current: None,
             outstanding: VecDeque::new(),
@@ -251,8 +252,7 @@ impl<S: Sampling> State<S> {
 
     /// The statistics of the round that was sampled, for the owners of their terms.
     fn statistics(&mut self) -> Vec<Block> {
-        let (index, peers) = (self.index, self.peers);
-        let mut entries = vec![Vec::new(); peers];
+        let (index, peers, entries) = (self.index, self.entries.len(), &mut self.entries);
         self.sampling
             .statistics(|entry| entries[entry.term as usize % peers].push(entry.word()));
         let mut blocks: Vec<Block> = to_owners(index, entries).collect();
