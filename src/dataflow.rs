@@ -17,6 +17,7 @@ pub mod ingest;
 pub(crate) mod joint;
 mod label_model;
 pub(crate) mod maxent;
+mod meeting;
 mod merge;
 mod names;
 mod outbox;

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::gather::all_gather;
+use super::meeting::Meeting;
 use super::profile::Profile;
 use super::progress::Progress;
 use crate::checkpoint::Header;
@@ -55,14 +56,14 @@ pub struct Process {
     pub(crate) profile: Option<Profile>,
     /// Whether what the stages write again is removed first.
     pub(crate) overwrites: bool,
-    barrier: Barrier,
+    meeting: Meeting,
     is_joined: AtomicBool,
 }
 
 impl Process {
     /// For the workers of `placement` that are in this process.
     pub fn new(job: Job, output: Output, placement: Placement) -> Self {
-        let barrier = Barrier::new(placement.threads);
+        let meeting = Meeting::new(placement.threads);
         Self {
             job,
             output,
@@ -70,7 +71,7 @@ impl Process {
             progress: Progress::default(),
             profile: None,
             overwrites: false,
-            barrier,
+            meeting,
             is_joined: AtomicBool::new(false),
         }
     }
@@ -215,7 +216,7 @@ impl Process {
     /// the process, so none waits forever.
     pub(crate) fn meet(&self) {
         let since = Instant::now();
-        liveness::waiting(|| self.barrier.wait());
+        liveness::waiting(|| self.meeting.wait());
         let Some(profile) = &self.profile else {
             return;
         };

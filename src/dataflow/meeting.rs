@@ -1,0 +1,97 @@
+//! Where the workers of a process meet: a barrier at which they look out for each other before they sleep, because
+//! waking many threads takes longer than most waits.
+
+use std::hint::spin_loop;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use parking_lot::{Condvar, Mutex};
+
+/// Looks before a worker sleeps: some 50 µs.
+const LOOKS: u32 = 1000;
+
+/// A barrier for some workers, again and again.
+#[derive(Debug)]
+pub(super) struct Meeting {
+    workers: usize,
+    /// None if workers outnumber the cores: whoever looks out would only keep the others from coming.
+    looks: u32,
+    arrived: AtomicUsize,
+    /// How often all have met.
+    met: AtomicUsize,
+    sleeping: Mutex<()>,
+    wake: Condvar,
+}
+
+impl Meeting {
+    /// Of `workers` threads.
+    pub(super) fn new(workers: usize) -> Self {
+        let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+        Self {
+            workers,
+            looks: if workers <= cores { LOOKS } else { 0 },
+            arrived: AtomicUsize::new(0),
+            met: AtomicUsize::new(0),
+            sleeping: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Returns once all have come.
+    pub(super) fn wait(&self) {
+        let met = self.met.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
+            self.arrived.store(0, Ordering::Relaxed);
+            // With the lock, so that nobody falls asleep between a look and this.
+            let sleeping = self.sleeping.lock();
+            self.met.store(met.wrapping_add(1), Ordering::Release);
+            drop(sleeping);
+            self.wake.notify_all();
+            return;
+        }
+        let has_met = || self.met.load(Ordering::Acquire) != met;
+        for _ in 0..self.looks {
+            if has_met() {
+                return;
+            }
+            spin_loop();
+        }
+        let mut sleeping = self.sleeping.lock();
+        while !has_met() {
+            self.wake.wait(&mut sleeping);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of four threads adds to its own count, and finds those of the others as high at every meeting.
+    #[test]
+    fn all_wait_for_all_every_time() {
+        for looks in [0, LOOKS] {
+            let meeting = Meeting {
+                looks,
+                ..Meeting::new(4)
+            };
+            let counts: [AtomicUsize; 4] = Default::default();
+            std::thread::scope(|scope| {
+                for mine in &counts {
+                    let (meeting, counts) = (&meeting, &counts);
+                    scope.spawn(move || {
+                        for round in 1..=2000 {
+                            mine.store(round, Ordering::Relaxed);
+                            meeting.wait();
+                            for count in counts {
+                                assert_eq!(count.load(Ordering::Relaxed), round);
+                            }
+                            meeting.wait();
+                        }
+                    });
+                }
+            });
+        }
+    }
+}
