@@ -142,7 +142,11 @@ impl ProcessModel {
         let number = purpose.number();
         for terms in documents.skip(part).step_by(self.parts.len()) {
             for &term in terms {
-                self.marks[term as usize].store(number, Ordering::Relaxed);
+                // Writing would take the memory from threads that have marked the same term, or one beside it.
+                let mark = &self.marks[term as usize];
+                if mark.load(Ordering::Relaxed) != number {
+                    mark.store(number, Ordering::Relaxed);
+                }
             }
         }
         let parts = match purpose {
