@@ -281,7 +281,7 @@ pub(crate) struct PlanArgs {
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Print the complete job instead, with every key and its value, as TOML
+    /// Print the complete job instead, with the value of every key that applies to it, as TOML
     #[arg(long, conflicts_with = "json")]
     pub(crate) resolved: bool,
     /// Print the plan as one JSON object

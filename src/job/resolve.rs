@@ -364,10 +364,13 @@ impl Values {
         columns.extend(self.get::<Option<String>>("corpus.group"));
         if !is_empty("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
             source.refuse("evaluate.labels", || match &columns[..] {
-                [] => "a column of corpus.metadata or corpus.group, which are empty; the collection must be \
-                       ingested with it"
+                [] => "a column of corpus.metadata, corpus.group or corpus.labels, which are empty; the collection \
+                       must be ingested with it"
                     .to_owned(),
-                columns => format!("one of corpus.metadata or corpus.group: {}", columns.join(", ")),
+                columns => format!(
+                    "one of corpus.metadata, corpus.group or corpus.labels: {}",
+                    columns.join(", ")
+                ),
             })?;
         }
         let metrics: Vec<String> = self.get("evaluate.metrics");

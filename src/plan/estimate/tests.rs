@@ -218,6 +218,9 @@ fn two_checkpoints_have_what_is_remembered() {
         both.abs_diff(remembered + 2 * none.disk.model) < 10,
         "{both}"
     );
+    let by_clock = "train.checkpoint_minutes=0.01";
+    let timed = of(&["train.method=cvb0", by_clock], 1, 1);
+    assert_eq!(timed.disk.model, some.disk.model);
 }
 
 #[test]
