@@ -359,18 +359,16 @@ impl Values {
     }
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
+        const HOME: &str = "corpus.metadata, corpus.group or corpus.labels";
         let is_empty = |path| self.get::<String>(path).is_empty();
         let mut columns = self.columns();
         columns.extend(self.get::<Option<String>>("corpus.group"));
         if !is_empty("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
             source.refuse("evaluate.labels", || match &columns[..] {
-                [] => "a column of corpus.metadata, corpus.group or corpus.labels, which are empty; the collection \
-                       must be ingested with it"
-                    .to_owned(),
-                columns => format!(
-                    "one of corpus.metadata, corpus.group or corpus.labels: {}",
-                    columns.join(", ")
+                [] => format!(
+                    "a column of {HOME}, which are empty; the collection must be ingested with it"
                 ),
+                columns => format!("one of {HOME}: {}", columns.join(", ")),
             })?;
         }
         let metrics: Vec<String> = self.get("evaluate.metrics");

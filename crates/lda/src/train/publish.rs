@@ -82,6 +82,7 @@ pub fn heldout(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::special::ln;
 
     /// The fraction that is chosen where `best` scores highest, and how many are scored.
     fn chosen(best: f64) -> (f64, usize) {
@@ -95,7 +96,7 @@ mod tests {
         let score = |eta: f64| {
             scored += 1;
             Ok::<_, TrainError>(Completion {
-                log_likelihood: -((eta / best).log10().abs() * 1000.0) as i64,
+                log_likelihood: -(ln(eta / best).abs() * 1000.0) as i64,
                 tokens: 1,
                 documents: 1,
             })
