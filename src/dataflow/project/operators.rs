@@ -163,7 +163,10 @@ pub(super) fn write<'scope>(
                 for some in batches.drain(..) {
                     match writer.write(some) {
                         Ok(is_last) => give(output, &time, is_last.then(&next)),
-                        Err(error) => state.borrow_mut().fail(error, &time),
+                        Err(error) => {
+                            state.borrow_mut().fail(error, &time);
+                            break;
+                        }
                     }
                 }
             });
