@@ -224,7 +224,7 @@ impl Process {
 impl From<Failure> for mesh::Failure {
     fn from(failure: Failure) -> Self {
         Self {
-            code: failure.exit as u8,
+            exit: failure.exit,
             message: failure
                 .report()
                 .trim_start_matches("error: ")

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::ClusterError;
 use super::interrupt::Interrupts;
-use crate::exit;
+use crate::exit::Exit;
 
 /// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other
 /// (69), but the cause of those that the other processes report.
@@ -182,15 +182,17 @@ impl Family {
         for child in &mut self.children {
             child.hear_the_last();
         }
-        let cause = failures.iter().find(|(_, code)| *code != exit::UNAVAILABLE);
+        let cause = failures
+            .iter()
+            .find(|(_, code)| *code != Exit::Unavailable as u8);
         let cause = cause.or(failures.first());
         Ok(Ending {
             code: match cause {
-                Some((_, HOST_LOST)) => exit::UNAVAILABLE,
+                Some((_, HOST_LOST)) => Exit::Unavailable as u8,
                 Some((_, code)) => *code,
                 None if self.all_succeeded => 0,
                 // They were ended before they had stopped by themselves.
-                None => exit::INTERRUPTED,
+                None => Exit::Interrupted as u8,
             },
             culprit: cause.map(|&(process, _)| process),
             interrupted,
@@ -350,9 +352,9 @@ fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let code = status.code().or(signal.map(|signal| 128 + signal));
     match code {
         Some(255) if is_remote => HOST_LOST,
-        Some(126 | 127) if is_remote => exit::USAGE,
+        Some(126 | 127) if is_remote => Exit::Usage as u8,
         code => code
             .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(exit::INTERNAL),
+            .unwrap_or(Exit::Internal as u8),
     }
 }

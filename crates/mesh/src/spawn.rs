@@ -14,7 +14,7 @@ use super::hosts::HOSTS_VARIABLE;
 use super::interrupt::Interrupts;
 use super::secret::random_hex;
 use super::settings::RUN_VARIABLE;
-use crate::exit;
+use crate::exit::Exit;
 
 /// Set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
@@ -60,7 +60,7 @@ pub fn run(
         let ending = family.wait(interrupts);
         let ending = ending.map_err(failed("wait for a process"))?;
         attempt += 1;
-        if ending.code != exit::TEMPORARY || ending.interrupted || attempt == ATTEMPTS {
+        if ending.code != Exit::Temporary as u8 || ending.interrupted || attempt == ATTEMPTS {
             return Ok(ending);
         }
     }
@@ -101,7 +101,7 @@ pub fn follow_parent() {
             }
         }
         guard::fail(Failure {
-            code: exit::UNAVAILABLE,
+            exit: Exit::Unavailable,
             message: "the process that started this one has exited".to_owned(),
         })
     };
@@ -203,7 +203,10 @@ mod tests {
         let mut family = Family::start(members.collect(), &watch).unwrap();
         let mut interrupts = Interrupts::of(2);
         let ending = family.wait(&mut interrupts).unwrap();
-        assert_eq!((ending.code, ending.culprit), (exit::INTERRUPTED, None));
+        assert_eq!(
+            (ending.code, ending.culprit),
+            (Exit::Interrupted as u8, None)
+        );
     }
 
     #[test]
@@ -217,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let script = format!("echo x >> {}; exit 75", log.display());
-        assert_eq!(run_script(&script, 1).0, exit::TEMPORARY);
+        assert_eq!(run_script(&script, 1).0, Exit::Temporary as u8);
         assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 3);
     }
 
