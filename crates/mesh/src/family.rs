@@ -21,6 +21,8 @@ use crate::exit::Exit;
 const HOST_LOST: u8 = 255;
 /// The message on a life line that stops its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
+/// The last message on the life line of a process that must end because another has failed.
+pub(super) const END: &str = "END";
 
 /// How long the others may live on when one process has failed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -140,12 +142,9 @@ impl Family {
             all_succeeded: true,
         };
         for (process, member) in members.into_iter().enumerate() {
+            let action = format!("start process {process}, {}", in_words(&member.command));
             let started = Running::start(process, member, watch);
-            let failed = |source| ClusterError::Spawn {
-                action: format!("start process {process}"),
-                source,
-            };
-            family.children.push(started.map_err(failed)?);
+            family.children.push(started.map_err(failed(action))?);
         }
         Ok(family)
     }
@@ -237,6 +236,7 @@ impl Family {
             }
             Measure::Close => {
                 for child in &mut self.children {
+                    child.say(END);
                     child.life_line = None;
                 }
                 CLOSED
@@ -317,6 +317,21 @@ impl Running {
         while !reader.is_finished() && Instant::now() < limit {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+/// Names what was tried when the system said no.
+pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(io::Error) -> ClusterError {
+    let action = action.into();
+    move |source| ClusterError::Spawn { action, source }
+}
+
+/// Which program a command starts, and where.
+fn in_words(command: &Command) -> String {
+    let program = command.get_program().display();
+    match command.get_current_dir() {
+        Some(folder) => format!("{program} in {}", folder.display()),
+        None => program.to_string(),
     }
 }
 

@@ -18,12 +18,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::ClusterError;
-use super::family::{Ending, Event, Family, Member, Watch};
+use super::family::{Ending, Event, Family, Member, Watch, failed};
 use super::hosts::{HOSTS_VARIABLE, host_of};
 use super::interrupt::Interrupts;
 use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
 use super::settings::RUN_VARIABLE;
-use super::spawn::{FOLLOW, failed, token};
+use super::spawn::{FOLLOW, token};
 use crate::exit::Exit;
 
 /// The longest wait before a restart.
