@@ -42,6 +42,7 @@ mod stall;
 pub mod tls;
 mod traffic;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,11 @@ pub enum ClusterError {
     Hosts(#[from] hosts::HostsError),
     /// This process cannot listen at its address.
     #[error(
-        "cannot listen on {address}: {source}; check that no other run uses the port, and that the host file has the right address for this process"
+        "cannot listen on {address}: {source}; {}", match source.kind() {
+            ErrorKind::PermissionDenied => "choose a port above 1023",
+            ErrorKind::AddrInUse => "check that no other run uses the port",
+            _ => "check that the host file has the right address for this process",
+        }
     )]
     Listen {
         /// The address from the host file.
@@ -204,8 +209,14 @@ impl ClusterError {
             ClusterError::Secret(error) => error.exit(),
             ClusterError::Missing { .. } | ClusterError::Left { .. } => Exit::Unavailable,
             ClusterError::Start(_) => Exit::Internal,
-            ClusterError::Spawn { .. } => Exit::Io,
-            ClusterError::Listen { .. } => Exit::Temporary,
+            ClusterError::Spawn { source, .. } => match source.kind() {
+                ErrorKind::NotFound => Exit::Usage,
+                _ => Exit::Io,
+            },
+            ClusterError::Listen { source, .. } => match source.kind() {
+                ErrorKind::AddrInUse => Exit::Temporary,
+                _ => Exit::Usage,
+            },
             ClusterError::Worker(failure) => failure.exit,
         }
     }
