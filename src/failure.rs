@@ -100,11 +100,6 @@ impl Failure {
         }
     }
 
-    /// A failure that another process has reported already.
-    pub(crate) fn said(exit: Exit) -> Self {
-        Self::message(exit, "")
-    }
-
     /// The same, with what was being done.
     #[must_use]
     pub(crate) fn context(mut self, context: impl fmt::Display) -> Self {
@@ -166,8 +161,7 @@ impl Failure {
 }
 
 /// The remedy where no other is known.
-const FULL_DISK: &str =
-    "free space on this disk, or choose another output.path, then rerun the same command";
+const FULL_DISK: &str = "free space on this disk, then rerun the same command";
 
 /// The message alone; with `#`, its causes too.
 impl fmt::Display for Failure {
@@ -268,5 +262,7 @@ mod tests {
         assert_eq!(format!("{failure:#}"), "shard 3: the disk is gone");
         let twice = Failure::data("bad").context("so bad");
         assert_eq!(twice.report(), "error: so bad\n");
+        let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull)).report();
+        assert!(full.ends_with("help: free space on this disk, then rerun the same command\n"));
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
         Some(process) if !ending.interrupted => {
             Failure::message(exit, format!("{} {}", name(process), end(ending.code)))
         }
-        _ => Failure::said(exit),
+        _ => Failure::message(exit, ""),
     })
 }
 
