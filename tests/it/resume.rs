@@ -226,9 +226,11 @@ fn a_shard_that_is_damaged_or_gone_is_made_again_as_its_error_says() {
     let out = |name: &str| folder.path("undisturbed").join(name);
     let shard = out("corpus/shards/shard-00000.parquet");
     let remove = |path| fs::remove_file(path).unwrap();
-    let cut = |path| fs::write(path, "PAR1").unwrap();
-    for damage in [cut as fn(&Path), |path| fs::remove_file(path).unwrap()] {
-        damage(&shard);
+    for is_gone in [false, true] {
+        match is_gone {
+            true => remove(shard.clone()),
+            false => fs::write(&shard, "PAR1").unwrap(),
+        }
         remove(out("_SUCCESS"));
         let output = folder.output(&run);
         assert_eq!(output.status.code(), Some(65), "{}", said(&output));
