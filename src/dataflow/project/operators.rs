@@ -160,15 +160,13 @@ pub(super) fn write<'scope>(
         move |input, output| {
             input.for_each(|time, batches| {
                 let time = time.retain(0);
-                for some in batches.drain(..) {
-                    match writer.write(some) {
-                        Ok(is_last) => give(output, &time, is_last.then(&next)),
-                        Err(error) => {
-                            state.borrow_mut().fail(error, &time);
-                            break;
-                        }
-                    }
-                }
+                let written = batches.drain(..).try_for_each(|some| {
+                    let is_last = writer.write(some)?;
+                    give(output, &time, is_last.then(&next));
+                    Ok(())
+                });
+                let failed = |error| state.borrow_mut().fail(error, &time);
+                written.unwrap_or_else(failed);
             });
         }
     })
