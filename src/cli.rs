@@ -117,9 +117,9 @@ pub fn report(failure: &Failure) {
 /// process that started it. Call it before anything else.
 pub fn guard() {
     mesh::guard::install(|failure| {
-        report(&Failure::message(Exit::of(failure.code), &failure.message));
+        report(&Failure::message(failure.exit, &failure.message));
         // Last: a log may lie where nothing answers.
-        watching::end_current(failure.code, &failure.message);
+        watching::end_current(failure.exit as u8, &failure.message);
     });
     if let Err(error) = mesh::interrupt::install(warn) {
         warn(&format!(

@@ -7,7 +7,6 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use corpus::collection::CollectionError;
 use corpus::input::InputError;
@@ -18,59 +17,13 @@ use corpus::vocabulary_file::VocabularyFileError;
 use corpus::word_file::WordFileError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
+use mesh::ClusterError;
 use mesh::environment::EnvironmentError;
+pub use mesh::exit::Exit;
 use mesh::hosts::HostsError;
 use mesh::secret::SecretError;
 use mesh::tls::TlsError;
-use mesh::{ClusterError, exit};
 use store::{StoreError, is_remote};
-
-/// How the program ends where it does not succeed, by [exit code](mesh::exit).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// The command line or the job is wrong; nothing was done.
-    Usage = exit::USAGE,
-    /// The input or a stored result is wrong.
-    Data = exit::DATA,
-    /// Another process or host cannot be reached, or was lost; a worker stalled.
-    Unavailable = exit::UNAVAILABLE,
-    /// A mistake in topicmill.
-    Internal = exit::INTERNAL,
-    /// Reading or writing failed.
-    Io = exit::IO,
-    /// Something passing: the same command later may succeed.
-    Temporary = exit::TEMPORARY,
-    /// A process was killed (SIGKILL).
-    Killed = exit::KILLED,
-    /// Told to stop (SIGTERM, SIGINT).
-    Interrupted = exit::INTERRUPTED,
-}
-
-impl Exit {
-    /// The exit with this code; an internal error if there is none.
-    pub(crate) fn of(code: u8) -> Self {
-        let all = [
-            Self::Usage,
-            Self::Data,
-            Self::Unavailable,
-            Self::Internal,
-            Self::Io,
-            Self::Temporary,
-            Self::Killed,
-            Self::Interrupted,
-        ];
-        all.into_iter()
-            .find(|&exit| exit as u8 == code)
-            .unwrap_or(Self::Internal)
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
 
 /// An error on its way out of the program.
 #[derive(Debug)]
@@ -147,11 +100,6 @@ impl Failure {
         }
     }
 
-    /// A failure that another process has reported already.
-    pub(crate) fn said(exit: Exit) -> Self {
-        Self::message(exit, "")
-    }
-
     /// The same, with what was being done.
     #[must_use]
     pub(crate) fn context(mut self, context: impl fmt::Display) -> Self {
@@ -213,8 +161,7 @@ impl Failure {
 }
 
 /// The remedy where no other is known.
-const FULL_DISK: &str =
-    "free space on this disk, or choose another output.path, then rerun the same command";
+const FULL_DISK: &str = "free space on this disk, then rerun the same command";
 
 /// The message alone; with `#`, its causes too.
 impl fmt::Display for Failure {
@@ -288,13 +235,13 @@ impl From<StoreError> for Failure {
 
 impl From<SecretError> for Failure {
     fn from(error: SecretError) -> Self {
-        Self::new(Exit::of(error.exit_code()), error)
+        Self::new(error.exit(), error)
     }
 }
 
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
-        Self::new(Exit::of(error.exit_code()), error)
+        Self::new(error.exit(), error)
     }
 }
 
@@ -315,5 +262,7 @@ mod tests {
         assert_eq!(format!("{failure:#}"), "shard 3: the disk is gone");
         let twice = Failure::data("bad").context("so bad");
         assert_eq!(twice.report(), "error: so bad\n");
+        let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull)).report();
+        assert!(full.ends_with("help: free space on this disk, then rerun the same command\n"));
     }
 }

@@ -48,7 +48,7 @@ use crate::failure::{Exit, Failure};
 /// Version of the tables' columns; rises when one changes its meaning.
 const SCHEMA_VERSION: u32 = 2;
 
-/// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
+/// Parquet cannot read a file.
 fn of_parquet(path: &Path) -> impl Fn(ParquetError) -> Failure {
     move |source| match corpus::shard::io_error(source) {
         Ok(source) => Failure::io(path)(source),
@@ -59,9 +59,9 @@ fn of_parquet(path: &Path) -> impl Fn(ParquetError) -> Failure {
     }
 }
 
-/// Whether Parquet is to blame.
-pub(crate) fn is_of_parquet(failure: &Failure) -> bool {
-    failure.cause::<ParquetError>().is_some()
+/// Parquet cannot write a file.
+fn unwritten(path: &Path) -> impl Fn(ParquetError) -> Failure {
+    move |source| Failure::io(path)(corpus::shard::write_error(source))
 }
 
 /// The table of this name.

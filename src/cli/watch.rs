@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::{Exit, Failure};
-use mesh::exit;
 use mesh::family::{Ending, Event, Watch};
 
 /// Writes what happens to the processes of these names on stderr, line by line.
@@ -49,25 +48,24 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
     };
     Err(match ending.culprit.filter(|_| ending.code > 128) {
         // Whichever was told to stop has told the others.
-        Some(_) if ending.code == exit::INTERRUPTED && !ending.interrupted => Failure::message(
+        Some(_) if exit == Exit::Interrupted && !ending.interrupted => Failure::message(
             exit,
             "a process was told to stop; rerun the same command to resume",
         ),
         Some(process) if !ending.interrupted => {
             Failure::message(exit, format!("{} {}", name(process), end(ending.code)))
         }
-        _ => Failure::said(exit),
+        _ => Failure::message(exit, ""),
     })
 }
 
 /// How a process ended, as text.
 fn end(code: u8) -> String {
-    match code {
-        exit::UNAVAILABLE => "lost a worker, its peers or its host".to_owned(),
-        exit::KILLED => "was killed (signal 9)".to_owned(),
-        exit::INTERRUPTED => "was stopped (signal 15)".to_owned(),
-        code if code > 128 => format!("was killed by signal {}", code - 128),
-        code => format!("ended with code {code}"),
+    match Exit::of(code) {
+        Exit::Unavailable => "lost a worker, its peers or its host".to_owned(),
+        Exit::Interrupted => "was stopped (signal 15)".to_owned(),
+        Exit::Killed => format!("was killed (signal {})", code - 128),
+        _ => format!("ended with code {code}"),
     }
 }
 
@@ -90,7 +88,7 @@ mod tests {
         let killed = "error: process 1 was killed (signal 9)\n".to_owned();
         assert_eq!(told(137, false).unwrap_err(), (Exit::Killed, killed));
         let (exit, text) = told(139, false).unwrap_err();
-        assert_eq!(exit, Exit::Internal);
+        assert_eq!(exit, Exit::Killed);
         assert!(text.contains("signal 11"), "{text}");
         assert_eq!(told(65, false).unwrap_err(), (Exit::Data, String::new()));
         let stopped = told(143, true).unwrap_err();

@@ -25,7 +25,6 @@ use super::machine;
 use crate::dataflow::process::Process;
 use crate::job::Stages;
 use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis};
-use crate::tables::output::LOCK;
 use mesh::settings::RUN_VARIABLE;
 
 /// How often the process is looked at.
@@ -298,9 +297,8 @@ impl Watched {
                 "process ends"
             );
         }
-        // A process that others have not yet met may write only where a run leads already.
-        let is_joined = self.process.is_joined();
-        if !is_joined && !self.process.output.path(LOCK).exists() {
+        // The output of a process that others have not yet met may be another run's.
+        if !self.process.is_joined() {
             return;
         }
         self.open_log();

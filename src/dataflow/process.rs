@@ -23,10 +23,9 @@ use super::progress::Progress;
 use crate::checkpoint::Header;
 use crate::failure::{Exit, Failure};
 use crate::job::{Job, Stages};
-use crate::tables::is_of_parquet;
 use crate::tables::output::Output;
 use corpus::collection::Collection;
-use mesh::{Placement, exit};
+use mesh::Placement;
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.
 pub(crate) const TRAINING_FILE: &str = "sample";
@@ -225,13 +224,9 @@ impl Process {
 }
 
 impl From<Failure> for mesh::Failure {
-    /// Of a worker: where Parquet refuses, it is as a rule the disk that fails.
     fn from(failure: Failure) -> Self {
         Self {
-            code: match is_of_parquet(&failure) {
-                true => exit::IO,
-                false => failure.exit as u8,
-            },
+            exit: failure.exit,
             message: failure
                 .report()
                 .trim_start_matches("error: ")

@@ -5,7 +5,7 @@
 //!    ┌───────────── feedback: a shard is written, another may follow ─────────────┐
 //!    ▼                                                                            │
 //! shards ──a number──▶ infer ──some documents at a time──▶ write ─────────────────┘
-//!                        └─sums──by owner──▶ reduce ──rows──▶ first worker
+//!                        └─sums──by owner──▶ reduce ──counts of groups──▶ reduce ──rows──▶ first worker
 //! ```
 //!
 //! Each worker has one message in the loop, and this message carries its only capability there: at most one shard per
@@ -143,7 +143,8 @@ pub(crate) fn project(
         let numbers = shards(written, &plan, &state);
         let (documents, sums) = infer(numbers, inference, &state);
         write(documents, PartWriter::new(&plan), &state).connect_loop(feedback);
-        let rows = reduce(sums, &counters, &state);
+        let counts = reduce(sums, &counters, &state, Counters::send_counts);
+        let rows = reduce(counts, &counters, &state, Counters::send_owned);
         receive_all(rows, route(), move |block| kept.borrow_mut().receive(block))
             .probe_with(&probe);
     });

@@ -4,6 +4,7 @@
 mod figures;
 mod texts;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow_array::Array;
@@ -128,7 +129,11 @@ pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
             bytes: 0,
         };
         for part in part_files(&root.join(table.name))? {
-            let (file, footer) = footer(&part)?;
+            let (file, footer) = match footer(&part) {
+                // It has been removed in this very moment.
+                Err(error) if error.io_kind() == Some(ErrorKind::NotFound) => continue,
+                found => found?,
+            };
             let metadata = file.metadata().map_err(Failure::io(&part))?;
             entry.parts += 1;
             entry.bytes += metadata.len();

@@ -318,6 +318,9 @@ fn a_table_can_be_shown() {
     assert_eq!((listing[2].parts, listing[2].rows), (1, 10));
     let file = fs::metadata(table.join("part-00000.parquet")).unwrap();
     assert_eq!(listing[2].bytes, file.len());
+    // A part that is listed, and then removed.
+    std::os::unix::fs::symlink("nowhere", table.join("part-00001.parquet")).unwrap();
+    assert_eq!(read::listing(folder.path()).unwrap(), listing);
 }
 
 #[test]

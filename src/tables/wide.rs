@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use super::{FileMetadata, of_parquet};
+use super::{FileMetadata, unwritten};
 use crate::failure::Failure;
 use store::Writer;
 
@@ -42,7 +42,7 @@ pub(crate) fn write(
         .set_dictionary_enabled(false)
         .set_key_value_metadata(Some(metadata.key_values(table)))
         .build();
-    let refuse = of_parquet(path);
+    let refuse = unwritten(path);
     let file = Writer::create(path).map_err(Failure::io(path))?;
     let mut writer =
         ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(&refuse)?;

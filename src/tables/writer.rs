@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
-use super::{FileMetadata, of_parquet};
+use super::{FileMetadata, unwritten};
 use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
@@ -91,7 +91,7 @@ impl TableWriter {
         let file = HashingFile::create(path).map_err(Failure::io(path))?;
         let properties = properties(spec, metadata);
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
-            .map_err(of_parquet(path))?;
+            .map_err(unwritten(path))?;
         let kinds = spec.columns.iter().map(|column| column.kind);
         let extra_kinds = extra.iter().map(|_| Kind::Text);
         Ok(Self {
@@ -148,7 +148,7 @@ impl TableWriter {
     /// Writes the rest and the footer. The file is not synced: publishing it does that.
     pub fn finish(mut self) -> Result<PartInfo, Failure> {
         self.write_batch()?;
-        let file = self.writer.into_inner().map_err(of_parquet(&self.path))?;
+        let file = self.writer.into_inner().map_err(unwritten(&self.path))?;
         Ok(PartInfo {
             rows: self.rows,
             bytes: file.bytes,
@@ -164,8 +164,8 @@ impl TableWriter {
         self.batch_text_bytes = 0;
         let columns = self.builders.iter_mut().map(Builder::finish).collect();
         RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|e| of_parquet(&self.path)(e.into()))
-            .and_then(|batch| self.writer.write(&batch).map_err(of_parquet(&self.path)))
+            .map_err(|e| unwritten(&self.path)(e.into()))
+            .and_then(|batch| self.writer.write(&batch).map_err(unwritten(&self.path)))
     }
 }
 

@@ -501,4 +501,12 @@ fn the_folder_and_the_program_may_be_named() {
     let mut command = site.launch(&["--directory", "/nowhere/at/all"]);
     let output = command.args(site.ssh()).output().expect("it starts");
     assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+    for (flag, path) in [
+        ("--directory", "/nowhere/at/all"),
+        ("--program", "/nowhere/x"),
+    ] {
+        let output = site.launch(&[flag, path]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+        assert!(said(&output).contains(path), "{}", said(&output));
+    }
 }

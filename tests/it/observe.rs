@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::workdir::{Workdir, newest_checkpoint, send, succeed};
+use crate::workdir::{Workdir, free_port, newest_checkpoint, said, send, succeed};
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -422,4 +422,40 @@ fn a_process_that_waits_for_another_uses_no_processor() {
         used <= 15,
         "{used} hundredths of a second in 3 s: more than 5 %"
     );
+}
+
+#[test]
+fn a_process_that_meets_nobody_writes_nothing_into_a_result() {
+    let place = Place::new();
+    succeed(place.command(&["run", "job.toml", "--quiet", "-w", "1"]));
+    let logs = || fs::read_dir(place.path("out/logs")).unwrap().count();
+    let before = logs();
+    let hosts = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
+    let mut alone = place.job(&["-n", "2", "-p", "1", "--join-timeout", "1"]);
+    let output = alone.env("TOPICMILL_HOSTS", hosts.join(",")).output();
+    assert_eq!(output.unwrap().status.code(), Some(69));
+    assert_eq!(logs(), before);
+}
+
+#[test]
+fn a_run_that_is_refused_is_tried_once_and_leaves_no_trace() {
+    let place = Place::new();
+    let _running = place.start(&[&["-w", "1"][..], &LONG].concat());
+    training(&place, 0);
+    let output = place
+        .job(&["--processes", "2", "-w", "1"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(75));
+    let told = said(&output);
+    assert_eq!(
+        told.matches("is in use by another run").count(),
+        1,
+        "{told}"
+    );
+    assert!(
+        told.contains("[1] error: another process of the run has failed"),
+        "{told}"
+    );
+    assert_eq!(place.status()["processes"].as_array().unwrap().len(), 1);
 }

@@ -215,3 +215,29 @@ fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
         digest(&folder.join("undisturbed"))
     );
 }
+
+#[test]
+fn a_shard_that_is_damaged_or_gone_is_made_again_as_its_error_says() {
+    let folder = prepare();
+    let small = ["-w", "2", "--set", "synth.documents=2000"];
+    let run = run(&small, "undisturbed");
+    folder.succeed(&run);
+    let first = folder.digest("undisturbed");
+    let out = |name: &str| folder.path("undisturbed").join(name);
+    let shard = out("corpus/shards/shard-00000.parquet");
+    let remove = |path| fs::remove_file(path).unwrap();
+    for is_gone in [false, true] {
+        match is_gone {
+            true => remove(shard.clone()),
+            false => fs::write(&shard, "PAR1").unwrap(),
+        }
+        remove(out("_SUCCESS"));
+        let output = folder.output(&run);
+        assert_eq!(output.status.code(), Some(65), "{}", said(&output));
+        let remedy = "remove corpus/collection.json and rerun the same command";
+        assert!(said(&output).contains(remedy), "{}", said(&output));
+        remove(out(COLLECTION_FILE));
+        folder.succeed(&run);
+        assert_eq!(folder.digest("undisturbed"), first);
+    }
+}

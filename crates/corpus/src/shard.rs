@@ -11,9 +11,10 @@ mod writer;
 pub use reader::{Columns, ShardReader};
 pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 
+use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
 /// Maximum number of documents in a record batch: what the reader holds decoded.
@@ -53,15 +54,17 @@ pub enum ShardError {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: std::io::Error,
+        source: io::Error,
     },
-    /// Parquet refused: the file is damaged, or the disk failed and Parquet says so in words of its own.
-    #[error("{path}: {source}; if the file is damaged, remove it and run ingest again")]
-    Parquet {
+    /// There is no such file, or it is damaged.
+    #[error(
+        "{path}: {source}; restart with --overwrite, or remove corpus/collection.json and rerun the same command"
+    )]
+    Damaged {
         /// The file.
         path: PathBuf,
-        /// The library's error.
-        source: ParquetError,
+        /// The system's error, or Parquet's.
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The file is sound Parquet, but not a shard of this version.
     #[error("{path} is not a shard of this version: {reason}; restart with --overwrite")]
@@ -84,24 +87,28 @@ pub enum ShardError {
 }
 
 impl ShardError {
-    fn parquet(path: &Path, source: ParquetError) -> Self {
-        match io_error(source) {
+    fn reading(path: &Path, source: impl Into<ParquetError>) -> Self {
+        match io_error(source.into()) {
             Ok(source) => Self::io(path, source),
-            Err(source) => Self::Parquet {
-                path: path.to_owned(),
-                source,
-            },
+            Err(source) => Self::damaged(path, source),
         }
     }
 
-    fn arrow(path: &Path, source: ArrowError) -> Self {
-        Self::parquet(path, source.into())
+    fn writing(path: &Path, source: impl Into<ParquetError>) -> Self {
+        Self::io(path, write_error(source.into()))
     }
 
-    fn io(path: &Path, source: std::io::Error) -> Self {
+    fn io(path: &Path, source: io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    fn damaged(path: &Path, source: impl Error + Send + Sync + 'static) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            source: source.into(),
         }
     }
 
@@ -117,7 +124,7 @@ impl ShardError {
 ///
 /// # Errors
 /// It is an error of Parquet's own.
-pub fn io_error(error: ParquetError) -> Result<std::io::Error, ParquetError> {
+pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
     match error {
         ParquetError::External(source) => match source.downcast() {
             Ok(source) => Ok(*source),
@@ -125,6 +132,11 @@ pub fn io_error(error: ParquetError) -> Result<std::io::Error, ParquetError> {
         },
         error => Err(error),
     }
+}
+
+/// The error of writing: it is as a rule the disk that fails, even where Parquet says so in words of its own.
+pub fn write_error(error: ParquetError) -> io::Error {
+    io_error(error).unwrap_or_else(io::Error::other)
 }
 
 #[cfg(test)]

@@ -48,16 +48,18 @@ pub(super) fn connect(
 
 /// Refuses addresses that other machines can reach: without a secret anyone could join.
 fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
-    let is_local = |address: &String| {
-        let mut targets = address.to_socket_addrs().ok()?;
-        Some(targets.all(|target| target.ip().is_loopback()))
-    };
-    let open = addresses.iter().find(|a| is_local(a) != Some(true));
+    let open = addresses.iter().find(|address| !is_loopback(address));
     open.map_or(Ok(()), |address| {
         Err(ClusterError::NoSecret {
             address: address.clone(),
         })
     })
+}
+
+/// Whether only this machine can reach an address.
+fn is_loopback(address: &String) -> bool {
+    let targets = address.to_socket_addrs();
+    targets.is_ok_and(|mut targets| targets.all(|target| target.ip().is_loopback()))
 }
 
 /// Starts a thread of the set-up.
@@ -69,19 +71,22 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Cluster
         .map_err(|error| ClusterError::Start(error.to_string()))
 }
 
-/// Listens on this process's address, or on its port everywhere if the address is another machine's
-/// view of this one; the latter only with a secret.
+/// Listens on this process's address; with a secret, on its port everywhere if the address is another machine's view of
+/// this one, or a name that on this machine alone means loopback.
 fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
     let address = &setup.addresses[setup.process];
     let ends = setup.ends.min(Instant::now() + BIND_LIMIT);
+    let is_unreachable = is_loopback(address) && !setup.addresses.iter().all(is_loopback);
     let bind = || match TcpListener::bind(address) {
-        Err(error) if error.kind() != io::ErrorKind::AddrInUse && setup.secret.is_some() => {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        bound if setup.secret.is_none() || bound.is_ok() && !is_unreachable => bound,
+        bound => {
+            drop(bound);
             let port = address.rsplit_once(':').map_or("", |(_, port)| port);
             let everywhere = TcpListener::bind(format!("0.0.0.0:{port}"))?;
             setup.listens_everywhere.store(true, Ordering::SeqCst);
             Ok(everywhere)
         }
-        bound => bound,
     };
     loop {
         let result = bind().and_then(|listener| {
@@ -121,5 +126,50 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
         if started.is_err() {
             setup.callers.leave(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::secret::Secret;
+
+    #[test]
+    fn a_name_that_means_loopback_is_listened_to_everywhere_if_others_are_elsewhere() {
+        let secret = Secret::new(b"the secret of this test", "test").ok();
+        let listens = |other: &str, secret: &Option<Secret>| {
+            let placement = Placement {
+                threads: 1,
+                process: 0,
+                addresses: vec!["127.0.0.1:0".to_owned(), other.to_owned()],
+            };
+            let settings = ClusterSettings {
+                secret: secret.clone(),
+                ..ClusterSettings::default()
+            };
+            let listener = listen(&Setup::new(&placement, &settings)).unwrap();
+            listener.local_addr().unwrap().ip().to_string()
+        };
+        // An address of documentation (RFC 5737).
+        assert_eq!(listens("192.0.2.1:7101", &secret), "0.0.0.0");
+        assert_eq!(listens("127.0.0.2:7101", &secret), "127.0.0.1");
+        assert_eq!(listens("192.0.2.1:7101", &None), "127.0.0.1");
+    }
+
+    #[test]
+    fn only_a_taken_port_is_worth_another_try() {
+        let refused = |kind: io::ErrorKind| {
+            let error = ClusterError::Listen {
+                address: "host:80".to_owned(),
+                source: kind.into(),
+            };
+            (error.exit(), error.to_string())
+        };
+        assert_eq!(refused(io::ErrorKind::AddrInUse).0, Exit::Temporary);
+        assert_eq!(refused(io::ErrorKind::AddrNotAvailable).0, Exit::Usage);
+        let (exit, text) = refused(io::ErrorKind::PermissionDenied);
+        assert_eq!(exit, Exit::Usage);
+        assert!(text.ends_with("choose a port above 1023"), "{text}");
     }
 }

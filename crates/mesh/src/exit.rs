@@ -1,21 +1,50 @@
-//! The exit codes of the program: those of sysexits.h that a scheduler can key on.
+//! How a process ends, by its exit code: those of sysexits.h that a scheduler can key on.
 
-/// The command line or the job is wrong; nothing was done (EX_USAGE).
-pub const USAGE: u8 = 64;
-/// The input or a stored result is wrong (EX_DATAERR).
-pub const DATA: u8 = 65;
-/// Another process or host cannot be reached, or was lost; a worker stalled (EX_UNAVAILABLE).
-pub const UNAVAILABLE: u8 = 69;
-/// A mistake in topicmill (EX_SOFTWARE).
-pub const INTERNAL: u8 = 70;
-/// Reading or writing failed (EX_IOERR).
-pub const IO: u8 = 74;
-/// Something passing: the same command later may succeed (EX_TEMPFAIL).
-pub const TEMPORARY: u8 = 75;
-/// A process was killed (128 + SIGKILL).
-pub const KILLED: u8 = 137;
-/// Told to stop, by SIGTERM or SIGINT (128 + SIGTERM).
-pub const INTERRUPTED: u8 = 143;
+use std::process::ExitCode;
+
+/// How a process ends that does not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The command line or the job is wrong; nothing was done (EX_USAGE).
+    Usage = 64,
+    /// The input or a stored result is wrong (EX_DATAERR).
+    Data = 65,
+    /// Another process or host cannot be reached, or was lost; a worker stalled (EX_UNAVAILABLE).
+    Unavailable = 69,
+    /// A mistake in topicmill (EX_SOFTWARE).
+    Internal = 70,
+    /// Reading or writing failed (EX_IOERR).
+    Io = 74,
+    /// Something passing: the same command later may succeed (EX_TEMPFAIL).
+    Temporary = 75,
+    /// A process was killed (128 + SIGKILL).
+    Killed = 137,
+    /// Told to stop, by SIGTERM or SIGINT (128 + SIGTERM).
+    Interrupted = 143,
+}
+
+impl Exit {
+    /// How a process ended that has this code, which is not 0. Above 128 are signals.
+    pub fn of(code: u8) -> Self {
+        match code {
+            64 => Self::Usage,
+            65 => Self::Data,
+            69 => Self::Unavailable,
+            74 => Self::Io,
+            75 => Self::Temporary,
+            143 => Self::Interrupted,
+            129.. => Self::Killed,
+            _ => Self::Internal,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
 
 /// The part of `--help` about exit codes.
 pub const EXIT_CODES: &str = "\

@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 
 use super::ClusterError;
 use super::interrupt::Interrupts;
-use crate::exit;
+use crate::exit::Exit;
 
 /// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other
 /// (69), but the cause of those that the other processes report.
 const HOST_LOST: u8 = 255;
 /// The message on a life line that stops its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
+/// The last message on the life line of a process that must end because another has failed.
+pub(super) const END: &str = "END";
 
 /// How long the others may live on when one process has failed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -140,12 +142,9 @@ impl Family {
             all_succeeded: true,
         };
         for (process, member) in members.into_iter().enumerate() {
+            let action = format!("start process {process}, {}", in_words(&member.command));
             let started = Running::start(process, member, watch);
-            let failed = |source| ClusterError::Spawn {
-                action: format!("start process {process}"),
-                source,
-            };
-            family.children.push(started.map_err(failed)?);
+            family.children.push(started.map_err(failed(action))?);
         }
         Ok(family)
     }
@@ -182,15 +181,17 @@ impl Family {
         for child in &mut self.children {
             child.hear_the_last();
         }
-        let cause = failures.iter().find(|(_, code)| *code != exit::UNAVAILABLE);
+        let cause = failures
+            .iter()
+            .find(|(_, code)| *code != Exit::Unavailable as u8);
         let cause = cause.or(failures.first());
         Ok(Ending {
             code: match cause {
-                Some((_, HOST_LOST)) => exit::UNAVAILABLE,
+                Some((_, HOST_LOST)) => Exit::Unavailable as u8,
                 Some((_, code)) => *code,
                 None if self.all_succeeded => 0,
                 // They were ended before they had stopped by themselves.
-                None => exit::INTERRUPTED,
+                None => Exit::Interrupted as u8,
             },
             culprit: cause.map(|&(process, _)| process),
             interrupted,
@@ -235,6 +236,7 @@ impl Family {
             }
             Measure::Close => {
                 for child in &mut self.children {
+                    child.say(END);
                     child.life_line = None;
                 }
                 CLOSED
@@ -318,6 +320,21 @@ impl Running {
     }
 }
 
+/// Names what was tried when the system said no.
+pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(io::Error) -> ClusterError {
+    let action = action.into();
+    move |source| ClusterError::Spawn { action, source }
+}
+
+/// Which program a command starts, and where.
+fn in_words(command: &Command) -> String {
+    let program = command.get_program().display();
+    match command.get_current_dir() {
+        Some(folder) => format!("{program} in {}", folder.display()),
+        None => program.to_string(),
+    }
+}
+
 /// Passes on what a process writes, line by line, until it closes the stream.
 fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<JoinHandle<()>> {
     let pass_on = move || {
@@ -350,9 +367,9 @@ fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let code = status.code().or(signal.map(|signal| 128 + signal));
     match code {
         Some(255) if is_remote => HOST_LOST,
-        Some(126 | 127) if is_remote => exit::USAGE,
+        Some(126 | 127) if is_remote => Exit::Usage as u8,
         code => code
             .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(exit::INTERNAL),
+            .unwrap_or(Exit::Internal as u8),
     }
 }

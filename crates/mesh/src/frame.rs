@@ -4,6 +4,8 @@
 //! A frame is a header of four bytes, little-endian, followed by its content: the kind in the upper
 //! byte, the length in the lower three. Lengths are bounded before anything is allocated.
 
+use crate::exit::Exit;
+
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 4;
 /// Most bytes of timely's in one frame; zstd at its worst adds less than as much again.
@@ -64,8 +66,8 @@ impl Header {
 /// Why the run ends, as the process that found it out tells the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Farewell {
-    /// The exit code of the processes that receive it.
-    pub code: u8,
+    /// How the processes that receive it end.
+    pub exit: Exit,
     /// The process that failed or was lost.
     pub culprit: usize,
     /// The event, as the receiving processes report it: one line.
@@ -76,7 +78,7 @@ impl Farewell {
     /// The farewell as bytes: code, culprit, and the text's first line, cut where it is too long.
     pub fn encode(&self) -> Vec<u8> {
         let culprit = u32::try_from(self.culprit).unwrap_or(u32::MAX);
-        let mut bytes = vec![self.code];
+        let mut bytes = vec![self.exit as u8];
         bytes.extend_from_slice(&culprit.to_le_bytes());
         let line = self.text.lines().next().unwrap_or_default();
         let mut end = line.len().min(MOST_FAREWELL - bytes.len());
@@ -95,7 +97,7 @@ impl Farewell {
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let text = String::from_utf8_lossy(text).chars().map(plain).collect();
         (bytes.len() <= MOST_FAREWELL).then(|| Farewell {
-            code,
+            exit: Exit::of(code),
             culprit: u32::from_le_bytes(*culprit) as usize,
             text,
         })
@@ -151,7 +153,7 @@ mod tests {
     #[test]
     fn a_farewell_is_one_line_of_bounded_length() {
         let farewell = Farewell {
-            code: 69,
+            exit: Exit::Unavailable,
             culprit: 3,
             text: "lost process 3 (there:1): nothing received for 30 s".to_owned(),
         };

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::Placement;
 use super::frame::Farewell;
-use crate::exit;
+use crate::exit::Exit;
 
 /// How long the last words may take, until the others have hung up as well.
 pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
@@ -26,12 +26,12 @@ pub(super) const REMEDY: &str = "rerun the same command to resume";
 /// How long the report may take before the process exits without it.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Why a process ends before its time, and with which exit code.
+/// Why a process ends before its time, and how.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// The exit code of the process.
-    pub code: u8,
+    /// How the process ends.
+    pub exit: Exit,
     /// The event and its remedy, for people.
     pub message: String,
 }
@@ -77,9 +77,9 @@ pub(super) fn set_last_words(say: LastWords) {
 pub fn fail(failure: Failure) -> ! {
     let (process, address) = own().unwrap_or_default();
     let farewell = Farewell {
-        code: match failure.code {
-            exit::INTERRUPTED => exit::INTERRUPTED,
-            _ => exit::UNAVAILABLE,
+        exit: match failure.exit {
+            Exit::Interrupted => Exit::Interrupted,
+            _ => Exit::Unavailable,
         },
         culprit: process,
         text: format!("process {process} ({address}) ended: {}", failure.message),
@@ -95,7 +95,7 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>)
             std::thread::park();
         }
     }
-    let code = i32::from(failure.code);
+    let code = i32::from(failure.exit as u8);
     // The report may need a lock that a stopped thread holds.
     let _ = std::thread::Builder::new()
         .name("exit".to_owned())
@@ -154,7 +154,7 @@ impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             fail(Failure {
-                code: exit::INTERNAL,
+                exit: Exit::Internal,
                 message: "a worker panicked".to_owned(),
             });
         }
@@ -199,7 +199,7 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         text = format!("{text}\n{backtrace}");
     }
     Failure {
-        code: exit::INTERNAL,
+        exit: Exit::Internal,
         message: text,
     }
 }

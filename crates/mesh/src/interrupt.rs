@@ -2,7 +2,7 @@
 //!
 //! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
 //! point from which the run can resume; otherwise the process ends at once. A second signal ends it
-//! anywhere. The exit code is [`exit::INTERRUPTED`] for all of them. A process that waits for
+//! anywhere. The exit code is [`Exit::Interrupted`] for all of them. A process that waits for
 //! others has to forward signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::guard::{self, Failure};
-use crate::exit;
+use crate::exit::Exit;
 
 /// How often deferred signals are checked.
 const TICK: Duration = Duration::from_millis(20);
@@ -76,7 +76,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             let before = COUNT.fetch_add(1, Ordering::SeqCst);
             let is_ours = !PASSED_ON.load(Ordering::SeqCst);
             if is_ours && before > 0 {
-                std::process::exit(exit::INTERRUPTED.into());
+                std::process::exit(Exit::Interrupted as i32);
             }
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
@@ -90,7 +90,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
         let is_free = DEFERRED.load(Ordering::SeqCst) == 0 && !PASSED_ON.load(Ordering::SeqCst);
         match first {
             Some(signal) if is_free => guard::fail(Failure {
-                code: exit::INTERRUPTED,
+                exit: Exit::Interrupted,
                 message: format!(
                     "interrupted by {}; {}",
                     name(signal),

@@ -18,13 +18,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::ClusterError;
-use super::family::{Ending, Event, Family, Member, Watch};
+use super::family::{Ending, Event, Family, Member, Watch, failed};
 use super::hosts::{HOSTS_VARIABLE, host_of};
 use super::interrupt::Interrupts;
 use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
 use super::settings::RUN_VARIABLE;
-use super::spawn::{FOLLOW, failed, token};
-use crate::exit;
+use super::spawn::{FOLLOW, token};
+use crate::exit::Exit;
 
 /// The longest wait before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -239,7 +239,7 @@ impl Launch {
 /// The end of a run that was told to stop.
 fn interrupted(ending: Ending) -> Ending {
     Ending {
-        code: exit::INTERRUPTED,
+        code: Exit::Interrupted as u8,
         interrupted: true,
         ..ending
     }
@@ -263,11 +263,8 @@ fn is_here(host: &str) -> bool {
 /// passing. A wrong command line or job, wrong data, a mistake of ours and what somebody stopped stay
 /// as they are.
 fn is_worth_another_try(code: u8) -> bool {
-    match code {
-        exit::UNAVAILABLE | exit::IO | exit::TEMPORARY => true,
-        exit::INTERRUPTED => false,
-        code => code > 128,
-    }
+    use Exit::{Io, Killed, Temporary, Unavailable};
+    code != 0 && matches!(Exit::of(code), Unavailable | Io | Temporary | Killed)
 }
 
 /// `word` for a POSIX shell: in single quotes, unless it needs none.

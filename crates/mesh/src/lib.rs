@@ -42,6 +42,7 @@ mod stall;
 pub mod tls;
 mod traffic;
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,6 +57,7 @@ pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent, traffic};
 
 use channel::Channel;
+use exit::Exit;
 use link::{Link, LinkSettings};
 use stall::Workers;
 
@@ -114,7 +116,11 @@ pub enum ClusterError {
     Hosts(#[from] hosts::HostsError),
     /// This process cannot listen at its address.
     #[error(
-        "cannot listen on {address}: {source}; check that no other run uses the port, and that the host file has the right address for this process"
+        "cannot listen on {address}: {source}; {}", match source.kind() {
+            ErrorKind::PermissionDenied => "choose a port above 1023",
+            ErrorKind::AddrInUse => "check that no other run uses the port",
+            _ => "check that the host file has the right address for this process",
+        }
     )]
     Listen {
         /// The address from the host file.
@@ -192,20 +198,26 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// The exit code that tells a scheduler what to do; a worker's own code for a worker's failure.
-    pub fn exit_code(&self) -> u8 {
+    /// How the process ends, which tells a scheduler what to do; for a worker's failure, its own.
+    pub fn exit(&self) -> Exit {
         match self {
             ClusterError::Placement { .. }
             | ClusterError::Hosts(_)
             | ClusterError::NoSecret { .. }
             | ClusterError::OtherSecret { .. }
-            | ClusterError::Mismatch { .. } => exit::USAGE,
-            ClusterError::Secret(error) => error.exit_code(),
-            ClusterError::Missing { .. } | ClusterError::Left { .. } => exit::UNAVAILABLE,
-            ClusterError::Start(_) => exit::INTERNAL,
-            ClusterError::Spawn { .. } => exit::IO,
-            ClusterError::Listen { .. } => exit::TEMPORARY,
-            ClusterError::Worker(failure) => failure.code,
+            | ClusterError::Mismatch { .. } => Exit::Usage,
+            ClusterError::Secret(error) => error.exit(),
+            ClusterError::Missing { .. } | ClusterError::Left { .. } => Exit::Unavailable,
+            ClusterError::Start(_) => Exit::Internal,
+            ClusterError::Spawn { source, .. } => match source.kind() {
+                ErrorKind::NotFound => Exit::Usage,
+                _ => Exit::Io,
+            },
+            ClusterError::Listen { source, .. } => match source.kind() {
+                ErrorKind::AddrInUse => Exit::Temporary,
+                _ => Exit::Usage,
+            },
+            ClusterError::Worker(failure) => failure.exit,
         }
     }
 }
@@ -271,7 +283,7 @@ where
     let mut values = Vec::with_capacity(placement.threads);
     for result in guards.join() {
         let panicked = |_| Failure {
-            code: exit::INTERNAL,
+            exit: Exit::Internal,
             message: "the worker panicked".to_owned(),
         };
         values.push(result.map_err(panicked)??);
@@ -348,7 +360,7 @@ mod tests {
     #[test]
     fn a_single_worker_hands_its_error_back() {
         let failure = Failure {
-            code: 65,
+            exit: Exit::Data,
             message: "bad data".to_owned(),
         };
         let expected = failure.clone();
@@ -358,7 +370,7 @@ mod tests {
             move |_| Err::<(), _>(failure.clone()),
         )
         .unwrap_err();
-        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.exit(), Exit::Data);
         assert_eq!(error.to_string(), expected.message);
     }
 
@@ -381,7 +393,7 @@ mod tests {
             let error = execute(&placement, &ClusterSettings::default(), |_| {
                 Ok::<_, Failure>(())
             });
-            assert_eq!(error.unwrap_err().exit_code(), 64);
+            assert_eq!(error.unwrap_err().exit(), Exit::Usage);
             placement.threads = 1;
         }
     }

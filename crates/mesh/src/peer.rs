@@ -14,7 +14,7 @@ use super::frame::Farewell;
 use super::guard::{self, Failure, REMEDY};
 use super::tls::Session;
 use super::traffic::Traffic;
-use crate::exit;
+use crate::exit::Exit;
 
 /// How long a writer that finds the connection broken waits for the reader to hear why.
 const REASON_LIMIT: Duration = Duration::from_millis(500);
@@ -45,12 +45,12 @@ impl Peer {
         self.is_closed.store(true, Ordering::SeqCst);
         let (process, address) = (self.process, &self.address);
         let farewell = Farewell {
-            code: exit::UNAVAILABLE,
+            exit: Exit::Unavailable,
             culprit: process,
             text: format!("lost process {process} ({address}): {reason}; {REMEDY}"),
         };
         let failure = Failure {
-            code: exit::UNAVAILABLE,
+            exit: Exit::Unavailable,
             message: farewell.text.clone(),
         };
         guard::note_lost(process, address);
@@ -61,11 +61,11 @@ impl Peer {
     /// Ends the run because this process has said that it ends.
     pub(super) fn hear(&self, mut farewell: Farewell) -> ! {
         self.is_closed.store(true, Ordering::SeqCst);
-        if farewell.code != exit::INTERRUPTED {
-            farewell.code = exit::UNAVAILABLE;
+        if farewell.exit != Exit::Interrupted {
+            farewell.exit = Exit::Unavailable;
         }
         let failure = Failure {
-            code: farewell.code,
+            exit: farewell.exit,
             message: self.in_words(&farewell),
         };
         guard::end(&failure, &farewell, Some(self.process))

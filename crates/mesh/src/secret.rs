@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
-use crate::exit;
+use crate::exit::Exit;
 
 /// Environment variable with the secret.
 pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
@@ -67,14 +67,14 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// The exit code: input or output for what cannot be read, else usage.
-    pub fn exit_code(&self) -> u8 {
+    /// How the process ends: by input or output for what cannot be read, else by usage.
+    pub fn exit(&self) -> Exit {
         match self {
             Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                exit::USAGE
+                Exit::Usage
             }
-            Self::Read { .. } | Self::Random(_) => exit::IO,
-            Self::Short { .. } | Self::NotText | Self::NotALine => exit::USAGE,
+            Self::Read { .. } | Self::Random(_) => Exit::Io,
+            Self::Short { .. } | Self::NotText | Self::NotALine => Exit::Usage,
         }
     }
 }
@@ -203,7 +203,7 @@ mod tests {
     fn short_secrets_are_refused_with_a_remedy() {
         for text in ["", "  \n", "0123456789abcde"] {
             let error = Secret::new(text.as_bytes(), "the file x").unwrap_err();
-            assert_eq!(error.exit_code(), 64);
+            assert_eq!(error.exit(), Exit::Usage);
             let message = error.to_string();
             assert!(message.starts_with("the secret in the file x has "));
             assert!(message.contains("openssl rand -hex 32"), "{message}");
@@ -224,7 +224,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
-        assert_eq!(Secret::read(&path).unwrap_err().exit_code(), 64);
+        assert_eq!(Secret::read(&path).unwrap_err().exit(), Exit::Usage);
         std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
         for (mode, is_warned_of) in [(0o600, false), (0o640, true), (0o604, true)] {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();

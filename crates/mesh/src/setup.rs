@@ -32,7 +32,7 @@ pub(super) struct Setup {
     pub(super) callers: Callers,
     /// When it must be over.
     pub(super) ends: Instant,
-    /// True when this process's address does not belong to this machine.
+    /// True when this process's address does not belong to this machine, or not where others can reach it.
     pub(super) listens_everywhere: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -207,7 +207,7 @@ impl Setup {
         let address = &self.addresses[self.process];
         match self.listens_everywhere.load(Ordering::SeqCst) {
             true => format!(
-                " (this process, {}, listens on all addresses of this machine, because {address} is not one of them; check that this is intended)",
+                " (this process, {}, listens on all addresses of this machine, because {address} is not one that others can reach; check that this is intended)",
                 self.process
             ),
             false => String::new(),

@@ -8,18 +8,16 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use super::ClusterError;
-use super::family::{Ending, Family, Member, TERM, Watch};
+use super::family::{END, Ending, Family, Member, TERM, Watch, failed};
 use super::guard::{self, Failure};
 use super::hosts::HOSTS_VARIABLE;
 use super::interrupt::Interrupts;
 use super::secret::random_hex;
 use super::settings::RUN_VARIABLE;
-use crate::exit;
+use crate::exit::Exit;
 
 /// Set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
-/// How often the run is started, when ports turn out to be taken.
-const ATTEMPTS: u32 = 3;
 /// Ports to choose from: below what systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
@@ -37,33 +35,25 @@ pub fn run(
     watch: &Watch,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, ClusterError> {
-    let launch = random_hex::<8>()?;
-    let mut attempt = 0;
-    loop {
-        let ports = free_ports(processes)?;
-        let hosts: Vec<String> = ports.iter().map(|p| format!("127.0.0.1:{p}")).collect();
-        let token = token(&launch, attempt);
-        let member = |process: usize| {
-            let mut command = command(process);
-            command
-                .env(HOSTS_VARIABLE, hosts.join(","))
-                .env(RUN_VARIABLE, &token)
-                .env(FOLLOW, "1");
-            Member {
-                command,
-                greeting: None,
-                is_read: process > 0,
-                is_remote: false,
-            }
-        };
-        let mut family = Family::start((0..processes).map(member).collect(), watch)?;
-        let ending = family.wait(interrupts);
-        let ending = ending.map_err(failed("wait for a process"))?;
-        attempt += 1;
-        if ending.code != exit::TEMPORARY || ending.interrupted || attempt == ATTEMPTS {
-            return Ok(ending);
+    let ports = free_ports(processes)?;
+    let hosts: Vec<String> = ports.iter().map(|p| format!("127.0.0.1:{p}")).collect();
+    let token = token(&random_hex::<8>()?, 0);
+    let member = |process: usize| {
+        let mut command = command(process);
+        command
+            .env(HOSTS_VARIABLE, hosts.join(","))
+            .env(RUN_VARIABLE, &token)
+            .env(FOLLOW, "1");
+        Member {
+            command,
+            greeting: None,
+            is_read: process > 0,
+            is_remote: false,
         }
-    }
+    };
+    let mut family = Family::start((0..processes).map(member).collect(), watch)?;
+    let ending = family.wait(interrupts);
+    ending.map_err(failed("wait for a process"))
 }
 
 /// The token of an attempt: the launch, and its number in it, from 0.
@@ -93,16 +83,20 @@ pub fn follow_parent() {
         return;
     }
     let watch = || {
-        for line in std::io::stdin().lines() {
-            match line {
-                Ok(line) if line == TERM => stop(),
-                Ok(_) => {}
-                Err(_) => break,
+        let mut reason = "the process that started this one has exited";
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            match line.as_str() {
+                TERM => stop(),
+                END => {
+                    reason =
+                        "another process of the run has failed; see its own messages for the cause"
+                }
+                _ => {}
             }
         }
         guard::fail(Failure {
-            code: exit::UNAVAILABLE,
-            message: "the process that started this one has exited".to_owned(),
+            exit: Exit::Unavailable,
+            message: reason.to_owned(),
         })
     };
     // Without the thread the process merely outlives its parent.
@@ -115,12 +109,6 @@ pub fn follow_parent() {
 fn stop() {
     // It is a signal that can be raised; a process that cannot is ended by its parent in time.
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
-}
-
-/// Names what was tried when the system said no.
-pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> ClusterError {
-    let action = action.into();
-    move |source| ClusterError::Spawn { action, source }
 }
 
 /// Free ports of this machine.
@@ -203,7 +191,10 @@ mod tests {
         let mut family = Family::start(members.collect(), &watch).unwrap();
         let mut interrupts = Interrupts::of(2);
         let ending = family.wait(&mut interrupts).unwrap();
-        assert_eq!((ending.code, ending.culprit), (exit::INTERRUPTED, None));
+        assert_eq!(
+            (ending.code, ending.culprit),
+            (Exit::Interrupted as u8, None)
+        );
     }
 
     #[test]
@@ -213,12 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn taken_ports_are_tried_again_a_few_times() {
+    fn who_waits_is_told_that_another_has_failed_and_nobody_is_started_twice() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        let script = format!("echo x >> {}; exit 75", log.display());
-        assert_eq!(run_script(&script, 1).0, exit::TEMPORARY);
-        assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 3);
+        let script = r#"[ "$1" = 0 ] && exit 75; cat >> "$LOG"; exit 69"#;
+        let script = format!("LOG={}; {script}", log.display());
+        assert_eq!(run_script(&script, 2).0, Exit::Temporary as u8);
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "END\n");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
 use super::guard::{self, Failure, REMEDY};
-use crate::exit;
+use crate::exit::Exit;
 use liveness::Liveness;
 
 /// Looks within the time after which a worker counts as stalled.
@@ -128,7 +128,7 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
         let stalled = workers.look();
         if !stalled.is_empty() {
             guard::fail(Failure {
-                code: exit::UNAVAILABLE,
+                exit: Exit::Unavailable,
                 message: format!(
                     "{}: no progress for {} s; {REMEDY}; if it stalls there again, report it or \
                      raise --stall-timeout",

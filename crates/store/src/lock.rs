@@ -8,6 +8,9 @@ use std::time::SystemTime;
 
 use super::{Lock, Locking, faulty};
 
+/// The number of this error on Linux.
+const ENOLCK: i32 = 37;
+
 /// The holder that the text of a lock names.
 pub(super) fn holder_in(text: &str) -> String {
     let named = text.lines().nth(1);
@@ -92,7 +95,7 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::before("lock", &[path])?;
     let is_held = match file.try_lock() {
         Ok(()) => true,
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => false,
+        Err(TryLockError::Error(e)) if has_no_locks(&e) => false,
         Err(TryLockError::Error(e)) => return Err(e),
         Err(TryLockError::WouldBlock) => return Ok(Locking::Busy(holder_in(&text_of(&mut file)))),
     };
@@ -121,10 +124,15 @@ pub(super) fn holder_of(path: &Path) -> io::Result<Option<String>> {
     };
     match file.try_lock_shared() {
         Ok(()) => file.unlock().map(|()| None),
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(TryLockError::Error(e)) if has_no_locks(&e) => Ok(None),
         Err(TryLockError::Error(e)) => Err(e),
         Err(TryLockError::WouldBlock) => Ok(Some(holder_in(&text_of(&mut file)))),
     }
+}
+
+/// Whether the file system has no locks, such as NFS without a lock service (ENOLCK).
+fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
 }
 
 fn text_of(file: &mut File) -> String {
@@ -183,6 +191,13 @@ mod tests {
         assert_eq!(run_in(&text), Some(&*run));
         assert_eq!(run_in("mark\nprocess 1\n"), None);
         assert_ne!(run, unique());
+    }
+
+    #[test]
+    fn a_file_system_may_have_no_locks() {
+        // ENOSYS and ENOLCK, but not EIO.
+        let has_none = |number| has_no_locks(&io::Error::from_raw_os_error(number));
+        assert_eq!([38, 37, 5].map(has_none), [true, true, false]);
     }
 
     #[test]

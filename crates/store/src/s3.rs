@@ -89,10 +89,16 @@ impl S3 {
 
     /// The object of this key, if there is one, and every one below it.
     fn all(&self, key: &str) -> Result<Vec<ObjectMeta>, StoreError> {
-        let below = below(key);
-        let mut found = self.bucket.list(key)?;
-        found.retain(|meta| meta.key == key || meta.key.starts_with(&below));
+        let mut found = self.bucket.list(&below(key))?;
+        found.extend(self.object(key)?);
         Ok(found)
+    }
+
+    /// The object of this key, if there is one: the first of those whose keys begin with it. Asking for an object by
+    /// the name of a folder is not answered alike by all stores.
+    fn object(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
+        let first = self.bucket.first(key)?;
+        Ok(first.filter(|meta| meta.key == key))
     }
 
     fn entry(&self, meta: ObjectMeta) -> Entry {
@@ -174,8 +180,14 @@ impl Store for S3 {
     }
 
     fn exists(&self, path: &Path) -> Result<bool, StoreError> {
-        // Asking for an object by the name of a folder is not answered alike by all stores.
-        Ok(!self.all(&key_of(path)?)?.is_empty())
+        let key = key_of(path)?;
+        let below = below(&key);
+        Ok(match self.bucket.first(&key)? {
+            Some(other) if other.key != key && !other.key.starts_with(&below) => {
+                self.bucket.first(&below)?.is_some()
+            }
+            first => first.is_some(),
+        })
     }
 
     fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
@@ -186,7 +198,7 @@ impl Store for S3 {
         let key = key_of(path)?;
         let mut found = self.bucket.list(&below(&key))?;
         if found.is_empty() {
-            found = self.all(&key)?;
+            found.extend(self.object(&key)?);
         }
         Ok(found.into_iter().map(|meta| self.entry(meta)).collect())
     }

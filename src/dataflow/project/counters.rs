@@ -1,7 +1,8 @@
 //! The counts that a worker takes of documents, the sums that it owns, and the first worker's results from them.
 //!
 //! While documents are inferred, sums that take much memory go to the workers that own them; when all documents are
-//! inferred, the rest follows. Then owners make rows of what they have, and the first worker gets them.
+//! inferred, the rest follows. Then owners say how many groups they have, make rows of what they have, and the first
+//! worker gets them.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use corpus::sample::Split;
 #[derive(Serialize, Deserialize)]
 struct Owned {
     best: BestDocuments,
-    drift: (Vec<DriftLine>, bool),
+    drift: Vec<DriftLine>,
     groups: BTreeMap<String, PartInfo>,
 }
 
@@ -38,7 +39,7 @@ pub(super) struct Counters {
     groups: Option<GroupTopics>,
     trends: Option<Trends>,
     correlations: Option<Correlations>,
-    /// Groups that all workers have sent.
+    /// Groups of drift that all workers own, and groups of topics that they have sent.
     grouped: Vec<i64>,
     /// On the first worker: the sums of all tallies, and the blocks of each worker's [`Owned`].
     sums: Vec<i64>,
@@ -85,13 +86,19 @@ impl Counters {
     /// Sends what was not sent yet, once the documents of all workers are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         self.drift.send(outbox);
-        let grouped = self.groups.as_mut().map_or(0, |it| it.send(outbox));
+        self.groups.iter_mut().for_each(|it| it.send(outbox));
         self.trends.iter().for_each(|it| it.send(outbox));
         self.correlations.iter().for_each(|it| it.send(outbox));
         let to_first = &mut |tag, words| outbox.send_block(tag, 0, words);
         give_vector(&self.tally.sums(), TALLY, to_first);
+    }
+
+    /// Says how many groups there are, once all sums have come.
+    pub(super) fn send_counts(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
+        let sent = self.groups.as_ref().map_or(0, GroupTopics::sent);
         let to_all = &mut |tag, words| outbox.send_all(tag, words);
-        give_vector(&[grouped], GROUPED, to_all);
+        give_vector(&[self.drift.count(), sent], GROUPED, to_all);
+        Ok(())
     }
 
     /// Takes what another worker has sent.
@@ -112,15 +119,15 @@ impl Counters {
         }
     }
 
-    /// Makes rows of what this worker owns, once all sums have come, and writes or sends them.
+    /// Makes rows of what this worker owns, once all counts have come, and writes or sends them.
     pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
         self.trends.iter().for_each(|it| it.send_rows(outbox));
         self.correlations.iter().for_each(|it| it.send_rows(outbox));
         let owned = Owned {
             best: self.tally.best.clone(),
-            drift: self.drift.owned()?,
+            drift: self.drift.owned(self.grouped[0])?,
             groups: match &mut self.groups {
-                Some(groups) => groups.write(self.grouped[0])?,
+                Some(groups) => groups.write(self.grouped[1])?,
                 None => BTreeMap::new(),
             },
         };
@@ -140,7 +147,7 @@ impl Counters {
             let owned: Owned = serde_json::from_slice(&join(&blocks)).expect("written by a worker");
             tally.best.merge(&owned.best);
             groups.extend(owned.groups);
-            drift.push(owned.drift);
+            drift.extend(owned.drift);
         }
         let columns = (self.trends.iter()).flat_map(|it| it.columns.to_vec());
         let columns = columns.collect();
@@ -153,7 +160,7 @@ impl Counters {
         };
         Projected {
             tally,
-            drift: self.drift.finish(drift),
+            drift: self.drift.finish(self.grouped[0], drift),
             rolled_up: self.groups.is_some().then_some(rolled_up),
         }
     }

@@ -1,7 +1,8 @@
 //! Drift of the new documents, counted while all documents are projected.
 //!
 //! Every worker sums over the run, and over groups as [`Groups`] does. Their rows are in one table, which the first
-//! worker holds: if a collection has more than [`MOST_GROUPS`], no group gets a row.
+//! worker holds: if a collection has more than [`MOST_GROUPS`], no group gets a row. Groups are counted before any
+//! row is made.
 //!
 //! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
 //! of all terms for each group would take many times the memory.
@@ -20,6 +21,7 @@ use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Pairs in a piece, at most.
 const PAIRS_A_PIECE: usize = 4096;
@@ -84,6 +86,8 @@ pub(super) struct DriftCounter {
     /// All others with terms of the vocabulary.
     new: [DriftSums; 2],
     groups: Groups<DriftSums>,
+    /// The hashes of the names of the groups that this worker owns, or of one more than [`MOST_GROUPS`].
+    names: HashSet<u64>,
 }
 
 /// A document's projection, as its rows of `documents` and `document_topics` have it.
@@ -114,6 +118,7 @@ impl DriftCounter {
             trained: [empty.clone(), empty.clone()],
             new: [empty.clone(), empty],
             groups: Groups::new((plan, worker), GROUP_DRIFT, DRIFT_BUCKET, of_group),
+            names: HashSet::new(),
         }
     }
 
@@ -151,47 +156,42 @@ impl DriftCounter {
     /// Adds what another worker has sent.
     pub(super) fn receive(&mut self, kind: u64, words: &[u64]) {
         match kind {
-            GROUP_DRIFT => self.groups.receive(words),
+            GROUP_DRIFT => self.groups.receive(words, |name| {
+                if self.names.len() as u64 <= MOST_GROUPS {
+                    self.names.insert(name);
+                }
+            }),
             TRAINED => self.trained[1].add_piece(words),
             _ => self.new[1].add_piece(words),
         }
     }
 
-    /// Drift of the groups that this worker owns; of none if they alone are too many.
-    pub(super) fn owned(&mut self) -> Result<(Vec<DriftLine>, bool), Failure> {
-        let (mut lines, mut too_many) = (Vec::new(), false);
-        for bucket in self.groups.buckets() {
-            let mut groups = Vec::new();
-            let trained = &self.trained[1];
-            let take = |name, sums: DriftSums| groups.push(line(Some(name), &sums, trained));
-            self.groups.each(bucket, take)?;
-            too_many |= (lines.len() + groups.len()) as u64 > MOST_GROUPS;
-            if !too_many {
-                lines.append(&mut groups);
-            }
-        }
-        if too_many {
-            lines.clear();
-        }
-        Ok((lines, too_many))
+    /// How many groups this worker owns; not more than one above [`MOST_GROUPS`] are counted.
+    pub(super) fn count(&self) -> i64 {
+        self.names.len() as i64
     }
 
-    /// Drift of all documents, given that of the groups of each worker.
-    pub(super) fn finish(&self, owned: Vec<(Vec<DriftLine>, bool)>) -> Drift {
-        let (mut groups, mut too_many_groups) = (Vec::new(), false);
-        for (lines, too_many) in owned {
-            groups.extend(lines);
-            too_many_groups |= too_many;
+    /// Drift of the groups that this worker owns, if all workers own `groups`; of none if these are too many.
+    pub(super) fn owned(&mut self, groups: i64) -> Result<Vec<DriftLine>, Failure> {
+        let mut lines = Vec::new();
+        if groups as u64 > MOST_GROUPS {
+            return Ok(lines);
         }
-        too_many_groups |= groups.len() as u64 > MOST_GROUPS;
-        if too_many_groups {
-            groups.clear();
+        for bucket in self.groups.buckets() {
+            let trained = &self.trained[1];
+            let take = |name, sums: DriftSums| lines.push(line(Some(name), &sums, trained));
+            self.groups.each(bucket, take)?;
         }
-        groups.sort_by(|a, b| a.group.cmp(&b.group));
+        Ok(lines)
+    }
+
+    /// Drift of all documents, given how many groups all workers own and the lines of these.
+    pub(super) fn finish(&self, groups: i64, mut lines: Vec<DriftLine>) -> Drift {
+        lines.sort_by(|a, b| a.group.cmp(&b.group));
         Drift {
             run: line(None, &self.new[1], &self.trained[1]),
-            groups,
-            too_many_groups,
+            groups: lines,
+            too_many_groups: groups as u64 > MOST_GROUPS,
         }
     }
 }
@@ -296,5 +296,46 @@ mod tests {
             added.add_piece(piece);
         });
         assert!(pieces == 2 + 3 && added == sums);
+    }
+
+    #[test]
+    fn groups_are_counted_over_all_workers_before_there_are_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = DriftSums::new(1, 64);
+        let counter = |worker| DriftCounter {
+            known: TermSet::new(64),
+            trained: [empty.clone(), empty.clone()],
+            new: [empty.clone(), empty.clone()],
+            groups: Groups::in_buckets(
+                (GROUP_DRIFT, worker),
+                3,
+                folder.path().join("groups"),
+                empty.clone(),
+            ),
+            names: HashSet::new(),
+        };
+        for workers in 1..=4 {
+            let mut all: Vec<_> = (0..workers).map(|w| counter([w, workers])).collect();
+            for worker in 0..workers {
+                let mut outbox = Outbox::new([worker, workers]);
+                for group in 0..600 {
+                    let add = |sums: &mut DriftSums| sums.topics[0] += 1;
+                    let group = format!("group {group}");
+                    all[worker].groups.add(&group, &mut outbox, add);
+                }
+                all[worker].send(&mut outbox);
+                for block in outbox.all().into_iter().filter(|b| b.tag() == GROUP_DRIFT) {
+                    all[block.target().unwrap()].receive(GROUP_DRIFT, block.words());
+                }
+            }
+            let groups = all.iter().map(DriftCounter::count).sum::<i64>();
+            assert_eq!(groups, 600, "{workers} workers");
+            let mut owned = |groups| {
+                let lines = all.iter_mut().flat_map(|it| it.owned(groups).unwrap());
+                lines.count()
+            };
+            assert_eq!(owned(MOST_GROUPS as i64 + 1), 0);
+            assert_eq!(owned(MOST_GROUPS as i64), 600);
+        }
     }
 }

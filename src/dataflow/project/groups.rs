@@ -88,22 +88,32 @@ pub(super) struct Groups<S> {
 }
 
 impl<S: Sums + Clone> Groups<S> {
-    /// The groups of the plan's documents, with about `documents_a_bucket` documents in a bucket. Each starts as `empty`.
+    /// The groups of the plan's documents, about `documents_a_bucket` documents in a bucket; each starts as `empty`.
     pub(super) fn new(
         (plan, worker): (&ProjectPlan, usize),
         kind: u64,
         documents_a_bucket: u64,
         empty: S,
     ) -> Self {
-        let documents = plan.collection.documents;
+        let buckets = plan.collection.documents.div_ceil(documents_a_bucket);
+        let output = &plan.process.output;
+        let path = output.temporary_path(&format!("groups-{kind}"));
+        let worker = [worker, plan.process.placement.workers()];
+        Self::in_buckets((kind, worker), buckets.max(1), path, empty)
+    }
+
+    /// The groups of some buckets, for a worker, of how many.
+    pub(super) fn in_buckets(
+        (kind, worker): (u64, [usize; 2]),
+        buckets: u64,
+        path: PathBuf,
+        empty: S,
+    ) -> Self {
         Self {
             kind,
-            worker: [worker, plan.process.placement.workers()],
-            buckets: documents.div_ceil(documents_a_bucket).max(1),
-            path: plan
-                .process
-                .output
-                .temporary_path(&format!("groups-{kind}")),
+            worker,
+            buckets,
+            path,
             empty,
             batch: BTreeMap::new(),
             sent: 0,
@@ -132,29 +142,31 @@ impl<S: Sums + Clone> Groups<S> {
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         for (name, mut sums) in std::mem::take(&mut self.batch) {
             self.sent += 1;
-            let bucket = name_hash(&name) % self.buckets;
-            let target = outbox.target(bucket);
+            let hash = name_hash(&name);
+            let target = outbox.target(hash % self.buckets);
             let mut packed = Vec::new();
             pack_name(&name, &mut packed);
             sums.take(|piece| {
-                let head = [bucket, (packed.len() + piece.len()) as u64];
+                let head = [hash, (packed.len() + piece.len()) as u64];
                 let message = [&head, &packed[..], piece].concat();
                 outbox.send(self.kind, target, message);
             });
         }
     }
 
-    /// Keeps what has come for this worker.
-    pub(super) fn receive(&mut self, words: &[u64]) {
+    /// Keeps what has come for this worker; `visit` sees the hash of each name in it.
+    pub(super) fn receive(&mut self, words: &[u64], mut visit: impl FnMut(u64)) {
         let own = self.buckets.div_ceil(self.worker[1] as u64);
         let most = (MOST_WORDS / own).clamp(WORDS_A_BUCKET[0], WORDS_A_BUCKET[1]);
         let mut rest = words;
-        while let [bucket, others @ ..] = rest {
+        while let [hash, others @ ..] = rest {
             let (message, others) = others.split_at(1 + others[0] as usize);
             rest = others;
+            visit(*hash);
             if self.error.is_none() {
-                let path = || path_of(&self.path, *bucket);
-                let held = self.held.entry(*bucket).or_default();
+                let bucket = hash % self.buckets;
+                let path = || path_of(&self.path, bucket);
+                let held = self.held.entry(bucket).or_default();
                 let kept = held.keep(message, most, path);
                 self.error = kept.map_err(Failure::io(path())).err();
             }
@@ -210,6 +222,8 @@ fn by_name(messages: &[u64]) -> BTreeMap<String, Vec<Range<usize>>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use lda::math::random::{Stage, hash};
 
@@ -230,17 +244,7 @@ mod tests {
     }
 
     fn groups(worker: [usize; 2], folder: &Path) -> Groups<Numbers> {
-        Groups {
-            kind: 0,
-            worker,
-            buckets: 3,
-            path: folder.join("groups"),
-            empty: Numbers::default(),
-            batch: BTreeMap::new(),
-            sent: 0,
-            held: BTreeMap::new(),
-            error: None,
-        }
+        Groups::in_buckets((0, worker), 3, folder.join("groups"), Numbers::default())
     }
 
     /// A document's group, and what is counted of it.
@@ -275,6 +279,7 @@ mod tests {
             let mut all: Vec<_> = (0..workers)
                 .map(|worker| groups([worker, workers], folder.path()))
                 .collect();
+            let mut names = BTreeSet::new();
             for worker in 0..workers {
                 let mut outbox = Outbox::new([worker, workers]);
                 for (name, key, value) in documents().skip(worker).step_by(workers) {
@@ -282,13 +287,15 @@ mod tests {
                 }
                 all[worker].send(&mut outbox);
                 for block in outbox.all() {
-                    all[block.target().unwrap()].receive(block.words());
+                    all[block.target().unwrap()]
+                        .receive(block.words(), |hash| _ = names.insert(hash));
                 }
             }
             let written = std::fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(written, 3, "more than is kept in memory");
             let found: Vec<_> = all.iter_mut().flat_map(groups_of).collect();
             assert_eq!(found.len(), expected.len(), "a group at two workers");
+            assert_eq!(names.len(), expected.len());
             let found = found.into_iter().collect::<BTreeMap<_, _>>();
             assert!(found == expected, "{workers} workers");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -299,7 +306,7 @@ mod tests {
     fn a_file_that_cannot_be_written_is_an_error() {
         let mut groups = groups([0, 1], Path::new("/nowhere"));
         let words = vec![1; WORDS_A_BUCKET[1] as usize];
-        groups.receive(&[&[0, words.len() as u64], &words[..]].concat());
+        groups.receive(&[&[0, words.len() as u64], &words[..]].concat(), |_| ());
         let error = groups.each(0, |_, _| ()).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/groups.00000: "));
     }

@@ -160,22 +160,24 @@ pub(super) fn write<'scope>(
         move |input, output| {
             input.for_each(|time, batches| {
                 let time = time.retain(0);
-                for some in batches.drain(..) {
-                    match writer.write(some) {
-                        Ok(is_last) => give(output, &time, is_last.then(&next)),
-                        Err(error) => state.borrow_mut().fail(error, &time),
-                    }
-                }
+                let written = batches.drain(..).try_for_each(|some| {
+                    let is_last = writer.write(some)?;
+                    give(output, &time, is_last.then(&next));
+                    Ok(())
+                });
+                let failed = |error| state.borrow_mut().fail(error, &time);
+                written.unwrap_or_else(failed);
             });
         }
     })
 }
 
-/// Adds up what the workers have sent and, once it is complete, gives the first worker the result.
+/// Adds up what the workers have sent and, once it is complete, sends what follows from it.
 pub(super) fn reduce<'scope>(
     sums: Flow<'scope, Block>,
     counters: &Rc<RefCell<Counters>>,
     state: &Rc<RefCell<State>>,
+    send: fn(&mut Counters, &mut Outbox) -> Result<(), Failure>,
 ) -> Flow<'scope, Block> {
     let (counters, state) = (Rc::clone(counters), Rc::clone(state));
     let mut outbox = Outbox::new([sums.scope().index(), sums.scope().peers()]);
@@ -189,7 +191,7 @@ pub(super) fn reduce<'scope>(
             };
             let mut state = state.borrow_mut();
             let ended = state.end_shards();
-            match ended.and_then(|()| counters.send_owned(&mut outbox)) {
+            match ended.and_then(|()| send(&mut counters, &mut outbox)) {
                 Ok(()) => {
                     give(output, until, outbox.all());
                     end = None;

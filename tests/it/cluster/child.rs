@@ -47,7 +47,7 @@ fn child() {
         }
         Err(error) => {
             eprintln!("{error}");
-            std::process::exit(error.exit_code().into());
+            std::process::exit(error.exit() as i32);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use mesh::exit::Exit;
 use mesh::{Failure, bytes_sent, traffic as traffic_so_far};
 use sha2::{Digest, Sha256};
 use timely::dataflow::ProbeHandle;
@@ -98,13 +99,13 @@ fn work_for(time: Duration) -> Duration {
 
 /// The end of the worker that fails.
 fn stop(how: &str) -> Result<(), Failure> {
-    let (code, message) = match how {
+    let (exit, message) = match how {
         "panic" => panic!("a worker's bug"),
-        "signal" => (143, "asked to end"),
-        _ => (65, "line 7 of the input is damaged"),
+        "signal" => (Exit::Interrupted, "asked to end"),
+        _ => (Exit::Data, "line 7 of the input is damaged"),
     };
     Err(Failure {
-        code,
+        exit,
         message: message.to_owned(),
     })
 }

@@ -34,7 +34,7 @@ fn child() {
         Ok(_) => std::process::exit(0),
         Err(error) => {
             eprintln!("{error}");
-            std::process::exit(error.exit_code().into());
+            std::process::exit(error.exit() as i32);
         }
     }
 }

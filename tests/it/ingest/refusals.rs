@@ -1,13 +1,15 @@
 //! What cannot be ingested is refused with what to do.
 
+use mesh::exit::Exit;
+
 use super::fixture::{Fixture, write_all_kinds};
 
-/// The message and the exit code of an ingest that must fail.
-fn refusal(fixture: &Fixture, overrides: &[&str]) -> (String, u8) {
+/// The message and the exit of an ingest that must fail.
+fn refusal(fixture: &Fixture, overrides: &[&str]) -> (String, Exit) {
     let error = fixture
         .ingest(1, &fixture.job("out", overrides))
         .unwrap_err();
-    (error.to_string(), error.exit_code())
+    (error.to_string(), error.exit())
 }
 
 #[test]
@@ -15,35 +17,35 @@ fn another_job_or_input_does_not_overwrite_a_collection() {
     let fixture = Fixture::new();
     write_all_kinds(&fixture);
     fixture.ingest(1, &fixture.job("out", &[])).unwrap();
-    let (message, code) = refusal(&fixture, &["tokens.min_length=4"]);
+    let (message, exit) = refusal(&fixture, &["tokens.min_length=4"]);
     assert!(
         message.contains("different settings") && message.contains("--overwrite"),
         "{message}"
     );
-    assert_eq!(code, 64);
+    assert_eq!(exit, Exit::Usage);
     // What comes later does not concern the collection.
     fixture
         .ingest(1, &fixture.job("out", &["model.topics=7"]))
         .unwrap();
     fixture.write("z.jsonl", "{\"text\": \"more\"}\n");
-    let (message, code) = refusal(&fixture, &[]);
+    let (message, exit) = refusal(&fixture, &[]);
     assert!(
         message.contains("changed since") && message.contains("output.path"),
         "{message}"
     );
-    assert_eq!(code, 65);
+    assert_eq!(exit, Exit::Data);
 }
 
 #[test]
 fn a_collection_without_documents_terms_or_vocabulary_says_what_to_do() {
     let fixture = Fixture::new();
     fixture.write("a.jsonl", "\n\n");
-    let (message, code) = refusal(&fixture, &[]);
+    let (message, exit) = refusal(&fixture, &[]);
     assert!(
         message.contains("contains no document") && message.contains("corpus.input"),
         "{message}"
     );
-    assert_eq!(code, 65);
+    assert_eq!(exit, Exit::Data);
     fixture.write("a.jsonl", "{\"body\": \"whales swim\"}\n");
     let (message, _) = refusal(&fixture, &[]);
     assert!(message.contains("corpus.text"), "{message}");
@@ -51,7 +53,7 @@ fn a_collection_without_documents_terms_or_vocabulary_says_what_to_do() {
         "a.jsonl",
         "{\"text\": \"the whales swim\"}\n{\"text\": \"whales\"}\n",
     );
-    let (message, code) = refusal(
+    let (message, exit) = refusal(
         &fixture,
         &["vocabulary.min_documents=2", "vocabulary.max_share=0.5"],
     );
@@ -64,7 +66,7 @@ fn a_collection_without_documents_terms_or_vocabulary_says_what_to_do() {
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    assert_eq!(code, 65);
+    assert_eq!(exit, Exit::Data);
 }
 
 #[test]
@@ -74,12 +76,12 @@ fn a_damaged_file_stops_the_run_unless_the_job_says_otherwise() {
         "a.jsonl.gz",
         &super::fixture::gzip(b"{\"text\": \"whales\"}\n")[..30],
     );
-    let (message, code) = refusal(&fixture, &[]);
+    let (message, exit) = refusal(&fixture, &[]);
     assert!(
         message.contains("damaged") && message.contains("on_damage"),
         "{message}"
     );
-    assert_eq!(code, 65);
+    assert_eq!(exit, Exit::Data);
 }
 
 #[test]
@@ -89,10 +91,10 @@ fn a_damaged_collection_is_no_collection() {
     let job = fixture.job("out", &[]);
     fixture.ingest(1, &job).unwrap();
     std::fs::write(job.output.path.join("corpus/collection.json"), "{}").unwrap();
-    let (message, code) = refusal(&fixture, &[]);
+    let (message, exit) = refusal(&fixture, &[]);
     assert!(
         message.contains("collection.json") && message.contains("--overwrite"),
         "{message}"
     );
-    assert_eq!(code, 65);
+    assert_eq!(exit, Exit::Data);
 }

@@ -60,6 +60,10 @@ fn conditions(bucket: &Bucket) {
         .map(|o| o.key)
         .collect();
     assert_eq!(keys, ["d/e", "d/f/g"]);
+    let first = |prefix| bucket.first(prefix).unwrap().map(|meta| meta.key);
+    assert_eq!(first("d").as_deref(), Some("d/e"));
+    assert_eq!(first("d/f/").as_deref(), Some("d/f/g"));
+    assert_eq!(first("e"), None);
     bucket.delete("d/e").unwrap();
     bucket.delete("d/e").unwrap();
     assert_eq!(bucket.head("d/e").unwrap(), None);

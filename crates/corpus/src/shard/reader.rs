@@ -4,6 +4,7 @@
 //! long file nor a file of huge documents increases the decoded data in memory.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
@@ -50,9 +51,12 @@ pub struct ShardReader {
 impl ShardReader {
     /// Opens a shard and checks its schema. Errors: missing, damaged, or not a shard.
     pub fn open(path: &Path, columns: Columns) -> Result<Self, ShardError> {
-        let file = File::open(path).map_err(|e| ShardError::io(path, e))?;
+        let file = File::open(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => ShardError::damaged(path, error),
+            _ => ShardError::io(path, error),
+        })?;
         let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(|e| ShardError::parquet(path, e))?;
+            .map_err(|e| ShardError::reading(path, e))?;
         let metadata_names = check_schema(path, &footer)?;
         Ok(Self {
             path: path.to_owned(),
@@ -98,7 +102,7 @@ impl ShardReader {
         loop {
             if let Some(batches) = &mut self.batches {
                 if let Some(batch) = batches.next() {
-                    let batch = batch.map_err(|e| ShardError::arrow(&self.path, e))?;
+                    let batch = batch.map_err(|e| ShardError::reading(&self.path, e))?;
                     let names = self.metadata_names.len();
                     self.batch = Some(
                         Batch::new(&batch, self.columns, names)
@@ -138,7 +142,7 @@ impl ShardReader {
             .with_batch_size(batch_rows(self.footer.metadata().row_group(group)))
             .with_projection(mask)
             .build()
-            .map_err(|e| ShardError::parquet(&self.path, e))
+            .map_err(|e| ShardError::reading(&self.path, e))
     }
 }
 

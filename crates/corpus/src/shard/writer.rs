@@ -67,7 +67,7 @@ impl ShardWriter {
         let file = Writer::create(path).map_err(|e| ShardError::io(path, e))?;
         let schema = Arc::new(schema(metadata_names));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
-            .map_err(|e| ShardError::parquet(path, e))?;
+            .map_err(|e| ShardError::writing(path, e))?;
         Ok(Self {
             path: path.to_owned(),
             schema,
@@ -101,7 +101,7 @@ impl ShardWriter {
         self.write_batch()?;
         self.writer
             .finish()
-            .map_err(|e| ShardError::parquet(&self.path, e))?;
+            .map_err(|e| ShardError::writing(&self.path, e))?;
         self.info.bytes = self.writer.bytes_written() as u64;
         Ok(self.info)
     }
@@ -142,7 +142,7 @@ impl ShardWriter {
         self.group_rows += self.buffer.rows();
         self.group_bytes += self.buffer.bytes;
         let batch = RecordBatch::try_new(self.schema.clone(), self.buffer.take())
-            .map_err(|e| ShardError::arrow(&self.path, e))?;
+            .map_err(|e| ShardError::writing(&self.path, e))?;
         let written = self.writer.write(&batch).and_then(|()| {
             if self.group_rows >= GROUP_ROWS || self.group_bytes >= GROUP_BYTES {
                 self.group_rows = 0;
@@ -151,7 +151,7 @@ impl ShardWriter {
             }
             Ok(())
         });
-        written.map_err(|e| ShardError::parquet(&self.path, e))
+        written.map_err(|e| ShardError::writing(&self.path, e))
     }
 }
 

@@ -192,11 +192,29 @@ impl Bucket {
     /// The store refuses or does not answer.
     pub fn list(&self, prefix: &str) -> Result<Vec<ObjectMeta>, StoreError> {
         let mut found = Vec::new();
-        self.pages(prefix, None, &mut |page| {
+        self.pages(prefix, PaginatedListOptions::default(), &mut |page| {
             found.extend(page.objects.into_iter().map(meta));
+            true
         })?;
         found.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(found)
+    }
+
+    /// The first of these objects.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn first(&self, prefix: &str) -> Result<Option<ObjectMeta>, StoreError> {
+        let one = PaginatedListOptions {
+            max_keys: Some(1),
+            ..PaginatedListOptions::default()
+        };
+        let mut first = None;
+        self.pages(prefix, one, &mut |page| {
+            first = page.objects.into_iter().next().map(meta);
+            first.is_none()
+        })?;
+        Ok(first)
     }
 
     /// The names below `prefix`: the next part of each key that begins with it, up to `/`; each once, sorted.
@@ -209,36 +227,33 @@ impl Bucket {
             let name = key.as_ref().strip_prefix(prefix)?.trim_matches('/');
             (!name.is_empty()).then(|| name.to_owned())
         };
-        self.pages(prefix, Some("/"), &mut |page| {
+        let by_part = PaginatedListOptions {
+            delimiter: Some("/".into()),
+            ..PaginatedListOptions::default()
+        };
+        self.pages(prefix, by_part, &mut |page| {
             names.extend(page.objects.iter().filter_map(|o| name(&o.location)));
             names.extend(page.common_prefixes.iter().filter_map(name));
+            true
         })?;
         names.sort();
         names.dedup();
         Ok(names)
     }
 
+    /// Visits pages while `visit` wants more.
     fn pages(
         &self,
         prefix: &str,
-        delimiter: Option<&'static str>,
-        visit: &mut dyn FnMut(object_store::ListResult),
+        mut options: PaginatedListOptions,
+        visit: &mut dyn FnMut(object_store::ListResult) -> bool,
     ) -> Result<(), StoreError> {
         let prefix = (!prefix.is_empty()).then_some(prefix);
-        let mut page_token = None;
         loop {
-            let page = self.persist(|| {
-                let options = PaginatedListOptions {
-                    delimiter: delimiter.map(Into::into),
-                    page_token: page_token.clone(),
-                    ..PaginatedListOptions::default()
-                };
-                self.store.list_paginated(prefix, options)
-            });
+            let page = self.persist(|| self.store.list_paginated(prefix, options.clone()));
             let page = page.map_err(|e| self.error(prefix.unwrap_or(""), &e))?;
-            visit(page.result);
-            page_token = page.page_token;
-            if page_token.is_none() {
+            options.page_token = page.page_token;
+            if !visit(page.result) || options.page_token.is_none() {
                 return Ok(());
             }
         }

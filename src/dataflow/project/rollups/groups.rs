@@ -92,15 +92,19 @@ impl GroupTopics {
         });
     }
 
-    /// Sends what was not sent yet; how many groups were sent in all.
-    pub(crate) fn send(&mut self, outbox: &mut Outbox) -> i64 {
+    /// Sends what was not sent yet.
+    pub(crate) fn send(&mut self, outbox: &mut Outbox) {
         self.groups.send(outbox);
+    }
+
+    /// How many groups this worker has sent.
+    pub(crate) fn sent(&self) -> i64 {
         self.groups.sent
     }
 
     /// Keeps what has come for this worker.
     pub(crate) fn receive(&mut self, words: &[u64]) {
-        self.groups.receive(words);
+        self.groups.receive(words, |_| ());
     }
 
     /// Writes the parts of this worker's buckets; these, by path. There are none if no worker has sent a group.
