@@ -84,9 +84,7 @@ mod tests {
                         for round in 1..=2000 {
                             mine.store(round, Ordering::Relaxed);
                             meeting.wait();
-                            for count in counts {
-                                assert_eq!(count.load(Ordering::Relaxed), round);
-                            }
+                            assert!(counts.iter().all(|n| n.load(Ordering::Relaxed) == round));
                             meeting.wait();
                         }
                     });
