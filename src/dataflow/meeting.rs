@@ -68,7 +68,16 @@ impl Meeting {
 mod tests {
     use super::*;
 
-    /// Each of four threads adds to its own count, and finds those of the others as high at every meeting.
+    /// Counts its rounds, and finds the counts of the others as high at every meeting.
+    fn meet_often(meeting: &Meeting, mine: usize, counts: &[AtomicUsize]) {
+        for round in 1..=2000 {
+            counts[mine].store(round, Ordering::Relaxed);
+            meeting.wait();
+            assert!(counts.iter().all(|n| n.load(Ordering::Relaxed) == round));
+            meeting.wait();
+        }
+    }
+
     #[test]
     fn all_wait_for_all_every_time() {
         for looks in [0, LOOKS] {
@@ -78,16 +87,9 @@ mod tests {
             };
             let counts: [AtomicUsize; 4] = Default::default();
             std::thread::scope(|scope| {
-                for mine in &counts {
+                for mine in 0..4 {
                     let (meeting, counts) = (&meeting, &counts);
-                    scope.spawn(move || {
-                        for round in 1..=2000 {
-                            mine.store(round, Ordering::Relaxed);
-                            meeting.wait();
-                            assert!(counts.iter().all(|n| n.load(Ordering::Relaxed) == round));
-                            meeting.wait();
-                        }
-                    });
+                    scope.spawn(move || meet_often(meeting, mine, counts));
                 }
             });
         }
