@@ -17,7 +17,7 @@ use super::senses;
 use crate::bags::Bags;
 use crate::infer::Bag;
 use crate::model::Priors;
-use crate::model::parameters::{Entry, Parameters, Row, grid_step, on_grid};
+use crate::model::parameters::{Entry, Parameters, Row, add_to_row, grid_step, on_grid, scaled};
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Whose assignments are forgotten where the prior over terms has changed.
@@ -152,7 +152,9 @@ impl WarmStart {
             match self.unassigned {
                 Unassigned::Nothing => {
                     let senses = tree.map_or(1, |tree| tree.leaves_of(term).len());
-                    merge(&begun, self.shared_row(term, senses, topics))
+                    let mut row = self.shared_row(term, senses, topics);
+                    add_to_row(&mut row, scaled(&begun, 1.0));
+                    row
                 }
                 Unassigned::Terms | Unassigned::Documents => begun,
             }
@@ -221,21 +223,6 @@ impl WarmStart {
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
     }
-}
-
-/// The sum of two rows.
-fn merge(first: &[Entry], second: Vec<Entry>) -> Vec<Entry> {
-    let mut row = second;
-    row.extend_from_slice(first);
-    row.sort_by_key(|entry| entry.topic);
-    row.dedup_by(|later, kept| {
-        let same = later.topic == kept.topic;
-        if same {
-            kept.value += later.value;
-        }
-        same
-    });
-    row
 }
 
 /// Of each term, what the structures look like that its leaves are in, in their order; the names of nodes
