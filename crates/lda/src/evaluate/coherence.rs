@@ -127,7 +127,8 @@ impl CoherenceCounter {
         while let Some(topic) = self.touched.pop() {
             let topic = topic as usize;
             let ranks = std::mem::take(&mut self.seen[topic]);
-            count_pairs(&mut self.counts[self.pairs_start[topic]..], ranks);
+            let pairs = &mut self.counts[self.pairs_start[topic]..];
+            for_each_pair(ranks, |low, high| pairs[pair_index(low, high)] += 1);
         }
     }
 
@@ -301,17 +302,16 @@ fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, 
     (starts, occurrences.collect())
 }
 
-/// Counts each pair of the ranks whose bits are set, in `pairs` as laid out by [`pair_index`].
-fn count_pairs(pairs: &mut [u64], ranks: u64) {
+/// Visits each pair (`low` < `high`) of the ranks whose bits are set.
+fn for_each_pair(ranks: u64, mut visit: impl FnMut(usize, usize)) {
     let mut highs = ranks & ranks.wrapping_sub(1);
     while highs != 0 {
         let high = highs.trailing_zeros() as usize;
         highs &= highs - 1;
         let mut lows = ranks & ((1 << high) - 1);
         while lows != 0 {
-            let low = lows.trailing_zeros() as usize;
+            visit(lows.trailing_zeros() as usize, high);
             lows &= lows - 1;
-            pairs[pair_index(low, high)] += 1;
         }
     }
 }

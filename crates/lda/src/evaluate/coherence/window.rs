@@ -115,21 +115,12 @@ impl SlidingWindowCounter {
         }
         while let Some(topic) = counter.touched.pop() {
             let topic = topic as usize;
-            let mut highs = std::mem::take(&mut counter.seen[topic]);
-            let ranked = &counter.ranked[topic];
+            let ranks = std::mem::take(&mut counter.seen[topic]);
+            let of = |rank: usize| &self.intervals[counter.ranked[topic][rank] as usize];
             let pairs = &mut counter.counts[counter.pairs_start[topic]..];
-            while highs != 0 {
-                let high = 63 - highs.leading_zeros() as usize;
-                highs ^= 1 << high;
-                let of_high = &self.intervals[ranked[high] as usize];
-                let mut lows = highs;
-                while lows != 0 {
-                    let low = lows.trailing_zeros() as usize;
-                    lows &= lows - 1;
-                    let of_low = &self.intervals[ranked[low] as usize];
-                    pairs[super::pair_index(low, high)] += in_common(of_low, of_high);
-                }
-            }
+            super::for_each_pair(ranks, |low, high| {
+                pairs[super::pair_index(low, high)] += in_common(of(low), of(high));
+            });
         }
         for slot in self.found.drain(..) {
             self.intervals[slot as usize].clear();
