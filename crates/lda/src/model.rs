@@ -91,12 +91,4 @@ impl Priors {
     pub fn alpha_sum(&self) -> f64 {
         self.alpha.iter().sum()
     }
-
-    /// The same priors with another η: the one that φ is published with.
-    pub(crate) fn with_eta(&self, eta: f64) -> Self {
-        Self {
-            eta,
-            ..self.clone()
-        }
-    }
 }

@@ -19,8 +19,9 @@ const LARGER: &[f64] = &[0.3, 1.0];
 /// The priors φ is published with: the mean geometry and another η.
 pub fn published(priors: &Priors, eta: f64) -> Priors {
     Priors {
+        eta,
         exp_psi: false,
-        ..priors.with_eta(eta)
+        ..priors.clone()
     }
 }
 
