@@ -11,7 +11,6 @@ pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;
 pub mod labels;
-pub(crate) mod lanes;
 pub mod maxent;
 pub mod mean_field;
 mod naive_bayes;

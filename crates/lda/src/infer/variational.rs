@@ -12,6 +12,7 @@
 //! and the factors. Every step goes through all K topics; nothing is random, nothing is sparse.
 //! All in f64: W distinct terms, K topics. `train.method = "online-vb"` uses it.
 
+use crate::math::lanes::{add_scaled, dot};
 use crate::math::special::exp_digamma;
 
 /// When to stop.
@@ -104,27 +105,6 @@ impl Variational {
         for ((sum, weight), factor) in expected.iter_mut().zip(&self.weights).zip(row) {
             *sum += ratio * weight * factor;
         }
-    }
-}
-
-/// Σ_k a_k b_k, in eight interleaved sums, so that a processor takes several topics at once.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = a.remainder().iter().zip(b.remainder());
-    let rest: f64 = rest.map(|(x, y)| x * y).sum();
-    for (x, y) in a.zip(b) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x * y;
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-/// sums_k += ratio · row_k.
-fn add_scaled(sums: &mut [f64], ratio: f64, row: &[f64]) {
-    for (sum, factor) in sums.iter_mut().zip(row) {
-        *sum += ratio * factor;
     }
 }
 

@@ -14,7 +14,7 @@
 
 use super::units::{FINE, TOKEN, spread};
 use crate::infer::Bag;
-use crate::infer::lanes::sum;
+use crate::math::lanes::sum;
 use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::statistics::Moves;
