@@ -13,7 +13,7 @@
 //! All in f64: W distinct terms, K topics. `train.method = "online-vb"` uses it.
 
 use crate::math::lanes::{add_scaled, dot};
-use crate::math::special::exp_digamma;
+use crate::math::special::{digamma, exp};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,8 @@ pub struct Effort {
 pub struct Variational {
     /// γ, K long.
     document_dirichlet: Vec<f64>,
-    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, K long.
+    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, over the largest: Ψ of a small γ is far
+    /// below what fits in f64, and φ does not see the factor. K long.
     weights: Vec<f64>,
     /// r, W long.
     ratios: Vec<f64>,
@@ -70,8 +71,11 @@ impl Variational {
     /// γ_k = α_k + exp Ψ(γ_k) Σ_w r_w e_kw. Gives the mean of |Δγ_k|.
     fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> Result<f64, usize> {
         self.weights.clear();
-        self.weights
-            .extend(self.document_dirichlet.iter().map(|&d| exp_digamma(d)));
+        let digammas = self.document_dirichlet.iter().map(|&d| digamma(d));
+        self.weights.extend(digammas);
+        let largest = self.weights.iter().copied().fold(f64::MIN, f64::max);
+        let weights = self.weights.iter_mut();
+        weights.for_each(|weight| *weight = exp(*weight - largest));
         self.ratios.clear();
         self.sums.clear();
         self.sums.resize(alpha.len(), 0.0);
@@ -264,6 +268,17 @@ mod tests {
         for ((sum, gamma), alpha) in all.iter().zip(local.document_dirichlet()).zip(&alpha) {
             assert!((sum - (gamma - alpha)).abs() < 1e-12);
         }
+    }
+
+    /// γ begins at 0.0004 a topic, of which exp Ψ(γ) is below the smallest number.
+    #[test]
+    fn a_short_document_has_room_in_many_topics() {
+        let (_, factors) = document(2, 6000, 5);
+        let (alpha, mut local) = (vec![1e-5; 6000], Variational::default());
+        let taken = local.infer(&[1, 1], &rows(&factors), &alpha, TO_THE_END);
+        assert!(taken.is_ok());
+        let sum: f64 = local.document_dirichlet().iter().sum();
+        assert!((sum - 2.06).abs() < 1e-9, "{sum}");
     }
 
     #[test]
