@@ -107,9 +107,9 @@ impl LocalStep {
                 return Ok((self.cvb0).update(bag, table, labels, remembered, stream, statistics));
             }
             Action::Online if settings.method.is_dense() => {
-                let statistics = &mut self.statistics;
-                let added =
-                    (self.expectation).add(settings.method, bag, table, visit.weight, statistics);
+                let draws = (visit.weight, &mut visit.key.stream());
+                let (method, statistics) = (settings.method, &mut self.statistics);
+                let added = (self.expectation).add(method, bag, table, draws, statistics);
                 added.map_err(visit.key.error())?;
                 return Ok(self.expectation.assignments());
             }
