@@ -11,9 +11,7 @@ pub fn halves((terms, counts): (&[u32], &[u32]), stream: &mut Stream) -> [Docume
     let mut tokens: Vec<u32> = pairs
         .flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize))
         .collect();
-    for i in (1..tokens.len()).rev() {
-        tokens.swap(i, stream.below(i as u64 + 1) as usize);
-    }
+    stream.shuffle(&mut tokens);
     let observed = tokens.len().div_ceil(2);
     let (first, second) = tokens.split_at_mut(observed);
     [first, second].map(|half| {
