@@ -32,7 +32,7 @@ const UNTRACKED: u32 = u32::MAX;
 ///
 /// ```
 /// use lda::evaluate::coherence::CoherenceCounter;
-/// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5);
+/// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5, 20);
 /// counter.add_document(&[1, 4]);
 /// counter.add_document(&[3, 4]);
 /// // One pair: ln((D(1, 4) + 1) / D(4)) = ln(2 / 2).
@@ -64,24 +64,15 @@ fn pair_index(low: usize, high: usize) -> usize {
 }
 
 impl CoherenceCounter {
-    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms` (topics ×
-    /// at most 20; more are cut off). `vocabulary_size`: one more than the largest term id.
+    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms`, of which the first
+    /// `most` count, at most [`MOST_TERMS`]. `vocabulary_size`: one more than the largest term id.
     ///
     /// Counters of the same arguments can be added up.
     ///
     /// # Panics
     ///
-    /// If a top term is not below `vocabulary_size`.
-    pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize) -> Self {
-        Self::with_terms(top_terms, vocabulary_size, UMASS_TERMS)
-    }
-
-    /// The same for the first `most` terms of each topic, at most [`MOST_TERMS`].
-    ///
-    /// # Panics
-    ///
     /// If a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
-    pub fn with_terms(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
+    pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
         assert!(most <= MOST_TERMS, "at most {MOST_TERMS} terms of a topic");
         let tops = || top_terms.iter().map(|t| &t[..t.len().min(most)]);
         let mut slots = vec![UNTRACKED; vocabulary_size];
@@ -165,15 +156,6 @@ impl CoherenceCounter {
         for (own, other) in self.counts.iter_mut().zip(counts) {
             *own += other;
         }
-    }
-
-    /// Adds what another counter of the same topics has counted.
-    ///
-    /// # Panics
-    ///
-    /// If the topics differ in number or length of their top terms.
-    pub fn merge(&mut self, other: &Self) {
-        self.add_counts(&other.counts);
     }
 
     /// Documents counted.

@@ -46,14 +46,14 @@ pub struct SlidingWindowCounter {
 
 impl SlidingWindowCounter {
     /// A counter of windows of `window` tokens, for the first `most` of each topic's top terms; the
-    /// other arguments are those of [`CoherenceCounter::with_terms`].
+    /// other arguments are those of [`CoherenceCounter::new`].
     ///
     /// # Panics
     ///
-    /// If `window` is 0, or as [`CoherenceCounter::with_terms`] does.
+    /// If `window` is 0, or as [`CoherenceCounter::new`] does.
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize, window: usize) -> Self {
         assert!(window > 0, "a window has a token at least");
-        let counter = CoherenceCounter::with_terms(top_terms, vocabulary_size, most);
+        let counter = CoherenceCounter::new(top_terms, vocabulary_size, most);
         let slots = counter.starts.len() - 1;
         Self {
             counter,
@@ -239,7 +239,7 @@ mod tests {
         let tops: Vec<Vec<u32>> = vec![(0..20).collect(), (5..25).rev().collect(), vec![3]];
         for window in [1, 2, 7, 30, 100] {
             let mut fast = SlidingWindowCounter::new(&tops, 30, 20, window);
-            let mut naive = CoherenceCounter::new(&tops, 30);
+            let mut naive = CoherenceCounter::new(&tops, 30, 20);
             for text in &texts {
                 fast.add_sequence(text);
                 for window in windows(text, window) {
