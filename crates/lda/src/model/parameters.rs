@@ -67,6 +67,20 @@ impl Parameters {
         }
     }
 
+    /// The part of parameters that have these rows, each ascending by topic: part `part` of `part_count`.
+    pub fn from_rows(
+        topic_count: usize,
+        vocabulary_size: usize,
+        [part, part_count]: [usize; 2],
+        row: impl Fn(u32) -> Vec<Entry>,
+    ) -> Self {
+        let mut totals = vec![0.0; topic_count];
+        for entry in (0..vocabulary_size as u32).flat_map(&row) {
+            totals[entry.topic as usize] += f64::from(entry.value);
+        }
+        Self::new(topic_count, vocabulary_size, part, part_count).restore(1.0, totals, row)
+    }
+
     /// A part made of what was saved: `row` gives each term's entries, ascending by topic.
     pub fn restore(
         mut self,

@@ -142,12 +142,12 @@ pub fn start(
 }
 
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal topics apart. Where
-/// η is above a half, it is 2 η times as large, so that something is left. Part `part` of `part_count`.
+/// η is above a half, it is 2 η times as large, so that something is left. Part `part[0]` of `part[1]`.
 pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,
     [topics, terms]: [usize; 2],
-    [part, part_count]: [usize; 2],
+    part: [usize; 2],
 ) -> Parameters {
     let mean = (2.0 * eta).max(1.0);
     let row = |term: u32| {
@@ -156,14 +156,9 @@ pub(crate) fn random_parameters(
             let value = (mean * gamma(&mut stream, 100.0) / 100.0 - eta).max(0.0) as f32;
             Entry { topic, value }
         });
-        draws.filter(|entry| entry.value > 0.0)
+        draws.filter(|entry| entry.value > 0.0).collect()
     };
-    let mut totals = vec![0.0; topics];
-    for entry in (0..terms as u32).flat_map(row) {
-        totals[entry.topic as usize] += f64::from(entry.value);
-    }
-    Parameters::new(topics, terms, part, part_count)
-        .restore(1.0, totals, |term| row(term).collect())
+    Parameters::from_rows(topics, terms, part, row)
 }
 
 #[cfg(test)]

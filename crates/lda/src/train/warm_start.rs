@@ -134,8 +134,8 @@ impl WarmStart {
         })
     }
 
-    /// The model that training with `priors` starts from: part `part` of `part_count`.
-    pub fn start(&self, priors: &Priors, seed: u64, [part, part_count]: [usize; 2]) -> Parameters {
+    /// The model that training with `priors` starts from: part `part[0]` of `part[1]`.
+    pub fn start(&self, priors: &Priors, seed: u64, part: [usize; 2]) -> Parameters {
         let topics = priors.topic_count();
         let rows = priors.row_count(self.terms.len());
         let tree = priors.tree.as_deref();
@@ -159,11 +159,7 @@ impl WarmStart {
                 Unassigned::Terms | Unassigned::Documents => begun,
             }
         };
-        let mut totals = vec![0.0; topics];
-        for entry in (0..rows as u32).flat_map(row) {
-            totals[entry.topic as usize] += f64::from(entry.value);
-        }
-        Parameters::new(topics, rows, part, part_count).restore(1.0, totals, row)
+        Parameters::from_rows(topics, rows, part, row)
     }
 
     /// The weights that topics begin with on the branches of cannot-links: on those whose terms the model
