@@ -17,7 +17,7 @@ mod naive_bayes;
 pub mod project;
 pub mod reference;
 pub mod sampler;
-mod search;
+pub(crate) mod search;
 pub mod settings;
 pub mod summary;
 pub mod term_topics;

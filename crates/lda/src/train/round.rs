@@ -104,7 +104,9 @@ impl LocalStep {
             Action::Online if settings.method == LocalMethod::Cvb0 => {
                 let (stream, statistics) = (&mut visit.key.stream(), &mut self.statistics);
                 let labels = visit.labels;
-                return Ok((self.cvb0).update(bag, table, labels, remembered, stream, statistics));
+                let updated =
+                    (self.cvb0).update(bag, table, labels, remembered, stream, statistics);
+                return updated.map_err(visit.key.error());
             }
             Action::Online if settings.method.is_dense() => {
                 let draws = (visit.weight, &mut visit.key.stream());
