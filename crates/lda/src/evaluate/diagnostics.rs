@@ -35,7 +35,7 @@ pub struct TopicDiagnostics {
     pub corpus_distance: Option<f64>,
     /// See [`uniform_distance`]; in nats.
     pub uniform_distance: f64,
-    /// See [`is_dead`].
+    /// Whether the topic has fewer tokens than a hundredth of the average topic's.
     pub dead: bool,
     /// See [`duplicates`].
     pub duplicate_of: Option<usize>,
@@ -147,7 +147,7 @@ pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
 }
 
 /// Whether a topic has fewer tokens than a hundredth of the average topic's.
-pub fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
+fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
     tokens < DEAD_SHARE_OF_AVERAGE * total_tokens / topic_count as f64 || total_tokens <= 0.0
 }
 
