@@ -24,7 +24,7 @@ impl Default for Bags {
 }
 
 impl Bags {
-    /// Adds a document.
+    /// Adds a document. Its terms ascend, below the size of the vocabulary; their counts are at least 1.
     pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
         debug_assert_eq!(terms.len(), counts.len());
         self.documents.push(document);

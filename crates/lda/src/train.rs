@@ -2,7 +2,7 @@
 //! into collapsed Gibbs sampling once it remembers the assignments of the sample (`schedule`).
 //!
 //! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
-//! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
+//! workers (topicmill's `dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
 //! claim about scaling.
 
 pub mod active;
