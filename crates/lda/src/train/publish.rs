@@ -7,7 +7,6 @@
 use super::TrainError;
 use crate::bags::Bags;
 use crate::evaluate::completion::{Completer, Completion};
-use crate::infer::Bag;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::Parameters;
@@ -74,7 +73,7 @@ pub fn heldout(
     for index in 0..documents.len() {
         let document = documents.document(index);
         let error = |source| TrainError::ImpossibleDraw { document, source };
-        let bag = Bag::of(documents, index);
+        let bag = documents.bag(index);
         sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
     }
     Ok(sum)

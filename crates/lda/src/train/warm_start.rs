@@ -127,7 +127,7 @@ impl WarmStart {
 
     /// Documents of a sample that are visited again, and their tokens.
     pub fn revisited(&self, sample: &Bags) -> [u64; 2] {
-        let bags = (0..sample.len()).map(|index| Bag::of(sample, index));
+        let bags = (0..sample.len()).map(|index| sample.bag(index));
         let revisited = bags.filter(|&bag| self.revisits(bag));
         revisited.fold([0; 2], |[documents, tokens], bag| {
             [documents + 1, tokens + bag.token_count()]
