@@ -1,19 +1,18 @@
 //! Documents cut in two, for document completion.
 
+use lda::infer::Bag;
 use lda::math::random::Stream;
 
 /// Distinct terms, ascending, and how often each occurs.
 type Document = (Vec<u32>, Vec<u32>);
 
 /// The tokens of a document in two random halves, the first the larger.
-pub fn halves((terms, counts): (&[u32], &[u32]), stream: &mut Stream) -> [Document; 2] {
-    let pairs = terms.iter().zip(counts);
+pub fn halves(bag: Bag<'_>, stream: &mut Stream) -> [Document; 2] {
+    let pairs = bag.terms.iter().zip(bag.counts);
     let mut tokens: Vec<u32> = pairs
         .flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize))
         .collect();
-    for i in (1..tokens.len()).rev() {
-        tokens.swap(i, stream.below(i as u64 + 1) as usize);
-    }
+    stream.shuffle(&mut tokens);
     let observed = tokens.len().div_ceil(2);
     let (first, second) = tokens.split_at_mut(observed);
     [first, second].map(|half| {

@@ -186,8 +186,7 @@ fn fit(documents: &Bags, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]
     let mut estimates: [Proportions; 2] = Default::default();
     let mut sums = [0.0; 2];
     for (index, assigned) in trained.assignments.iter().enumerate() {
-        let (terms, counts) = documents.bag(index);
-        let bag = Bag { terms, counts };
+        let bag = documents.bag(index);
         sampler.resume(bag, counted, assigned);
         for estimate in &mut estimates {
             estimate.start_counted(counted.topic_count());

@@ -1,7 +1,6 @@
 //! φ^p of Papanikolaou 2017: every training token's full conditional in place of its topic.
 
 use lda::bags::Bags;
-use lda::infer::Bag;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 use lda::model::parameters::{GlobalStep, Parameters};
@@ -21,8 +20,7 @@ pub fn soft_topics(
     let (topics, terms) = (table.topic_count(), trained.parameters.vocabulary_size());
     let (mut soft, mut statistics) = (SoftCounts::default(), Moves::new(terms, topics));
     for (index, assigned) in trained.assignments.iter().enumerate() {
-        let (terms, counts) = train.bag(index);
-        let bag = Bag { terms, counts };
+        let bag = train.bag(index);
         let stream = &mut Stream::keyed(seed, Stage::Train, u64::MAX, train.document(index));
         soft.add(bag, table, &[], assigned, stream, &mut statistics);
     }

@@ -20,6 +20,7 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, bag};
+use lda::infer::Bag;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
@@ -112,5 +113,5 @@ fn new_documents(source: &Source, wanted: usize) -> Result<Vec<Document>, Box<dy
 /// The tokens of a document in two random halves.
 fn halves(((terms, counts), number): (&Document, u64)) -> [Document; 2] {
     let mut stream = Stream::keyed(1, Stage::Completion, 0, number);
-    halves::halves((terms, counts), &mut stream)
+    halves::halves(Bag { terms, counts }, &mut stream)
 }

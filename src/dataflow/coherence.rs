@@ -52,7 +52,7 @@ pub(crate) fn coherence(
         .iter()
         .map(|t| TermDistribution::of(t, vocabulary_size).top_terms(UMASS_TERMS))
         .collect();
-    let mut counter = CoherenceCounter::new(&top, vocabulary_size);
+    let mut counter = CoherenceCounter::new(&top, vocabulary_size, UMASS_TERMS);
     loop {
         let number = tickets.take() as u64;
         if number >= training.count() {
@@ -67,7 +67,7 @@ pub(crate) fn coherence(
     }
     let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();
     let all: Vec<u64> = sum(worker, &mine).into_iter().map(|n| n as u64).collect();
-    let mut merged = CoherenceCounter::new(&top, vocabulary_size);
+    let mut merged = CoherenceCounter::new(&top, vocabulary_size, UMASS_TERMS);
     merged.add_counts(&all);
     let finite = |value: f64| value.is_finite().then_some(value);
     let enough = |topic: usize| top[topic].len() >= 2;

@@ -243,7 +243,7 @@ impl Sampling for JointSampling {
             Round::Resample { pass, minibatch } => {
                 let bags = &self.documents.bags;
                 let dealt = self.dealt[minibatch].iter();
-                let terms = dealt.map(|&index| bags.bag(index as usize).0);
+                let terms = dealt.map(|&index| bags.bag(index as usize).terms);
                 let purpose = Purpose::Train(self.passes.round(pass, minibatch as u64));
                 let whole = &self.models.whole;
                 whole.prepare_for(process, part, terms, &self.priors, purpose);
@@ -278,8 +278,7 @@ impl Sampling for JointSampling {
 
 impl Documents {
     fn bag(&self, index: usize) -> Bag<'_> {
-        let (terms, counts) = self.bags.bag(index);
-        Bag { terms, counts }
+        self.bags.bag(index)
     }
 
     fn recall(&self, process: &Process, index: usize, own: &mut Vec<u16>) -> Result<(), Failure> {

@@ -127,9 +127,8 @@ fn read(
         }
         reader.read(&document.metadata, &mut labels);
         if rule.split_of(number, Some(&labels)) == Split::Sample {
-            let (terms, counts) = (&document.terms, &document.counts);
             let target = [labels.len() as f32];
-            pack(number, Bag { terms, counts }, &target, &mut read.terms);
+            pack(number, document.bag(), &target, &mut read.terms);
             let terms: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
             let (terms, counts) = (&terms[..], &vec![1; labels.len()][..]);
             pack(number, Bag { terms, counts }, &[], &mut read.labels);

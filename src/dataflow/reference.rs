@@ -115,7 +115,7 @@ impl ReferenceCounts {
     /// counted for UMass and NPMI; `vocabulary_size`: one more than the largest term id.
     ///
     /// # Panics
-    /// As [`CoherenceCounter::with_terms`] does.
+    /// As [`CoherenceCounter::new`] does.
     pub(crate) fn new(
         top_terms: &[Vec<u32>],
         vocabulary_size: usize,
@@ -123,7 +123,7 @@ impl ReferenceCounts {
         with_windows: bool,
     ) -> Self {
         Self {
-            documents: CoherenceCounter::with_terms(top_terms, vocabulary_size, most),
+            documents: CoherenceCounter::new(top_terms, vocabulary_size, most),
             windows: with_windows
                 .then(|| SlidingWindowCounter::for_c_v(top_terms, vocabulary_size)),
             unreadable: 0,
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_corpus_is_counted_the_same_by_any_number_of_threads() {
         let tops = vec![vec![0, 1, 2], vec![3, 4]];
-        let mut naive = CoherenceCounter::with_terms(&tops, 5, 20);
+        let mut naive = CoherenceCounter::new(&tops, 5, 20);
         let mut windows = SlidingWindowCounter::for_c_v(&tops, 5);
         for text in texts() {
             let tokens = text.replace(',', "");

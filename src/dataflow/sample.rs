@@ -24,7 +24,6 @@ use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use corpus::settings::SampleSize;
 use corpus::shard::{Columns, ShardReader};
-use lda::infer::Bag;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
@@ -272,8 +271,7 @@ impl<'a> Counted<'a> {
             self.sizes[2] += 1;
             return place(self.seed, number);
         }
-        let (terms, counts) = (&document.terms, &document.counts);
-        let bag = Bag { terms, counts };
+        let bag = document.bag();
         self.sizes[0] += 1;
         self.sizes[1] += bag.token_count() as i64;
         let revisits = self.warm_start.map(|start| start.revisits(bag));

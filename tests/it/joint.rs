@@ -94,7 +94,7 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
     }
     let mut theta = Vec::new();
     for (index, sums) in sampled.sums.iter().enumerate() {
-        let tokens = bags.bag(index).1.iter().sum::<u32>() as usize;
+        let tokens = bags.bag(index).token_count() as usize;
         sums.proportions(tokens, &learnt.alpha, &mut theta);
         for (topic, weight) in theta.iter().enumerate() {
             let found = written.get(&(bags.document(index), topic));

@@ -178,7 +178,7 @@ fn corpus(extra: &[&str]) -> (Bags, Bags) {
     }
     let mut labelled = Bags::default();
     for index in 0..training.len() {
-        let (terms, counts) = training.bag(index);
+        let Bag { terms, counts } = training.bag(index);
         labelled.push(training.document(index), terms, counts);
         let mut tokens = [0; TOPICS];
         for (&term, &count) in terms.iter().zip(counts) {
@@ -206,13 +206,14 @@ fn minibatches(
     let mut builder = MinibatchBuilder::new(limit, process.scratch_path("documents"));
     let mut in_cell = vec![0; CELLS];
     for index in 0..bags.len() {
-        let (document, (terms, counts)) = (bags.document(index), bags.bag(index));
-        let bag = Bag { terms, counts };
+        let (document, bag) = (bags.document(index), bags.bag(index));
         let place = scheduled_place(schedule.order(), warm_start, [seed, document], bag);
         in_cell[cell(place)] += 1;
         let labels = bags.labels(index);
         let numbers = [place, document];
-        builder.push(numbers, labels, terms, counts).unwrap();
+        builder
+            .push(numbers, labels, bag.terms, bag.counts)
+            .unwrap();
     }
     builder.finish(&Deal::new(schedule, &in_cell)).unwrap()
 }
@@ -297,7 +298,7 @@ fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
 
 /// The rounds that `settings` ask for.
 fn rounds(settings: &TrainSettings, training: &Bags, warm_start: Option<&WarmStart>) -> Schedule {
-    let bags = (0..training.len()).map(|index| Bag::of(training, index));
+    let bags = (0..training.len()).map(|index| training.bag(index));
     let visited = bags.filter(|&bag| warm_start.is_none_or(|start| start.revisits(bag)));
     let (norms, [documents, tokens]) = (Norms::of(visited), size(training));
     match warm_start.filter(|start| start.is_partial()) {
@@ -524,7 +525,7 @@ fn counts_do_not_drift() {
     }
     assert_eq!(trained.parameters.totals(), recount);
     for index in 0..training.len() {
-        let (terms, counts) = training.bag(index);
+        let Bag { terms, counts } = training.bag(index);
         for (&term, &count) in terms.iter().zip(counts) {
             by_term[term as usize] -= f64::from(count);
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub use builder::MinibatchBuilder;
-use lda::bags::Bags;
+use lda::bags::{Bag, Bags};
 use parking_lot::Mutex;
 use store::Scratch;
 
@@ -98,8 +98,8 @@ impl Minibatch {
         self.bags.document(self.place(index))
     }
 
-    /// Distinct terms of a document, ascending, and the tokens of each.
-    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
+    /// The terms and counts of a document.
+    pub fn bag(&self, index: usize) -> Bag<'_> {
         self.bags.bag(self.place(index))
     }
 
@@ -110,7 +110,7 @@ impl Minibatch {
 
     /// The terms of each document.
     pub fn terms(&self) -> impl Iterator<Item = &[u32]> {
-        (0..self.len()).map(|index| self.bag(index).0)
+        (0..self.len()).map(|index| self.bag(index).terms)
     }
 
     /// The index of a document among all of the process.
@@ -238,7 +238,7 @@ impl Minibatches {
     /// The file cannot be read; what `visit` returns.
     pub fn for_each(
         &self,
-        mut visit: impl FnMut(usize, u64, (&[u32], &[u32])) -> io::Result<()>,
+        mut visit: impl FnMut(usize, u64, Bag<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         for minibatch in 0..self.count() {
             let minibatch = self.read(minibatch)?;
@@ -258,7 +258,7 @@ impl Minibatches {
         let mut lengths = Vec::with_capacity(self.document_count());
         for minibatch in 0..self.count() {
             let minibatch = self.read(minibatch)?;
-            let length = |index| length(minibatch.bag(index).1, minibatch.labels(index));
+            let length = |index| length(minibatch.bag(index).counts, minibatch.labels(index));
             lengths.extend((0..minibatch.len()).map(length));
         }
         Ok(lengths)

@@ -1,5 +1,21 @@
 //! Documents as training takes them: bags of words, held in memory.
 
+/// A document: distinct terms, ascending, and how often each occurs.
+#[derive(Clone, Copy, Debug)]
+pub struct Bag<'a> {
+    /// Distinct terms, ascending.
+    pub terms: &'a [u32],
+    /// Tokens of each; as long as `terms`.
+    pub counts: &'a [u32],
+}
+
+impl Bag<'_> {
+    /// N_d.
+    pub fn token_count(&self) -> u64 {
+        self.counts.iter().map(|&n| u64::from(n)).sum()
+    }
+}
+
 /// Bags of words in memory: term ids and counts of many documents, end to end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bags {
@@ -24,7 +40,7 @@ impl Default for Bags {
 }
 
 impl Bags {
-    /// Adds a document.
+    /// Adds a document. Its terms ascend, below the size of the vocabulary; their counts are at least 1.
     pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
         debug_assert_eq!(terms.len(), counts.len());
         self.documents.push(document);
@@ -73,15 +89,18 @@ impl Bags {
         self.documents.binary_search(&document)
     }
 
-    /// Distinct terms, ascending, and the tokens of each.
-    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
+    /// The document's terms and counts.
+    pub fn bag(&self, index: usize) -> Bag<'_> {
         let range = self.ends[index]..self.ends[index + 1];
-        (&self.terms[range.clone()], &self.counts[range])
+        Bag {
+            terms: &self.terms[range.clone()],
+            counts: &self.counts[range],
+        }
     }
 
     /// Tokens of each document.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
-        (0..self.len()).map(|index| self.bag(index).1.iter().map(|&n| n as usize).sum())
+        (0..self.len()).map(|index| self.bag(index).token_count() as usize)
     }
 
     /// Tokens of all documents.
@@ -92,7 +111,7 @@ impl Bags {
     /// Adds all documents of `other`.
     pub fn append(&mut self, other: &Self) {
         for index in 0..other.len() {
-            let (terms, counts) = other.bag(index);
+            let Bag { terms, counts } = other.bag(index);
             self.push(other.document(index), terms, counts);
             self.label(other.labels(index));
         }
@@ -107,7 +126,7 @@ impl Bags {
         sorted.terms.reserve(self.terms.len());
         sorted.counts.reserve(self.counts.len());
         for index in order {
-            let (terms, counts) = self.bag(index);
+            let Bag { terms, counts } = self.bag(index);
             let is_piece = sorted.documents.last() == Some(&self.documents[index]);
             if is_piece {
                 sorted.documents.pop();
@@ -156,10 +175,14 @@ mod tests {
             (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
             [2, 5, 9]
         );
-        assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
+        let bag = |bags: &Bags, index| {
+            let Bag { terms, counts } = bags.bag(index);
+            (terms.to_vec(), counts.to_vec())
+        };
+        assert_eq!(bag(&sorted, 2), (vec![1, 4], vec![1, 2]));
         assert_eq!(sorted.token_count(), 6);
         bags.push(2, &[3], &[1]);
         bags.push(2, &[8], &[2]);
-        assert_eq!(bags.sorted().bag(0), (&[3, 8][..], &[1, 2][..]));
+        assert_eq!(bag(&bags.sorted(), 0), (vec![3, 8], vec![1, 2]));
     }
 }

@@ -64,6 +64,12 @@ impl<'a> TermDistribution<'a> {
     /// assert_eq!(topic.top_terms(2), [3, 0]);
     /// ```
     pub fn top_terms(&self, count: usize) -> Vec<u32> {
+        let top = self.top_entries(count).into_iter();
+        top.map(|(term, _)| term).collect()
+    }
+
+    /// The same terms with their weights.
+    fn top_entries(&self, count: usize) -> Vec<(u32, f32)> {
         let heavier = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         let mut entries = self.entries.to_vec();
         if count < entries.len() {
@@ -71,6 +77,6 @@ impl<'a> TermDistribution<'a> {
             entries.truncate(count);
         }
         entries.sort_unstable_by(heavier);
-        entries.into_iter().map(|(term, _)| term).collect()
+        entries
     }
 }

@@ -11,20 +11,19 @@ pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;
 pub mod labels;
-pub(crate) mod lanes;
 pub mod maxent;
 pub mod mean_field;
 mod naive_bayes;
 pub mod project;
 pub mod reference;
 pub mod sampler;
-mod search;
+pub(crate) mod search;
 pub mod settings;
 pub mod summary;
 pub mod term_topics;
 pub mod variational;
 
-use crate::bags::Bags;
+pub use crate::bags::Bag;
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -42,26 +41,4 @@ pub struct ImpossibleDraw {
     pub(crate) smoothing_mass: f32,
     /// A_w + H.
     pub(crate) prior_mass: f32,
-}
-
-/// A document as inference sees it: distinct terms, ascending, and how often each occurs.
-#[derive(Clone, Copy, Debug)]
-pub struct Bag<'a> {
-    /// Distinct terms, ascending.
-    pub terms: &'a [u32],
-    /// Tokens of each; as long as `terms`.
-    pub counts: &'a [u32],
-}
-
-impl<'a> Bag<'a> {
-    /// The document at `index` of `bags`.
-    pub fn of(bags: &'a Bags, index: usize) -> Self {
-        let (terms, counts) = bags.bag(index);
-        Self { terms, counts }
-    }
-
-    /// N_d.
-    pub fn token_count(&self) -> u64 {
-        self.counts.iter().map(|&n| u64::from(n)).sum()
-    }
 }

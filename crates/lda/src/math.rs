@@ -5,5 +5,6 @@
 //! distributions change their streams between versions, whereas ours do not.
 
 pub mod draw;
+pub(crate) mod lanes;
 pub mod random;
 pub mod special;

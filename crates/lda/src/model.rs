@@ -23,7 +23,8 @@ pub const MAX_TOPICS: usize = u16::MAX as usize;
 pub struct Priors {
     /// α_k, the document–topic Dirichlet prior; one value per topic.
     pub alpha: Vec<f64>,
-    /// η, the topic–term Dirichlet prior.
+    /// η, the topic–term Dirichlet prior, at least 1e-6: with less, a token that is alone in its topic may be drawn
+    /// again without end.
     pub eta: f64,
     /// Whether factors are `exp E[log β]` rather than the mean.
     pub exp_psi: bool,
@@ -90,13 +91,5 @@ impl Priors {
     /// A = Σ_k α_k, added up in topic order.
     pub fn alpha_sum(&self) -> f64 {
         self.alpha.iter().sum()
-    }
-
-    /// The same priors with another η: the one that φ is published with.
-    pub(crate) fn with_eta(&self, eta: f64) -> Self {
-        Self {
-            eta,
-            ..self.clone()
-        }
     }
 }

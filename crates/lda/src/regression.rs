@@ -26,6 +26,7 @@ pub use examples::Examples;
 pub use fit::{fit, memory};
 pub use linear::Linear;
 
+use crate::math::lanes::add_scaled;
 use crate::math::special::exp;
 
 /// Pairs of vectors that L-BFGS remembers.
@@ -125,13 +126,6 @@ pub enum RegressionError {
     /// The optimizer found no way down from its start.
     #[error("the regression cannot be fitted: {0}; are the features or the prior extreme?")]
     Stuck(String),
-}
-
-/// sums_k += factor · row_k.
-fn add_scaled(sums: &mut [f64], factor: f64, row: &[f64]) {
-    for (sum, value) in sums.iter_mut().zip(row) {
-        *sum += factor * value;
-    }
 }
 
 /// Turns scores into probabilities, exp s_k / Σ_j exp s_j; gives ln Σ_j exp s_j less the largest

@@ -2,7 +2,7 @@
 //! into collapsed Gibbs sampling once it remembers the assignments of the sample (`schedule`).
 //!
 //! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
-//! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
+//! workers (topicmill's `dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
 //! claim about scaling.
 
 pub mod active;
@@ -29,7 +29,7 @@ pub mod warm_start;
 use std::collections::VecDeque;
 
 use crate::bags::Bags;
-use crate::infer::{Bag, ImpossibleDraw};
+use crate::infer::ImpossibleDraw;
 use crate::math::random::Stage;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
@@ -96,7 +96,7 @@ pub fn train(
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
     let documents = sample.len() as u64;
-    let bags = (0..sample.len()).map(|index| Bag::of(sample, index));
+    let bags = (0..sample.len()).map(|index| sample.bag(index));
     let visited = bags.filter(|&bag| setup.warm_start.is_none_or(|start| start.revisits(bag)));
     let norms = Norms::of(visited);
     let schedule = match setup.warm_start.filter(|start| start.is_partial()) {
@@ -158,7 +158,7 @@ impl<'a> Trainer<'a> {
             .map(|index| {
                 let key = [setup.seed, sample.document(index)];
                 let (order, warm) = (setup.settings.schedule, setup.warm_start);
-                minibatches::scheduled_place(order, warm, key, Bag::of(sample, index))
+                minibatches::scheduled_place(order, warm, key, sample.bag(index))
             })
             .collect();
         let parameters = match setup.warm_start {
@@ -223,7 +223,7 @@ impl<'a> Trainer<'a> {
         let table = FactorTable::new(&parts);
         for index in self.documents(position) {
             let index = index as usize;
-            let bag = Bag::of(self.sample, index);
+            let bag = self.sample.bag(index);
             let key = StreamKey {
                 seed: self.setup.seed,
                 stage: Stage::Train,

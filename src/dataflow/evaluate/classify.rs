@@ -1,7 +1,7 @@
 //! How well topics predict labels: all workers infer the proportions again, and one of them fits
 //! and tests the classifiers (`evaluate::classification`).
 //!
-//! A document is sent as words: its number, the SHA-256 of its label, its proportions two per word.
+//! A document is sent as an example, the SHA-256 of its label in the place of terms and counts.
 
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
@@ -11,6 +11,7 @@ use super::Evaluation;
 use super::model::Loaded;
 use super::score::Chosen;
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
+use crate::dataflow::examples::{pack, unpack};
 use crate::dataflow::gather::all_gather_blocks;
 use crate::dataflow::sample::for_each_document;
 use crate::dataflow::sum::sum;
@@ -22,16 +23,14 @@ use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::shard::Columns;
 use lda::evaluate::classification::{Classification, ClassificationSettings, classification};
+use lda::infer::Bag;
 use lda::infer::mean_field::MeanField;
 use lda::infer::settings::Method;
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 
 /// A label is represented by its SHA-256: of fixed length, and equal only for equal texts.
-type Label = [u64; 4];
-
-/// Words of a document before its proportions.
-const HEAD_WORDS: usize = 5;
+type Label = [u32; 8];
 
 /// Proportions that are held in memory at most: one worker holds all of them, about four times.
 const MOST_PROPORTIONS: u64 = 1 << 28;
@@ -67,7 +66,7 @@ impl Evaluation {
             return Ok(Vec::new());
         }
         self.process.progress.begin("classification", "", None);
-        let (proportions, labels) = unpack(&gathered, model.topic_count);
+        let (proportions, labels) = collect(&gathered, model.topic_count);
         drop(gathered);
         let job = &self.process.job;
         let mut settings = ClassificationSettings {
@@ -213,49 +212,37 @@ fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), F
 }
 
 fn label(text: &str) -> Label {
-    let mut label = Label::default();
     let bytes: [u8; 32] = Sha256::digest(text).into();
-    for (word, eight) in label.iter_mut().zip(bytes.chunks_exact(8)) {
-        *word = u64::from_be_bytes(eight.try_into().expect("chunks of eight bytes"));
-    }
-    label
+    let (words, _) = bytes.as_chunks();
+    std::array::from_fn(|place| u32::from_be_bytes(words[place]))
 }
 
 impl Found {
     fn push(&mut self, number: u64, label: Label, proportions: &[f32]) {
-        let words = HEAD_WORDS + proportions.len().div_ceil(2);
-        let fits = |piece: &&mut Vec<u64>| piece.len() + words <= MAX_BLOCK_WORDS;
-        if self.pieces.last_mut().filter(fits).is_none() {
-            self.pieces.push(Vec::new());
+        let mut words = Vec::new();
+        let (terms, counts) = label.split_at(4);
+        pack(number, Bag { terms, counts }, proportions, &mut words);
+        let fits = |piece: &&mut Vec<u64>| piece.len() + words.len() <= MAX_BLOCK_WORDS;
+        match self.pieces.last_mut().filter(fits) {
+            Some(piece) => piece.extend(words),
+            None => self.pieces.push(words),
         }
-        let piece = self.pieces.last_mut().expect("one was just pushed");
-        piece.push(number);
-        piece.extend(label);
-        piece.extend(proportions.chunks(2).map(|pair| {
-            let high = pair.get(1).map_or(0, |share| u64::from(share.to_bits()));
-            u64::from(pair[0].to_bits()) | high << 32
-        }));
         self.documents += 1;
     }
 }
 
 /// The proportions and labels of all documents, in the order of their numbers.
-fn unpack(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Label>) {
-    let words = HEAD_WORDS + topics.div_ceil(2);
+fn collect(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Vec<u32>>) {
     let blocks = gathered.iter().flatten();
-    let mut documents: Vec<&[u64]> = blocks
-        .flat_map(|block| block.words().chunks_exact(words))
-        .collect();
-    documents.sort_unstable_by_key(|document| document[0]);
+    let documents = blocks.flat_map(|block| unpack(block.words(), topics));
+    let mut documents: Vec<_> = documents.collect();
+    documents.sort_unstable_by_key(|document| document.number);
     let mut proportions = Vec::with_capacity(documents.len() * topics);
     let mut labels = Vec::with_capacity(documents.len());
     for document in documents {
-        let (head, pairs) = document.split_at(HEAD_WORDS);
-        labels.push([head[1], head[2], head[3], head[4]]);
-        let shares = pairs
-            .iter()
-            .flat_map(|&pair| [pair as u32, (pair >> 32) as u32]);
-        proportions.extend(shares.take(topics).map(f32::from_bits));
+        let (terms, counts, own) = document.parts();
+        labels.push([terms, counts].concat());
+        proportions.extend(own);
     }
     (proportions, labels)
 }
@@ -288,7 +275,7 @@ mod tests {
                         .collect()
                 })
                 .collect();
-            let (proportions, labels) = unpack(&blocks, topics);
+            let (proportions, labels) = collect(&blocks, topics);
             assert_eq!(labels.len(), 40_000);
             assert!(labels[1] == labels[4] && labels[1] != labels[2]);
             for (number, row) in proportions.chunks_exact(topics).enumerate() {

@@ -10,7 +10,6 @@ use super::Trainer;
 use crate::assignments::Influences;
 use crate::failure::Failure;
 use corpus::minibatches::{Minibatch, Minibatches};
-use lda::infer::Bag;
 use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
 use lda::train::schedule::Position;
 
@@ -47,10 +46,7 @@ impl ActiveDocuments {
         };
         let all = (0..training.document_count() as u32).collect();
         let all = training.pick(all).ok_or_else(refused)?;
-        let first = |index| {
-            let (terms, counts) = all.bag(index);
-            schedule.first(Bag { terms, counts })
-        };
+        let first = |index| schedule.first(all.bag(index));
         Ok(Self {
             schedule,
             numbers: (0..all.len()).map(|index| all.document(index)).collect(),
@@ -90,14 +86,7 @@ impl ActiveDocuments {
         };
         let list = (0..self.numbers.len() as u32).filter(takes).collect();
         let minibatch = training.pick(list).expect("documents in memory");
-        let tokens = |index| {
-            minibatch
-                .bag(index)
-                .1
-                .iter()
-                .map(|&n| u64::from(n))
-                .sum::<u64>()
-        };
+        let tokens = |index| minibatch.bag(index).token_count();
         let length = [
             minibatch.len() as u64,
             (0..minibatch.len()).map(tokens).sum(),

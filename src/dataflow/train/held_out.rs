@@ -9,7 +9,6 @@ use crate::dataflow::process::HELD_OUT_FILE;
 use crate::dataflow::process_model::Purpose;
 use crate::failure::Failure;
 use lda::evaluate::completion::{Completer, Completion};
-use lda::infer::Bag;
 use lda::train::schedule::Position;
 use lda::train::{TrainError, publish};
 
@@ -58,9 +57,8 @@ impl Trainer {
             let purpose = Purpose::Publish(self.rounds.sampling().next_purpose());
             model.prepare_for(process, self.part, documents.terms(), &priors, purpose);
             model.for_my_documents(documents.len(), |index, table| {
-                let (terms, counts) = documents.bag(index);
-                let document = documents.document(index);
-                let scored = completer.score(seed, document, Bag { terms, counts }, table);
+                let (document, bag) = (documents.document(index), documents.bag(index));
+                let scored = completer.score(seed, document, bag, table);
                 let error = |source| TrainError::ImpossibleDraw { document, source };
                 mine.merge(scored.map_err(error)?);
                 Ok::<_, TrainError>(())

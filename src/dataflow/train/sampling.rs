@@ -13,7 +13,6 @@ use crate::dataflow::rounds::{Merged, Sampling};
 use crate::failure::Failure;
 use crate::job::WorkStage;
 use corpus::minibatches::Minibatch;
-use lda::infer::Bag;
 use lda::math::random::Stage;
 use lda::model::Priors;
 use lda::model::factors::FactorTable;
@@ -294,7 +293,6 @@ fn visit<'a>(
     (minibatch, index): (&'a Minibatch, usize),
     table: FactorTable<'a>,
 ) -> Visit<'a> {
-    let (terms, counts) = minibatch.bag(index);
     let key = StreamKey {
         seed: plan.process.job.model.seed,
         stage: Stage::Train,
@@ -309,7 +307,7 @@ fn visit<'a>(
     };
     Visit {
         key,
-        bag: Bag { terms, counts },
+        bag: minibatch.bag(index),
         labels: minibatch.labels(index),
         table,
         weight,

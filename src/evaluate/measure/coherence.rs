@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn scores_are_the_counters_and_topics_without_a_pair_have_none() {
         let tops = vec![vec![0, 1, 2], vec![3], vec![1, 3]];
-        let mut sets = CoherenceCounter::with_terms(&tops, 4, 20);
+        let mut sets = CoherenceCounter::new(&tops, 4, 20);
         let mut windows = SlidingWindowCounter::for_c_v(&tops, 4);
         for text in [[0, 1, 3], [1, 2, 0], [3, 2, 2], [0, 0, 0]] {
             windows.add_sequence(&text);

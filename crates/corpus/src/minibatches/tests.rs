@@ -40,7 +40,7 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
             assert_eq!(minibatch.len() as u64, documents);
             let mut counted = 0;
             for index in 0..minibatch.len() {
-                let (terms, counts) = minibatch.bag(index);
+                let Bag { terms, counts } = minibatch.bag(index);
                 let document = minibatch.document(index);
                 assert_eq!(minibatch_at(place(3, document), 6), number);
                 assert_eq!(minibatch.position(index), seen.len());

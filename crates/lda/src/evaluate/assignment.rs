@@ -175,9 +175,7 @@ mod tests {
         let n = 150;
         let mut stream = Stream::keyed(2, Stage::Synth, 0, 0);
         let mut shuffled: Vec<usize> = (0..n).collect();
-        for i in (1..n).rev() {
-            shuffled.swap(i, stream.below(i as u64 + 1) as usize);
-        }
+        stream.shuffle(&mut shuffled);
         let mut costs: Vec<f64> = (0..n * n).map(|_| 1.0 + stream.uniform()).collect();
         for (row, &column) in shuffled.iter().enumerate() {
             costs[row * n + column] = 0.5;

@@ -32,7 +32,7 @@ const UNTRACKED: u32 = u32::MAX;
 ///
 /// ```
 /// use lda::evaluate::coherence::CoherenceCounter;
-/// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5);
+/// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5, 20);
 /// counter.add_document(&[1, 4]);
 /// counter.add_document(&[3, 4]);
 /// // One pair: ln((D(1, 4) + 1) / D(4)) = ln(2 / 2).
@@ -64,24 +64,15 @@ fn pair_index(low: usize, high: usize) -> usize {
 }
 
 impl CoherenceCounter {
-    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms` (topics ×
-    /// at most 20; more are cut off). `vocabulary_size`: one more than the largest term id.
+    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms`, of which the first
+    /// `most` count, at most [`MOST_TERMS`]. `vocabulary_size`: one more than the largest term id.
     ///
     /// Counters of the same arguments can be added up.
     ///
     /// # Panics
     ///
-    /// If a top term is not below `vocabulary_size`.
-    pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize) -> Self {
-        Self::with_terms(top_terms, vocabulary_size, UMASS_TERMS)
-    }
-
-    /// The same for the first `most` terms of each topic, at most [`MOST_TERMS`].
-    ///
-    /// # Panics
-    ///
     /// If a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
-    pub fn with_terms(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
+    pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
         assert!(most <= MOST_TERMS, "at most {MOST_TERMS} terms of a topic");
         let tops = || top_terms.iter().map(|t| &t[..t.len().min(most)]);
         let mut slots = vec![UNTRACKED; vocabulary_size];
@@ -127,7 +118,8 @@ impl CoherenceCounter {
         while let Some(topic) = self.touched.pop() {
             let topic = topic as usize;
             let ranks = std::mem::take(&mut self.seen[topic]);
-            count_pairs(&mut self.counts[self.pairs_start[topic]..], ranks);
+            let pairs = &mut self.counts[self.pairs_start[topic]..];
+            for_each_pair(ranks, |low, high| pairs[pair_index(low, high)] += 1);
         }
     }
 
@@ -164,15 +156,6 @@ impl CoherenceCounter {
         for (own, other) in self.counts.iter_mut().zip(counts) {
             *own += other;
         }
-    }
-
-    /// Adds what another counter of the same topics has counted.
-    ///
-    /// # Panics
-    ///
-    /// If the topics differ in number or length of their top terms.
-    pub fn merge(&mut self, other: &Self) {
-        self.add_counts(&other.counts);
     }
 
     /// Documents counted.
@@ -301,17 +284,16 @@ fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, 
     (starts, occurrences.collect())
 }
 
-/// Counts each pair of the ranks whose bits are set, in `pairs` as laid out by [`pair_index`].
-fn count_pairs(pairs: &mut [u64], ranks: u64) {
+/// Visits each pair (`low` < `high`) of the ranks whose bits are set.
+fn for_each_pair(ranks: u64, mut visit: impl FnMut(usize, usize)) {
     let mut highs = ranks & ranks.wrapping_sub(1);
     while highs != 0 {
         let high = highs.trailing_zeros() as usize;
         highs &= highs - 1;
         let mut lows = ranks & ((1 << high) - 1);
         while lows != 0 {
-            let low = lows.trailing_zeros() as usize;
+            visit(lows.trailing_zeros() as usize, high);
             lows &= lows - 1;
-            pairs[pair_index(low, high)] += 1;
         }
     }
 }

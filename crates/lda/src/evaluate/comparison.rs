@@ -2,7 +2,7 @@
 //! by document, and their means.
 //!
 //! P is the reference, Q what is compared with it, both over the same topics. Reading them from two
-//! results, and matching the topics of different models, is `tables::compare`.
+//! results, and matching the topics of different models, is topicmill's `tables::compare`.
 
 use crate::math::special::ln;
 
@@ -44,7 +44,7 @@ pub fn kl_divergence(p: &[f64], q: &[f64]) -> f64 {
 ///
 /// Where the largest alone is more than that, the paper's rule leaves the set empty and F1
 /// undefined; here the largest topic always belongs to it.
-pub fn main_topics(proportions: &[f64]) -> Vec<usize> {
+fn main_topics(proportions: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..proportions.len()).collect();
     let heavier = |a: &usize, b: &usize| proportions[*b].total_cmp(&proportions[*a]).then(a.cmp(b));
     order.sort_unstable_by(heavier);
@@ -143,7 +143,7 @@ impl Measures {
         self.kl.figure()
     }
 
-    /// Mean [`f1`] of [`main_topics`].
+    /// Mean [`f1`] of the main topics.
     pub fn f1(&self) -> Figure {
         self.f1.figure()
     }

@@ -17,7 +17,7 @@ pub const METHOD: &str = "document_completion";
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sweeps from which proportions are inferred: enough that more do not change the figure. The first
-/// half is discarded.
+/// half is discarded, and so is the sequential one before them.
 pub const SWEEPS: u32 = 16;
 
 /// The score of some documents.
@@ -114,9 +114,7 @@ impl Completer {
         if self.tokens.len() < 2 {
             return false;
         }
-        for i in (1..self.tokens.len()).rev() {
-            self.tokens.swap(i, stream.below(i as u64 + 1) as usize);
-        }
+        stream.shuffle(&mut self.tokens);
         let scored = self.tokens.len() / 2;
         let (first, second) = self
             .tokens

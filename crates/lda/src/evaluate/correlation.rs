@@ -44,10 +44,12 @@ impl Presence {
         self.squares += in_units(weight * weight);
     }
 
-    /// The variance of the proportion over `documents` documents.
+    /// The variance of the proportion over `documents` documents; 0 where rounding to units may be all of it.
     fn variance(&self, documents: f64) -> f64 {
         let mean = self.sum as f64 / UNIT / documents;
-        self.squares as f64 / UNIT / documents - mean * mean
+        let variance = self.squares as f64 / UNIT / documents - mean * mean;
+        let rounding = 2.0 * self.documents as f64 / UNIT / documents;
+        if variance > rounding { variance } else { 0.0 }
     }
 }
 
@@ -131,5 +133,8 @@ mod tests {
         let (one, other, both) = sums(&[[0.5, 0.25], [0.5, 0.75]]);
         assert_eq!(both.correlation(&one, &other, 2), None);
         assert_eq!(both.npmi(&one, &other, 2), None);
+        // Neither 0.3 nor 0.7 is a whole number of units.
+        let (one, other, both) = sums(&[[0.3, 0.7]; 200]);
+        assert_eq!(both.correlation(&one, &other, 200), None);
     }
 }

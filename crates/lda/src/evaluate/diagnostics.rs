@@ -35,7 +35,7 @@ pub struct TopicDiagnostics {
     pub corpus_distance: Option<f64>,
     /// See [`uniform_distance`]; in nats.
     pub uniform_distance: f64,
-    /// See [`is_dead`].
+    /// Whether the topic has fewer tokens than a hundredth of the average topic's.
     pub dead: bool,
     /// See [`duplicates`].
     pub duplicate_of: Option<usize>,
@@ -138,7 +138,7 @@ pub fn column_sums(topics: &[TermDistribution<'_>]) -> Vec<f64> {
 ///
 /// `sums`: [`column_sums`] of all topics.
 pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
-    let top = top_entries(topic, TOP_TERMS);
+    let top = topic.top_entries(TOP_TERMS);
     if top.is_empty() {
         return 0.0;
     }
@@ -147,20 +147,8 @@ pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
 }
 
 /// Whether a topic has fewer tokens than a hundredth of the average topic's.
-pub fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
+fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
     tokens < DEAD_SHARE_OF_AVERAGE * total_tokens / topic_count as f64 || total_tokens <= 0.0
-}
-
-/// The `count` heaviest entries, heaviest first.
-fn top_entries(topic: &TermDistribution<'_>, count: usize) -> Vec<(u32, f32)> {
-    topic
-        .top_terms(count)
-        .into_iter()
-        .filter_map(|term| {
-            let place = topic.entries.binary_search_by_key(&term, |e| e.0).ok()?;
-            Some(topic.entries[place])
-        })
-        .collect()
 }
 
 #[cfg(test)]

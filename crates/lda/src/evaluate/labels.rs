@@ -131,9 +131,7 @@ mod tests {
         for _ in 0..500 {
             let labels = 1 + stream.below(7) as usize;
             let mut order: Vec<usize> = (0..labels).collect();
-            for place in (1..labels).rev() {
-                order.swap(place, stream.below(place as u64 + 1) as usize);
-            }
+            stream.shuffle(&mut order);
             let mut own: Vec<bool> = (0..labels).map(|_| stream.below(2) == 0).collect();
             own[stream.below(labels as u64) as usize] = true;
             let predicted = stream.below(labels as u64 + 1) as usize;

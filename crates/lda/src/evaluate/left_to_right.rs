@@ -132,9 +132,7 @@ impl Scorer {
                 None => unknown += u64::from(count),
             }
         }
-        for i in (1..self.tokens.len()).rev() {
-            self.tokens.swap(i, stream.below(i as u64 + 1) as usize);
-        }
+        stream.shuffle(&mut self.tokens);
         unknown
     }
 }

@@ -1,7 +1,7 @@
 //! Proportions from a classifier: a multinomial logistic regression from term counts to topics
 //! (MaxEnt; Yao, Mimno & McCallum 2009, §5.1). No iterations: one row of weights a distinct term.
 //!
-//! `regression` fits the weights; `dataflow::maxent` chooses the documents that it is fitted to.
+//! `regression` fits the weights; topicmill's `dataflow::maxent` chooses the documents that it is fitted to.
 
 use super::Bag;
 use crate::math::special::exp;

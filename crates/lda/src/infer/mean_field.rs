@@ -23,11 +23,11 @@
 //! (docs/INFERENCE.md), then it drifts towards a mode.
 
 use super::label_topics::LabelTopics;
-use super::lanes::{add_scaled, dot};
 use super::search::check;
 use super::settings::InferSettings;
 use super::term_topics::{TermTopics, least_share};
 use super::{Bag, ImpossibleDraw};
+use crate::math::lanes::{add_scaled, dot};
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
 

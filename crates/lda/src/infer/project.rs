@@ -5,11 +5,11 @@
 //! that of the training documents. A term that is rare in training therefore does not draw a document's
 //! further tokens of it to the topic of its first ones.
 
-use super::lanes::dot;
 use super::sampler::Sampler;
 use super::settings::{Estimator, InferSettings};
 use super::{Bag, ImpossibleDraw};
 use crate::estimate::Proportions;
+use crate::math::lanes::dot;
 use crate::math::random::Stream;
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;

@@ -12,7 +12,7 @@ const COUNTED_AT_MOST: usize = 64;
 
 /// The whole mass of a draw, if it is one that can be drawn from.
 #[inline(always)]
-pub(super) fn check(
+pub(crate) fn check(
     term: u32,
     document: f32,
     smoothing: f32,

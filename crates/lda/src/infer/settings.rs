@@ -36,9 +36,9 @@ impl Method {
         matches!(self, Self::MaxEnt | Self::Hybrid)
     }
 
-    /// Whether proportions contain the prior α.
+    /// Whether proportions contain the prior α; those that the classifier learns from do.
     pub fn has_prior(self) -> bool {
-        !matches!(self, Self::MaxEnt | Self::NaiveBayes | Self::Hybrid)
+        self != Self::NaiveBayes
     }
 
     /// Whether documents are inferred together instead of one by one.

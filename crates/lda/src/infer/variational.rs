@@ -12,7 +12,8 @@
 //! and the factors. Every step goes through all K topics; nothing is random, nothing is sparse.
 //! All in f64: W distinct terms, K topics. `train.method = "online-vb"` uses it.
 
-use crate::math::special::exp_digamma;
+use crate::math::lanes::{add_scaled, dot};
+use crate::math::special::{digamma, exp};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,8 @@ pub struct Effort {
 pub struct Variational {
     /// γ, K long.
     document_dirichlet: Vec<f64>,
-    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, K long.
+    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, over the largest: Ψ of a small γ is far
+    /// below what fits in f64, and φ does not see the factor. K long.
     weights: Vec<f64>,
     /// r, W long.
     ratios: Vec<f64>,
@@ -69,8 +71,11 @@ impl Variational {
     /// γ_k = α_k + exp Ψ(γ_k) Σ_w r_w e_kw. Gives the mean of |Δγ_k|.
     fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> Result<f64, usize> {
         self.weights.clear();
-        self.weights
-            .extend(self.document_dirichlet.iter().map(|&d| exp_digamma(d)));
+        let digammas = self.document_dirichlet.iter().map(|&d| digamma(d));
+        self.weights.extend(digammas);
+        let largest = self.weights.iter().copied().fold(f64::MIN, f64::max);
+        let weights = self.weights.iter_mut();
+        weights.for_each(|weight| *weight = exp(*weight - largest));
         self.ratios.clear();
         self.sums.clear();
         self.sums.resize(alpha.len(), 0.0);
@@ -104,27 +109,6 @@ impl Variational {
         for ((sum, weight), factor) in expected.iter_mut().zip(&self.weights).zip(row) {
             *sum += ratio * weight * factor;
         }
-    }
-}
-
-/// Σ_k a_k b_k, in eight interleaved sums, so that a processor takes several topics at once.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = a.remainder().iter().zip(b.remainder());
-    let rest: f64 = rest.map(|(x, y)| x * y).sum();
-    for (x, y) in a.zip(b) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x * y;
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-/// sums_k += ratio · row_k.
-fn add_scaled(sums: &mut [f64], ratio: f64, row: &[f64]) {
-    for (sum, factor) in sums.iter_mut().zip(row) {
-        *sum += ratio * factor;
     }
 }
 
@@ -284,6 +268,17 @@ mod tests {
         for ((sum, gamma), alpha) in all.iter().zip(local.document_dirichlet()).zip(&alpha) {
             assert!((sum - (gamma - alpha)).abs() < 1e-12);
         }
+    }
+
+    /// γ begins at 0.0004 a topic, of which exp Ψ(γ) is below the smallest number.
+    #[test]
+    fn a_short_document_has_room_in_many_topics() {
+        let (_, factors) = document(2, 6000, 5);
+        let (alpha, mut local) = (vec![1e-5; 6000], Variational::default());
+        let taken = local.infer(&[1, 1], &rows(&factors), &alpha, TO_THE_END);
+        assert!(taken.is_ok());
+        let sum: f64 = local.document_dirichlet().iter().sum();
+        assert!((sum - 2.06).abs() < 1e-9, "{sum}");
     }
 
     #[test]

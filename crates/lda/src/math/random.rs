@@ -155,6 +155,13 @@ impl Stream {
             }
         }
     }
+
+    /// Puts `items` in a random order (Fisher & Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for place in (1..items.len()).rev() {
+            items.swap(place, self.below(place as u64 + 1) as usize);
+        }
+    }
 }
 
 #[cfg(test)]

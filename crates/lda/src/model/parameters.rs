@@ -67,6 +67,20 @@ impl Parameters {
         }
     }
 
+    /// The part of parameters that have these rows, each ascending by topic: part `part` of `part_count`.
+    pub fn from_rows(
+        topic_count: usize,
+        vocabulary_size: usize,
+        [part, part_count]: [usize; 2],
+        row: impl Fn(u32) -> Vec<Entry>,
+    ) -> Self {
+        let mut totals = vec![0.0; topic_count];
+        for entry in (0..vocabulary_size as u32).flat_map(&row) {
+            totals[entry.topic as usize] += f64::from(entry.value);
+        }
+        Self::new(topic_count, vocabulary_size, part, part_count).restore(1.0, totals, row)
+    }
+
     /// A part made of what was saved: `row` gives each term's entries, ascending by topic.
     pub fn restore(
         mut self,
@@ -147,7 +161,9 @@ impl Parameters {
     /// must be aggregated and ascend by term, then topic.
     pub fn add(&mut self, step: GlobalStep, entries: &[u64]) {
         let coefficient = step.step_size / self.scale * step.weight;
-        self.for_each_run(entries, |row, counts| add_to_row(row, counts, coefficient));
+        self.for_each_run(entries, |row, counts| {
+            add_to_row(row, counted(counts, coefficient))
+        });
     }
 
     /// Replaces counts by newer ones: λ̃_kw += the change of n_kw, for the entries of this part,
@@ -160,7 +176,7 @@ impl Parameters {
     pub fn replace(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
-            add_to_row(row, counts, 1.0);
+            add_to_row(row, counted(counts, 1.0));
             row.retain(|entry| entry.value > 0.0);
         });
     }
@@ -205,7 +221,7 @@ impl Parameters {
             let before = sum(row);
             let tokens = |&word: &u64| f64::from(Assigned::from_word(word).count);
             let left = (before - counts.iter().map(tokens).sum::<f64>()).max(0.0);
-            add_to_row(row, counts, -1.0);
+            add_to_row(row, counted(counts, -1.0));
             row.retain(|entry| entry.value > 0.0);
             let (share, step) = ((left / sum(row)).min(1.0), grid_step(before));
             for entry in row.iter_mut() {
@@ -240,7 +256,7 @@ impl Parameters {
         }
         let coefficient = step_size / self.scale;
         for (row, new) in self.rows.iter_mut().zip(&other.rows) {
-            blend_rows(row, new, coefficient);
+            add_to_row(row, scaled(new, coefficient));
         }
     }
 
@@ -259,7 +275,7 @@ impl Parameters {
                 topic: entry.topic,
                 value: (f64::from(entry.value) * fixed.scale) as f32,
             }));
-            blend_rows(row, &counts.rows[place], counts.scale);
+            add_to_row(row, scaled(&counts.rows[place], counts.scale));
         }
     }
 
@@ -329,42 +345,29 @@ pub(crate) fn on_grid(weight: f64, step: f64) -> f64 {
     (weight / step).round_ties_even() * step
 }
 
-/// Merges a round's counts of one term into its row.
-fn add_to_row(row: &mut Vec<Entry>, counts: &[u64], coefficient: f64) {
+/// A round's counts of one term, times `coefficient`.
+fn counted(counts: &[u64], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
+    let assigned = counts.iter().map(|&word| Assigned::from_word(word));
+    assigned.map(move |it| (u32::from(it.topic), coefficient * f64::from(it.count)))
+}
+
+/// The entries of a row, times `coefficient`.
+pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
+    row.iter()
+        .map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))
+}
+
+/// Adds changes by topic to a row; both ascend.
+pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Iterator<Item = (u32, f64)>) {
     let mut place = 0;
-    for &word in counts {
-        let assigned = Assigned::from_word(word);
-        let topic = u32::from(assigned.topic);
+    for (topic, change) in changes {
         while place < row.len() && row[place].topic < topic {
             place += 1;
         }
-        let change = coefficient * f64::from(assigned.count);
         if place < row.len() && row[place].topic == topic {
             row[place].value = (f64::from(row[place].value) + change) as f32;
         } else {
-            row.insert(
-                place,
-                Entry {
-                    topic,
-                    value: change as f32,
-                },
-            );
-        }
-    }
-}
-
-/// Adds the entries of `new`, times `coefficient`, to a row; both ascend by topic.
-fn blend_rows(row: &mut Vec<Entry>, new: &[Entry], coefficient: f64) {
-    let mut place = 0;
-    for entry in new {
-        while place < row.len() && row[place].topic < entry.topic {
-            place += 1;
-        }
-        let change = coefficient * f64::from(entry.value);
-        if place < row.len() && row[place].topic == entry.topic {
-            row[place].value = (f64::from(row[place].value) + change) as f32;
-        } else {
-            let (topic, value) = (entry.topic, change as f32);
+            let value = change as f32;
             row.insert(place, Entry { topic, value });
         }
     }

@@ -16,7 +16,8 @@
 
 use std::ops::Range;
 
-use super::{Examples, add_scaled, softmax};
+use super::{Examples, softmax};
+use crate::math::lanes::add_scaled;
 
 /// The loss of examples as a function of weights: feature by feature, K for each, then the bias.
 pub(super) struct Objective<'a> {

@@ -103,7 +103,6 @@ impl ActiveSchedule {
 
     /// The influence of a document that has not been visited.
     pub fn first(&self, bag: Bag<'_>) -> Influence {
-        let tokens: u64 = bag.counts.iter().map(|&n| u64::from(n)).sum();
         let squares = || {
             bag.counts
                 .iter()
@@ -114,7 +113,7 @@ impl ActiveSchedule {
             // Eq. 3.
             DocumentSchedule::InfluenceDraws => squares().sqrt(),
             DocumentSchedule::Moved => 1.0,
-            _ => tokens as f64,
+            _ => bag.token_count() as f64,
         };
         Influence {
             squared: squared(influence),

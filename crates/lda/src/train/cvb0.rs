@@ -13,8 +13,9 @@
 //! once.
 
 use super::units::{FINE, TOKEN, spread};
-use crate::infer::Bag;
-use crate::infer::lanes::sum;
+use crate::infer::search::check;
+use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::lanes::sum;
 use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::statistics::Moves;
@@ -47,6 +48,9 @@ impl Cvb0 {
     /// `statistics`. It has L topics, those of its `labels` or, if there are none, all. `remembered` are its
     /// γ, W × L in units, which count in the model; all 0, or none, before the first visit. Gives the new
     /// ones.
+    ///
+    /// # Errors
+    /// A term has no topic.
     pub fn update(
         &mut self,
         bag: Bag<'_>,
@@ -55,12 +59,12 @@ impl Cvb0 {
         remembered: &[u16],
         stream: &mut Stream,
         statistics: &mut Moves,
-    ) -> &[u16] {
+    ) -> Result<&[u16], ImpossibleDraw> {
         self.start(bag, table, labels, remembered);
         let topics = self.topics.len();
         for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {
             let row = index * topics..(index + 1) * topics;
-            let sum = self.approximate(term, row.start, table, labels);
+            let sum = self.approximate(term, row.start, table, labels)?;
             let scale = FINE as f32 * TOKEN as f32 / sum;
             for (share, mass) in self.shares.iter_mut().zip(&self.masses) {
                 *share = (mass * scale) as i32;
@@ -81,7 +85,7 @@ impl Cvb0 {
                 }
             }
         }
-        &self.gamma
+        Ok(&self.gamma)
     }
 
     /// Takes a document up, with what it has in the model.
@@ -121,7 +125,7 @@ impl Cvb0 {
         start: usize,
         table: FactorTable<'_>,
         labels: &[u16],
-    ) -> f32 {
+    ) -> Result<f32, ImpossibleDraw> {
         let row = table.find(term).expect("factors of all terms are prepared");
         let topics = self.topics.len();
         let factors = match labels {
@@ -145,10 +149,7 @@ impl Cvb0 {
             let f = unit * own;
             *mass = (e - f).max(0.0) / (1.0 - f) * ((n - own).max(0.0) + alpha);
         }
-        let sum = sum(&self.masses);
-        let is_possible = sum > 0.0 && sum.is_finite();
-        assert!(is_possible, "no topic has term {term}: η is too small");
-        sum
+        check(term, sum(&self.masses), 0.0, 0.0)
     }
 }
 
@@ -158,7 +159,7 @@ mod tests {
     use crate::math::random::Stage;
     use crate::model::Priors;
     use crate::model::factors::Factors;
-    use crate::model::parameters::{GlobalStep, Parameters};
+    use crate::model::parameters::{Entry, GlobalStep, Parameters};
     use crate::model::statistics::Assigned;
 
     const TOPICS: usize = 3;
@@ -276,7 +277,7 @@ mod tests {
                 let bag = Bag { terms, counts };
                 let stream = &mut Stream::keyed(1, Stage::Train, pass, d as u64);
                 let own = cvb0.update(bag, table, labels[d], &gamma[d], stream, &mut statistics);
-                gamma[d] = own.to_vec();
+                gamma[d] = own.unwrap().to_vec();
                 if pass > 0 {
                     let found = dense(&gamma[d], labels[d]);
                     let wanted = reference(&before, (d, labels[d]), &found, &priors);
@@ -309,9 +310,29 @@ mod tests {
             let stream = &mut Stream::keyed(1, Stage::Train, 0, 0);
             let mut statistics = Moves::new(TERMS, TOPICS);
             let mut cvb0 = Cvb0::default();
-            cvb0.update(bag, table, &[], remembered, stream, &mut statistics)
-                .to_vec()
+            let gamma = cvb0.update(bag, table, &[], remembered, stream, &mut statistics);
+            gamma.unwrap().to_vec()
         };
         assert_eq!(visit(&[]), visit(&[0; 9]));
+    }
+
+    #[test]
+    fn a_term_without_a_topic_is_an_error() {
+        let priors = Priors {
+            eta: 0.0,
+            ..priors()
+        };
+        let row = |term: u32| {
+            let entries = (0..TOPICS as u32).map(|topic| Entry { topic, value: 9.0 });
+            entries.filter(|_| term != 3).collect()
+        };
+        let parameters = Parameters::from_rows(TOPICS, TERMS, [0, 1], row);
+        let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+        let (parts, (terms, counts)) = ([&factors], CORPUS[1]);
+        let (bag, table) = (Bag { terms, counts }, FactorTable::new(&parts));
+        let stream = &mut Stream::keyed(1, Stage::Train, 0, 0);
+        let (mut cvb0, mut statistics) = (Cvb0::default(), Moves::new(TERMS, TOPICS));
+        let found = cvb0.update(bag, table, &[], &[], stream, &mut statistics);
+        assert_eq!(found.unwrap_err().term, 3);
     }
 }

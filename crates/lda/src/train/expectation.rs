@@ -2,12 +2,12 @@
 //! ones. Those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng &
 //! Jordan 2003), n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
 //!
-//! Expected counts are rounded to units of 2⁻¹² tokens, so that their sums are the same on any number
-//! of workers; what is below half a unit is dropped.
+//! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
+//! on any number of workers; a token is a token in all.
 
 use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
-use super::units::TOKEN;
+use super::units::{TOKEN, round};
 use crate::infer::collapsed::Collapsed;
 use crate::infer::variational::{Effort, Variational};
 use crate::infer::{Bag, ImpossibleDraw};
@@ -50,7 +50,7 @@ impl Expectation {
         method: LocalMethod,
         bag: Bag<'_>,
         table: FactorTable<'_>,
-        weight: u32,
+        (weight, stream): (u32, &mut Stream),
         statistics: &mut Moves,
     ) -> Result<(), ImpossibleDraw> {
         let topics = table.topic_count();
@@ -87,10 +87,12 @@ impl Expectation {
                     (self.variational).add_expected_counts(index, row, &mut self.expected);
                 }
             }
-            for (topic, expected) in (0..).zip(&self.expected) {
-                let count = (expected * TOKEN).round_ties_even() as i64 * i64::from(weight);
-                statistics.add(term, topic, count);
-                self.tokens[usize::from(topic)] += expected;
+            let units = u64::from(bag.counts[index]) * TOKEN as u64;
+            round(&self.expected, units, stream.uniform(), |topic, count| {
+                statistics.add(term, topic, count as i64 * i64::from(weight));
+            });
+            for (sum, expected) in self.tokens.iter_mut().zip(&self.expected) {
+                *sum += expected;
             }
         }
         Ok(())
@@ -140,12 +142,12 @@ pub fn start(
 }
 
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal topics apart. Where
-/// η is above a half, it is 2 η times as large, so that something is left. Part `part` of `part_count`.
+/// η is above a half, it is 2 η times as large, so that something is left. Part `part[0]` of `part[1]`.
 pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,
     [topics, terms]: [usize; 2],
-    [part, part_count]: [usize; 2],
+    part: [usize; 2],
 ) -> Parameters {
     let mean = (2.0 * eta).max(1.0);
     let row = |term: u32| {
@@ -154,14 +156,9 @@ pub(crate) fn random_parameters(
             let value = (mean * gamma(&mut stream, 100.0) / 100.0 - eta).max(0.0) as f32;
             Entry { topic, value }
         });
-        draws.filter(|entry| entry.value > 0.0)
+        draws.filter(|entry| entry.value > 0.0).collect()
     };
-    let mut totals = vec![0.0; topics];
-    for entry in (0..terms as u32).flat_map(row) {
-        totals[entry.topic as usize] += f64::from(entry.value);
-    }
-    Parameters::new(topics, terms, part, part_count)
-        .restore(1.0, totals, |term| row(term).collect())
+    Parameters::from_rows(topics, terms, part, row)
 }
 
 #[cfg(test)]
@@ -181,6 +178,10 @@ mod tests {
             exp_psi: true,
             tree: None,
         }
+    }
+
+    fn stream() -> Stream {
+        Stream::keyed(1, Stage::Train, 1, 1)
     }
 
     /// Hoffman 2010, Algorithm 2, the E step as it is printed: φ and γ in turn, for a hundred times.
@@ -229,7 +230,13 @@ mod tests {
         let mut expectation = Expectation::default();
         let table = FactorTable::new(&parts);
         expectation
-            .add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics)
+            .add(
+                LocalMethod::OnlineVb,
+                bag,
+                table,
+                (1, &mut stream()),
+                &mut statistics,
+            )
             .unwrap();
         let mut found = vec![vec![0.0; TOPICS]; TERMS];
         statistics.drain(|Assigned { term, topic, count }| {
@@ -274,14 +281,42 @@ mod tests {
             let parts = [&factors];
             let (mut statistics, table) = (Moves::new(TERMS, TOPICS), FactorTable::new(&parts));
             let mut expectation = Expectation::default();
-            expectation.add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics)?;
+            let draws = (1, &mut stream());
+            expectation.add(LocalMethod::OnlineVb, bag, table, draws, &mut statistics)?;
             let mut found = [0.0; TERMS];
             statistics.drain(|it| found[it.term as usize] += f64::from(it.count) / TOKEN);
-            Ok(found.map(f64::round))
+            Ok(found)
         };
         assert_eq!(counted(0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
         let refused: Result<_, ImpossibleDraw> = counted(0.002);
         assert_eq!(refused.unwrap_err().term, 4);
+    }
+
+    /// With 7,000 topics most have less than half a unit of a token, or a little more.
+    #[test]
+    fn no_token_is_lost_or_made_in_many_topics() {
+        let bag = Bag {
+            terms: &[0, 2, 4],
+            counts: &[2, 1, 5],
+        };
+        for topics in [3000, 7000] {
+            let priors = Priors {
+                alpha: vec![0.01; topics],
+                ..priors()
+            };
+            let parameters = random_parameters(3, priors.eta, [topics, TERMS], [0, 1]);
+            let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+            let (parts, mut expectation) = ([&factors], Expectation::default());
+            for method in [LocalMethod::BatchVb, LocalMethod::Scvb0] {
+                let (mut statistics, table) = (Moves::new(TERMS, topics), FactorTable::new(&parts));
+                let draws = (3, &mut stream());
+                let added = expectation.add(method, bag, table, draws, &mut statistics);
+                assert_eq!(added, Ok(()));
+                let mut units = 0;
+                statistics.drain(|entry| units += i64::from(entry.count));
+                assert_eq!(units, 3 * 8 * TOKEN as i64, "{method:?}, {topics} topics");
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //!
 //! The paper draws the first assignments at random. Here every document begins with one sequential
 //! sweep against the trained model, as Gibbs3 does: topics keep their numbers, and fewer passes are
-//! needed. α is held fixed. `dataflow::joint` spreads the passes over workers, and gives the same bytes
+//! needed. α is held fixed. topicmill's `dataflow::joint` spreads the passes over workers, and gives the same bytes
 //! as one thread does.
 
 pub mod sums;

@@ -7,7 +7,6 @@
 use super::TrainError;
 use crate::bags::Bags;
 use crate::evaluate::completion::{Completer, Completion};
-use crate::infer::Bag;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::Parameters;
@@ -19,8 +18,9 @@ const LARGER: &[f64] = &[0.3, 1.0];
 /// The priors φ is published with: the mean geometry and another η.
 pub fn published(priors: &Priors, eta: f64) -> Priors {
     Priors {
+        eta,
         exp_psi: false,
-        ..priors.with_eta(eta)
+        ..priors.clone()
     }
 }
 
@@ -73,7 +73,7 @@ pub fn heldout(
     for index in 0..documents.len() {
         let document = documents.document(index);
         let error = |source| TrainError::ImpossibleDraw { document, source };
-        let bag = Bag::of(documents, index);
+        let bag = documents.bag(index);
         sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
     }
     Ok(sum)

@@ -104,12 +104,14 @@ impl LocalStep {
             Action::Online if settings.method == LocalMethod::Cvb0 => {
                 let (stream, statistics) = (&mut visit.key.stream(), &mut self.statistics);
                 let labels = visit.labels;
-                return Ok((self.cvb0).update(bag, table, labels, remembered, stream, statistics));
+                let updated =
+                    (self.cvb0).update(bag, table, labels, remembered, stream, statistics);
+                return updated.map_err(visit.key.error());
             }
             Action::Online if settings.method.is_dense() => {
-                let statistics = &mut self.statistics;
-                let added =
-                    (self.expectation).add(settings.method, bag, table, visit.weight, statistics);
+                let draws = (visit.weight, &mut visit.key.stream());
+                let (method, statistics) = (settings.method, &mut self.statistics);
+                let added = (self.expectation).add(method, bag, table, draws, statistics);
                 added.map_err(visit.key.error())?;
                 return Ok(self.expectation.assignments());
             }

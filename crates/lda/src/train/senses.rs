@@ -36,19 +36,10 @@ pub fn are_remembered(tree: &Tree, topic_count: usize) -> bool {
     number_count(tree, topic_count) <= NUMBERS
 }
 
-/// The model that training under a tree starts from: part `part` of `part_count`.
-pub(super) fn start(
-    tree: &Tree,
-    topic_count: usize,
-    seed: u64,
-    [part, part_count]: [usize; 2],
-) -> Parameters {
+/// The model that training under a tree starts from: part `part[0]` of `part[1]`.
+pub(super) fn start(tree: &Tree, topic_count: usize, seed: u64, part: [usize; 2]) -> Parameters {
     let row = first_weights(tree, topic_count, seed, |_| Vec::new());
-    let mut totals = vec![0.0; topic_count];
-    for entry in (0..tree.leaf_count() as u32).flat_map(&row) {
-        totals[entry.topic as usize] += f64::from(entry.value);
-    }
-    Parameters::new(topic_count, tree.leaf_count(), part, part_count).restore(1.0, totals, row)
+    Parameters::from_rows(topic_count, tree.leaf_count(), part, row)
 }
 
 /// The row that each leaf begins with: a small weight in each topic that begins on its branch of a

@@ -62,8 +62,8 @@ impl<'a> State<'a> {
         let topics = priors.topic_count();
         let mut stream = Stream::keyed(seed, Stage::Train, 0, 0);
         let (mut assignments, mut totals) = (Vec::new(), vec![0; topics]);
-        for (terms, counts) in (0..bags.len()).map(|index| bags.bag(index)) {
-            for (&term, &n) in terms.iter().zip(counts) {
+        for bag in (0..bags.len()).map(|index| bags.bag(index)) {
+            for (&term, &n) in bag.terms.iter().zip(bag.counts) {
                 for _ in 0..n {
                     let topic = stream.below(topics as u64) as usize;
                     assignments.push(topic as u16);
@@ -86,8 +86,7 @@ impl<'a> State<'a> {
 
     /// Counts the topics of a document whose tokens begin at `start`; gives the topics of all of them.
     fn enter(&mut self, index: usize, start: usize) -> &[u16] {
-        let (_, counts) = self.bags.bag(index);
-        let end = start + counts.iter().map(|&n| n as usize).sum::<usize>();
+        let end = start + self.bags.bag(index).token_count() as usize;
         self.document.fill(0);
         for &topic in &self.assignments[start..end] {
             self.document[usize::from(topic)] += 1;

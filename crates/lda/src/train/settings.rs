@@ -49,7 +49,7 @@ impl LocalMethod {
 /// How many documents a minibatch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MinibatchSize {
-    /// This many, on average.
+    /// This many, on average; at least 1.
     Documents(usize),
     /// By the documents' norms ([`Norms::minibatch`](super::norms::Norms::minibatch)).
     Norms,
@@ -151,7 +151,7 @@ pub struct TrainSettings {
 }
 
 impl Default for TrainSettings {
-    /// Those of a job of topicmill that says nothing; its `job::keys` has the reasons.
+    /// Those of a job of topicmill that says nothing; the reasons are in its `job::keys`.
     fn default() -> Self {
         Self {
             method: LocalMethod::Sampled,

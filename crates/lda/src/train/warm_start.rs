@@ -17,7 +17,7 @@ use super::senses;
 use crate::bags::Bags;
 use crate::infer::Bag;
 use crate::model::Priors;
-use crate::model::parameters::{Entry, Parameters, Row, grid_step, on_grid};
+use crate::model::parameters::{Entry, Parameters, Row, add_to_row, grid_step, on_grid, scaled};
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Whose assignments are forgotten where the prior over terms has changed.
@@ -127,15 +127,15 @@ impl WarmStart {
 
     /// Documents of a sample that are visited again, and their tokens.
     pub fn revisited(&self, sample: &Bags) -> [u64; 2] {
-        let bags = (0..sample.len()).map(|index| Bag::of(sample, index));
+        let bags = (0..sample.len()).map(|index| sample.bag(index));
         let revisited = bags.filter(|&bag| self.revisits(bag));
         revisited.fold([0; 2], |[documents, tokens], bag| {
             [documents + 1, tokens + bag.token_count()]
         })
     }
 
-    /// The model that training with `priors` starts from: part `part` of `part_count`.
-    pub fn start(&self, priors: &Priors, seed: u64, [part, part_count]: [usize; 2]) -> Parameters {
+    /// The model that training with `priors` starts from: part `part[0]` of `part[1]`.
+    pub fn start(&self, priors: &Priors, seed: u64, part: [usize; 2]) -> Parameters {
         let topics = priors.topic_count();
         let rows = priors.row_count(self.terms.len());
         let tree = priors.tree.as_deref();
@@ -152,16 +152,14 @@ impl WarmStart {
             match self.unassigned {
                 Unassigned::Nothing => {
                     let senses = tree.map_or(1, |tree| tree.leaves_of(term).len());
-                    merge(&begun, self.shared_row(term, senses, topics))
+                    let mut row = self.shared_row(term, senses, topics);
+                    add_to_row(&mut row, scaled(&begun, 1.0));
+                    row
                 }
                 Unassigned::Terms | Unassigned::Documents => begun,
             }
         };
-        let mut totals = vec![0.0; topics];
-        for entry in (0..rows as u32).flat_map(row) {
-            totals[entry.topic as usize] += f64::from(entry.value);
-        }
-        Parameters::new(topics, rows, part, part_count).restore(1.0, totals, row)
+        Parameters::from_rows(topics, rows, part, row)
     }
 
     /// The weights that topics begin with on the branches of cannot-links: on those whose terms the model
@@ -221,21 +219,6 @@ impl WarmStart {
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
     }
-}
-
-/// The sum of two rows.
-fn merge(first: &[Entry], second: Vec<Entry>) -> Vec<Entry> {
-    let mut row = second;
-    row.extend_from_slice(first);
-    row.sort_by_key(|entry| entry.topic);
-    row.dedup_by(|later, kept| {
-        let same = later.topic == kept.topic;
-        if same {
-            kept.value += later.value;
-        }
-        same
-    });
-    row
 }
 
 /// Of each term, what the structures look like that its leaves are in, in their order; the names of nodes

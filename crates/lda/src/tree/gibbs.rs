@@ -7,7 +7,6 @@ use super::Tree;
 use super::counts::{Assignment, Counts};
 use super::sampler::{Sampler, Variant};
 use crate::bags::Bags;
-use crate::infer::Bag;
 use crate::math::random::{Stage, Stream};
 use crate::train::TrainError;
 
@@ -49,7 +48,7 @@ impl<'a> Gibbs<'a> {
     pub fn pass(&mut self) -> Result<(), TrainError> {
         for (index, assignments) in self.assignments.iter_mut().enumerate() {
             let document = self.documents.document(index);
-            let bag = Bag::of(self.documents, index);
+            let bag = self.documents.bag(index);
             let mut stream = Stream::keyed(self.seed, Stage::Train, self.passes, document);
             self.sampler
                 .sweep(bag, assignments, &mut stream)

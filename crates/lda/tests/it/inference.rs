@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use lda::estimate::Proportions;
 use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::labels::{LabelCount, LabelRanker};
+use lda::infer::maxent::Classifier;
 use lda::infer::project::{Projector, log_likelihood};
 use lda::infer::sampler::Sampler;
 use lda::infer::settings::{Estimator, InferSettings, Method};
@@ -11,6 +13,7 @@ use lda::infer::term_topics::TermTopics;
 use lda::infer::variational::{Effort, Variational};
 use lda::infer::{Bag, reference};
 use lda::math::random::{Stage, Stream};
+use lda::math::special::ln;
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, GlobalStep, Parameters};
@@ -164,6 +167,60 @@ fn proportions_add_up_to_one_for_both_estimators() {
                     - u64::from(terms.contains(&7)) * if terms.len() == 1 { 2 } else { 1 }
             );
             assert!(value <= 0.0 && value.is_finite());
+        }
+    }
+}
+
+/// Each label has a term of its own, and the prior outweighs the document: what labels are ranked by is the
+/// document's tokens all the same.
+#[test]
+fn label_shares_do_not_contain_the_prior_whatever_the_method() {
+    let priors = Priors {
+        alpha: vec![60.0, 15.0, 5.0],
+        eta: 0.01,
+        exp_psi: false,
+        tree: None,
+    };
+    let row = |term| {
+        vec![Entry {
+            topic: term,
+            value: 1000.0,
+        }]
+    };
+    let parameters = Parameters::new(3, 3, 0, 1).restore(1.0, vec![1000.0; 3], row);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let (terms, counts) = (&[0, 1, 2][..], &[2, 6, 2][..]);
+    // What the classifier says of a document, it has learnt from proportions: (α_k + n_dk) / (A + N_d).
+    let learnt = [62.0, 21.0, 7.0].map(|tokens| ln(tokens / 90.0) as f32);
+    let classifier = Classifier::new(3, learnt.to_vec(), vec![], vec![]);
+    let target = Target {
+        table,
+        topics: &TermTopics::new(table, 3),
+        classifier: classifier.as_ref(),
+    };
+    for method in [
+        Method::Gibbs,
+        Method::Variational,
+        Method::Cvb0,
+        Method::MaxEnt,
+        Method::NaiveBayes,
+        Method::Hybrid,
+    ] {
+        let mut settings = InferSettings::gibbs(5, 20, Estimator::Soft);
+        settings.method = method;
+        let (mut inferrer, bag) = (Inferrer::default(), Bag { terms, counts });
+        let mut stream = Stream::keyed(6, Stage::Project, 0, 1);
+        let proportions = inferrer.infer(bag, target, &settings, &mut stream);
+        let mut ranker = LabelRanker::new(LabelCount::Fixed(1), method.has_prior());
+        let ranked = ranker.rank(bag, proportions.unwrap(), &table.smoothing().alpha);
+        for (share, expected) in ranked.shares.iter().zip([0.2, 0.6, 0.2]) {
+            assert!(
+                (share - expected).abs() < 0.02,
+                "{method:?}: {:?}",
+                ranked.shares
+            );
         }
     }
 }

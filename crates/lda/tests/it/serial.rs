@@ -26,8 +26,8 @@ fn posterior(bags: &Bags, priors: &Priors) -> Vec<f64> {
     let topics = priors.topic_count();
     let tokens: Vec<(usize, usize)> = (0..bags.len())
         .flat_map(|d| {
-            let (terms, counts) = bags.bag(d);
-            let pairs = terms.iter().zip(counts);
+            let bag = bags.bag(d);
+            let pairs = bag.terms.iter().zip(bag.counts);
             pairs
                 .flat_map(move |(&w, &n)| vec![(d, w as usize); n as usize])
                 .collect::<Vec<_>>()

@@ -49,7 +49,7 @@ fn agrees_with_the_naive_twin() {
         .map(|k| (0..20).map(|r| (k * 11 + r * 7) % 120).collect())
         .chain([vec![5, 6, 7]])
         .collect();
-    let mut counter = CoherenceCounter::new(&tops, 120);
+    let mut counter = CoherenceCounter::new(&tops, 120, 20);
     for document in &documents {
         counter.add_document(&document.iter().copied().collect::<Vec<_>>());
     }
@@ -63,7 +63,7 @@ fn agrees_with_the_naive_twin() {
 #[test]
 fn equation_13_on_a_corpus_made_by_hand() {
     // D(0) = 3, D(1) = 2, D(2) = 1, D(0,1) = 2, D(0,2) = 0, D(1,2) = 0, 4 documents.
-    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2]], 3);
+    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2]], 3, 20);
     for document in [&[0, 1][..], &[1, 0], &[0], &[2]] {
         counter.add_document(document);
     }
@@ -78,7 +78,7 @@ fn equation_13_on_a_corpus_made_by_hand() {
 fn counts_add_up_in_any_split() {
     let documents = random_documents(100, 30);
     let tops = vec![(0..20).collect(), (5..25).rev().collect::<Vec<u32>>()];
-    let mut whole = CoherenceCounter::new(&tops, 30);
+    let mut whole = CoherenceCounter::new(&tops, 30, 20);
     let mut parts = [whole.clone(), whole.clone(), whole.clone()];
     for (i, document) in documents.iter().enumerate() {
         let terms: Vec<u32> = document.iter().copied().collect();
@@ -86,7 +86,7 @@ fn counts_add_up_in_any_split() {
         parts[i * i % 3].add_document(&terms);
     }
     let [mut sum, second, third] = parts;
-    sum.merge(&third);
+    sum.add_counts(third.counts());
     sum.add_counts(second.counts());
     assert_eq!(sum.counts(), whole.counts());
     assert_eq!(sum.umass(1).to_bits(), whole.umass(1).to_bits());
@@ -94,7 +94,7 @@ fn counts_add_up_in_any_split() {
 
 #[test]
 fn edges_have_stated_values() {
-    let mut counter = CoherenceCounter::new(&[vec![], vec![2], vec![0, 1], vec![3, 0]], 4);
+    let mut counter = CoherenceCounter::new(&[vec![], vec![2], vec![0, 1], vec![3, 0]], 4, 20);
     assert_eq!(counter.npmi(2), -1.0, "nothing counted yet");
     for _ in 0..3 {
         counter.add_document(&[0, 1, 2]);
@@ -114,22 +114,22 @@ fn edges_have_stated_values() {
 #[test]
 fn terms_beyond_the_twentieth_are_cut_off() {
     let tops = vec![(0..30).collect::<Vec<u32>>()];
-    let counter = CoherenceCounter::new(&tops, 30);
+    let counter = CoherenceCounter::new(&tops, 30, 20);
     assert_eq!(counter.counts().len(), 1 + 20 + 190);
 }
 
 #[test]
 #[should_panic(expected = "different topics")]
 fn counts_of_other_topics_are_refused() {
-    let mut counter = CoherenceCounter::new(&[vec![0, 1]], 4);
-    counter.merge(&CoherenceCounter::new(&[vec![0, 1, 2]], 4));
+    let mut counter = CoherenceCounter::new(&[vec![0, 1]], 4, 20);
+    counter.add_counts(CoherenceCounter::new(&[vec![0, 1, 2]], 4, 20).counts());
 }
 
 #[test]
 fn any_number_of_terms_can_be_scored() {
     let documents = random_documents(300, 90);
     let top: Vec<u32> = (0..MOST_TERMS as u32).map(|r| r * 37 % 90).collect();
-    let mut counter = CoherenceCounter::with_terms(std::slice::from_ref(&top), 90, MOST_TERMS);
+    let mut counter = CoherenceCounter::new(std::slice::from_ref(&top), 90, MOST_TERMS);
     for document in &documents {
         counter.add_document(&document.iter().copied().collect::<Vec<_>>());
     }
@@ -147,7 +147,7 @@ fn any_number_of_terms_can_be_scored() {
 #[test]
 fn a_term_is_judged_by_the_worst_pair_with_a_term_before_it() {
     // D(0) = 3, D(1) = 2, D(2) = 1, D(0,1) = 2, D(0,2) = 0, D(1,2) = 0; 9 is in no document.
-    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2], vec![9, 1]], 10);
+    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2], vec![9, 1]], 10, 20);
     for document in [&[0, 1][..], &[1, 0], &[0], &[2]] {
         counter.add_document(document);
     }
@@ -158,7 +158,7 @@ fn a_term_is_judged_by_the_worst_pair_with_a_term_before_it() {
 
 #[test]
 fn terms_that_no_document_has_are_counted_once() {
-    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2], vec![1, 3]], 4);
+    let mut counter = CoherenceCounter::new(&[vec![0, 1, 2], vec![1, 3]], 4, 20);
     assert_eq!(counter.absent_terms(), 4);
     counter.add_document(&[0, 2]);
     assert_eq!(counter.absent_terms(), 2);

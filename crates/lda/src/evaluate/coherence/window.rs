@@ -46,14 +46,14 @@ pub struct SlidingWindowCounter {
 
 impl SlidingWindowCounter {
     /// A counter of windows of `window` tokens, for the first `most` of each topic's top terms; the
-    /// other arguments are those of [`CoherenceCounter::with_terms`].
+    /// other arguments are those of [`CoherenceCounter::new`].
     ///
     /// # Panics
     ///
-    /// If `window` is 0, or as [`CoherenceCounter::with_terms`] does.
+    /// If `window` is 0, or as [`CoherenceCounter::new`] does.
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize, window: usize) -> Self {
         assert!(window > 0, "a window has a token at least");
-        let counter = CoherenceCounter::with_terms(top_terms, vocabulary_size, most);
+        let counter = CoherenceCounter::new(top_terms, vocabulary_size, most);
         let slots = counter.starts.len() - 1;
         Self {
             counter,
@@ -115,21 +115,12 @@ impl SlidingWindowCounter {
         }
         while let Some(topic) = counter.touched.pop() {
             let topic = topic as usize;
-            let mut highs = std::mem::take(&mut counter.seen[topic]);
-            let ranked = &counter.ranked[topic];
+            let ranks = std::mem::take(&mut counter.seen[topic]);
+            let of = |rank: usize| &self.intervals[counter.ranked[topic][rank] as usize];
             let pairs = &mut counter.counts[counter.pairs_start[topic]..];
-            while highs != 0 {
-                let high = 63 - highs.leading_zeros() as usize;
-                highs ^= 1 << high;
-                let of_high = &self.intervals[ranked[high] as usize];
-                let mut lows = highs;
-                while lows != 0 {
-                    let low = lows.trailing_zeros() as usize;
-                    lows &= lows - 1;
-                    let of_low = &self.intervals[ranked[low] as usize];
-                    pairs[super::pair_index(low, high)] += in_common(of_low, of_high);
-                }
-            }
+            super::for_each_pair(ranks, |low, high| {
+                pairs[super::pair_index(low, high)] += in_common(of(low), of(high));
+            });
         }
         for slot in self.found.drain(..) {
             self.intervals[slot as usize].clear();
@@ -248,7 +239,7 @@ mod tests {
         let tops: Vec<Vec<u32>> = vec![(0..20).collect(), (5..25).rev().collect(), vec![3]];
         for window in [1, 2, 7, 30, 100] {
             let mut fast = SlidingWindowCounter::new(&tops, 30, 20, window);
-            let mut naive = CoherenceCounter::new(&tops, 30);
+            let mut naive = CoherenceCounter::new(&tops, 30, 20);
             for text in &texts {
                 fast.add_sequence(text);
                 for window in windows(text, window) {

@@ -4,7 +4,6 @@
 //! MALLET takes p(w|k) from the assignments of its last sweep; here it is the published φ_kw, smoothing
 //! included. Its sums over a topic run over the words that have tokens in it; ours over all terms.
 
-use super::top_entries;
 use crate::evaluate::TermDistribution;
 use crate::evaluate::junk::CorpusDistribution;
 use crate::math::special::ln;
@@ -54,7 +53,7 @@ pub fn diagnose_terms(
             exclusivity: probability / sums[term as usize],
         }
     };
-    let listed = top_entries(topic, most).into_iter();
+    let listed = topic.top_entries(most).into_iter();
     listed.filter(|entry| entry.1 > 0.0).map(figures).collect()
 }
 

@@ -2,7 +2,6 @@
 
 use super::{ActiveSchedule, Comparison, Draw, Influence, Sums};
 use crate::bags::Bags;
-use crate::infer::Bag;
 use crate::train::Setup;
 
 /// Documents that are drawn in each round.
@@ -22,9 +21,7 @@ impl ActiveBags {
         let bags = (0..sample.len()).map(|i| sample.bag(i));
         Some(Self {
             schedule,
-            influences: bags
-                .map(|(terms, counts)| schedule.first(Bag { terms, counts }))
-                .collect(),
+            influences: bags.map(|bag| schedule.first(bag)).collect(),
             comparison: Comparison::new(setup.priors.topic_count()),
             drawn: Vec::new(),
             draw: None,

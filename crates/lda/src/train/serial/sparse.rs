@@ -211,8 +211,8 @@ impl Chain for SparseLda<'_> {
         let (bags, mut place) = (self.state.bags, 0);
         for index in 0..bags.len() {
             self.enter(index, place);
-            let (terms, counts) = bags.bag(index);
-            for (&term, &n) in terms.iter().zip(counts) {
+            let bag = bags.bag(index);
+            for (&term, &n) in bag.terms.iter().zip(bag.counts) {
                 for _ in 0..n {
                     let old = usize::from(self.state.assignments[place]);
                     self.state.assignments[place] = self.draw(term, old) as u16;

@@ -1,7 +1,6 @@
 //! Documents sampled together on one thread: what workers must reproduce.
 
 use lda::bags::Bags;
-use lda::infer::Bag;
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::Parameters;
@@ -54,7 +53,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
     for index in 0..documents.len() {
         let (key, bag) = (
             passes.key(0, documents.document(index)),
-            Bag::of(documents, index),
+            documents.bag(index),
         );
         let drawn = visitor.assign(key, bag, FactorTable::new(&[&factors]))?;
         all.assignments.push(drawn.to_vec());
@@ -73,7 +72,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
                 let own = &mut all.assignments[index];
                 let sums = &mut all.sums[index];
                 let kept = passes.is_kept(pass).then_some((passes.estimator, sums));
-                let drawn = visitor.resample(key, Bag::of(documents, index), table, own, kept)?;
+                let drawn = visitor.resample(key, documents.bag(index), table, own, kept)?;
                 own.copy_from_slice(drawn);
             }
             replace(&mut all.counts, &mut visitor);

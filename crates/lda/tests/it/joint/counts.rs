@@ -27,7 +27,7 @@ fn counts_do_not_drift() {
         let sampled = sample_together(&bags, &setup).unwrap();
         let mut recount = vec![vec![0; 3]; 30];
         for (index, own) in sampled.assignments.iter().enumerate() {
-            let (terms, counts) = bags.bag(index);
+            let Bag { terms, counts } = bags.bag(index);
             let mut rest = own.iter();
             for (&term, &count) in terms.iter().zip(counts).rev() {
                 for &topic in rest.by_ref().take(count as usize) {
@@ -45,7 +45,7 @@ fn counts_do_not_drift() {
 fn proportions(bags: &Bags, sampled: &Together, alpha: &[f64]) -> Vec<f32> {
     let mut all = Vec::new();
     for (index, sums) in sampled.sums.iter().enumerate() {
-        let tokens = bags.bag(index).1.iter().sum::<u32>() as usize;
+        let tokens = bags.bag(index).token_count() as usize;
         let mut own = Vec::new();
         sums.proportions(tokens, alpha, &mut own);
         assert!((own.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{own:?}");

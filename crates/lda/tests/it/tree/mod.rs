@@ -172,8 +172,8 @@ fn counts_after_many_passes_are_those_of_the_assignments() {
         let gibbs = trained(&bags, &tree, 3, variant, 1);
         let mut counts = Counts::new(&tree, 3);
         for index in 0..bags.len() {
-            let (terms, tokens) = bags.bag(index);
-            let terms = terms.iter().zip(tokens);
+            let bag = bags.bag(index);
+            let terms = bag.terms.iter().zip(bag.counts);
             let terms = terms.flat_map(|(&w, &n)| std::iter::repeat_n(w, n as usize));
             let own = gibbs.assignments(index);
             assert!(own.iter().map(|token| tree.term(token.leaf)).eq(terms));

@@ -278,8 +278,8 @@ fn counts_by_leaf_are_those_of_the_remembered_tokens() {
     let mut counts = Counts::new(&tree, 2);
     let mut right = [0, 0];
     for index in 0..bags.len() {
-        let (terms, tokens) = bags.bag(index);
-        let tokens = terms.iter().zip(tokens).rev();
+        let bag = bags.bag(index);
+        let tokens = bag.terms.iter().zip(bag.counts).rev();
         let tokens = tokens.flat_map(|(&term, &n)| std::iter::repeat_n(term, n as usize));
         for (term, &number) in tokens.zip(&trained.assignments[index]) {
             let (topic, place) = (number % 2, u32::from(number / 2));

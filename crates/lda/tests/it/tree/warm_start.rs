@@ -86,7 +86,7 @@ fn refined(
 }
 
 fn tokens_of(bags: &Bags, index: usize, term: u32) -> u32 {
-    let (terms, counts) = bags.bag(index);
+    let Bag { terms, counts } = bags.bag(index);
     let place = terms.binary_search(&term);
     place.map_or(0, |place| counts[place])
 }
@@ -142,7 +142,7 @@ fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
         let long = refined(&bags, &before, unassigned, Some(&tree), 30);
         for index in 0..bags.len() {
             let is_visited = !long.assignments[index].is_empty();
-            assert_eq!(is_visited, start.revisits(Bag::of(&bags, index)), "{index}");
+            assert_eq!(is_visited, start.revisits(bags.bag(index)), "{index}");
         }
         let total: f64 = long.parameters.totals().iter().sum();
         let tokens = bags.token_count() as f64;
