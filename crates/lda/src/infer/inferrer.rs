@@ -62,8 +62,8 @@ impl Inferrer {
         }
     }
 
-    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that
-    /// take documents together infer one alone by sampling it.
+    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that take documents
+    /// together (`train::joint`) are `Gibbs` here, where there is only one.
     ///
     /// # Panics
     /// If the method needs a classifier and there is none.
