@@ -15,7 +15,7 @@ const LOOKS: u32 = 1000;
 #[derive(Debug)]
 pub(super) struct Meeting {
     workers: usize,
-    /// None if workers outnumber the cores: whoever looks out would only keep the others from coming.
+    /// 0 if the workers of this process outnumber the cores: whoever looks out would only keep the others from coming.
     looks: u32,
     arrived: AtomicUsize,
     /// How often all have met.
@@ -68,14 +68,16 @@ impl Meeting {
 mod tests {
     use super::*;
 
-    /// Counts its rounds, and finds the counts of the others as high at every meeting.
-    fn meet_often(meeting: &Meeting, mine: usize, counts: &[AtomicUsize]) {
+    /// Counts its rounds; whether the counts of all were as high at every meeting.
+    fn meet_often(meeting: &Meeting, mine: usize, counts: &[AtomicUsize]) -> bool {
+        let mut all_were_there = true;
         for round in 1..=2000 {
             counts[mine].store(round, Ordering::Relaxed);
             meeting.wait();
-            assert!(counts.iter().all(|n| n.load(Ordering::Relaxed) == round));
+            all_were_there &= counts.iter().all(|n| n.load(Ordering::Relaxed) == round);
             meeting.wait();
         }
+        all_were_there
     }
 
     #[test]
@@ -86,11 +88,16 @@ mod tests {
                 ..Meeting::new(4)
             };
             let counts: [AtomicUsize; 4] = Default::default();
+            let (meeting, counts) = (&meeting, &counts);
             std::thread::scope(|scope| {
-                for mine in 0..4 {
-                    let (meeting, counts) = (&meeting, &counts);
-                    scope.spawn(move || meet_often(meeting, mine, counts));
-                }
+                let threads =
+                    [0, 1, 2, 3].map(|mine| scope.spawn(move || meet_often(meeting, mine, counts)));
+                assert!(
+                    threads
+                        .map(|thread| thread.join().unwrap())
+                        .iter()
+                        .all(|&ok| ok)
+                );
             });
         }
     }

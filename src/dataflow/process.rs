@@ -299,7 +299,7 @@ impl Tickets {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The next few of the numbers below `count`, `most` at most: fewer towards the end, so that `workers` end together.
+    /// The next of the numbers below `count`: up to `most`, fewer towards the end, so that `workers` end together.
     pub(crate) fn take_some(
         &self,
         count: usize,

@@ -359,7 +359,7 @@ impl Values {
     }
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
-        const HOME: &str = "corpus.metadata, corpus.group or corpus.labels";
+        const HOME: &str = "corpus.metadata, corpus.group, corpus.labels or \"language\"";
         let is_empty = |path| self.get::<String>(path).is_empty();
         let mut columns = self.columns();
         columns.extend(self.get::<Option<String>>("corpus.group"));

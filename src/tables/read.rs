@@ -130,7 +130,7 @@ pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
         };
         for part in part_files(&root.join(table.name))? {
             let (file, footer) = match footer(&part) {
-                // It has been removed in this very moment.
+                // It was removed after the folder was listed.
                 Err(error) if error.io_kind() == Some(ErrorKind::NotFound) => continue,
                 found => found?,
             };

@@ -454,7 +454,7 @@ fn a_run_that_is_refused_is_tried_once_and_leaves_no_trace() {
         "{told}"
     );
     assert!(
-        told.contains("[1] error: another process of the run has failed"),
+        told.contains("[1] error: another process of the run has ended"),
         "{told}"
     );
     assert_eq!(place.status()["processes"].as_array().unwrap().len(), 1);

@@ -612,8 +612,8 @@ fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
 #[test]
 fn checkpoints_are_written_by_the_clock_too() {
     let folder = tempfile::tempdir().unwrap();
-    let by_rounds = "train.checkpoint_every=0";
-    by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=4"]);
+    let (by_rounds, never) = ("train.checkpoint_every=0", "train.checkpoint_minutes=0");
+    by_dataflow(folder.path(), 2, &[by_rounds, never, "train.passes=4"]);
     assert_eq!(newest_checkpoint(folder.path()), None);
     let by_clock = "train.checkpoint_minutes=1e-6";
     by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=6"]);

@@ -58,7 +58,7 @@ pub enum ShardError {
     },
     /// There is no such file, or it is damaged.
     #[error(
-        "{path}: {source}; restart with --overwrite, or remove corpus/collection.json and rerun the same command"
+        "{path}: {source}; `topicmill run --overwrite` makes the collection again, and all that follows from it"
     )]
     Damaged {
         /// The file.

@@ -18,14 +18,14 @@ pub enum Exit {
     Io = 74,
     /// Something passing: the same command later may succeed (EX_TEMPFAIL).
     Temporary = 75,
-    /// A process was killed (128 + SIGKILL).
+    /// A process was killed, by SIGKILL or another signal but SIGTERM (128 + SIGKILL).
     Killed = 137,
     /// Told to stop, by SIGTERM or SIGINT (128 + SIGTERM).
     Interrupted = 143,
 }
 
 impl Exit {
-    /// How a process ended that has this code, which is not 0. Above 128 are signals.
+    /// How a process with this exit code ended; `code` is not 0, and above 128 for a signal.
     pub fn of(code: u8) -> Self {
         match code {
             64 => Self::Usage,

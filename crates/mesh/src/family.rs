@@ -21,7 +21,7 @@ use crate::exit::Exit;
 const HOST_LOST: u8 = 255;
 /// The message on a life line that stops its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
-/// The last message on the life line of a process that must end because another has failed.
+/// The last message on the life line of a process that must end because another has ended.
 pub(super) const END: &str = "END";
 
 /// How long the others may live on when one process has failed.

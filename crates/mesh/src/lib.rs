@@ -209,14 +209,14 @@ impl ClusterError {
             ClusterError::Secret(error) => error.exit(),
             ClusterError::Missing { .. } | ClusterError::Left { .. } => Exit::Unavailable,
             ClusterError::Start(_) => Exit::Internal,
-            ClusterError::Spawn { source, .. } => match source.kind() {
-                ErrorKind::NotFound => Exit::Usage,
-                _ => Exit::Io,
-            },
-            ClusterError::Listen { source, .. } => match source.kind() {
-                ErrorKind::AddrInUse => Exit::Temporary,
-                _ => Exit::Usage,
-            },
+            ClusterError::Spawn { source, .. } | ClusterError::Listen { source, .. } => {
+                match source.kind() {
+                    ErrorKind::AddrInUse => Exit::Temporary,
+                    ErrorKind::AddrNotAvailable | ErrorKind::InvalidInput => Exit::Usage,
+                    ErrorKind::NotFound | ErrorKind::PermissionDenied => Exit::Usage,
+                    _ => Exit::Io,
+                }
+            }
             ClusterError::Worker(failure) => failure.exit,
         }
     }

@@ -89,7 +89,7 @@ pub fn follow_parent() {
                 TERM => stop(),
                 END => {
                     reason =
-                        "another process of the run has failed; see its own messages for the cause"
+                        "another process of the run has ended; see its own messages for the cause"
                 }
                 _ => {}
             }

@@ -94,8 +94,8 @@ impl S3 {
         Ok(found)
     }
 
-    /// The object of this key, if there is one: the first of those whose keys begin with it. Asking for an object by
-    /// the name of a folder is not answered alike by all stores.
+    /// The object of this key, if there is one: the first of those whose keys begin with it, since stores list keys in
+    /// the order of their bytes. Asking for an object by the name of a folder is not answered alike by all stores.
     fn object(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let first = self.bucket.first(key)?;
         Ok(first.filter(|meta| meta.key == key))

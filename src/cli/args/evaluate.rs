@@ -41,7 +41,7 @@ pub(crate) struct EvaluateArgs {
     /// Texts on which to count coherence, instead of the training sample; may be repeated
     #[arg(long, value_name = "FILES", help_heading = HEADING)]
     pub(crate) reference: Vec<String>,
-    /// Predict this column (of corpus.metadata, corpus.group or corpus.labels) from the topics, and report the accuracy
+    /// Predict this column of the documents (as of corpus.metadata) from the topics, and report the accuracy
     #[arg(long, value_name = "COLUMN", help_heading = HEADING)]
     pub(crate) labels: Option<String>,
     /// Compare the documents of the job's result with those of another result

@@ -102,7 +102,7 @@ impl<S: Sums + Clone> Groups<S> {
         Self::in_buckets((kind, worker), buckets.max(1), path, empty)
     }
 
-    /// The groups of some buckets, for a worker, of how many.
+    /// The groups of `buckets` buckets, on worker `worker[0]` of `worker[1]`.
     pub(super) fn in_buckets(
         (kind, worker): (u64, [usize; 2]),
         buckets: u64,

@@ -126,8 +126,8 @@ pub(super) const EVALUATE: Section = rows! {
     /// Files, folders and globs, as in `corpus.input`, with texts on which coherence is counted; `[]` uses the
     /// documents trained on, and for `"c_v"` all texts of the input. Also `--reference`.
     reference: List(|names| !names.contains(&""), "a text or a list of texts, none of them empty"), Default([]);
-    /// A column of `corpus.metadata`, or that of `corpus.group` or `corpus.labels`, with one label per document, which
-    /// is predicted from the document's topics; `""` predicts none. Also `--labels`.
+    /// A column of `corpus.metadata`, that of `corpus.group` or `corpus.labels`, or `language`, with one label per
+    /// document, which is predicted from the document's topics; `""` predicts none. Also `--labels`.
     labels: Text, Default("");
     /// Number of folds in the cross-validation of `labels`.
     // As in Wahabzada & Kersting 2011.

@@ -172,9 +172,11 @@ pub(super) const TRAIN: Section = rows! {
     // Below what evaluations scatter by.
     tolerance: Real(NOT_NEGATIVE), Default(0.002);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
-    // What a killed run repeats is minutes of work, however long a round is.
+    // By the clock alone: a round may take a millisecond or a minute.
     checkpoint_every: Whole(0, COUNT), Default(0), Unhashed;
-    /// Minutes after which a checkpoint is written in any case; 0 ignores time. Does not change the result.
-    // A checkpoint takes as long as a fifth of a Gibbs pass, so that every few rounds are too often.
+    /// Minutes between two checkpoints, or a little more: until the next point that allows one; 0 ignores time. Does
+    /// not change the result.
+    // A killed run repeats this much, and the pass that it was in. A checkpoint takes a fifth of a Gibbs pass, so one
+    // every few rounds would cost too much.
     checkpoint_minutes: Real(NOT_NEGATIVE), Default(2.0), Unhashed;
 };

@@ -93,7 +93,7 @@ fn columns_that_hold_no_labels_are_told() {
         (
             &["--labels", "nowhere"],
             64,
-            "one of corpus.metadata, corpus.group or corpus.labels: kind, tags, shelf",
+            "one of corpus.metadata, corpus.group, corpus.labels or \"language\": kind, tags, shelf",
         ),
         (&["--labels", "tags"], 65, "is a list or an object"),
         (

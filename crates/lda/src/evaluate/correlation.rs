@@ -133,7 +133,7 @@ mod tests {
         let (one, other, both) = sums(&[[0.5, 0.25], [0.5, 0.75]]);
         assert_eq!(both.correlation(&one, &other, 2), None);
         assert_eq!(both.npmi(&one, &other, 2), None);
-        // Neither 0.3 nor 0.7 is a whole number of units.
+        // Their squares are not whole numbers of units: both variances come out below 0.
         let (one, other, both) = sums(&[[0.3, 0.7]; 200]);
         assert_eq!(both.correlation(&one, &other, 200), None);
     }

@@ -3,7 +3,7 @@
 //! Jordan 2003), n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
 //!
 //! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
-//! on any number of workers; a token is a token in all.
+//! on any number of workers; each token counts as one in all.
 
 use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(refused.unwrap_err().term, 4);
     }
 
-    /// With 7,000 topics most have less than half a unit of a token, or a little more.
+    /// With 7,000 topics a token has about half a unit in each, which rounding to the nearest loses or doubles.
     #[test]
     fn no_token_is_lost_or_made_in_many_topics() {
         let bag = Bag {

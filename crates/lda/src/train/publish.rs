@@ -29,8 +29,8 @@ pub fn provisional_eta(priors: &Priors) -> f64 {
     0.1 * priors.eta
 }
 
-/// Chooses η′ by the score of the held-out documents with φ published with it: that of [`provisional_eta`] or, as long
-/// as they score higher, smaller or else larger fractions of η. The first is kept if nothing is scored.
+/// Chooses η′ by the score of the held-out documents with φ published with it: [`provisional_eta`], or smaller or else
+/// larger fractions of η for as long as the score rises. The first is kept if nothing is scored.
 ///
 /// # Errors
 /// Those of `score`.
