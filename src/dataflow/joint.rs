@@ -25,7 +25,6 @@ use crate::failure::Failure;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use lda::bags::Bags;
-use lda::infer::Bag;
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::Priors;
 use lda::model::statistics::Assigned;
@@ -209,7 +208,7 @@ impl JointSampling {
         let count = documents.bags.len();
         self.trained.for_some_documents(count, |index, table| {
             let key = passes.key(0, documents.bags.document(index));
-            let drawn = visitor.assign(key, documents.bag(index), table)?;
+            let drawn = visitor.assign(key, documents.bags.bag(index), table)?;
             documents.remember(process, index, drawn)
         })
     }
@@ -227,7 +226,7 @@ impl JointSampling {
             let kept = passes
                 .is_kept(pass)
                 .then_some((passes.estimator, &mut *sums));
-            let drawn = visitor.resample(key, documents.bag(index), table, own, kept)?;
+            let drawn = visitor.resample(key, documents.bags.bag(index), table, own, kept)?;
             documents.remember(process, index, drawn)
         })
     }
@@ -277,10 +276,6 @@ impl Sampling for JointSampling {
 }
 
 impl Documents {
-    fn bag(&self, index: usize) -> Bag<'_> {
-        self.bags.bag(index)
-    }
-
     fn recall(&self, process: &Process, index: usize, own: &mut Vec<u16>) -> Result<(), Failure> {
         let read = self.assignments.read(index, own);
         read.map_err(|source| refuse(process, source))

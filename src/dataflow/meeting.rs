@@ -1,5 +1,5 @@
-//! Where the workers of a process meet: a barrier at which they look out for each other before they sleep, because
-//! waking many threads takes longer than most waits.
+//! A barrier for the workers of a process. They spin briefly before they sleep, because waking many threads takes
+//! longer than most waits.
 
 use std::hint::spin_loop;
 use std::num::NonZeroUsize;
@@ -8,15 +8,15 @@ use std::thread::available_parallelism;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Looks before a worker sleeps: some 50 µs.
-const LOOKS: u32 = 1000;
+/// Spins before a worker sleeps: some 50 µs.
+const SPINS: u32 = 1000;
 
-/// A barrier for some workers, again and again.
+/// A reusable barrier.
 #[derive(Debug)]
 pub(super) struct Meeting {
     workers: usize,
-    /// 0 if the workers of this process outnumber the cores: whoever looks out would only keep the others from coming.
-    looks: u32,
+    /// 0 if this process has more workers than the machine has cores: spinning would delay those still at work.
+    spins: u32,
     arrived: AtomicUsize,
     /// How often all have met.
     met: AtomicUsize,
@@ -30,7 +30,7 @@ impl Meeting {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             workers,
-            looks: if workers <= cores { LOOKS } else { 0 },
+            spins: if workers <= cores { SPINS } else { 0 },
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             sleeping: Mutex::new(()),
@@ -43,7 +43,7 @@ impl Meeting {
         let met = self.met.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
             self.arrived.store(0, Ordering::Relaxed);
-            // With the lock, so that nobody falls asleep between a look and this.
+            // With the lock, so that nobody falls asleep between a check and this.
             let sleeping = self.sleeping.lock();
             self.met.store(met.wrapping_add(1), Ordering::Release);
             drop(sleeping);
@@ -51,7 +51,7 @@ impl Meeting {
             return;
         }
         let has_met = || self.met.load(Ordering::Acquire) != met;
-        for _ in 0..self.looks {
+        for _ in 0..self.spins {
             if has_met() {
                 return;
             }
@@ -82,22 +82,17 @@ mod tests {
 
     #[test]
     fn all_wait_for_all_every_time() {
-        for looks in [0, LOOKS] {
+        for spins in [0, SPINS] {
             let meeting = Meeting {
-                looks,
+                spins,
                 ..Meeting::new(4)
             };
             let counts: [AtomicUsize; 4] = Default::default();
             let (meeting, counts) = (&meeting, &counts);
             std::thread::scope(|scope| {
-                let threads =
-                    [0, 1, 2, 3].map(|mine| scope.spawn(move || meet_often(meeting, mine, counts)));
-                assert!(
-                    threads
-                        .map(|thread| thread.join().unwrap())
-                        .iter()
-                        .all(|&ok| ok)
-                );
+                let meet = |mine| scope.spawn(move || meet_often(meeting, mine, counts));
+                let all_were_there = [0, 1, 2, 3].map(meet).map(|thread| thread.join().unwrap());
+                assert_eq!(all_were_there, [true; 4]);
             });
         }
     }

@@ -181,13 +181,7 @@ impl Store for S3 {
 
     fn exists(&self, path: &Path) -> Result<bool, StoreError> {
         let key = key_of(path)?;
-        let below = below(&key);
-        Ok(match self.bucket.first(&key)? {
-            Some(other) if other.key != key && !other.key.starts_with(&below) => {
-                self.bucket.first(&below)?.is_some()
-            }
-            first => first.is_some(),
-        })
+        Ok(self.object(&key)?.is_some() || self.bucket.first(&below(&key))?.is_some())
     }
 
     fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
