@@ -191,7 +191,8 @@ impl Evaluation {
         model: &Loaded,
         metadata: &FileMetadata,
     ) -> Result<Made, Failure> {
-        let job = &self.process.job;
+        let process = &self.process;
+        let job = &process.job;
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
         let chosen = self.choose(worker, collection, splits.as_ref())?;
@@ -207,6 +208,8 @@ impl Evaluation {
             self.make_room()?;
         }
         barrier(worker);
+        // In a complete output, the others have no folder to write in.
+        process.join(worker)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
             let shards = Shards {

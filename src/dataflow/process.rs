@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::gather::all_gather;
+use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
 use super::profile::Profile;
 use super::progress::Progress;
@@ -118,6 +118,8 @@ impl Process {
         if self.placement.process > 0 {
             self.output.join()?;
         }
+        // What one thread writes into the emptied folder, another must not remove.
+        barrier(worker);
         self.set_joined();
         Ok(is_complete)
     }
