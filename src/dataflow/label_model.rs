@@ -10,7 +10,7 @@ use std::sync::Arc;
 use timely::worker::Worker;
 
 use super::examples::{Example, key_bound, pack, unpack};
-use super::gather::{barrier, gather_records};
+use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::checkpoint::labels::{self, LABELS_FILE};
@@ -71,14 +71,13 @@ pub(crate) fn label_model(
     let Some(reader) = LabelReader::new(&process.job.corpus, &collection.labels) else {
         return Ok(Arc::default());
     };
-    let is_published = output.is_published(LABELS_FILE)?;
-    barrier(worker);
     if !project.needs_label_model() {
-        if worker.index() == 0 && is_published {
+        if worker.index() == 0 && output.is_published(LABELS_FILE)? {
             output.remove(LABELS_FILE)?;
         }
         return Ok(Arc::default());
     }
+    let is_published = process.is_published(worker, LABELS_FILE)?;
     let found = || {
         let (hash, found) = labels::read(&output.local(LABELS_FILE)?)?;
         let wanted = project.label_model(found.clone(), collection.labels.len());

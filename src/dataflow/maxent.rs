@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::examples::{key_bound, pack, unpack};
-use super::gather::{barrier, gather_records};
+use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
@@ -74,8 +74,7 @@ pub(crate) fn classifier(
         }
         return Ok(None);
     }
-    let is_published = output.is_published(CLASSIFIER_FILE)?;
-    barrier(worker);
+    let is_published = process.is_published(worker, CLASSIFIER_FILE)?;
     if is_published && let Some(found) = shared.found.get(|| plan.read())? {
         return Ok(Some(Arc::clone(found)));
     }

@@ -124,6 +124,24 @@ impl Process {
         Ok(is_complete)
     }
 
+    /// Whether a file is published, as the first process sees it; where it is, the others wait until they see it. All
+    /// workers must call it.
+    ///
+    /// # Errors
+    /// The output cannot be read; the file does not appear.
+    pub(crate) fn is_published(&self, worker: &mut Worker, file: &str) -> Result<bool, Failure> {
+        let is_there = worker.index() == 0 && self.output.is_published(file)?;
+        let is_there = all_gather(worker, &[u8::from(is_there)])[0] == [1];
+        let look = || {
+            let found = self.output.is_published(file)?;
+            Ok(found.then_some(()).ok_or_else(|| file.to_owned()))
+        };
+        if is_there {
+            self.seen(look)?;
+        }
+        Ok(is_there)
+    }
+
     /// Refuses a model of other settings, or of another vocabulary.
     ///
     /// # Errors
