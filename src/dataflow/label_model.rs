@@ -142,9 +142,7 @@ fn read(
 fn fit(words: &[u64]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
     for document in in_order(words, 1) {
-        let (terms, counts, target) = document.parts();
-        let (terms, counts) = (&terms[..], &counts[..]);
-        examples.push(count_features(Bag { terms, counts }), &target);
+        examples.push(count_features(document.bag), document.proportions);
     }
     Linear::fit(&examples, PRIOR_VARIANCE, ITERATIONS)
         .map_err(|error| Failure::data(format!("the number of labels: {error}")))
@@ -162,8 +160,7 @@ fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure
 fn bags(words: &[u64]) -> Bags {
     let mut bags = Bags::default();
     for document in in_order(words, 0) {
-        let (labels, counts, _) = document.parts();
-        bags.push(document.number, &labels, &counts);
+        bags.push(document.number, document.bag.terms, document.bag.counts);
     }
     bags
 }

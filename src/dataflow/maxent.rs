@@ -21,7 +21,6 @@ use crate::failure::Failure;
 use crate::job::Job;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
-use lda::infer::Bag;
 use lda::infer::maxent::{Classifier, features};
 use lda::infer::project::Projector;
 use lda::infer::settings::{Estimator, InferSettings, Method};
@@ -173,9 +172,7 @@ impl MaxEntPlan<'_> {
         documents.sort_unstable_by_key(|document| document.number);
         let mut examples = Examples::new(topics);
         for document in &documents {
-            let (terms, counts, target) = document.parts();
-            let (terms, counts) = (&terms[..], &counts[..]);
-            examples.push(features(Bag { terms, counts }), &target);
+            examples.push(features(document.bag), document.proportions);
         }
         let progress = &process.progress;
         let iterations = u64::from(settings.iterations);

@@ -240,9 +240,8 @@ fn collect(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Vec<u32>>) 
     let mut proportions = Vec::with_capacity(documents.len() * topics);
     let mut labels = Vec::with_capacity(documents.len());
     for document in documents {
-        let (terms, counts, own) = document.parts();
-        labels.push([terms, counts].concat());
-        proportions.extend(own);
+        labels.push([document.bag.terms, document.bag.counts].concat());
+        proportions.extend(document.proportions);
     }
     (proportions, labels)
 }
