@@ -33,6 +33,8 @@ pub(crate) const TRAINING_FILE: &str = "sample";
 pub(crate) const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
 pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
+/// That for the assignments of documents that are inferred together.
+pub(crate) const TOGETHER_FILE: &str = "assignments-together";
 
 /// How long [`Process::seen`] waits: network file systems remember folders for up to a minute.
 const SEEN_WITHIN: Duration = Duration::from_secs(90);
