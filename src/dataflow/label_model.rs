@@ -115,8 +115,7 @@ fn read(
     let seed = process.job.model.seed;
     let bound = || key_bound(seed, collection, rule, DOCUMENTS as u64);
     let bound = *shared.bound.make(bound);
-    let total = Some(process.share(collection));
-    process.progress.begin("labels", "documents", total);
+    process.begin_documents("labels", collection);
     let (mut read, mut labels) = (Documents::default(), Vec::new());
     let columns = Columns::CountsAnd(reader.column);
     let visit = |number: u64, document: &ShardDocument| {

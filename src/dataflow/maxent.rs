@@ -125,8 +125,7 @@ impl MaxEntPlan<'_> {
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, Failure> {
         let process = self.process;
         let bound = *shared.bound.make(|| self.bound());
-        let total = process.share(self.collection);
-        process.progress.begin("maxent", "documents", Some(total));
+        process.begin_documents("maxent", self.collection);
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
         let (mut projector, mut words) = (Projector::default(), Vec::new());

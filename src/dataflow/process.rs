@@ -214,6 +214,12 @@ impl Process {
         }
     }
 
+    /// Begins a phase that visits the documents of the collection.
+    pub(crate) fn begin_documents(&self, phase: &'static str, collection: &Collection) {
+        let share = Some(self.share(collection));
+        self.progress.begin(phase, "documents", share);
+    }
+
     /// Documents of the shards that this process reads: every N-th one.
     pub(crate) fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);

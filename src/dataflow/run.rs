@@ -259,9 +259,7 @@ impl<'a> Run<'a> {
         let documents = (&**collection, rule);
         let labels = &self.shared.labels;
         let labels = label_model(worker, process, documents, &model.hash, labels)?;
-        process
-            .progress
-            .begin("project", "documents", Some(process.share(collection)));
+        process.begin_documents("project", collection);
         let maxent_seconds = classifier.as_ref().map(|_| training);
         let plan = ProjectPlan {
             process: Arc::clone(process),

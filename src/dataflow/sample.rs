@@ -173,9 +173,7 @@ pub(crate) fn load_sample(
     let keep = move |block: Block| keeping.unpack(block.words());
     let mut delivery = Delivery::new(worker, "sample", route(), keep);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
-    process
-        .progress
-        .begin("sample", "documents", Some(process.share(collection)));
+    process.begin_documents("sample", collection);
     let mut counted = Counted::new(process, collection, warm_start);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
     let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));

@@ -94,10 +94,7 @@ impl Evaluation {
         name: &str,
     ) -> Result<Found, Failure> {
         let process = &self.process;
-        let share = process.share(collection);
-        process
-            .progress
-            .begin("classification", "documents", Some(share));
+        process.begin_documents("classification", collection);
         let mut columns = self.run.job.corpus.label_columns();
         let column = columns.position(|column| column == name);
         let column = column.expect("a job's labels are one of these columns");

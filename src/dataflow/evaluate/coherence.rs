@@ -123,10 +123,7 @@ impl Evaluation {
         mut counts: ReferenceCounts,
     ) -> Result<ReferenceCounts, Failure> {
         let process = &self.process;
-        let share = process.share(collection);
-        process
-            .progress
-            .begin("coherence", "documents", Some(share));
+        process.begin_documents("coherence", collection);
         let mut mine = counts.clone();
         let tickets = &self.shared.coherence;
         let visit = |number: u64, document: &ShardDocument| {

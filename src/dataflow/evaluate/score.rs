@@ -107,8 +107,7 @@ impl Shards<'_> {
         measures: &mut [(Metric, Likelihood)],
     ) -> Result<i64, Failure> {
         let process = &self.evaluation.process;
-        let share = process.share(self.collection);
-        process.progress.begin("evaluate", "documents", Some(share));
+        process.begin_documents("evaluate", self.collection);
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
         let mut seen = 0;

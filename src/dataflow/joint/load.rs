@@ -21,8 +21,7 @@ pub(super) fn load<'a>(
     shared: &'a JointShared,
 ) -> Result<&'a Arc<Documents>, Failure> {
     let process = plan.process;
-    let total = process.share(plan.collection);
-    process.progress.begin("load", "documents", Some(total));
+    process.begin_documents("load", plan.collection);
     let takes_all = plan.infer.method == Method::Retrain;
     let mut mine = Bags::default();
     for_each_document(
