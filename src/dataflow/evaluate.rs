@@ -38,7 +38,7 @@ use crate::failure::Failure;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
 use association::KnownNorms;
-use coherence::{Coherence, TextsShared, wants_sample};
+use coherence::{Coherence, Texts, wants_sample};
 use corpus::collection::Collection;
 use lda::infer::term_topics::TermTopics;
 use mesh::{ClusterError, ClusterSettings, execute};
@@ -75,7 +75,7 @@ struct Shared {
     coherence: Tickets,
     labels: Tickets,
     term_topics: Once<TermTopics>,
-    texts: TextsShared,
+    texts: Once<Texts>,
     norms: Once<KnownNorms>,
 }
 

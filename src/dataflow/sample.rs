@@ -223,9 +223,7 @@ pub(crate) fn load_sample(
         least_tokens: (gather_records(worker, &[counted.least_tokens]).into_iter())
             .fold(u64::MAX, u64::min),
         held_out_documents: held_out,
-        label_documents: (sum(worker, &counted.label_documents).into_iter())
-            .map(|documents| documents as u64)
-            .collect(),
+        label_documents: bytemuck::cast_vec(sum(worker, &counted.label_documents)),
     };
     Ok((sample, schedule))
 }
