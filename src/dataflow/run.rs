@@ -316,14 +316,15 @@ impl<'a> Run<'a> {
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {
         let job = &self.process.job;
-        let estimator = job
-            .project
-            .infer
-            .as_ref()
-            .map(|infer| match infer.estimator {
-                Estimator::Soft => "soft".to_owned(),
-                Estimator::Counts => "counts".to_owned(),
-            });
+        let infer = job.project.infer.as_ref();
+        let sampling = infer.filter(|infer| {
+            use Method::{Gibbs, GibbsJoint, Hybrid, Retrain};
+            matches!(infer.method, Gibbs | GibbsJoint | Hybrid | Retrain)
+        });
+        let estimator = sampling.map(|infer| match infer.estimator {
+            Estimator::Soft => "soft".to_owned(),
+            Estimator::Counts => "counts".to_owned(),
+        });
         FileMetadata {
             job_id: job.id(),
             settings_hash: job.project_hash(),
