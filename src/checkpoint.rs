@@ -17,6 +17,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::sealed::Hashing;
 use self::sealed::invalid;
 use crate::failure::{Exit, Failure};
 use lda::model::parameters::{Entry, Parameters};

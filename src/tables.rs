@@ -64,10 +64,5 @@ fn unwritten(path: &Path) -> impl Fn(ParquetError) -> Failure {
     move |source| Failure::io(path)(corpus::shard::write_error(source))
 }
 
-/// The table of this name.
-fn spec(name: &str) -> Option<TableSpec> {
-    TABLES.into_iter().find(|spec| spec.name == name)
-}
-
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,21 @@ use crate::failure::Failure;
 use store::Writer;
 
 /// Hashes what passes through.
-pub(super) struct Hashing<T> {
+pub(crate) struct Hashing<T> {
     inner: T,
-    hash: Sha256,
+    pub(crate) hash: Sha256,
+    /// Bytes written.
+    pub(crate) bytes: u64,
+}
+
+impl<T> Hashing<T> {
+    pub(crate) fn new(inner: T) -> Self {
+        Self {
+            inner,
+            hash: Sha256::new(),
+            bytes: 0,
+        }
+    }
 }
 
 /// Writes what `body` writes to `path`, which is replaced, then the hash, and syncs the file. Gives
@@ -25,10 +37,7 @@ pub(super) fn write(
     body: impl FnOnce(&mut Hashing<BufWriter<Writer>>) -> io::Result<()>,
 ) -> Result<String, Failure> {
     let write = || {
-        let mut out = Hashing {
-            inner: BufWriter::new(Writer::create(path)?),
-            hash: Sha256::new(),
-        };
+        let mut out = Hashing::new(BufWriter::new(Writer::create(path)?));
         body(&mut out)?;
         let hash = out.hash.finalize();
         out.inner.write_all(&hash)?;
@@ -61,10 +70,7 @@ pub(super) fn read<R: Read, T>(
     input: R,
     body: impl FnOnce(&mut Hashing<R>) -> io::Result<T>,
 ) -> io::Result<(T, String)> {
-    let mut input = Hashing {
-        inner: input,
-        hash: Sha256::new(),
-    };
+    let mut input = Hashing::new(input);
     let content = body(&mut input)?;
     let expected = input.hash.finalize();
     let mut rest = Vec::new();
@@ -143,6 +149,7 @@ impl<T: Write> Write for Hashing<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
         Ok(written)
     }
 

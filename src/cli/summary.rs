@@ -127,8 +127,8 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         let held_out = train
             .heldout_loglik_per_token
             .map(|figure| format!("{figure:.4} nats per token ({})", train.heldout_method));
-        let likelihoods: Vec<f64> = points.iter().map(|p| p.heldout_loglik_per_token).collect();
-        let curve = curve(&likelihoods);
+        let likelihoods = points.iter().filter_map(|p| p.heldout_loglik_per_token);
+        let curve = curve(&likelihoods.collect::<Vec<_>>());
         rows.extend((!curve.is_empty()).then_some(("training", curve)));
         rows.extend(held_out.map(|line| ("held-out", line)));
     }
@@ -239,7 +239,7 @@ mod tests {
             pass: 1,
             phase: "gibbs".to_owned(),
             documents_seen: 1,
-            heldout_loglik_per_token,
+            heldout_loglik_per_token: Some(heldout_loglik_per_token),
         });
         let page = Page {
             overrides: Vec::new(),

@@ -38,7 +38,7 @@ use crate::failure::Failure;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
 use association::KnownNorms;
-use coherence::{Coherence, TextsShared, wants_sample};
+use coherence::{Coherence, Texts, wants_sample};
 use corpus::collection::Collection;
 use lda::infer::term_topics::TermTopics;
 use mesh::{ClusterError, ClusterSettings, execute};
@@ -75,7 +75,7 @@ struct Shared {
     coherence: Tickets,
     labels: Tickets,
     term_topics: Once<TermTopics>,
-    texts: TextsShared,
+    texts: Once<Texts>,
     norms: Once<KnownNorms>,
 }
 
@@ -191,7 +191,8 @@ impl Evaluation {
         model: &Loaded,
         metadata: &FileMetadata,
     ) -> Result<Made, Failure> {
-        let job = &self.process.job;
+        let process = &self.process;
+        let job = &process.job;
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
         let chosen = self.choose(worker, collection, splits.as_ref())?;
@@ -207,6 +208,8 @@ impl Evaluation {
             self.make_room()?;
         }
         barrier(worker);
+        // In a complete output, the others have no folder to write in.
+        process.join(worker)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
             let shards = Shards {

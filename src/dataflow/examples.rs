@@ -1,6 +1,8 @@
 //! Documents that the model was trained on, as examples for what else is learnt of them: some are packed by the
 //! worker that reads them, and gathered on all.
 
+use bytemuck::{cast_slice, pod_collect_to_vec};
+
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, SmallestKeys, Split};
 use lda::infer::Bag;
@@ -20,58 +22,41 @@ pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, w
     smallest.bound()
 }
 
-/// A document as it travels: number, number of terms, (term, count) pairs, and two proportions a
-/// word.
+/// A document as it travels: its number, the number of its terms, terms, counts, proportions.
 pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
-    words.push(number);
-    words.push(bag.terms.len() as u64);
-    let pairs = bag.terms.iter().zip(bag.counts);
-    words.extend(pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n)));
-    words.extend(proportions.chunks(2).map(|two| {
-        let second = two.get(1).map_or(0, |p| p.to_bits());
-        u64::from(second) << 32 | u64::from(two[0].to_bits())
-    }));
+    words.extend([number, bag.terms.len() as u64]);
+    words.extend(pod_collect_to_vec::<_, u64>(bag.terms));
+    words.extend(pod_collect_to_vec::<_, u64>(bag.counts));
+    words.extend(pod_collect_to_vec::<_, u64>(proportions));
 }
 
-/// A document with its proportions, still packed.
-#[derive(Clone, Debug, PartialEq)]
+/// A document with its proportions, where it was received.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Example<'a> {
     pub(super) number: u64,
-    pairs: &'a [u64],
-    proportions: &'a [u64],
-    topics: usize,
+    pub(super) bag: Bag<'a>,
+    pub(super) proportions: &'a [f32],
 }
 
-/// The total number of documents that a worker has packed.
+/// The documents that workers have packed.
 pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Example<'_>> {
     let (mut documents, mut rest) = (Vec::new(), words);
     while let [number, length, others @ ..] = rest {
-        let (pairs, others) = others.split_at(*length as usize);
+        let length = *length as usize;
+        let (terms, others) = others.split_at(length.div_ceil(2));
+        let (counts, others) = others.split_at(length.div_ceil(2));
         let (proportions, others) = others.split_at(topics.div_ceil(2));
         documents.push(Example {
             number: *number,
-            pairs,
-            proportions,
-            topics,
+            bag: Bag {
+                terms: &cast_slice(terms)[..length],
+                counts: &cast_slice(counts)[..length],
+            },
+            proportions: &cast_slice(proportions)[..topics],
         });
         rest = others;
     }
     documents
-}
-
-impl Example<'_> {
-    /// Its terms, the tokens of each, and the proportions.
-    pub(super) fn parts(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
-        let both = |&word: &u64| [word as u32, (word >> 32) as u32].map(f32::from_bits);
-        let mut target: Vec<f32> = self.proportions.iter().flat_map(both).collect();
-        target.truncate(self.topics);
-        let pairs = self
-            .pairs
-            .iter()
-            .map(|&pair| ((pair >> 32) as u32, pair as u32));
-        let (terms, counts) = pairs.unzip();
-        (terms, counts, target)
-    }
 }
 
 #[cfg(test)]
@@ -97,9 +82,9 @@ mod tests {
             let documents = unpack(&words, topics);
             assert_eq!([documents[0].number, documents[1].number], [5, 6]);
             for document in &documents {
-                let (terms, counts, target) = document.parts();
-                let values = counts.into_iter().map(|n| n as f32);
-                found.push(terms.into_iter().zip(values), &target);
+                let Bag { terms, counts } = document.bag;
+                let values = counts.iter().map(|&n| n as f32);
+                found.push(terms.iter().copied().zip(values), document.proportions);
             }
             assert_eq!(found, expected);
         }

@@ -21,7 +21,7 @@ use crate::tables::rows::{
     PhraseRow, TopicDocumentRow, TopicNodeRow, TopicTermRow, TrainingLogRow, VocabularyRow,
 };
 use crate::tables::views::views_sql;
-use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES, TableWriter, part_name};
+use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
@@ -116,15 +116,6 @@ struct Finisher<'a> {
 }
 
 impl Finisher<'_> {
-    fn publish(&self, table: &str, info: PartInfo, written: &mut Written) -> Result<(), Failure> {
-        let path = format!("{table}/{}", part_name(0));
-        self.process
-            .output
-            .publish(&self.process.output.temporary_path(table), &path)?;
-        written.insert(path, info);
-        Ok(())
-    }
-
     fn write<R: Row>(
         &self,
         rows: impl IntoIterator<Item = R>,
@@ -200,28 +191,20 @@ impl Finisher<'_> {
         let Some(tree) = &priors.tree else {
             return Ok(());
         };
-        let temporary = self.process.output.temporary_path("topic_nodes");
-        let mut writer =
-            TableWriter::create(&temporary, &TopicNodeRow::SPEC, self.finished.metadata)?;
-        for (topic, nodes) in self.finished.nodes.iter().enumerate() {
-            for &PublishedNode {
-                node,
-                weight,
-                count,
-            } in nodes
-            {
-                writer.push(&TopicNodeRow {
-                    topic: topic as i32,
-                    node: node as i32,
-                    parent: tree.parent(node) as i32,
-                    path: &tree.names_to(node).join("/"),
-                    term: tree.term_of(node).map(|term| self.term(term)),
-                    weight: weight as f32,
-                    count,
-                })?;
-            }
-        }
-        self.publish("topic_nodes", writer.finish()?, written)
+        let paths = (0..tree.node_count() as u32).map(|node| tree.names_to(node).join("/"));
+        let paths: Vec<String> = paths.collect();
+        let of_topics = (0..).zip(&self.finished.nodes);
+        let rows = of_topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic, node)));
+        let rows = rows.map(|(topic, found)| TopicNodeRow {
+            topic,
+            node: found.node as i32,
+            parent: tree.parent(found.node) as i32,
+            path: &paths[found.node as usize],
+            term: tree.term_of(found.node).map(|term| self.term(term)),
+            weight: found.weight as f32,
+            count: found.count,
+        });
+        self.write(rows, written)
     }
 
     fn write_topic_documents(&self, written: &mut Written) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, pod_collect_to_vec};
 use timely::dataflow::channels::pact::{ParallelizationContract, Pipeline};
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::dataflow::{ProbeHandle, Stream};
@@ -130,26 +130,13 @@ pub(super) fn receive_all<'scope>(
     })
 }
 
-/// Cuts bytes into words for blocks. The first word says how many bytes there are.
+/// Cuts bytes into words for blocks, each filled up with zeros. The first word says how many bytes there are.
 pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
-    let first = bytes.len().min((MAX_BLOCK_WORDS - 1) * 8);
-    let (first, rest) = bytes.split_at(first);
-    let mut head = Vec::with_capacity(1 + first.len().div_ceil(8));
-    head.push(bytes.len() as u64);
-    append(&mut head, first);
-    let rest = rest.chunks(MAX_BLOCK_WORDS * 8).map(|chunk| {
-        let mut words = Vec::with_capacity(chunk.len().div_ceil(8));
-        append(&mut words, chunk);
-        words
-    });
+    let (first, rest) = bytes.split_at(bytes.len().min((MAX_BLOCK_WORDS - 1) * 8));
+    let mut head = vec![bytes.len() as u64];
+    head.extend(pod_collect_to_vec::<_, u64>(first));
+    let rest = rest.chunks(MAX_BLOCK_WORDS * 8).map(pod_collect_to_vec);
     std::iter::once(head).chain(rest)
-}
-
-/// Appends bytes to words, the last word filled up with zeros.
-fn append(words: &mut Vec<u64>, bytes: &[u8]) {
-    let start = words.len();
-    words.resize(start + bytes.len().div_ceil(8), 0);
-    bytemuck::cast_slice_mut(&mut words[start..])[..bytes.len()].copy_from_slice(bytes);
 }
 
 /// The bytes that were [`cut`].

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use timely::worker::Worker;
 
-use super::process::{Once, Process, Tickets};
+use super::process::{Once, Process, TOGETHER_FILE, Tickets};
 use super::process_model::{ProcessModel, Purpose};
 use super::rounds::{Merged, Rounds, Sampling};
 use crate::assignments::Assignments;
@@ -278,21 +278,11 @@ impl Sampling for JointSampling {
 impl Documents {
     fn recall(&self, process: &Process, index: usize, own: &mut Vec<u16>) -> Result<(), Failure> {
         let read = self.assignments.read(index, own);
-        read.map_err(|source| refuse(process, source))
+        read.map_err(|source| process.scratch_error(TOGETHER_FILE, source))
     }
 
     fn remember(&self, process: &Process, index: usize, drawn: &[u16]) -> Result<(), Failure> {
         let written = self.assignments.write(index, drawn);
-        written.map_err(|source| refuse(process, source))
+        written.map_err(|source| process.scratch_error(TOGETHER_FILE, source))
     }
-}
-
-/// Where a process keeps the assignments that memory has no room for.
-fn assignments_path(process: &Process) -> std::path::PathBuf {
-    let name = format!("assignments-together-{}", process.placement.process);
-    process.output.temporary_path(&name)
-}
-
-fn refuse(process: &Process, source: std::io::Error) -> Failure {
-    Failure::io(assignments_path(process))(source)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use timely::worker::Worker;
 
 use super::examples::{Example, key_bound, pack, unpack};
-use super::gather::{barrier, gather_records};
+use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::checkpoint::labels::{self, LABELS_FILE};
@@ -71,14 +71,13 @@ pub(crate) fn label_model(
     let Some(reader) = LabelReader::new(&process.job.corpus, &collection.labels) else {
         return Ok(Arc::default());
     };
-    let is_published = output.is_published(LABELS_FILE)?;
-    barrier(worker);
     if !project.needs_label_model() {
-        if worker.index() == 0 && is_published {
+        if worker.index() == 0 && output.is_published(LABELS_FILE)? {
             output.remove(LABELS_FILE)?;
         }
         return Ok(Arc::default());
     }
+    let is_published = process.is_published(worker, LABELS_FILE)?;
     let found = || {
         let (hash, found) = labels::read(&output.local(LABELS_FILE)?)?;
         let wanted = project.label_model(found.clone(), collection.labels.len());
@@ -116,8 +115,7 @@ fn read(
     let seed = process.job.model.seed;
     let bound = || key_bound(seed, collection, rule, DOCUMENTS as u64);
     let bound = *shared.bound.make(bound);
-    let total = Some(process.share(collection));
-    process.progress.begin("labels", "documents", total);
+    process.begin_documents("labels", collection);
     let (mut read, mut labels) = (Documents::default(), Vec::new());
     let columns = Columns::CountsAnd(reader.column);
     let visit = |number: u64, document: &ShardDocument| {
@@ -143,9 +141,7 @@ fn read(
 fn fit(words: &[u64]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
     for document in in_order(words, 1) {
-        let (terms, counts, target) = document.parts();
-        let (terms, counts) = (&terms[..], &counts[..]);
-        examples.push(count_features(Bag { terms, counts }), &target);
+        examples.push(count_features(document.bag), document.proportions);
     }
     Linear::fit(&examples, PRIOR_VARIANCE, ITERATIONS)
         .map_err(|error| Failure::data(format!("the number of labels: {error}")))
@@ -163,8 +159,7 @@ fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure
 fn bags(words: &[u64]) -> Bags {
     let mut bags = Bags::default();
     for document in in_order(words, 0) {
-        let (labels, counts, _) = document.parts();
-        bags.push(document.number, &labels, &counts);
+        bags.push(document.number, document.bag.terms, document.bag.counts);
     }
     bags
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::examples::{key_bound, pack, unpack};
-use super::gather::{barrier, gather_records};
+use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
@@ -21,7 +21,6 @@ use crate::failure::Failure;
 use crate::job::Job;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
-use lda::infer::Bag;
 use lda::infer::maxent::{Classifier, features};
 use lda::infer::project::Projector;
 use lda::infer::settings::{Estimator, InferSettings, Method};
@@ -74,8 +73,7 @@ pub(crate) fn classifier(
         }
         return Ok(None);
     }
-    let is_published = output.is_published(CLASSIFIER_FILE)?;
-    barrier(worker);
+    let is_published = process.is_published(worker, CLASSIFIER_FILE)?;
     if is_published && let Some(found) = shared.found.get(|| plan.read())? {
         return Ok(Some(Arc::clone(found)));
     }
@@ -127,8 +125,7 @@ impl MaxEntPlan<'_> {
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, Failure> {
         let process = self.process;
         let bound = *shared.bound.make(|| self.bound());
-        let total = process.share(self.collection);
-        process.progress.begin("maxent", "documents", Some(total));
+        process.begin_documents("maxent", self.collection);
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
         let (mut projector, mut words) = (Projector::default(), Vec::new());
@@ -174,9 +171,7 @@ impl MaxEntPlan<'_> {
         documents.sort_unstable_by_key(|document| document.number);
         let mut examples = Examples::new(topics);
         for document in &documents {
-            let (terms, counts, target) = document.parts();
-            let (terms, counts) = (&terms[..], &counts[..]);
-            examples.push(features(Bag { terms, counts }), &target);
+            examples.push(features(document.bag), document.proportions);
         }
         let progress = &process.progress;
         let iterations = u64::from(settings.iterations);

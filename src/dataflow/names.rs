@@ -22,11 +22,7 @@ pub(crate) fn name_hash(name: &str) -> u64 {
 /// Its length, and its bytes.
 pub(crate) fn pack_name(name: &str, words: &mut Vec<u64>) {
     words.push(name.len() as u64);
-    words.extend(name.as_bytes().chunks(8).map(|chunk| {
-        let mut eight = [0; 8];
-        eight[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(eight)
-    }));
+    words.extend(bytemuck::pod_collect_to_vec::<_, u64>(name.as_bytes()));
 }
 
 /// The name at the beginning of some words, and what follows it; `None` where words are missing.
@@ -34,9 +30,6 @@ pub(crate) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
     let (&length, others) = words.split_first()?;
     let length = length as usize;
     let (name, others) = others.split_at_checked(length.div_ceil(8))?;
-    let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Some((
-        String::from_utf8_lossy(&bytes[..length]).into_owned(),
-        others,
-    ))
+    let name = &bytemuck::cast_slice(name)[..length];
+    Some((String::from_utf8_lossy(name).into_owned(), others))
 }

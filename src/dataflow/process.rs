@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::gather::all_gather;
+use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
 use super::profile::Profile;
 use super::progress::Progress;
@@ -33,6 +33,8 @@ pub(crate) const TRAINING_FILE: &str = "sample";
 pub(crate) const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
 pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
+/// That for the assignments of documents that are inferred together.
+pub(crate) const TOGETHER_FILE: &str = "assignments-together";
 
 /// How long [`Process::seen`] waits: network file systems remember folders for up to a minute.
 const SEEN_WITHIN: Duration = Duration::from_secs(90);
@@ -118,8 +120,28 @@ impl Process {
         if self.placement.process > 0 {
             self.output.join()?;
         }
+        // What one thread writes into the emptied folder, another must not remove.
+        barrier(worker);
         self.set_joined();
         Ok(is_complete)
+    }
+
+    /// Whether a file is published, as the first process sees it; where it is, the others wait until they see it. All
+    /// workers must call it.
+    ///
+    /// # Errors
+    /// The output cannot be read; the file does not appear.
+    pub(crate) fn is_published(&self, worker: &mut Worker, file: &str) -> Result<bool, Failure> {
+        let is_there = worker.index() == 0 && self.output.is_published(file)?;
+        let is_there = all_gather(worker, &[u8::from(is_there)])[0] == [1];
+        let look = || {
+            let found = self.output.is_published(file)?;
+            Ok(found.then_some(()).ok_or_else(|| file.to_owned()))
+        };
+        if is_there {
+            self.seen(look)?;
+        }
+        Ok(is_there)
     }
 
     /// Refuses a model of other settings, or of another vocabulary.
@@ -190,6 +212,12 @@ impl Process {
             0 => self.job.model.topics,
             labels => labels,
         }
+    }
+
+    /// Begins a phase that visits the documents of the collection.
+    pub(crate) fn begin_documents(&self, phase: &'static str, collection: &Collection) {
+        let share = Some(self.share(collection));
+        self.progress.begin(phase, "documents", share);
     }
 
     /// Documents of the shards that this process reads: every N-th one.

@@ -164,42 +164,22 @@ impl ProcessModel {
         priors: &Priors,
         is_wanted: impl Fn(u32) -> bool,
     ) {
-        self.prepare_branches(parts, part, priors);
-        process.meet();
-        self.prepare_rows(parts, part, priors, is_wanted);
+        {
+            let guards = read_all(parts);
+            let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+            *self.branches[part].write() = Factors::branches(&parts, part, priors).map(Arc::new);
+            process.meet();
+            let branches = self.branches.iter().filter_map(|it| it.read().clone());
+            let branches: Vec<_> = branches.collect();
+            let mut factors = self.factors[part].write();
+            let buffers = factors.take();
+            let made = Factors::prepare_part(&parts, part, priors, &branches, is_wanted, buffers);
+            *factors = Some(made);
+        }
         if part == 0 {
             self.tickets.reset();
         }
         process.meet();
-    }
-
-    /// Prepares what the factors of one part need of a tree, if there is one, before those of any part.
-    fn prepare_branches(&self, parts: &[RwLock<Parameters>], part: usize, priors: &Priors) {
-        if priors.tree.is_none() {
-            return;
-        }
-        let guards = read_all(parts);
-        let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-        let branches = Factors::branches(&parts, part, priors).map(Arc::new);
-        *self.branches[part].write() = branches;
-    }
-
-    /// Prepares the factors of the needed terms of one part.
-    fn prepare_rows(
-        &self,
-        parts: &[RwLock<Parameters>],
-        part: usize,
-        priors: &Priors,
-        is_needed: impl Fn(u32) -> bool,
-    ) {
-        let guards = read_all(parts);
-        let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-        let branches = read_all(&self.branches);
-        let branches: Vec<_> = branches.iter().filter_map(|b| (**b).clone()).collect();
-        let mut slot = self.factors[part].write();
-        let buffers = slot.take();
-        let factors = Factors::prepare_part(&parts, part, priors, &branches, is_needed, buffers);
-        *slot = Some(factors);
     }
 
     /// Passes the factors of all parts to `read`.

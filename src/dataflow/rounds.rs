@@ -25,12 +25,12 @@ use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::{Capability, ConnectLoop, Feedback, Input, Operator};
 use timely::worker::Worker;
 
-use super::block::{Block, MAX_BLOCK_WORDS};
+use super::block::Block;
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 use super::gather::PARK;
 pub use super::merge::Merged;
 use super::merge::{
-    Combiner, KINDS, LEAVE, Owner, SUM, combine_in_process, merge_at_owners, to_owners,
+    Combiner, LEAVE, Owner, SUM, combine_in_process, give_vector, merge_at_owners, to_owners,
 };
 use crate::failure::Failure;
 use lda::model::statistics::Assigned;
@@ -127,11 +127,10 @@ impl<S: Sampling> Rounds<S> {
     /// # Errors
     /// What ends the run.
     pub(crate) fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Result<Vec<i64>, Failure> {
-        for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {
-            let words = bytemuck::cast_slice(values).to_vec();
-            let mut block = Block::to_worker(self.index, 0, SUM + KINDS * piece, words);
+        give_vector(values, SUM, &mut |tag, words| {
+            let mut block = Block::to_worker(self.index, 0, tag, words);
             self.input.send_batch(&mut block);
-        }
+        });
         let time = *self.input.time();
         self.state.borrow_mut().outstanding.push_back((time, None));
         self.input.advance_to(time + 1);

@@ -259,9 +259,7 @@ impl<'a> Run<'a> {
         let documents = (&**collection, rule);
         let labels = &self.shared.labels;
         let labels = label_model(worker, process, documents, &model.hash, labels)?;
-        process
-            .progress
-            .begin("project", "documents", Some(process.share(collection)));
+        process.begin_documents("project", collection);
         let maxent_seconds = classifier.as_ref().map(|_| training);
         let plan = ProjectPlan {
             process: Arc::clone(process),
@@ -318,14 +316,15 @@ impl<'a> Run<'a> {
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {
         let job = &self.process.job;
-        let estimator = job
-            .project
-            .infer
-            .as_ref()
-            .map(|infer| match infer.estimator {
-                Estimator::Soft => "soft".to_owned(),
-                Estimator::Counts => "counts".to_owned(),
-            });
+        let infer = job.project.infer.as_ref();
+        let sampling = infer.filter(|infer| {
+            use Method::{Gibbs, GibbsJoint, Hybrid, Retrain};
+            matches!(infer.method, Gibbs | GibbsJoint | Hybrid | Retrain)
+        });
+        let estimator = sampling.map(|infer| match infer.estimator {
+            Estimator::Soft => "soft".to_owned(),
+            Estimator::Counts => "counts".to_owned(),
+        });
         FileMetadata {
             job_id: job.id(),
             settings_hash: job.project_hash(),

@@ -173,9 +173,7 @@ pub(crate) fn load_sample(
     let keep = move |block: Block| keeping.unpack(block.words());
     let mut delivery = Delivery::new(worker, "sample", route(), keep);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
-    process
-        .progress
-        .begin("sample", "documents", Some(process.share(collection)));
+    process.begin_documents("sample", collection);
     let mut counted = Counted::new(process, collection, warm_start);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
     let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));
@@ -225,9 +223,7 @@ pub(crate) fn load_sample(
         least_tokens: (gather_records(worker, &[counted.least_tokens]).into_iter())
             .fold(u64::MAX, u64::min),
         held_out_documents: held_out,
-        label_documents: (sum(worker, &counted.label_documents).into_iter())
-            .map(|documents| documents as u64)
-            .collect(),
+        label_documents: bytemuck::cast_vec(sum(worker, &counted.label_documents)),
     };
     Ok((sample, schedule))
 }
@@ -314,15 +310,13 @@ impl Received {
 
     /// Adds the documents of a block. [`finish`](Self::finish) returns the first error.
     fn unpack(&self, words: &[u64]) {
-        let (mut terms, mut counts, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut terms, mut counts) = (Vec::new(), Vec::new());
         let mut rest = words;
         while let [place, tagged, lengths, others @ ..] = rest {
             let (pairs, others) = others.split_at(*lengths as u32 as usize);
             let count = (*lengths >> 32) as usize;
             let (packed, next) = others.split_at(count.div_ceil(4));
-            labels.clear();
-            let label = |place: usize| (packed[place / 4] >> (16 * (place % 4))) as u16;
-            labels.extend((0..count).map(label));
+            let labels = &bytemuck::cast_slice(packed)[..count];
             terms.clear();
             counts.clear();
             terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
@@ -331,7 +325,7 @@ impl Received {
             let numbers = [*place, tagged >> 1];
             let pushed = self.builders[kind]
                 .lock()
-                .push(numbers, &labels, &terms, &counts);
+                .push(numbers, labels, &terms, &counts);
             if let Err(error) = pushed {
                 self.failure.lock().get_or_insert((kind, error));
             }
@@ -371,12 +365,7 @@ fn send(
     for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
         let lengths = (labels.len() as u64) << 32 | terms.len() as u64;
         let head = [place, number << 1 | u64::from(held_out), lengths];
-        let labels = std::mem::take(&mut labels).chunks(4);
-        let labels = labels.map(|four| {
-            four.iter()
-                .rev()
-                .fold(0, |word, &label| word << 16 | u64::from(label))
-        });
+        let labels: Vec<u64> = bytemuck::pod_collect_to_vec(std::mem::take(&mut labels));
         let pairs = terms.iter().zip(counts);
         let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
         outbox.send(0, target, head.into_iter().chain(pairs).chain(labels));

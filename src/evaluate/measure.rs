@@ -1,29 +1,15 @@
 //! Measures that many workers compute over documents: each adds up integers of its own, these are
 //! added up over workers, and the sums become figures.
 //!
-//! [`Measure`] is that in three steps for figures of documents; [`measures`] is the one place that
-//! knows which there are. A new one is a file that implements it, a word in [`Metric`], and an arm in
-//! [`measures`]. Figures of topics are [`TopicScores`].
+//! Figures of documents are [`Likelihood`]s, by one [`Method`] or another; [`measures`] is the one place that knows
+//! which there are. Figures of topics are [`TopicScores`].
 
 mod coherence;
 mod likelihood;
 
 use super::settings::{EvaluateSettings, Metric};
 pub(crate) use coherence::{Counted, TopicScores};
-use lda::infer::{Bag, ImpossibleDraw};
-use lda::model::factors::FactorTable;
-pub(crate) use likelihood::{FIXED_POINT, Likelihood};
-
-/// A document as measures see it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
-    /// Its number in the collection.
-    pub(crate) number: u64,
-    /// Its terms, among them some that the model lacks, perhaps.
-    pub(crate) bag: Bag<'a>,
-    /// The model, in the mean geometry.
-    pub(crate) table: FactorTable<'a>,
-}
+pub(crate) use likelihood::{FIXED_POINT, Likelihood, Method};
 
 /// The score of one document, by a measure that scores single ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,32 +43,16 @@ pub(crate) struct Figure {
     pub(crate) tokens: u64,
 }
 
-/// A figure of quality in the making, on one worker.
-pub(crate) trait Measure {
-    /// Takes a document in.
-    ///
-    /// # Errors
-    /// The model has no positive, finite factor for a term that it has.
-    fn add(&mut self, seen: Seen<'_>) -> Result<Option<DocumentScore>, ImpossibleDraw>;
-
-    /// This worker's sums; of the same length on every worker.
-    fn sums(&self) -> Vec<i64>;
-
-    /// The figures, from the sums of all workers, added up place by place.
-    fn figures(&self, sums: &[i64]) -> Vec<Figure>;
-}
-
 /// The measures of documents that a job asks for, in its order, for one worker.
-pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Box<dyn Measure>)> {
-    let one = |&metric: &Metric| -> Option<(Metric, Box<dyn Measure>)> {
-        let likelihood = match metric {
-            Metric::Completion => Likelihood::completion(seed, settings.completion_sweeps),
-            Metric::LeftToRight => {
-                Likelihood::left_to_right(seed, settings.particles, settings.resample)
-            }
+pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Likelihood)> {
+    let one = |&metric: &Metric| {
+        let method = match metric {
+            Metric::Completion => Method::completion(settings.completion_sweeps),
+            Metric::LeftToRight => Method::left_to_right(settings.particles, settings.resample),
             Metric::Umass | Metric::Npmi | Metric::CV => return None,
         };
-        Some((metric, Box::new(likelihood.on(settings.split_name()))))
+        let likelihood = Likelihood::new(method, seed, settings.split_name());
+        Some((metric, likelihood))
     };
     settings.metrics.iter().filter_map(one).collect()
 }

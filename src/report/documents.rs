@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::{Documents, Trend};
-use super::trends::{Columns, LeftOut, each_value};
+use super::trends::{Columns, LeftOut, values};
 use crate::failure::Failure;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
@@ -107,10 +107,8 @@ pub(super) fn pass(
             .flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)])
             .collect();
         for (column, value) in shown.shown.values.iter_mut().zip(&document.values) {
-            let mut texts = Vec::new();
-            each_value(value.as_deref(), |text| texts.push(text.to_owned()));
-            let is_there = !texts.is_empty();
-            column[place as usize] = is_there.then(|| clip(&texts.join(", "), NAME_CHARS));
+            let texts = values(value.as_deref()).join(", ");
+            column[place as usize] = (!texts.is_empty()).then(|| clip(&texts, NAME_CHARS));
         }
     }
     let (trends, left_out) = columns.trends(sums);

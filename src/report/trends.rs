@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
 use values::Bins;
-pub(super) use values::each_value;
+pub(super) use values::values;
 
 /// The columns and what their values stand for.
 pub(super) struct Columns {
@@ -49,7 +49,9 @@ impl Columns {
         let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
         if !names.is_empty() {
             document_values(root, names, |column, value| {
-                each_value(value, |value| count(&mut counts[column], value));
+                for value in values(value) {
+                    count(&mut counts[column], value);
+                }
             })?;
         }
         let bins = counts.into_iter().map(|counts| Bins::of(counts, bounds));
@@ -100,14 +102,14 @@ impl Sums {
         let columns = self.0.iter_mut().zip(&columns.bins).zip(&document.values);
         for ((sums, bins), value) in columns {
             let Ok(bins) = bins else { continue };
-            let mut found = false;
-            each_value(value.as_deref(), |value| {
-                if let Some(bin) = bins.bin(value) {
-                    found = true;
-                    sums.add(bin, tokens, &document.topics);
-                }
-            });
-            sums.without += u64::from(!found);
+            let values = values(value.as_deref());
+            let mut found: Vec<usize> = values.iter().filter_map(|value| bins.bin(value)).collect();
+            found.sort_unstable();
+            found.dedup();
+            sums.without += u64::from(found.is_empty());
+            for bin in found {
+                sums.add(bin, tokens, &document.topics);
+            }
         }
     }
 }
@@ -125,11 +127,11 @@ impl ColumnSums {
 }
 
 /// Counts a value, unless the column has too many.
-fn count(counts: &mut HashMap<String, u64>, value: &str) {
-    if let Some(count) = counts.get_mut(value) {
+fn count(counts: &mut HashMap<String, u64>, value: String) {
+    if let Some(count) = counts.get_mut(&value) {
         *count += 1;
     } else if counts.len() <= MOST_DISTINCT {
-        counts.insert(value.to_owned(), 1);
+        counts.insert(value, 1);
     }
 }
 
@@ -152,5 +154,38 @@ fn trend(name: String, bins: Bins, sums: ColumnSums) -> Trend {
         others: bins.others,
         without: sums.without,
         shares,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_counts_once_for_values_that_are_shown_as_one() {
+        let columns = Columns {
+            names: vec!["author".to_owned()],
+            bins: vec![Bins::of(
+                HashMap::from([("a", 9), ("b", 1), ("c", 1)].map(|(name, n)| (name.to_owned(), n))),
+                &Bounds {
+                    values: 2,
+                    ..Bounds::of(1)
+                },
+            )],
+        };
+        let mut sums = columns.sums(1);
+        let document = ProjectedDocument {
+            tokens_in_vocabulary: 10,
+            values: vec![Some(r#"["b", "c"]"#.to_owned())],
+            topics: vec![(0, 1.0)],
+            ..ProjectedDocument::default()
+        };
+        sums.add(&columns, &document);
+        let (trends, _) = columns.trends(sums);
+        assert_eq!(trends[0].values, ["a", "2 others"]);
+        assert_eq!(
+            (&trends[0].documents, &trends[0].tokens),
+            (&vec![0, 1], &vec![0, 10])
+        );
     }
 }

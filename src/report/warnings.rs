@@ -162,8 +162,5 @@ fn counted(count: u64, one: &str, many: &str) -> Option<String> {
 
 /// 12345 → "12,345".
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups = groups.map(|group| String::from_utf8_lossy(group).into_owned());
-    groups.collect::<Vec<_>>().join(",")
+    indicatif::HumanCount(number).to_string()
 }

@@ -80,24 +80,31 @@ pub(crate) struct Answered {
 }
 
 /// Answers lines, one after the other, with the same buffers; one per thread.
-pub(crate) struct Answerer<'a> {
-    model: &'a StreamModel,
-    /// Whether an invalid line ends the stream.
-    strict: bool,
+pub(crate) struct Answerer<'m> {
     reader: LineReader,
-    bagger: Bagger<'a>,
-    inference: Inference<'a>,
+    about: About<'m>,
 }
 
-impl<'a> Answerer<'a> {
+/// Everything except the reader, which works while a document is answered.
+struct About<'m> {
+    model: &'m StreamModel,
+    /// Whether an invalid line ends the stream.
+    strict: bool,
+    bagger: Bagger<'m>,
+    inference: Inference<'m>,
+}
+
+impl<'m> Answerer<'m> {
     /// Answers on `model`.
-    pub(crate) fn new(model: &'a StreamModel, strict: bool) -> Self {
+    pub(crate) fn new(model: &'m StreamModel, strict: bool) -> Self {
         Self {
-            model,
-            strict,
             reader: LineReader::new(NAME, &model.corpus),
-            bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
-            inference: Inference::new(model),
+            about: About {
+                model,
+                strict,
+                bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
+                inference: Inference::new(model),
+            },
         }
     }
 
@@ -111,28 +118,16 @@ impl<'a> Answerer<'a> {
         out: &mut Vec<u8>,
     ) -> Result<Answered, Failure> {
         let Numbered { doc_id, line } = document;
-        let mut result = Ok(Answered::default());
-        let Self {
-            model,
-            strict,
-            reader,
-            bagger,
-            inference,
-        } = self;
-        let mut about = About {
-            model,
-            strict: *strict,
-            bagger,
-            inference,
-        };
-        let reader = &*reader;
+        let Self { reader, about } = self;
+        let on_damage = about.model.corpus.on_damage;
+        let (reader, mut result) = (&*reader, Ok(Answered::default()));
         let emit = &mut |raw: RawDocument<'_>| {
             result = about.answer(reader, *doc_id, line, raw, out);
         };
         match &line.content {
             Content::Bytes(bytes) => reader.read(line.offset, bytes, emit),
             Content::TooLarge(bytes) => reader.too_large(line.offset, *bytes, emit),
-            Content::Broken(error) if model.corpus.on_damage == OnDamage::Fail => {
+            Content::Broken(error) if on_damage == OnDamage::Fail => {
                 return Err(Failure::data(format!(
                     "standard input failed at line {}: {error}; send the lines from there again",
                     line.number
@@ -144,15 +139,7 @@ impl<'a> Answerer<'a> {
     }
 }
 
-/// Everything except the reader, which works while a document is answered.
-struct About<'a, 'm> {
-    model: &'m StreamModel,
-    strict: bool,
-    bagger: &'a mut Bagger<'m>,
-    inference: &'a mut Inference<'m>,
-}
-
-impl About<'_, '_> {
+impl About<'_> {
     fn answer(
         &mut self,
         reader: &LineReader,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::checkpoint;
-use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
+use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::checkpoint::labels::{self, LABELS_FILE};
 use crate::dataflow::maxent::settings_hash;
 use crate::failure::Failure;
@@ -158,16 +158,22 @@ fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Fai
 /// The classifier beside the model of this hash, if it is the job's.
 fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Failure> {
     let path = source.root.join(CLASSIFIER_FILE);
-    if !exists(&path)? {
-        return Err(no_classifier(&path));
-    }
-    let (header, classifier) = classifier::read(View::open(&path, Wanted::All)?.path())?;
-    let is_ours =
-        header.model_hash == model_hash && header.settings_hash == settings_hash(&source.job);
-    match is_ours {
-        true => Ok(classifier),
-        false => Err(no_classifier(&path)),
-    }
+    let found = match exists(&path)? {
+        true => Some(classifier::read(View::open(&path, Wanted::All)?.path())?),
+        false => None,
+    };
+    let is_ours = |header: &ClassifierHeader| {
+        header.model_hash == model_hash && header.settings_hash == settings_hash(&source.job)
+    };
+    let ours = found.filter(|(header, _)| is_ours(header));
+    ours.map(|(_, classifier)| classifier).ok_or_else(|| {
+        Failure::usage(format!(
+            "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
+             project` with this project.method first (with --overwrite, which rewrites the tables, \
+             if they are from another method), or set another one, as in --set project.method=cvb0",
+            path.display()
+        ))
+    })
 }
 
 /// The model for this many labels, beside the topic model of this hash, as far as the job asks for it.
@@ -177,40 +183,26 @@ fn load_label_model(
     labels: usize,
 ) -> Result<LabelModel, Failure> {
     let path = source.root.join(LABELS_FILE);
-    if !exists(&path)? {
-        return Err(no_label_model(&path));
-    }
-    let (hash, found) = labels::read(View::open(&path, Wanted::All)?.path())?;
-    let wanted = source.job.project.label_model(found, labels);
-    wanted
-        .filter(|_| hash == model_hash)
-        .ok_or_else(|| no_label_model(&path))
+    let found = match exists(&path)? {
+        true => Some(labels::read(View::open(&path, Wanted::All)?.path())?),
+        false => None,
+    };
+    let ours = found.filter(|(hash, _)| hash == model_hash);
+    let wanted = ours.and_then(|(_, found)| source.job.project.label_model(found, labels));
+    wanted.ok_or_else(|| {
+        Failure::usage(format!(
+            "{} is missing, or belongs to another model or other settings: run `topicmill project` with this \
+             project.label_count and project.label_topics first (with --overwrite, if the tables are from others), \
+             or set others, as in --set project.label_count=3 --set project.label_topics=0",
+            path.display()
+        ))
+    })
 }
 
 /// The model is another job's, or of another vocabulary.
 fn other_settings(path: &Path, what: &str) -> Failure {
     Failure::usage(format!(
         "{} was made with different settings of {what}; pass the job that it was trained with",
-        path.display()
-    ))
-}
-
-/// The method needs a classifier, and the job's is not there for the model.
-fn no_classifier(path: &Path) -> Failure {
-    Failure::usage(format!(
-        "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
-         project` with this project.method first (with --overwrite, which rewrites the tables, \
-         if they are from another method), or set another one, as in --set project.method=cvb0",
-        path.display()
-    ))
-}
-
-/// Labels are predicted with what was learnt of them, and that is not there for the model and the job.
-fn no_label_model(path: &Path) -> Failure {
-    Failure::usage(format!(
-        "{} is missing, or belongs to another model or other settings: run `topicmill project` with this \
-         project.label_count and project.label_topics first (with --overwrite, if the tables are from others), \
-         or set others, as in --set project.label_count=3 --set project.label_topics=0",
         path.display()
     ))
 }

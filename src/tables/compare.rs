@@ -21,8 +21,8 @@ use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
 use crate::failure::Failure;
 use corpus::sample::Split;
-
 use lda::evaluate::comparison::{Figure, Measures};
+pub(crate) use model::neighbourhood;
 
 /// Documents that are held at a time where results are joined by the input's ids.
 const HELD_DOCUMENTS: u64 = 1 << 20;
@@ -66,18 +66,6 @@ pub(crate) struct Neighbourhood {
     pub(crate) terms: Vec<(String, f32)>,
     /// Other topics and their Hellinger distances, 0 to 1, the nearest first.
     pub(crate) nearest: Vec<(usize, f64)>,
-}
-
-/// The terms of topic `topic` of a result, and up to `most` topics nearest to it.
-///
-/// # Errors
-/// A table that cannot be read, or no such topic.
-pub(crate) fn neighbourhood(
-    root: &Path,
-    topic: usize,
-    most: usize,
-) -> Result<Neighbourhood, Failure> {
-    model::neighbours(root, topic, most)
 }
 
 /// Compares the documents of result `a`, the reference, with those of result `b`: those whose split

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::{COMMIT, SCHEMA_VERSION, VERSION};
+use super::{COMMIT, PartInfo, SCHEMA_VERSION, VERSION};
 use crate::failure::Failure;
 use corpus::dates::utc;
 
@@ -73,12 +73,9 @@ pub(crate) struct ColumnManifest {
 pub(crate) struct PartManifest {
     /// Its path.
     pub(crate) path: String,
-    /// Its rows.
-    pub(crate) rows: u64,
-    /// Its size.
-    pub(crate) bytes: u64,
-    /// Its SHA-256, in hexadecimal.
-    pub(crate) sha256: String,
+    /// The rest of what is recorded.
+    #[serde(flatten)]
+    pub(crate) info: PartInfo,
 }
 
 /// One other file in the manifest.

@@ -63,13 +63,9 @@ pub struct ProjectedReader {
 }
 
 impl ProjectedReader {
-    /// Of the parts of one table and of the other that hold the same documents.
-    pub(crate) fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
-        Self::with_columns(documents, document_topics, &[])
-    }
-
-    /// The same, with the values of these text columns of `documents`.
-    fn with_columns(
+    /// Of the parts of one table and of the other that hold the same documents, with the values of these text columns
+    /// of `documents`.
+    pub(crate) fn new(
         documents: Vec<PathBuf>,
         document_topics: Vec<PathBuf>,
         columns: &[String],
@@ -107,7 +103,7 @@ impl ProjectedReader {
             return Err(Failure::file(root, message));
         }
         let documents = part_files(&root.join("documents"))?;
-        Ok(Self::with_columns(documents, topics, columns))
+        Ok(Self::new(documents, topics, columns))
     }
 
     /// Reads the next document over `document`; false after the last.

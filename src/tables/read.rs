@@ -205,11 +205,11 @@ impl TopicLine {
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
     let lines = records::<TopicLine>(root, "topics")?;
     let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
-    for (line, label) in lines.iter_mut().zip(texts::labels(root)?) {
-        line.label = Some(label);
+    for (line, label) in lines.iter_mut().zip(records(root, "labels")?) {
+        line.label = Some(label?);
     }
-    for (line, change) in lines.iter_mut().zip(texts::changes(root)?) {
-        line.change = Some(change);
+    for (line, change) in lines.iter_mut().zip(records(root, "topic_changes")?) {
+        line.change = Some(change?);
     }
     Ok(lines)
 }

@@ -13,65 +13,71 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-/// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// 32-bit signed integer.
-    I32,
-    /// 64-bit signed integer.
-    I64,
-    /// 32-bit float.
-    F32,
-    /// 64-bit float.
-    F64,
-    /// Boolean.
-    Bool,
-    /// UTF-8 string.
-    Text,
-    /// List of UTF-8 strings, none of them null.
-    TextList,
+/// Declares the types of columns: for each its docs, variant, name, Arrow type and builder.
+macro_rules! kinds {
+    ($( $(#[$doc:meta])* $kind:ident, $name:literal, $type:expr, $builder:ty, $new:expr; )*) => {
+        /// The type of a column.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kind {
+            $( $(#[$doc])* $kind, )*
+        }
+
+        impl Kind {
+            /// The Arrow type that is embedded in the file.
+            pub(crate) fn data_type(self) -> DataType {
+                match self { $( Self::$kind => $type, )* }
+            }
+
+            /// The name docs/FORMATS.md and manifest.json use.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $( Self::$kind => $name, )* }
+            }
+
+            /// The kind for an Arrow type, if tables use that type.
+            pub(crate) fn of(data_type: &DataType) -> Option<Self> {
+                [$( Self::$kind ),*].into_iter().find(|kind| kind.data_type() == *data_type)
+            }
+        }
+
+        /// The values of one column of the batch in the making.
+        pub enum Builder {
+            $( $(#[$doc])* $kind($builder), )*
+        }
+
+        impl Builder {
+            /// An empty builder for values of this kind.
+            pub(crate) fn new(kind: Kind) -> Self {
+                match kind { $( Kind::$kind => Self::$kind($new), )* }
+            }
+
+            /// The column; the builder is empty afterwards.
+            pub(crate) fn finish(&mut self) -> ArrayRef {
+                match self { $( Self::$kind(b) => Arc::new(b.finish()), )* }
+            }
+
+            fn append_null(&mut self) {
+                match self { $( Self::$kind(b) => b.append_null(), )* }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// The Arrow type that is embedded in the file.
-    pub(crate) fn data_type(self) -> DataType {
-        match self {
-            Self::I32 => DataType::Int32,
-            Self::I64 => DataType::Int64,
-            Self::F32 => DataType::Float32,
-            Self::F64 => DataType::Float64,
-            Self::Bool => DataType::Boolean,
-            Self::Text => DataType::Utf8,
-            Self::TextList => DataType::List(list_element()),
-        }
-    }
-
-    /// The name docs/FORMATS.md and manifest.json use.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::Bool => "bool",
-            Self::Text => "string",
-            Self::TextList => "list<string>",
-        }
-    }
-
-    /// The kind for an Arrow type, if tables use that type.
-    pub(crate) fn of(data_type: &DataType) -> Option<Self> {
-        let all = [
-            Self::I32,
-            Self::I64,
-            Self::F32,
-            Self::F64,
-            Self::Bool,
-            Self::Text,
-            Self::TextList,
-        ];
-        all.into_iter().find(|kind| kind.data_type() == *data_type)
-    }
+kinds! {
+    /// 32-bit signed integer.
+    I32, "i32", DataType::Int32, Int32Builder, Int32Builder::new();
+    /// 64-bit signed integer.
+    I64, "i64", DataType::Int64, Int64Builder, Int64Builder::new();
+    /// 32-bit float.
+    F32, "f32", DataType::Float32, Float32Builder, Float32Builder::new();
+    /// 64-bit float.
+    F64, "f64", DataType::Float64, Float64Builder, Float64Builder::new();
+    /// Boolean.
+    Bool, "bool", DataType::Boolean, BooleanBuilder, BooleanBuilder::new();
+    /// UTF-8 string.
+    Text, "string", DataType::Utf8, StringBuilder, StringBuilder::new();
+    /// List of UTF-8 strings, none of them null.
+    TextList, "list<string>", DataType::List(list_element()), ListBuilder<StringBuilder>,
+        ListBuilder::new(StringBuilder::new()).with_field(list_element());
 }
 
 fn list_element() -> FieldRef {
@@ -122,66 +128,6 @@ pub trait Row {
     const SPEC: TableSpec;
     /// Appends one value to each builder, in the order of the columns; returns the bytes of text.
     fn append(&self, builders: &mut [Builder]) -> usize;
-}
-
-/// The values of one column of the batch in the making.
-pub enum Builder {
-    /// Of [`Kind::I32`].
-    I32(Int32Builder),
-    /// Of [`Kind::I64`].
-    I64(Int64Builder),
-    /// Of [`Kind::F32`].
-    F32(Float32Builder),
-    /// Of [`Kind::F64`].
-    F64(Float64Builder),
-    /// Of [`Kind::Bool`].
-    Bool(BooleanBuilder),
-    /// Of [`Kind::Text`].
-    Text(StringBuilder),
-    /// Of [`Kind::TextList`].
-    TextList(ListBuilder<StringBuilder>),
-}
-
-impl Builder {
-    /// An empty builder for values of this kind.
-    pub(crate) fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::I32 => Self::I32(Int32Builder::new()),
-            Kind::I64 => Self::I64(Int64Builder::new()),
-            Kind::F32 => Self::F32(Float32Builder::new()),
-            Kind::F64 => Self::F64(Float64Builder::new()),
-            Kind::Bool => Self::Bool(BooleanBuilder::new()),
-            Kind::Text => Self::Text(StringBuilder::new()),
-            Kind::TextList => {
-                Self::TextList(ListBuilder::new(StringBuilder::new()).with_field(list_element()))
-            }
-        }
-    }
-
-    /// The column; the builder is empty afterwards.
-    pub(crate) fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::I32(b) => Arc::new(b.finish()),
-            Self::I64(b) => Arc::new(b.finish()),
-            Self::F32(b) => Arc::new(b.finish()),
-            Self::F64(b) => Arc::new(b.finish()),
-            Self::Bool(b) => Arc::new(b.finish()),
-            Self::Text(b) => Arc::new(b.finish()),
-            Self::TextList(b) => Arc::new(b.finish()),
-        }
-    }
-
-    fn append_null(&mut self) {
-        match self {
-            Self::I32(b) => b.append_null(),
-            Self::I64(b) => b.append_null(),
-            Self::F32(b) => b.append_null(),
-            Self::F64(b) => b.append_null(),
-            Self::Bool(b) => b.append_null(),
-            Self::Text(b) => b.append_null(),
-            Self::TextList(b) => b.append_null(),
-        }
-    }
 }
 
 /// A value that a row can hold.

@@ -68,15 +68,10 @@ pub(crate) fn similar_documents(
 
 /// The Hellinger distance; `None` if there is no topic in both.
 fn distance(one: &[(i32, f32)], other: &[(i32, f32)]) -> Option<f64> {
-    let weight_in_one = |topic: i32| {
-        one.iter()
-            .find(|entry| entry.0 == topic)
-            .map(|entry| entry.1)
-    };
     let mut affinity = 0.0;
     for &(topic, weight) in other {
-        if let Some(its_weight) = weight_in_one(topic) {
-            affinity += (f64::from(weight) * f64::from(its_weight)).sqrt();
+        if let Some(its) = one.iter().find(|entry| entry.0 == topic) {
+            affinity += (f64::from(weight) * f64::from(its.1)).sqrt();
         }
     }
     (affinity > 0.0).then(|| (1.0 - affinity).max(0.0).sqrt())

@@ -111,7 +111,7 @@ fn verify_files(
 
 /// Returns the number of rows in the footer; 0 for a damaged file.
 fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u64 {
-    if !verify_file(root, &part.path, part.bytes, &part.sha256, report) {
+    if !verify_file(root, &part.path, part.info.bytes, &part.info.sha256, report) {
         return 0;
     }
     match footer(&root.join(&part.path)) {
@@ -121,10 +121,10 @@ fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u
         }
         Ok((_, footer)) => {
             let rows = footer.metadata().file_metadata().num_rows() as u64;
-            report.expect(rows == part.rows, || {
+            report.expect(rows == part.info.rows, || {
                 format!(
                     "{}: {rows} rows, the manifest says {}",
-                    part.path, part.rows
+                    part.path, part.info.rows
                 )
             });
             rows

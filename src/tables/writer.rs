@@ -2,7 +2,6 @@
 //! that are closed when full, and the bytes are hashed on their way to the disk, so that the
 //! manifest needs no second reading. Memory is bounded by a row group.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,10 +13,11 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
 use super::{FileMetadata, unwritten};
+use crate::checkpoint::Hashing;
 use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
@@ -63,7 +63,7 @@ pub struct TableWriter {
     table: &'static str,
     path: PathBuf,
     schema: SchemaRef,
-    writer: ArrowWriter<HashingFile>,
+    writer: ArrowWriter<Hashing<store::Writer>>,
     builders: Vec<Builder>,
     own_columns: usize,
     batch_rows: usize,
@@ -88,7 +88,7 @@ impl TableWriter {
         metadata: &FileMetadata,
     ) -> Result<Self, Failure> {
         let schema = Arc::new(spec.schema(extra));
-        let file = HashingFile::create(path).map_err(Failure::io(path))?;
+        let file = Hashing::new(store::Writer::create(path).map_err(Failure::io(path))?);
         let properties = properties(spec, metadata);
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .map_err(unwritten(path))?;
@@ -212,34 +212,4 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
     builder
         .set_column_dictionary_enabled(path.clone(), false)
         .set_column_encoding(path, encoding)
-}
-
-/// A file that is hashed while it is written.
-struct HashingFile {
-    file: store::Writer,
-    hash: Sha256,
-    bytes: u64,
-}
-
-impl HashingFile {
-    fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self {
-            file: store::Writer::create(path)?,
-            hash: Sha256::new(),
-            bytes: 0,
-        })
-    }
-}
-
-impl Write for HashingFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }

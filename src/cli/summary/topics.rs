@@ -83,7 +83,7 @@ pub(in crate::cli) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
     let [first, .., last] = points else {
         return None;
     };
-    let figure = |point: &CurvePoint| point.heldout_loglik_per_token;
+    let figure = |point: &CurvePoint| point.heldout_loglik_per_token.unwrap_or_default();
     let values: Vec<f64> = points.iter().map(figure).collect();
     let (curve, first, rounds) = (curve(&values), figure(first), last.round.unsigned_abs());
     Some(format!(

@@ -1,4 +1,4 @@
-//! An HTTP endpoint that answers `GET /metrics` and nothing else.
+//! An HTTP endpoint that answers `GET /metrics`, and `HEAD`, and nothing else.
 //!
 //! It must never harm the run: it serves one client at a time, each with a deadline, so that a
 //! client that connects and sends nothing costs one socket for two seconds, and no thread beyond
@@ -76,6 +76,11 @@ fn answer(mut client: TcpStream, render: &impl Fn() -> String) -> io::Result<()>
          Connection: close\r\n\r\n",
         body.len()
     );
+    let body = if request.starts_with(b"HEAD ") {
+        ""
+    } else {
+        &body
+    };
     let mut rest = [head.as_bytes(), body.as_bytes()].concat();
     while !rest.is_empty() {
         client.set_write_timeout(Some(left(ends)?))?;
@@ -109,13 +114,13 @@ fn left(ends: Instant) -> io::Result<Duration> {
     }
 }
 
-/// The path that a GET asks for, without its query.
+/// The path that a GET or HEAD asks for, without its query.
 fn path(request: &[u8]) -> Option<&str> {
     let line = request.split(|&byte| byte == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-    let is_get = method == "GET" && version.starts_with("HTTP/1.");
-    target.split('?').next().filter(|_| is_get)
+    let is_known = ["GET", "HEAD"].contains(&method) && version.starts_with("HTTP/1.");
+    target.split('?').next().filter(|_| is_known)
 }
 
 #[cfg(test)]
@@ -141,6 +146,9 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(answer.contains("application/openmetrics-text; version=1.0.0"));
         assert!(answer.ends_with("\r\n\r\n# EOF\n"), "{answer}");
+        let head = ask(address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(head.contains("Content-Length: 6\r\n") && head.ends_with("\r\n\r\n"));
         for request in ["GET /x HTTP/1.1", "POST /metrics HTTP/1.1", "nonsense"] {
             let answer = ask(address, &format!("{request}\r\n\r\n"));
             assert!(answer.starts_with("HTTP/1.1 404"), "{request}: {answer}");

@@ -95,8 +95,7 @@ impl Evaluation {
             }
             mine.extend(ranks.iter().map(|&rank| rank as i64));
         }
-        let all = sum(worker, &mine);
-        let mut all: Vec<u64> = all.into_iter().map(|rank| rank as u64).collect();
+        let mut all: Vec<u64> = bytemuck::cast_vec(sum(worker, &mine));
         (norms.figures(&mut all), norms.note())
     }
 }

@@ -94,10 +94,7 @@ impl Evaluation {
         name: &str,
     ) -> Result<Found, Failure> {
         let process = &self.process;
-        let share = process.share(collection);
-        process
-            .progress
-            .begin("classification", "documents", Some(share));
+        process.begin_documents("classification", collection);
         let mut columns = self.run.job.corpus.label_columns();
         let column = columns.position(|column| column == name);
         let column = column.expect("a job's labels are one of these columns");
@@ -240,9 +237,8 @@ fn collect(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Vec<u32>>) 
     let mut proportions = Vec::with_capacity(documents.len() * topics);
     let mut labels = Vec::with_capacity(documents.len());
     for document in documents {
-        let (terms, counts, own) = document.parts();
-        labels.push([terms, counts].concat());
-        proportions.extend(own);
+        labels.push([document.bag.terms, document.bag.counts].concat());
+        proportions.extend(document.proportions);
     }
     (proportions, labels)
 }

@@ -6,7 +6,6 @@ use timely::worker::Worker;
 use super::model::Loaded;
 use super::{Evaluation, agree};
 use crate::dataflow::ingest::read_vocabulary;
-use crate::dataflow::process::Once;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
 use crate::dataflow::sample::for_each_document;
 use crate::dataflow::splits::Splits;
@@ -123,10 +122,7 @@ impl Evaluation {
         mut counts: ReferenceCounts,
     ) -> Result<ReferenceCounts, Failure> {
         let process = &self.process;
-        let share = process.share(collection);
-        process
-            .progress
-            .begin("coherence", "documents", Some(share));
+        process.begin_documents("coherence", collection);
         let mut mine = counts.clone();
         let tickets = &self.shared.coherence;
         let visit = |number: u64, document: &ShardDocument| {
@@ -229,6 +225,3 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
     };
     format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable{absent}")
 }
-
-/// The location of the texts that a process reads.
-pub(super) type TextsShared = Once<Texts>;

@@ -6,7 +6,7 @@ use super::Evaluation;
 use super::model::Loaded;
 use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
 use crate::dataflow::splits::Splits;
-use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
+use crate::evaluate::measure::{FIXED_POINT, Likelihood};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use crate::tables::rows::DocumentScoreRow;
@@ -104,11 +104,10 @@ impl Shards<'_> {
         worker: &mut Worker,
         chosen: &Chosen<'_>,
         model: &Loaded,
-        measures: &mut [(Metric, Box<dyn Measure>)],
+        measures: &mut [(Metric, Likelihood)],
     ) -> Result<i64, Failure> {
         let process = &self.evaluation.process;
-        let share = process.share(self.collection);
-        process.progress.begin("evaluate", "documents", Some(share));
+        process.begin_documents("evaluate", self.collection);
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
         let mut seen = 0;
@@ -142,12 +141,12 @@ impl Shards<'_> {
         shard: usize,
         (number, document): (u64, &ShardDocument),
         table: FactorTable<'_>,
-        measures: &mut [(Metric, Box<dyn Measure>)],
+        measures: &mut [(Metric, Likelihood)],
         part: &mut Option<TableWriter>,
     ) -> Result<(), Failure> {
         let bag = document.bag();
         for (_, measure) in measures {
-            let score = measure.add(Seen { number, bag, table });
+            let score = measure.add(number, bag, table);
             let score = score.map_err(Failure::drawing("document", number))?;
             let Some(score) = score else {
                 continue;

@@ -9,8 +9,9 @@ use crate::tables::rows::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
 impl Finisher<'_> {
-    fn label_sums(&self) -> Option<LabelSums<'_>> {
-        self.tally.map(|tally| LabelSums(&tally.labels))
+    /// None of the labels where nothing was projected.
+    fn label_sums(&self) -> LabelSums<'_> {
+        LabelSums(self.tally.map_or(&[], |tally| &tally.labels))
     }
 
     /// Writes `labels`, if documents have any.
@@ -19,9 +20,9 @@ impl Finisher<'_> {
         if labels.is_empty() {
             return Ok(());
         }
-        let counts = self.label_sums().map(|sums| sums.labels());
+        let counts = self.label_sums().labels();
         let rows = labels.iter().enumerate().map(|(topic, label)| {
-            let counts = counts.as_ref().and_then(|counts| counts.get(topic));
+            let counts = counts.get(topic);
             LabelRow {
                 topic: topic as i32,
                 label: &label.label,
@@ -38,7 +39,7 @@ impl Finisher<'_> {
     /// The figures of labels that the screen shows.
     pub(super) fn label_summary(&self) -> Option<LabelSummary> {
         let count = self.finished.collection.labels.len() as u64;
-        let sums = LabelSums(self.tally.map_or(&[], |tally| &tally.labels));
+        let sums = self.label_sums();
         let labels = sums.labels();
         let all = self.finished.collection.labels.iter().enumerate();
         let untrained = all.filter(|&(topic, label)| match labels.get(topic) {
@@ -57,9 +58,7 @@ impl Finisher<'_> {
 
     /// How well labels are predicted of the documents that were not trained on.
     pub(super) fn label_figures(&self) -> Vec<Figure> {
-        let Some(sums) = self.label_sums() else {
-            return Vec::new();
-        };
+        let sums = self.label_sums();
         let Some(means) = sums.means() else {
             return Vec::new();
         };

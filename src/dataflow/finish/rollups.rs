@@ -8,10 +8,8 @@ use crate::tables::rows::{MOST_TOPICS, TopicCorrelationRow, TopicTrendRow};
 impl Finisher<'_> {
     /// Writes what was summed up over documents, if they were projected.
     pub(super) fn write_rollups(&self, written: &mut Written) -> Result<(), Failure> {
-        let Some(projected) = self.finished.projected else {
-            return Ok(());
-        };
-        let Some(rolled_up) = &projected.rolled_up else {
+        let projected = self.finished.projected;
+        let Some(rolled_up) = projected.and_then(|projected| projected.rolled_up.as_ref()) else {
             return Ok(());
         };
         written.extend(rolled_up.groups.clone());

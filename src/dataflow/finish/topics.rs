@@ -14,14 +14,6 @@ use lda::evaluate::diagnostics::{TOP_TERMS, TopicDiagnostics, column_sums, diagn
 use lda::evaluate::junk::CorpusDistribution;
 use lda::model::Priors;
 
-/// A topic's figures, from which its row is made.
-struct Diagnosed<'t> {
-    topic: &'t TopicDiagnostics,
-    top_terms: &'t [String],
-    /// The sum of its terms' parts.
-    token_document_difference: Option<f64>,
-}
-
 impl Finisher<'_> {
     /// Tokens of each topic: of the whole collection, or without a projection of the sample.
     fn tokens(&self) -> Vec<f64> {
@@ -56,12 +48,15 @@ impl Finisher<'_> {
         let (mut topics, mut terms, mut summaries) = (Vec::new(), Vec::new(), Vec::new());
         for (topic, (diagnosed, top_terms)) in diagnostics.iter().zip(&words).enumerate() {
             let difference = self.add_terms(topic, &tops[topic], &mut terms);
-            let all = Diagnosed {
-                topic: diagnosed,
-                top_terms,
+            let row = TopicRow {
                 token_document_difference: difference,
+                ..self.topic_row(
+                    topic,
+                    priors.alpha[topic],
+                    tokens[topic],
+                    (diagnosed, top_terms),
+                )
             };
-            let row = self.topic_row(topic, priors, tokens[topic], &all);
             summaries.push(TopicSummary {
                 topic: topic as u32,
                 label: (self.finished.collection.labels.get(topic))
@@ -83,23 +78,22 @@ impl Finisher<'_> {
     fn topic_row<'t>(
         &self,
         topic: usize,
-        priors: &Priors,
+        alpha: f64,
         tokens: f64,
-        all: &Diagnosed<'t>,
+        (diagnosed, top_terms): (&TopicDiagnostics, &'t [String]),
     ) -> TopicRow<'t> {
         let coherence = self.record.coherence.get(topic).copied();
         let (umass, npmi) = coherence.unwrap_or_default();
         let finite = |value: f64| value.is_finite().then_some(value);
-        let diagnosed = all.topic;
         let allocation = self.tally.map(|tally| tally.allocation(topic));
-        let words = all.top_terms.iter().take(TOP_TERMS).map(String::as_str);
+        let words = top_terms.iter().take(TOP_TERMS).map(String::as_str);
         TopicRow {
             topic: topic as i32,
-            alpha: priors.alpha[topic],
+            alpha,
             absent_weight: self.topics[topic].absent_weight,
             tokens: tokens.round_ties_even() as i64,
             share: diagnosed.share,
-            top_terms: all.top_terms,
+            top_terms,
             coherence_umass: umass,
             coherence_npmi: npmi,
             entropy: finite(diagnosed.entropy),
@@ -113,7 +107,7 @@ impl Finisher<'_> {
             corpus_distance: diagnosed.corpus_distance,
             uniform_distance: finite(diagnosed.uniform_distance),
             word_length: mean_length(words),
-            token_document_difference: all.token_document_difference,
+            token_document_difference: None,
             rank1_share: allocation.and_then(|documents| documents.first_share()),
             allocation_ratio: allocation.and_then(|documents| documents.ratio()),
             allocation_count: allocation.and_then(|documents| documents.count_share()),
@@ -135,11 +129,9 @@ impl Finisher<'_> {
             counted.map(|(t, r)| (t.weight, r.documents)).unzip();
         let differences = token_document_difference(&weights, &documents);
         let published = &self.topics[topic];
-        let mut place_counted = 0;
+        let mut parts = differences.iter().flatten().copied();
         for (place, figures) in top.iter().enumerate() {
             let found = recorded.get(&figures.term);
-            let difference = found.and_then(|_| Some(differences.as_ref()?[place_counted]));
-            place_counted += usize::from(found.is_some());
             let listed = published
                 .weights
                 .binary_search_by_key(&figures.term, |entry| entry.0);
@@ -157,7 +149,7 @@ impl Finisher<'_> {
                 coherence: found.map(|term| term.coherence),
                 uniform_distance: figures.uniform_distance,
                 corpus_distance: figures.corpus_distance,
-                token_document_difference: difference,
+                token_document_difference: found.and_then(|_| parts.next()),
                 exclusivity: figures.exclusivity,
             });
         }

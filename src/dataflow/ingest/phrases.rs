@@ -109,8 +109,7 @@ fn frequent_words(
         }
     }
     let words = broadcast(worker, message).map(|word| word.term).collect();
-    let tokens = sum(worker, &[signed(tokens) as i64])[0];
-    Ok((words, unsigned(tokens as isize)))
+    Ok((words, sum(worker, &[tokens as i64])[0] as u64))
 }
 
 /// The counts of a pass: this worker's share.
@@ -152,7 +151,7 @@ impl Search<'_> {
                 }
             });
         }
-        counted.joined = unsigned(sum(worker, &[signed(joined) as i64])[0] as isize);
+        counted.joined = sum(worker, &[joined as i64])[0] as u64;
         Ok(counted)
     }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::{Documents, JointPlan, JointShared, assignments_path, refuse};
+use super::{Documents, JointPlan, JointShared};
 use crate::assignments::Assignments;
+use crate::dataflow::process::TOGETHER_FILE;
 use crate::dataflow::sample::for_each_document;
 use crate::failure::Failure;
 use corpus::sample::Split;
@@ -20,8 +21,7 @@ pub(super) fn load<'a>(
     shared: &'a JointShared,
 ) -> Result<&'a Arc<Documents>, Failure> {
     let process = plan.process;
-    let total = process.share(plan.collection);
-    process.progress.begin("load", "documents", Some(total));
+    process.begin_documents("load", plan.collection);
     let takes_all = plan.infer.method == Method::Retrain;
     let mut mine = Bags::default();
     for_each_document(
@@ -45,9 +45,10 @@ pub(super) fn load<'a>(
     shared.documents.get(|| {
         let bags = std::mem::take(&mut *shared.received.lock()).sorted();
         let most_bytes = process.job.train.sample_bytes;
-        let made = Assignments::new(bags.lengths(), most_bytes, &assignments_path(process));
+        let path = process.scratch_path(TOGETHER_FILE);
+        let made = Assignments::new(bags.lengths(), most_bytes, &path);
         Ok(Arc::new(Documents {
-            assignments: made.map_err(|source| refuse(process, source))?,
+            assignments: made.map_err(|source| process.scratch_error(TOGETHER_FILE, source))?,
             sums: (0..bags.len()).map(|_| Default::default()).collect(),
             bags,
         }))

@@ -53,7 +53,7 @@ impl Shard {
         let done = tally::read(&plan.process, number, tables, &plan.metadata)?;
         let part = |table: usize| output.local(&part_path(tables[table], number));
         let written = match done {
-            Some(_) => Some(ProjectedReader::new(vec![part(0)?], vec![part(1)?])),
+            Some(_) => Some(ProjectedReader::new(vec![part(0)?], vec![part(1)?], &[])),
             None => None,
         };
         let path = output.local(&Collection::shard_name(number))?;

@@ -89,12 +89,8 @@ impl Tally {
 
     /// Adds another tally.
     pub(crate) fn merge(&mut self, other: &Self) {
-        let sums: Vec<i64> = self
-            .sums()
-            .iter()
-            .zip(other.sums())
-            .map(|(a, b)| a + b)
-            .collect();
+        let mut sums = self.sums();
+        (sums.iter_mut().zip(other.sums())).for_each(|(sum, more)| *sum += more);
         let mut merged = Self::from_sums(&sums, self);
         merged.best = std::mem::take(&mut self.best);
         merged.best.merge(&other.best);

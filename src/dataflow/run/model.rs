@@ -11,7 +11,7 @@ use super::tree::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Saved};
 use crate::dataflow::coherence::coherence;
-use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
@@ -63,8 +63,7 @@ impl<'a> Run<'a> {
         summary: &mut Summary,
     ) -> Result<Model, Failure> {
         let output = &self.process.output;
-        let is_complete = output.is_published(MODEL_FILE)?;
-        barrier(worker);
+        let is_complete = self.process.is_published(worker, MODEL_FILE)?;
         if !is_complete && !self.stages.trains() {
             return Err(Failure::data(format!(
                 "{} has no model yet: run `topicmill train` or `topicmill run` first",

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::job::Summary;
 use crate::tables::output::{MANIFEST, REPORT};
 use crate::tables::{Manifest, TABLES};
+use corpus::collection::COLLECTION_FILE;
 use corpus::input::identify;
 use mesh::spawn::launch_name;
 
@@ -25,6 +26,14 @@ impl Run<'_> {
         summary: &mut Summary,
     ) -> Result<(), Failure> {
         let output = &self.process.output;
+        for file in [MANIFEST, COLLECTION_FILE] {
+            if !output.is_published(file)? {
+                return Err(Failure::data(format!(
+                    "{} is missing, though the result is complete: copy it back, or restart with --overwrite",
+                    output.path(file).display()
+                )));
+            }
+        }
         let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
         let ours = finish::settings(&self.process.job);
         for (section, what) in [

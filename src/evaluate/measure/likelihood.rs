@@ -4,17 +4,18 @@
 //! (Cochran 1977, Eq. 2.46, without the correction for a finite population):
 //! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are added up as integers of 128 bits.
 
-use super::{DocumentScore, Figure, Measure, Seen};
+use super::{DocumentScore, Figure};
 use lda::evaluate::completion::{self, Completer};
 use lda::evaluate::left_to_right::{self, LeftToRight, Scorer};
-use lda::infer::ImpossibleDraw;
+use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::special::exp;
+use lda::model::factors::FactorTable;
 
 /// Log-likelihoods are added up in units of 2⁻²⁰.
 pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// How documents are scored.
-enum Method {
+pub(crate) enum Method {
     Completion(Box<Completer>, u32),
     LeftToRight(Scorer, LeftToRight),
 }
@@ -47,40 +48,64 @@ struct Sums {
 /// A sum of 128 bits is sent as four integers of 32 bits each, so that sums of them fit in 64.
 const LIMBS: usize = 4;
 
-impl Likelihood {
+impl Method {
     /// By document completion, with this many sweeps.
-    pub(crate) fn completion(seed: u64, sweeps: u32) -> Self {
-        Self {
-            method: Method::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps),
-            seed,
-            split: "all",
-            sums: Sums::default(),
-        }
+    pub(crate) fn completion(sweeps: u32) -> Self {
+        Self::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps)
     }
 
     /// From left to right.
-    pub(crate) fn left_to_right(seed: u64, particles: u32, resample: bool) -> Self {
+    pub(crate) fn left_to_right(particles: u32, resample: bool) -> Self {
         let settings = LeftToRight {
             particles,
             resample,
         };
+        Self::LeftToRight(Scorer::with_progress(liveness::tick), settings)
+    }
+}
+
+impl Likelihood {
+    /// Of documents of this split, as figures say it.
+    pub(crate) fn new(method: Method, seed: u64, split: &'static str) -> Self {
         Self {
-            method: Method::LeftToRight(Scorer::with_progress(liveness::tick), settings),
+            method,
             seed,
-            split: "all",
+            split,
             sums: Sums::default(),
         }
     }
 
-    /// The same for documents of this split, as figures say it.
-    #[must_use]
-    pub(crate) fn on(self, split: &'static str) -> Self {
-        Self { split, ..self }
+    /// Takes a document in: its number in the collection, and its terms, among them some that the model lacks, perhaps.
+    ///
+    /// # Errors
+    /// The model has no positive, finite factor for a term that it has.
+    pub(crate) fn add(
+        &mut self,
+        number: u64,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+    ) -> Result<Option<DocumentScore>, ImpossibleDraw> {
+        let [log_likelihood, tokens, unknown] = self.score(number, bag, table)?;
+        self.sums.unknown += unknown;
+        if tokens == 0 {
+            self.sums.skipped += 1;
+            return Ok(None);
+        }
+        self.sums.add(log_likelihood, tokens);
+        Ok(Some(DocumentScore {
+            method: self.describe().0,
+            log_likelihood,
+            tokens,
+        }))
     }
 
     /// (log-likelihood in fixed point, tokens scored, tokens of terms that the model lacks).
-    fn score(&mut self, seen: Seen<'_>) -> Result<[i64; 3], ImpossibleDraw> {
-        let Seen { number, bag, table } = seen;
+    fn score(
+        &mut self,
+        number: u64,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+    ) -> Result<[i64; 3], ImpossibleDraw> {
         match &mut self.method {
             Method::Completion(completer, _) => {
                 let scored = completer.score(self.seed, number, bag, table)?;
@@ -120,29 +145,14 @@ impl Likelihood {
             }
         }
     }
-}
 
-impl Measure for Likelihood {
-    fn add(&mut self, seen: Seen<'_>) -> Result<Option<DocumentScore>, ImpossibleDraw> {
-        let [log_likelihood, tokens, unknown] = self.score(seen)?;
-        self.sums.unknown += unknown;
-        if tokens == 0 {
-            self.sums.skipped += 1;
-            return Ok(None);
-        }
-        self.sums.add(log_likelihood, tokens);
-        Ok(Some(DocumentScore {
-            method: self.describe().0,
-            log_likelihood,
-            tokens,
-        }))
-    }
-
-    fn sums(&self) -> Vec<i64> {
+    /// This worker's sums; of the same length on every worker.
+    pub(crate) fn sums(&self) -> Vec<i64> {
         self.sums.to_words()
     }
 
-    fn figures(&self, sums: &[i64]) -> Vec<Figure> {
+    /// The figures, from the sums of all workers, added up place by place.
+    pub(crate) fn figures(&self, sums: &[i64]) -> Vec<Figure> {
         let sums = Sums::from_words(sums);
         let (name, method, normaliser) = self.describe();
         let figure = |metric, unit, value, standard_error| Figure {
@@ -244,8 +254,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lda::infer::Bag;
-    use lda::model::factors::{FactorTable, Factors};
+    use lda::model::factors::Factors;
 
     #[test]
     fn the_standard_error_is_that_of_a_ratio() {
@@ -291,17 +300,11 @@ mod tests {
         let rows: [Option<&[(u16, f32)]>; 2] = [Some(&[(0, 1.0)]), None];
         let factors = Factors::from_topics(&[0.5, 0.5], &[0.0, 0.01], 2, |w| rows[w as usize]);
         let parts = [&factors];
-        for mut measure in [
-            Likelihood::completion(1, 4),
-            Likelihood::left_to_right(1, 2, false),
-        ] {
+        for method in [Method::completion(4), Method::left_to_right(2, false)] {
+            let mut measure = Likelihood::new(method, 1, "all");
             let mut add = |terms: &[u32], counts: &[u32]| {
-                let seen = Seen {
-                    number: 3,
-                    bag: Bag { terms, counts },
-                    table: FactorTable::new(&parts),
-                };
-                measure.add(seen).unwrap()
+                let table = FactorTable::new(&parts);
+                measure.add(3, Bag { terms, counts }, table).unwrap()
             };
             assert_eq!(add(&[1], &[6]), None);
             assert_eq!(add(&[], &[]), None);

@@ -1,10 +1,10 @@
 //! The values of a metadata column: what they are, and which of them are shown as one.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::report::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 use corpus::dates::{Scale, day_of};
+use corpus::labels::split;
 
 /// The values of a column, as they are shown.
 #[derive(Debug, PartialEq)]
@@ -21,29 +21,21 @@ pub(super) struct Bins {
     rest: Option<usize>,
 }
 
-/// Hands over each value of a cell: the texts of a JSON list, or the cell itself; the day of a moment.
-pub(crate) fn each_value(cell: Option<&str>, mut visit: impl FnMut(&str)) {
-    let Some(cell) = cell.map(str::trim).filter(|cell| !cell.is_empty()) else {
-        return;
-    };
-    let list: Vec<String> = match cell.starts_with('[') {
-        true => serde_json::from_str(cell).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    if cell == "[]" {
-        return;
-    }
-    if list.is_empty() {
-        visit(&canonical(cell));
-    }
-    list.iter().for_each(|value| visit(&canonical(value)));
+/// The distinct values of a cell: the elements of a JSON list, or the cell itself; the day of a moment.
+pub(crate) fn values(cell: Option<&str>) -> Vec<String> {
+    let values = cell.map(|cell| split(cell.trim(), ""));
+    let values = values.into_iter().flatten();
+    let mut values: Vec<String> = values.map(|value| canonical(&value)).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
 }
 
 /// A value as it is counted: of a moment the day, of a long text the beginning.
-fn canonical(value: &str) -> Cow<'_, str> {
+fn canonical(value: &str) -> String {
     match day_of(value) {
-        long if long.len() > NAME_CHARS => Cow::Owned(clip(value, NAME_CHARS)),
-        day => day,
+        long if long.len() > NAME_CHARS => clip(value, NAME_CHARS),
+        day => day.into_owned(),
     }
 }
 
@@ -225,22 +217,17 @@ mod tests {
 
     #[test]
     fn cells_are_lists_days_or_texts() {
-        let values = |cell: Option<&str>| {
-            let mut values = Vec::new();
-            each_value(cell, |value| values.push(value.to_owned()));
-            values
-        };
-        assert_eq!(values(Some(r#"["a", "b"]"#)), ["a", "b"]);
-        assert_eq!(values(Some("[not json")), ["[not json"]);
-        assert_eq!(values(Some("2021-03-04T05:06:07Z")), ["2021-03-04"]);
-        assert_eq!(values(Some("July 4, 2021")), ["2021-07-04"]);
-        assert_eq!(values(Some("7/4/2021 5:06")), ["7/4/2021"]);
-        assert_eq!(values(Some(" x ")), ["x"]);
-        assert_eq!(values(Some(&"ä".repeat(90)))[0].chars().count(), NAME_CHARS);
-        assert!(
-            [None, Some(""), Some("[]")]
-                .iter()
-                .all(|cell| values(*cell).is_empty())
-        );
+        let of = |cell: &str| values(Some(cell));
+        assert_eq!(of(r#"["b", "a"]"#), ["a", "b"]);
+        assert_eq!(of("[1998, null, 1999, 1998]"), ["1998", "1999"]);
+        let moments = r#"["2021-03-04T05:06:07Z", "2021-03-04T09:00:00Z"]"#;
+        assert_eq!(of(moments), ["2021-03-04"]);
+        assert_eq!(of("[not json"), ["[not json"]);
+        assert_eq!(of("2021-03-04T05:06:07Z"), ["2021-03-04"]);
+        assert_eq!(of("July 4, 2021"), ["2021-07-04"]);
+        assert_eq!(of("7/4/2021 5:06"), ["7/4/2021"]);
+        assert_eq!(of(" x "), ["x"]);
+        assert_eq!(of(&"ä".repeat(90))[0].chars().count(), NAME_CHARS);
+        assert!([None, Some(""), Some("[]")].map(values).concat().is_empty());
     }
 }

@@ -51,11 +51,15 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
     })
 }
 
-/// The terms of topic `topic` of a model, and up to `most` topics nearest to it.
+/// The terms of topic `topic` of a result, and up to `most` topics nearest to it.
 ///
 /// # Errors
 /// A table that cannot be read, or no such topic.
-pub(super) fn neighbours(root: &Path, topic: usize, most: usize) -> Result<Neighbourhood, Failure> {
+pub(crate) fn neighbourhood(
+    root: &Path,
+    topic: usize,
+    most: usize,
+) -> Result<Neighbourhood, Failure> {
     let model = PublishedModel::read(root)?;
     let Some((entries, _)) = model.topics.get(topic) else {
         return Err(Failure::file(root, format!("has no topic {topic}")));

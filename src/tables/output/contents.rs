@@ -55,9 +55,7 @@ fn describe_table(
         described.rows += info.rows;
         described.parts.push(PartManifest {
             path: relative,
-            rows: info.rows,
-            bytes: info.bytes,
-            sha256: info.sha256,
+            info,
         });
     }
     Ok(described)

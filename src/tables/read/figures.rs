@@ -7,28 +7,20 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
-/// A round of `training_log` that measured held-out documents.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct CurvePoint {
-    /// The round, from 1.
-    pub(crate) round: i32,
-    /// The pass over the training sample, from 1.
-    pub(crate) pass: i32,
-    /// `online` or `gibbs`.
-    pub(crate) phase: String,
-    /// Documents trained on so far, counted at each visit.
-    pub(crate) documents_seen: i64,
-    /// Log-likelihood per held-out token, nats.
-    pub(crate) heldout_loglik_per_token: f64,
-}
-
 record! {
-    struct Round {
-        round: i32,
-        pass: i32,
-        phase: String,
-        documents_seen: i64,
-        heldout_loglik_per_token: Option<f64>,
+    /// A round of `training_log` that measured held-out documents.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub(crate) struct CurvePoint {
+        /// The round, from 1.
+        pub(crate) round: i32,
+        /// The pass over the training sample, from 1.
+        pub(crate) pass: i32,
+        /// `online` or `gibbs`.
+        pub(crate) phase: String,
+        /// Documents trained on so far, counted at each visit.
+        pub(crate) documents_seen: i64,
+        /// Log-likelihood per held-out token, nats.
+        pub(crate) heldout_loglik_per_token: Option<f64>,
     }
 }
 
@@ -37,18 +29,8 @@ record! {
 /// # Errors
 /// The table cannot be read, or lacks a column.
 pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, Failure> {
-    let mut points = Vec::new();
-    for round in records::<Round>(root, "training_log")? {
-        let round = round?;
-        points.extend(round.heldout_loglik_per_token.map(|score| CurvePoint {
-            round: round.round,
-            pass: round.pass,
-            phase: round.phase,
-            documents_seen: round.documents_seen,
-            heldout_loglik_per_token: score,
-        }));
-    }
-    Ok(points)
+    let is_measured = |point: &CurvePoint| point.heldout_loglik_per_token.is_some();
+    records(root, "training_log")?.only(is_measured)
 }
 
 record! {

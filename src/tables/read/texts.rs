@@ -66,14 +66,6 @@ fn share(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The label of each topic, in order; none without the table `labels`.
-///
-/// # Errors
-/// The table cannot be read, or lacks a column.
-pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, Failure> {
-    records(root, "labels")?.collect()
-}
-
 record! {
     /// A row of `topic_changes`.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -85,14 +77,6 @@ record! {
         /// Those that are top terms no more.
         pub(crate) lost: Vec<String>,
     }
-}
-
-/// How each topic has moved, in order; none without the table `topic_changes`.
-///
-/// # Errors
-/// The table cannot be read, or lacks a column.
-pub(super) fn changes(root: &Path) -> Result<Vec<ChangeLine>, Failure> {
-    records(root, "topic_changes")?.collect()
 }
 
 record! {

@@ -101,12 +101,12 @@ impl Place {
         self.server.topicmill(self.path(), arguments)
     }
 
-    /// A process of two, in a working directory and with a scratch folder of its own.
-    fn member(&self, run: &str, index: usize, hosts: &Path) -> Command {
+    /// A process of two that do as `arguments` say, in a working directory and with a scratch folder of its own.
+    fn member(&self, arguments: &[String], index: usize, hosts: &Path) -> Command {
         let home = self.path().join(format!("host{index}"));
         fs::create_dir_all(home.join("scratch")).unwrap();
         fs::copy(self.path().join("job.toml"), home.join("job.toml")).unwrap();
-        let mut arguments = stored(run);
+        let mut arguments = arguments.to_vec();
         let scratch = format!("output.scratch={}", home.join("scratch").display());
         arguments.extend(["--set".to_owned(), scratch]);
         arguments.extend(words(&format!("-n 2 -p {index} -w 1 --hosts")));
@@ -118,19 +118,20 @@ impl Place {
 
     /// Starts both processes of a run.
     fn start_two(&self, run: &str) -> [Child; 2] {
+        self.start_two_that(&stored(run))
+    }
+
+    fn start_two_that(&self, arguments: &[String]) -> [Child; 2] {
         let ports = [free_port(), free_port()];
         let hosts = self.path().join(format!("hosts-{}", ports[0]));
         let text: String = ports.iter().map(|p| format!("127.0.0.1:{p}\n")).collect();
         fs::write(&hosts, text).unwrap();
-        [0, 1].map(|index| self.member(run, index, &hosts).spawn().unwrap())
+        [0, 1].map(|index| self.member(arguments, index, &hosts).spawn().unwrap())
     }
 
     /// Runs both processes to a good end.
     fn run_two(&self, run: &str) {
-        for child in self.start_two(run) {
-            let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{run}: {}", said(&output));
-        }
+        end_well(self.start_two(run));
     }
 
     /// The digest of a complete result in the store, which must be sound.
@@ -158,6 +159,14 @@ fn wait_until(what: &str, child: &mut Child, is_there: impl Fn() -> bool) {
         assert!(child.try_wait().unwrap().is_none(), "ended before {what}");
         assert!(started.elapsed() < PATIENCE, "no sign of {what}");
         sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits for both of two processes, which must succeed.
+fn end_well(children: [Child; 2]) {
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
     }
 }
 
@@ -195,6 +204,18 @@ fn two_processes_share_nothing_but_the_store() {
     let table = words(&format!("inspect s3://{BUCKET}/together/topics --json"));
     let table = String::from_utf8(succeed(place.command(&table)).stdout).unwrap();
     assert!(table.contains("top_terms"), "{table}");
+}
+
+#[test]
+fn two_processes_evaluate_again_into_a_complete_evaluation() {
+    let Some(place) = prepare() else { return };
+    succeed(place.command(&stored("judged")));
+    let mut evaluate = stored("judged");
+    evaluate[0] = "evaluate".to_owned();
+    for _ in 0..2 {
+        end_well(place.start_two_that(&evaluate));
+    }
+    assert!(place.server.has("judged-evaluation/_SUCCESS"));
 }
 
 #[test]

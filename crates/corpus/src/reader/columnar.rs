@@ -12,6 +12,7 @@ use crate::block::columnar::{Leaf, RowGroups, Selection, damaged, is_readable, o
 use crate::block::keeps_damaged;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
+use crate::shard::os_error;
 use arrow_schema::ArrowError;
 use batch::Batch;
 
@@ -31,7 +32,7 @@ pub fn first_rows(
     for group in 0..groups.groups().len() {
         for batch in groups.batches(file, group..group + 1, 0, &selection.roots)? {
             let batch = batch.and_then(|batch| Batch::new(&batch, &selection));
-            let batch = batch.map_err(|error| damaged(file, 0, &error.to_string()))?;
+            let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {
                 batch
                     .values
@@ -90,9 +91,21 @@ fn lose_rest(
     error: &ArrowError,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
+    match broken(context.file, row, error) {
+        InputError::Damaged { reason, .. } if keeps_damaged(context.settings) => {
+            emit(context.truncated(context.place(row), &reason));
+            Ok(())
+        }
+        broken => Err(broken),
+    }
+}
+
+/// The error of rows that cannot be read from this one on: the system's, or damage.
+fn broken(file: &InputFile, row: u64, error: &ArrowError) -> InputError {
     let reason = error.to_string();
-    if !keeps_damaged(context.settings) {
-        return Err(damaged(context.file, row, &reason));
+    match os_error(&reason) {
+        Some(error) => InputError::unreadable(&file.path)(error),
+        None => damaged(file, row, &reason),
     }
     emit(context.truncated(context.place(row), &reason));
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::{Batches, Group, Groups, Opened, sum};
 use crate::input::{InputError, InputFile};
+use crate::shard::io_error;
 use arrow_schema::{ArrowError, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -48,9 +49,12 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
             groups: Some(Box::new(Footer::new(metadata))),
             broken: None,
         },
-        Err(error) => Opened {
-            groups: None,
-            broken: Some(error.to_string()),
+        Err(error) => match io_error(error) {
+            Ok(error) => return Err(InputError::unreadable(&file.path)(error)),
+            Err(error) => Opened {
+                groups: None,
+                broken: Some(error.to_string()),
+            },
         },
     })
 }

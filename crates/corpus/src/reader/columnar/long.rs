@@ -7,8 +7,8 @@
 //! groups end.
 
 use super::batch::{Batch, Key};
-use super::{Context, DocumentSink, lose_rest};
-use crate::block::columnar::{Batches, Group, RowGroups, Selection, damaged};
+use super::{Context, DocumentSink, broken, lose_rest};
+use crate::block::columnar::{Batches, Group, RowGroups, Selection};
 use crate::block::keeps_damaged;
 use crate::cells;
 use crate::input::InputError;
@@ -73,8 +73,10 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
                 last = key.map(Key::into_owned);
             }
             // The block that has the row says what is lost.
-            Err(_) if keeps_damaged(context.settings) => return Ok(None),
-            Err(error) => return Err(damaged(context.file, block.first_row, &error.to_string())),
+            Err(error) => match broken(context.file, block.first_row, &error) {
+                InputError::Damaged { .. } if keeps_damaged(context.settings) => return Ok(None),
+                broken => return Err(broken),
+            },
         }
     }
     Ok(last)
