@@ -139,7 +139,9 @@ fn whole_number(array: &dyn Array, row: usize) -> Option<i64> {
     if array.is_null(row) {
         return None;
     }
-    let exactly = |value: f64| (value as i64 as f64 == value).then_some(value as i64);
+    // 2⁶³ becomes the largest i64, which is rounded to 2⁶³ again.
+    let fits = |value: f64| value as i64 as f64 == value && value < i64::MAX as f64;
+    let exactly = |value: f64| fits(value).then_some(value as i64);
     match array.data_type() {
         DataType::Int8 => Some(native::<Int8Type>(array, row).into()),
         DataType::Int16 => Some(native::<Int16Type>(array, row).into()),
@@ -257,11 +259,11 @@ mod tests {
             found.iter().collect::<Vec<_>>(),
             [Some(7), None, None, None]
         );
-        let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300]);
+        let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300, 2f64.powi(63)]);
         let found = whole_numbers(&floats).unwrap();
         assert_eq!(
             found.iter().collect::<Vec<_>>(),
-            [Some(3), None, None, None]
+            [Some(3), None, None, None, None]
         );
         assert_eq!(numbers(&floats).unwrap().value(1), 0.5);
         let large = UInt64Array::from(vec![u64::MAX]);
