@@ -164,14 +164,28 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
 }
 
 #[test]
-fn a_file_that_grows_meanwhile_is_noticed() {
-    let (folder, settings) = one_file("x.jsonl", JSONL.as_bytes());
-    let input = Arc::new(discover(&settings).unwrap());
-    std::fs::write(folder.path().join("x.jsonl"), JSONL.repeat(2)).unwrap();
-    let queue = BlockQueue::new(input, &settings, Share::ALL);
-    let block = queue.next_block().unwrap().unwrap();
-    let result = read_block(&block, &settings, &mut |_| {});
-    assert!(matches!(result, Err(InputError::Changed { .. })));
+fn a_file_that_grows_or_goes_meanwhile_is_noticed() {
+    for name in ["x.jsonl", "x.txt", "x.json.bz2"] {
+        let (folder, mut settings) = one_file(name, JSONL.as_bytes());
+        settings.on_damage = OnDamage::Keep;
+        let input = Arc::new(discover(&settings).unwrap());
+        let read = || {
+            let queue = BlockQueue::new(Arc::clone(&input), &settings, Share::ALL);
+            let block = queue.next_block()?.unwrap();
+            read_block(&block, &settings, &mut |_| {})
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, JSONL.repeat(2)).unwrap();
+        assert!(
+            matches!(read(), Err(InputError::Changed { .. })),
+            "{name} grows"
+        );
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            matches!(read(), Err(InputError::Unreadable { .. })),
+            "{name} goes"
+        );
+    }
 }
 
 #[test]
