@@ -306,15 +306,16 @@ fn count_lines(bytes: &[u8]) -> u64 {
     breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
-/// The next line of the header, if there is one.
-fn next_line(records: &mut Records) -> Option<String> {
+/// The next line of the header, if there is one; of one that is too long, nothing but that it is there. A file that
+/// breaks off here has no document to keep.
+fn next_line(records: &mut Records, file: &InputFile) -> Result<Option<String>, InputError> {
     let end = records.cutter.offset() + 1;
-    match records.cutter.next_pieces(end).first() {
-        Some(Piece::Records { bytes, .. }) => {
-            Some(String::from_utf8_lossy(bytes).trim().to_owned())
-        }
-        _ => None,
-    }
+    let pieces = records.cutter.next_pieces(end);
+    check_damage(&pieces, file, OnDamage::Fail)?;
+    Ok(pieces.first().map(|piece| match piece {
+        Piece::Records { bytes, .. } => String::from_utf8_lossy(bytes).trim().to_owned(),
+        _ => String::new(),
+    }))
 }
 
 /// Reads one of the three numbers that a UCI bag of words begins with.
@@ -324,7 +325,7 @@ fn read_number(
     line: u64,
     what: &str,
 ) -> Result<u64, InputError> {
-    let number = next_line(records).and_then(|text| text.parse().ok());
+    let number = next_line(records, file)?.and_then(|text| text.parse().ok());
     number.ok_or_else(|| InputError::Counts {
         path: file.path.clone(),
         line,
@@ -342,7 +343,7 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
         line,
         reason,
     };
-    let banner = next_line(records).unwrap_or_default().to_lowercase();
+    let banner = next_line(records, file)?.unwrap_or_default().to_lowercase();
     if !matches!(
         banner.split_ascii_whitespace().collect::<Vec<_>>()[..],
         [
@@ -359,7 +360,7 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
         return Err(error(1, reason));
     }
     let mut line = 1;
-    while let Some(text) = next_line(records) {
+    while let Some(text) = next_line(records, file)? {
         line += 1;
         if text.is_empty() || text.starts_with('%') {
             continue;
