@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) line: u64,
     /// The entries' lines.
     pub(crate) entries: Vec<u8>,
-    /// Documents with more bytes of entries than allowed, whose entries are left out.
+    /// Documents with more bytes of entries than allowed, whose entries are left out; others may be too large as well.
     pub(crate) too_large: Vec<u64>,
     /// The first document that is lost, and why.
     pub(crate) lost: Option<(u64, String)>,
@@ -284,7 +284,7 @@ impl Cut for CountStream {
             if start > 0 {
                 break self.block(start, last, too_large);
             }
-            if self.held.len() as u64 > self.max_document_bytes {
+            if self.held.trim_ascii_end().len() as u64 > self.max_document_bytes {
                 too_large.push(last);
                 self.drop_document(last);
             }
