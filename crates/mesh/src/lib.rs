@@ -58,7 +58,7 @@ pub use traffic::{PeerTraffic, bytes_sent, traffic};
 
 use channel::Channel;
 use exit::Exit;
-use link::{Link, LinkSettings};
+use link::Link;
 use stall::Workers;
 
 /// How long a worker without work sleeps before it looks again.
@@ -329,15 +329,10 @@ fn link_all(
     settings: &ClusterSettings,
     channels: Vec<Option<Channel>>,
 ) -> std::io::Result<Vec<Option<Link>>> {
-    let how = LinkSettings {
-        peer_timeout: settings.peer_timeout,
-        deadline: settings.deadline,
-        compress: settings.compress,
-    };
     let mut links = Vec::with_capacity(channels.len());
     for (process, channel) in channels.into_iter().enumerate() {
         let address = &placement.addresses[process];
-        let make = |channel| Link::new(process, address, channel, how);
+        let make = |channel| Link::new(process, address, channel, settings);
         links.push(channel.map(make).transpose()?);
     }
     let made: Vec<Link> = links.iter().flatten().cloned().collect();
