@@ -43,7 +43,6 @@ pub mod tls;
 mod traffic;
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use timely::WorkerConfig;
@@ -52,9 +51,10 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
+pub use farewell::traffic;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
-pub use traffic::{PeerTraffic, bytes_sent, traffic};
+pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
 use exit::Exit;
@@ -336,11 +336,6 @@ fn link_all(
         links.push(channel.map(make).transpose()?);
     }
     let made: Vec<Link> = links.iter().flatten().cloned().collect();
-    traffic::begin(
-        made.iter()
-            .map(|link| Arc::clone(&link.peer.traffic))
-            .collect(),
-    );
     for link in &made {
         heartbeat::start(link)?;
     }

@@ -79,7 +79,7 @@ impl Link {
                 address: address.to_owned(),
                 timeout,
                 // The other side may still wait for a third before it sends the first byte.
-                traffic: Arc::new(Traffic::new(process, timeout + settings.deadline)),
+                traffic: Traffic::new(process, timeout + settings.deadline),
                 socket,
                 tls: channel.tls.map(Mutex::new),
                 is_closed: AtomicBool::new(false),
