@@ -72,11 +72,11 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
 /// Says the last word on one link, when what is being written there is through.
 fn tell(link: &Link, bytes: &[u8]) {
     let (peer, mut sender) = (&link.peer, link.sender.lock());
-    if sender.is_closed() {
+    if sender.is_closed {
         return;
     }
     // A process that cannot be told sees the connection break.
     let _ = sender.control(peer, Kind::Farewell, bytes);
-    sender.close();
+    sender.is_closed = true;
     let _ = peer.socket.shutdown(Shutdown::Write);
 }

@@ -255,7 +255,7 @@ where
     let workers = Workers::watch(placement.process, settings.stall_timeout)
         .map_err(|error| ClusterError::Start(error.to_string()))?;
     let logic = move |worker: &mut Worker| -> Result<T, Failure> {
-        let _end_on_panic = guard::EndOnPanic::unless(alone);
+        let _end_on_panic = (!alone).then_some(guard::EndOnPanic);
         let pulse = workers.enter(worker);
         let result = func(worker);
         worker.drop_dataflow(pulse);

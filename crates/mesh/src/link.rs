@@ -133,7 +133,7 @@ impl Stream for Link {
         }
         let mut sender = self.sender.lock();
         let said = sender.control(&self.peer, Kind::End, &[]);
-        sender.close();
+        sender.is_closed = true;
         // When the other side has ended as well it may be gone.
         if let Err(error) = said
             && !self.peer.has_ended.load(Ordering::SeqCst)
