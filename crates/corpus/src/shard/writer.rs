@@ -245,34 +245,14 @@ fn element() -> FieldRef {
 }
 
 fn schema(metadata_names: &[String]) -> Schema {
-    let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
-    let list = |name: &str| Field::new(name, DataType::List(element()), false);
-    let [
-        source_id,
-        group,
-        status,
-        total,
-        stopped,
-        terms,
-        counts,
-        pruned,
-    ] = FIXED_COLUMNS;
-    let mut fields = vec![
-        text(source_id, false),
-        text(group, true),
-        text(status, false),
-        Field::new(total, DataType::Int64, false),
-        Field::new(stopped, DataType::Int64, false),
-        list(terms),
-        list(counts),
-        list(pruned),
-    ];
-    fields.extend(
-        metadata_names
-            .iter()
-            .map(|name| text(&format!("{METADATA_PREFIX}{name}"), true)),
-    );
-    Schema::new(fields)
+    use DataType::{Int64, Utf8};
+    let list = || DataType::List(element());
+    let kinds = [Utf8, Utf8, Utf8, Int64, Int64, list(), list(), list()];
+    let fixed = FIXED_COLUMNS.into_iter().zip(kinds);
+    let fixed = fixed.map(|(name, kind)| Field::new(name, kind, name == "group"));
+    let metadata = metadata_names.iter();
+    let metadata = metadata.map(|name| Field::new(format!("{METADATA_PREFIX}{name}"), Utf8, true));
+    Schema::new(fixed.chain(metadata).collect::<Vec<_>>())
 }
 
 /// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads
