@@ -175,14 +175,6 @@ pub struct RecordCutter<R> {
     damage: Option<String>,
 }
 
-/// How far [`RecordCutter::find_cut`] came.
-enum Cut {
-    /// This many bytes of `held` are complete records, and as many as were wanted or all there are.
-    Complete(usize),
-    /// This many bytes are; the record after them is too long.
-    TooLarge(usize),
-}
-
 impl<R: Read> RecordCutter<R> {
     /// Cuts a stream in which a record begins at `offset`, its current position.
     pub fn new(stream: R, offset: u64, boundary: Boundary, max_record_bytes: u64) -> Self {
@@ -248,12 +240,14 @@ impl<R: Read> RecordCutter<R> {
         let mut pieces = Vec::new();
         while self.offset < end && !(self.ended && self.held.is_empty()) {
             let wanted = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
-            match self.find_cut(wanted) {
-                Cut::Complete(length) => self.push_records(length, &mut pieces),
-                Cut::TooLarge(length) => {
-                    self.push_records(length, &mut pieces);
-                    pieces.extend(self.skip_record());
-                }
+            let (length, is_too_large) = self.find_cut(wanted);
+            if length > 0 {
+                let offset = self.offset;
+                let bytes = self.take(length);
+                pieces.push(Piece::Records { offset, bytes });
+            }
+            if is_too_large {
+                pieces.extend(self.skip_record());
             }
         }
         if self.held.is_empty()
@@ -265,24 +259,25 @@ impl<R: Read> RecordCutter<R> {
         pieces
     }
 
-    /// Reads on until complete records of `wanted` bytes are held, or what there is.
-    fn find_cut(&mut self, wanted: usize) -> Cut {
+    /// Reads on until complete records of `wanted` bytes are held, or what there is: their length, and whether the record
+    /// after them is too large.
+    fn find_cut(&mut self, wanted: usize) -> (usize, bool) {
         let mut scan = Scan::new(self.boundary);
         let (mut complete, mut scanned) = (0, 0);
         loop {
             while let Some(length) = scan.find_end(&self.held[scanned..]) {
                 scanned += length;
                 if self.exceeds(scanned - complete) {
-                    return Cut::TooLarge(complete);
+                    return (complete, true);
                 }
                 complete = scanned;
                 if complete >= wanted {
-                    return Cut::Complete(complete);
+                    return (complete, false);
                 }
             }
             scanned = self.held.len();
             if self.exceeds(scanned - complete) {
-                return Cut::TooLarge(complete);
+                return (complete, true);
             }
             if self.fill() {
                 continue;
@@ -291,7 +286,7 @@ impl<R: Read> RecordCutter<R> {
             if self.is_broken(&scan) {
                 self.held.truncate(complete);
             }
-            return Cut::Complete(self.held.len());
+            return (self.held.len(), false);
         }
     }
 
@@ -304,14 +299,6 @@ impl<R: Read> RecordCutter<R> {
 
     fn exceeds(&self, length: usize) -> bool {
         length as u64 > self.max_record_bytes
-    }
-
-    fn push_records(&mut self, length: usize, pieces: &mut Vec<Piece>) {
-        if length > 0 {
-            let offset = self.offset;
-            let bytes = self.take(length);
-            pieces.push(Piece::Records { offset, bytes });
-        }
     }
 
     /// Reads over a record of any length; `None` when the stream breaks within it.
