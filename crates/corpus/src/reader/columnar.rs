@@ -30,7 +30,7 @@ pub fn first_rows(
     let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
         for batch in groups.batches(file, group..group + 1, 0, &selection.roots)? {
-            let batch = batch.and_then(|batch| Batch::new(&batch, &selection));
+            let batch = batch.map(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| damaged(file, 0, &error.to_string()))?;
             let row = |row: usize| {
                 batch
@@ -71,7 +71,7 @@ fn read_rows(
     let mut row = groups.first_row;
     let batches = groups.batches(context.file, groups.groups.clone())?;
     for batch in batches {
-        let batch = match batch.and_then(|batch| Batch::new(&batch, &groups.layout.selection)) {
+        let batch = match batch.map(|batch| Batch::new(&batch, &groups.layout.selection)) {
             Ok(batch) => batch,
             Err(error) => return lose_rest(context, row, &error, emit),
         };
