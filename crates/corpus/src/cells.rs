@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
     Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
@@ -49,18 +50,10 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
         DataType::Float64 => format!("{:?}", native::<Float64Type>(array, row)),
         DataType::UInt64 => native::<UInt64Type>(array, row).to_string(),
         kind if kind.is_integer() => whole_number(array, row)?.to_string(),
-        DataType::Decimal32(..) => array
-            .as_primitive::<arrow_array::types::Decimal32Type>()
-            .value_as_string(row),
-        DataType::Decimal64(..) => array
-            .as_primitive::<arrow_array::types::Decimal64Type>()
-            .value_as_string(row),
-        DataType::Decimal128(..) => array
-            .as_primitive::<arrow_array::types::Decimal128Type>()
-            .value_as_string(row),
-        DataType::Decimal256(..) => array
-            .as_primitive::<arrow_array::types::Decimal256Type>()
-            .value_as_string(row),
+        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(row),
+        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(row),
+        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(row),
+        DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(row),
         DataType::Date32 => day::<Date32Type>(array, row)?,
         DataType::Date64 => day::<Date64Type>(array, row)?,
         DataType::Time32(TimeUnit::Second) => time::<Time32SecondType>(array, row)?,
