@@ -34,14 +34,10 @@ pub enum ShardCompression {
 pub struct ShardInfo {
     /// Rows.
     pub documents: u64,
-    /// (document, term) pairs: Σ of distinct terms over the documents.
-    pub entries: u64,
     /// Tokens in the stored counts.
     pub tokens: u64,
     /// Documents by status, indexed by `DocumentStatus as usize`.
     pub by_status: [u64; DocumentStatus::ALL.len()],
-    /// Size of the file.
-    pub bytes: u64,
 }
 
 /// Writes one shard. Dropped before [`finish`](Self::finish), it leaves an unreadable file behind:
@@ -86,7 +82,6 @@ impl ShardWriter {
     pub fn push(&mut self, document: &ShardDocument) -> Result<(), ShardError> {
         self.check(document)?;
         self.info.documents += 1;
-        self.info.entries += document.terms.len() as u64;
         self.info.tokens += document.tokens_in_vocabulary();
         self.info.by_status[document.status as usize] += 1;
         self.buffer.push(document);
@@ -102,7 +97,6 @@ impl ShardWriter {
         self.writer
             .finish()
             .map_err(|e| ShardError::writing(&self.path, e))?;
-        self.info.bytes = self.writer.bytes_written() as u64;
         Ok(self.info)
     }
 
