@@ -19,8 +19,8 @@ pub(crate) struct Header {
     pub(crate) columns: Columns,
     /// How rows are written.
     pub(crate) dialect: Dialect,
-    /// The terms that numbers in the file stand for.
-    vocabulary: Option<Vec<String>>,
+    /// The terms that numbers in the file stand for, if they have a vocabulary.
+    pub(crate) vocabulary: Option<Vec<String>>,
 }
 
 /// The places of the columns that the job names.
@@ -66,9 +66,7 @@ impl Columns {
                 .collect::<Result<_, _>>()?,
         })
     }
-}
 
-impl Columns {
     /// Every place, in the order of the fields.
     pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
         let metadata = self.metadata.iter_mut().flatten();
@@ -138,11 +136,6 @@ impl Header {
                 .map(vocabulary::read)
                 .transpose()?,
         })
-    }
-
-    /// The terms that numbers in the file stand for, if they have a vocabulary.
-    pub(crate) fn vocabulary(&self) -> Option<&[String]> {
-        self.vocabulary.as_deref()
     }
 }
 

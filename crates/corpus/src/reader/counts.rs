@@ -84,7 +84,7 @@ pub(super) fn read(
         if text.trim().is_empty() {
             continue;
         }
-        match parse(&text, header.vocabulary()) {
+        match parse(&text, header.vocabulary.as_deref()) {
             Ok(None) => {}
             Ok(Some(Line { fields, counts })) => {
                 let body = Body::Counts {
