@@ -195,6 +195,12 @@ impl InputError {
         move |source| Self::Unreadable { path, source }
     }
 
+    /// An [`InputError::Counts`] for this line.
+    pub(crate) fn counts(path: &Path, line: u64, reason: impl Into<String>) -> Self {
+        let (path, reason) = (path.to_owned(), reason.into());
+        Self::Counts { path, line, reason }
+    }
+
     /// An [`InputError::Unsupported`] for what is neither file nor folder.
     pub(super) fn pipe(path: PathBuf) -> Self {
         let remedy =

@@ -5,7 +5,7 @@
 
 use super::counts::count_of;
 use super::{Context, DocumentSink};
-use crate::block::uci::Counts;
+use crate::block::uci::{Counts, out_of_order};
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
@@ -26,11 +26,7 @@ pub(super) fn read(
     let mut offset = 0;
     let text = String::from_utf8_lossy(&block.entries);
     for (line, number) in text.split_inclusive('\n').zip(block.line..) {
-        let failure = |reason: String| InputError::Counts {
-            path: file.path.clone(),
-            line: number,
-            reason,
-        };
+        let failure = |reason: String| InputError::counts(&file.path, number, reason);
         let (document, term, count) = parse(line).ok_or_else(|| {
             failure(format!(
                 "expected `document term count`, three whole numbers, not `{}`",
@@ -38,11 +34,8 @@ pub(super) fn read(
             ))
         })?;
         if document < next || document >= block.documents.end {
-            let (last, end) = (next, block.documents.end - 1);
-            return Err(failure(format!(
-                "document {document}, but {last} to {end} is expected: numbers must not decrease, or exceed \
-                 the number of documents in the header; sort the entries by document"
-            )));
+            let range = next..=block.documents.end - 1;
+            return Err(failure(out_of_order(document, &range)));
         }
         let term_count = block.vocabulary.len();
         if term == 0 || term > term_count as u64 {
