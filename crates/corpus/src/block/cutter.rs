@@ -17,7 +17,7 @@ use envelope::EnvelopeScan;
 pub use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
-use std::io::{BufRead, Read};
+use std::io::Read;
 
 /// Bytes asked of the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
@@ -92,9 +92,7 @@ impl Scan {
 
 /// The length of the first line, its line break included; `None` where there is none.
 pub fn find_line_end(bytes: &[u8]) -> Option<usize> {
-    let mut rest = bytes;
-    let length = rest.skip_until(b'\n').ok()?;
-    (bytes[..length].last() == Some(&b'\n')).then_some(length)
+    memchr::memchr(b'\n', bytes).map(|at| at + 1)
 }
 
 /// Where each complete record of a stretch ends.
@@ -109,17 +107,15 @@ pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usi
 
 /// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
 pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let begins = offset + (bytes.len() - rest.len()) as u64;
-        let end = find_line_end(rest).unwrap_or(rest.len());
-        let (line, after) = rest.split_at(end);
-        rest = after;
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        Some((begins, line.strip_suffix(b"\r").unwrap_or(line)))
+    let mut begin = 0;
+    let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    ends.map(move |end| {
+        let begins = std::mem::replace(&mut begin, end + 1);
+        let line = &bytes[begins..end];
+        (
+            offset + begins as u64,
+            line.strip_suffix(b"\r").unwrap_or(line),
+        )
     })
     .filter(|(_, line)| !line.is_empty())
 }
