@@ -132,11 +132,9 @@ impl Volume<'_> {
         let mut hand_over = |source_id: String, body| {
             emit(RawDocument {
                 source_id: source_id.into(),
-                group: group.clone().map(Cow::Owned),
-                metadata: metadata
-                    .iter()
-                    .cloned()
-                    .map(|v| v.map(Cow::Owned))
+                group: group.as_deref().map(Cow::Borrowed),
+                metadata: (metadata.iter())
+                    .map(|value| value.as_deref().map(Cow::Borrowed))
                     .collect(),
                 body,
             });
