@@ -40,16 +40,30 @@ impl Columns {
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
         let place = |wanted: &String| {
-            let found = names.iter().position(|name| name == wanted);
-            found.ok_or_else(|| InputError::missing_column(&file.path, wanted, names))
+            let mut found = (0..names.len()).filter(|&place| names[place] == *wanted);
+            match (found.next(), found.next()) {
+                (Some(place), None) => Ok(place),
+                (Some(first), Some(second)) => Err(InputError::Twice {
+                    path: file.path.clone(),
+                    column: wanted.clone(),
+                    places: [first + 1, second + 1],
+                }),
+                _ => Err(InputError::missing_column(&file.path, wanted, names)),
+            }
         };
+        let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn { .. });
         // A folder's name may have the value.
         let place_or_folder = |wanted: &String| match place(wanted) {
-            Err(_) if partitions(file).any(|(name, _)| name == wanted) => Ok(None),
+            Err(error)
+                if is_missing(&error) && partitions(file).any(|(name, _)| name == wanted) =>
+            {
+                Ok(None)
+            }
             place => place.map(Some),
         };
+        let may_lack_id = settings.id.is_empty() || settings.id == DEFAULT_ID;
         let id = match place(&settings.id) {
-            Err(_) if settings.id.is_empty() || settings.id == DEFAULT_ID => None,
+            Err(error) if is_missing(&error) && may_lack_id => None,
             id => Some(id?),
         };
         Ok(Self {

@@ -122,6 +122,18 @@ pub enum InputError {
         /// The columns that exist.
         available: String,
     },
+    /// Two columns have a name that the job names.
+    #[error(
+        "{}: columns {} and {} are both `{column}`; rename one of them", .path.display(), .places[0], .places[1]
+    )]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// The places of the columns, from 1.
+        places: [usize; 2],
+    },
     /// No volume has the first key by which copies are known.
     #[error(
         "htrc.unique_by: no volume has `{key}`{hint}; {} has: {available}", .path.display()
