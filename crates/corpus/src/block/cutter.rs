@@ -255,8 +255,8 @@ impl<R: Read> RecordCutter<R> {
         pieces
     }
 
-    /// Reads on until complete records of `wanted` bytes are held, or what there is: their length, and whether the record
-    /// after them is too large.
+    /// Reads on until complete records of `wanted` bytes are held, or what there is: their length, and whether the
+    /// record after them is too large.
     fn find_cut(&mut self, wanted: usize) -> (usize, bool) {
         let mut scan = Scan::new(self.boundary);
         let (mut complete, mut scanned) = (0, 0);
