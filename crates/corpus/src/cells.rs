@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
     Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
@@ -49,18 +50,10 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
         DataType::Float64 => format!("{:?}", native::<Float64Type>(array, row)),
         DataType::UInt64 => native::<UInt64Type>(array, row).to_string(),
         kind if kind.is_integer() => whole_number(array, row)?.to_string(),
-        DataType::Decimal32(..) => array
-            .as_primitive::<arrow_array::types::Decimal32Type>()
-            .value_as_string(row),
-        DataType::Decimal64(..) => array
-            .as_primitive::<arrow_array::types::Decimal64Type>()
-            .value_as_string(row),
-        DataType::Decimal128(..) => array
-            .as_primitive::<arrow_array::types::Decimal128Type>()
-            .value_as_string(row),
-        DataType::Decimal256(..) => array
-            .as_primitive::<arrow_array::types::Decimal256Type>()
-            .value_as_string(row),
+        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(row),
+        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(row),
+        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(row),
+        DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(row),
         DataType::Date32 => day::<Date32Type>(array, row)?,
         DataType::Date64 => day::<Date64Type>(array, row)?,
         DataType::Time32(TimeUnit::Second) => time::<Time32SecondType>(array, row)?,
@@ -139,7 +132,9 @@ fn whole_number(array: &dyn Array, row: usize) -> Option<i64> {
     if array.is_null(row) {
         return None;
     }
-    let exactly = |value: f64| (value as i64 as f64 == value).then_some(value as i64);
+    // 2⁶³ becomes the largest i64, which is rounded to 2⁶³ again.
+    let fits = |value: f64| value as i64 as f64 == value && value < i64::MAX as f64;
+    let exactly = |value: f64| fits(value).then_some(value as i64);
     match array.data_type() {
         DataType::Int8 => Some(native::<Int8Type>(array, row).into()),
         DataType::Int16 => Some(native::<Int16Type>(array, row).into()),
@@ -257,11 +252,11 @@ mod tests {
             found.iter().collect::<Vec<_>>(),
             [Some(7), None, None, None]
         );
-        let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300]);
+        let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300, 2f64.powi(63)]);
         let found = whole_numbers(&floats).unwrap();
         assert_eq!(
             found.iter().collect::<Vec<_>>(),
-            [Some(3), None, None, None]
+            [Some(3), None, None, None, None]
         );
         assert_eq!(numbers(&floats).unwrap().value(1), 0.5);
         let large = UInt64Array::from(vec![u64::MAX]);

@@ -19,9 +19,6 @@ pub const COLLECTION_FILE: &str = "corpus/collection.json";
 /// The folder of the shards in the output folder.
 pub const SHARDS_FOLDER: &str = "corpus/shards";
 
-/// Version of the layout.
-const FORMAT: u32 = 1;
-
 /// An ingested collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,7 +115,7 @@ impl CollectionError {
 
 impl Collection {
     /// The required version in [`format`](Self::format).
-    pub const FORMAT: u32 = FORMAT;
+    pub const FORMAT: u32 = 1;
 
     /// Reads the collection of the output folder `root`.
     ///
@@ -152,10 +149,11 @@ impl Collection {
             reason,
         };
         let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
-        if collection.format != FORMAT {
+        if collection.format != Self::FORMAT {
             return Err(refuse(format!(
-                "version {} instead of {FORMAT}",
-                collection.format
+                "version {} instead of {}",
+                collection.format,
+                Self::FORMAT
             )));
         }
         let mut next: u64 = 0;
@@ -219,7 +217,7 @@ mod tests {
             })
             .collect();
         Collection {
-            format: FORMAT,
+            format: Collection::FORMAT,
             settings_hash: "a".into(),
             input_fingerprint: "b".into(),
             input_files: 1,

@@ -17,12 +17,12 @@ pub fn utc(time: SystemTime) -> String {
 struct Date {
     /// The year; of a decade the first one.
     year: u16,
-    /// From 1; absent if the value is a year.
-    month: Option<u8>,
-    /// From 1; absent if the value is a month.
-    day: Option<u8>,
-    /// Whether it is a decade, as in `1990s`.
-    is_decade: bool,
+    /// From 1; 1 if the value has none.
+    month: u8,
+    /// From 1; 1 if the value has none.
+    day: u8,
+    /// The finest unit of the value.
+    unit: Unit,
 }
 
 /// How coarse dates are.
@@ -66,8 +66,7 @@ impl Date {
         if text.len() > MAX_BYTES || !has_year {
             return None;
         }
-        let of_year = || Self::of_year(text);
-        of_year()
+        Self::of_year(text)
             .or_else(|| Self::of_month(text))
             .or_else(|| Self::of_day(text))
     }
@@ -78,20 +77,12 @@ impl Date {
         Self::day(text.trim(), format)
     }
 
-    /// The finest unit of the value.
-    fn unit(self) -> Unit {
-        match (self.is_decade, self.month, self.day) {
-            (true, ..) => Unit::Decade,
-            (_, None, _) => Unit::Year,
-            (_, _, None) => Unit::Month,
-            _ => Unit::Day,
-        }
-    }
-
     fn label(self, unit: Unit) -> String {
-        let (year, month) = (self.year, self.month.unwrap_or(1));
+        let Self {
+            year, month, day, ..
+        } = self;
         match unit {
-            Unit::Day => format!("{year}-{month:02}-{:02}", self.day.unwrap_or(1)),
+            Unit::Day => format!("{year}-{month:02}-{day:02}"),
             Unit::Month => format!("{year}-{month:02}"),
             Unit::Year => year.to_string(),
             Unit::Decade => format!("{}0s", year / 10),
@@ -105,15 +96,15 @@ impl Date {
             .find_map(|circa| plain.strip_prefix(circa))
             .unwrap_or(plain);
         let plain = plain.strip_suffix(".0").unwrap_or(plain);
-        let (plain, is_decade) = match plain.strip_suffix("0s") {
-            Some(_) => (&plain[..plain.len() - 1], true),
-            None => (plain, false),
+        let (plain, unit) = match plain.strip_suffix("0s") {
+            Some(_) => (&plain[..plain.len() - 1], Unit::Decade),
+            None => (plain, Unit::Year),
         };
         Some(Self {
             year: number(plain, 4, 1000..=2999)?,
-            month: None,
-            day: None,
-            is_decade,
+            month: 1,
+            day: 1,
+            unit,
         })
     }
 
@@ -121,9 +112,9 @@ impl Date {
         let (year, month) = text.split_once('-')?;
         Some(Self {
             year: number(year, 4, 1000..=2999)?,
-            month: Some(number(month, 2, 1..=12)? as u8),
-            day: None,
-            is_decade: false,
+            month: number(month, 2, 1..=12)? as u8,
+            day: 1,
+            unit: Unit::Month,
         })
     }
 
@@ -151,9 +142,9 @@ impl Date {
         let year = u16::try_from(date.year()).ok();
         Some(Self {
             year: year.filter(|year| (1000..=2999).contains(year))?,
-            month: Some(date.month() as u8),
-            day: Some(date.day() as u8),
-            is_decade: false,
+            month: date.month() as u8,
+            day: date.day() as u8,
+            unit: Unit::Day,
         })
     }
 }
@@ -177,7 +168,7 @@ fn is_slashed(value: &str) -> bool {
 
 /// The day of a date, in the form `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
 pub fn day_of(value: &str) -> Cow<'_, str> {
-    if let Some(date) = Date::parse(value).filter(|date| date.day.is_some()) {
+    if let Some(date) = Date::parse(value).filter(|date| date.unit == Unit::Day) {
         return Cow::Owned(date.label(Unit::Day));
     }
     match value.trim().split_once([' ', ',']) {
@@ -216,7 +207,7 @@ impl Scale {
                 dates.push(date);
             }
         }
-        scale.unit = dates.iter().map(|date| date.unit()).max()?;
+        scale.unit = dates.iter().map(|date| date.unit).max()?;
         if (dated as f64) < MOSTLY * all as f64 {
             return None;
         }
@@ -267,9 +258,9 @@ mod tests {
     fn dates_are_read_in_the_usual_forms_and_nothing_else_is() {
         let day = |year, month, day| Date {
             year,
-            month: Some(month),
-            day: Some(day),
-            is_decade: false,
+            month,
+            day,
+            unit: Unit::Day,
         };
         for text in [
             "1998-07-21",
@@ -293,12 +284,12 @@ mod tests {
             assert_eq!(Date::parse(text), Some(day(1998, 7, 21)), "{text}");
         }
         let month = Date {
-            day: None,
+            unit: Unit::Month,
             ..day(1998, 7, 1)
         };
         let year = Date {
-            month: None,
-            ..month
+            unit: Unit::Year,
+            ..day(1998, 1, 1)
         };
         assert_eq!(Date::parse("1998-07"), Some(month));
         for text in ["1998", "1998.0", "c1998", "ca. 1998", "[1998?]", "©1998"] {
@@ -306,7 +297,7 @@ mod tests {
         }
         let decade = Date {
             year: 1990,
-            is_decade: true,
+            unit: Unit::Decade,
             ..year
         };
         assert_eq!(Date::parse("1990s"), Some(decade));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lda::infer::Bag;
 
 /// The status of an input document. Written to the tables as its [`name`](Self::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DocumentStatus {
     /// Read, tokenized, and at least one token is in the vocabulary.
@@ -17,6 +17,7 @@ pub enum DocumentStatus {
     /// Like `Ok`, but bytes that are not UTF-8 were replaced by U+FFFD before tokenizing.
     Repaired = 1,
     /// The text is missing, null, or holds no token at all.
+    #[default]
     Empty = 2,
     /// There are tokens, none of them in the vocabulary.
     NoVocabulary = 3,
@@ -129,7 +130,7 @@ pub enum Body<'a> {
 }
 
 /// One document as a shard stores it: a row of bag of words. Owned, so that buffers are reused.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShardDocument {
     /// The input's own id.
     pub source_id: String,
@@ -150,22 +151,6 @@ pub struct ShardDocument {
     /// Distinct terms that the vocabulary dropped as rare or capped, by their place in it,
     /// ascending.
     pub pruned: Vec<u32>,
-}
-
-impl Default for ShardDocument {
-    fn default() -> Self {
-        Self {
-            source_id: String::new(),
-            group: None,
-            metadata: Vec::new(),
-            status: DocumentStatus::Empty,
-            tokens_total: 0,
-            tokens_stopped: 0,
-            terms: Vec::new(),
-            counts: Vec::new(),
-            pruned: Vec::new(),
-        }
-    }
 }
 
 impl ShardDocument {

@@ -24,6 +24,7 @@ use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::{Source, is_remote};
 
@@ -62,6 +63,12 @@ impl InputFile {
             return Err(InputError::Changed { path });
         }
         Ok(source)
+    }
+
+    /// The content of the file, opened as above, decompressed as it goes.
+    pub(crate) fn content(&self) -> Result<Box<dyn Read + Send>, InputError> {
+        let decoded = self.compression.decode(self.open()?);
+        decoded.map_err(InputError::unreadable(&self.path))
     }
 
     /// How many bytes of content to expect: compressed files are counted four times, Parquet twice.

@@ -6,10 +6,12 @@
 //! delays no process. Once all processes have joined, the port is closed: none can join later.
 
 use std::io;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
 
 use super::channel::Channel;
 use super::handshake::{dial, greet};
@@ -22,6 +24,8 @@ const BIND_LIMIT: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(100);
 /// How often new callers are looked for.
 const ACCEPT_TICK: Duration = Duration::from_millis(10);
+/// Callers that may wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// Connects this process with all others: one connection for each process, none for itself.
 ///
@@ -82,8 +86,9 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
         bound if setup.secret.is_none() || bound.is_ok() && !is_unreachable => bound,
         bound => {
             drop(bound);
-            let port = address.rsplit_once(':').map_or("", |(_, port)| port);
-            let everywhere = TcpListener::bind(format!("0.0.0.0:{port}"))?;
+            let port = address.rsplit_once(':').map(|(_, port)| port.parse());
+            let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+            let everywhere = listen_everywhere(port.and_then(Result::ok).ok_or_else(invalid)?)?;
             setup.listens_everywhere.store(true, Ordering::SeqCst);
             Ok(everywhere)
         }
@@ -105,6 +110,19 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
             }
         }
     }
+}
+
+/// Listens on a port of all addresses of this machine: of IPv6 and IPv4, or of IPv4 where the machine has no IPv6.
+fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
+    let on_both = || {
+        let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
+        socket.set_only_v6(false)?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)).into())?;
+        socket.listen(BACKLOG)?;
+        Ok(socket.into())
+    };
+    on_both().or_else(|_: io::Error| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
 }
 
 /// Takes callers until the set-up is over.
@@ -134,6 +152,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::secret::Secret;
+    use std::net::TcpStream;
 
     #[test]
     fn a_name_that_means_loopback_is_listened_to_everywhere_if_others_are_elsewhere() {
@@ -148,13 +167,19 @@ mod tests {
                 secret: secret.clone(),
                 ..ClusterSettings::default()
             };
-            let listener = listen(&Setup::new(&placement, &settings)).unwrap();
-            listener.local_addr().unwrap().ip().to_string()
+            listen(&Setup::new(&placement, &settings)).unwrap()
+        };
+        let is_everywhere = |listener: &TcpListener| {
+            let port = listener.local_addr().unwrap().port();
+            let has_ipv6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+            assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+            TcpStream::connect((Ipv6Addr::LOCALHOST, port)).is_ok() == has_ipv6
+                && listener.local_addr().unwrap().ip().is_unspecified()
         };
         // An address of documentation (RFC 5737).
-        assert_eq!(listens("192.0.2.1:7101", &secret), "0.0.0.0");
-        assert_eq!(listens("127.0.0.2:7101", &secret), "127.0.0.1");
-        assert_eq!(listens("192.0.2.1:7101", &None), "127.0.0.1");
+        assert!(is_everywhere(&listens("192.0.2.1:7101", &secret)));
+        assert!(!is_everywhere(&listens("127.0.0.2:7101", &secret)));
+        assert!(!is_everywhere(&listens("192.0.2.1:7101", &None)));
     }
 
     #[test]

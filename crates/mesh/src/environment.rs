@@ -134,7 +134,7 @@ fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
         Some(found) => Some(found),
         None => {
             let names = ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"];
-            let torch = plain(variables, "RANK and WORLD_SIZE", names)?;
+            let torch = plain(variables, TORCH, names)?;
             torch.or(kubernetes(variables)?)
         }
     };

@@ -7,6 +7,7 @@
 //! are killed.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -279,8 +280,7 @@ impl Running {
             command.stderr(Stdio::piped());
         }
         // Control-C at a terminal reaches the parent alone, which tells the children.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.process_group(0);
         let mut child = command.spawn()?;
         let stderr = child.stderr.take();
         let mut running = Running {
@@ -360,11 +360,7 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
 ///
 /// A remote shell returns 126 or 127 when there is no such program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    #[cfg(not(unix))]
-    let signal = None::<i32>;
-    let code = status.code().or(signal.map(|signal| 128 + signal));
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
     match code {
         Some(255) if is_remote => HOST_LOST,
         Some(126 | 127) if is_remote => Exit::Usage as u8,

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::frame::{Farewell, Kind};
 use super::guard::{self, FAREWELL_LIMIT};
 use super::link::Link;
+use super::traffic::PeerTraffic;
 
 /// How often the others are looked at meanwhile.
 const TICK: Duration = Duration::from_millis(2);
@@ -26,6 +27,13 @@ static LINKS: Mutex<Vec<Link>> = Mutex::new(Vec::new());
 pub(super) fn begin(links: Vec<Link>) {
     *LINKS.lock() = links;
     guard::set_last_words(say);
+}
+
+/// The traffic with every other process of the run, in order; none for a run of one process.
+pub fn traffic() -> Vec<PeerTraffic> {
+    let links = LINKS.lock();
+    let figures = links.iter().map(|link| link.peer.traffic.figures());
+    figures.collect()
 }
 
 /// Tells every process except `teller`, which knows, and waits until all have closed the connection
@@ -64,11 +72,11 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
 /// Says the last word on one link, when what is being written there is through.
 fn tell(link: &Link, bytes: &[u8]) {
     let (peer, mut sender) = (&link.peer, link.sender.lock());
-    if sender.is_closed() {
+    if sender.is_closed {
         return;
     }
     // A process that cannot be told sees the connection break.
     let _ = sender.control(peer, Kind::Farewell, bytes);
-    sender.close();
+    sender.is_closed = true;
     let _ = peer.socket.shutdown(Shutdown::Write);
 }

@@ -143,13 +143,6 @@ pub(super) fn introduce(placement: &Placement) {
 /// Ends the process when the thread that owns this value panics, hook or no hook.
 pub(super) struct EndOnPanic;
 
-impl EndOnPanic {
-    /// A guard, unless no other worker waits for this one.
-    pub(super) fn unless(alone: bool) -> Option<EndOnPanic> {
-        (!alone).then_some(EndOnPanic)
-    }
-}
-
 impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {

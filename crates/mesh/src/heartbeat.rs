@@ -38,7 +38,7 @@ fn beat(link: &Link) {
             std::thread::sleep(pause);
             continue;
         };
-        if sender.is_closed() {
+        if sender.is_closed {
             return;
         }
         let sent = match is_due {

@@ -13,6 +13,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::net::{ToSocketAddrs, UdpSocket};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -269,41 +270,19 @@ fn is_worth_another_try(code: u8) -> bool {
 
 /// `word` for a POSIX shell: in single quotes, unless it needs none.
 fn quote(word: &OsStr) -> OsString {
-    let is_plain = |text: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-        !text.is_empty() && text.chars().all(plain)
-    };
-    match word.to_str() {
-        Some(text) if is_plain(text) => word.to_owned(),
-        Some(text) => format!("'{}'", text.replace('\'', r"'\''")).into(),
-        None => quote_bytes(word),
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(byte);
+    let bytes = word.as_bytes();
+    if !bytes.is_empty() && bytes.iter().all(is_plain) {
+        return word.to_owned();
     }
-}
-
-/// The same for a word that is not UTF-8.
-#[cfg(unix)]
-fn quote_bytes(word: &OsStr) -> OsString {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    let mut quoted = vec![b'\''];
-    for &byte in word.as_bytes() {
-        match byte {
-            b'\'' => quoted.extend(br"'\''"),
-            byte => quoted.push(byte),
-        }
-    }
-    quoted.push(b'\'');
-    OsString::from_vec(quoted)
-}
-
-#[cfg(not(unix))]
-fn quote_bytes(word: &OsStr) -> OsString {
-    word.to_owned()
+    let parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'\'').collect();
+    let escaped = parts.join(&br"'\''"[..]);
+    OsString::from_vec([b"'", &escaped[..], b"'"].concat())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::ffi::OsStringExt;
 
     fn launch(addresses: &[&str]) -> Launch {
         Launch {

@@ -43,7 +43,6 @@ pub mod tls;
 mod traffic;
 
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use timely::WorkerConfig;
@@ -52,13 +51,14 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
+pub use farewell::traffic;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
-pub use traffic::{PeerTraffic, bytes_sent, traffic};
+pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
 use exit::Exit;
-use link::{Link, LinkSettings};
+use link::Link;
 use stall::Workers;
 
 /// How long a worker without work sleeps before it looks again.
@@ -255,7 +255,7 @@ where
     let workers = Workers::watch(placement.process, settings.stall_timeout)
         .map_err(|error| ClusterError::Start(error.to_string()))?;
     let logic = move |worker: &mut Worker| -> Result<T, Failure> {
-        let _end_on_panic = guard::EndOnPanic::unless(alone);
+        let _end_on_panic = (!alone).then_some(guard::EndOnPanic);
         let pulse = workers.enter(worker);
         let result = func(worker);
         worker.drop_dataflow(pulse);
@@ -329,23 +329,13 @@ fn link_all(
     settings: &ClusterSettings,
     channels: Vec<Option<Channel>>,
 ) -> std::io::Result<Vec<Option<Link>>> {
-    let how = LinkSettings {
-        peer_timeout: settings.peer_timeout,
-        deadline: settings.deadline,
-        compress: settings.compress,
-    };
     let mut links = Vec::with_capacity(channels.len());
     for (process, channel) in channels.into_iter().enumerate() {
         let address = &placement.addresses[process];
-        let make = |channel| Link::new(process, address, channel, how);
+        let make = |channel| Link::new(process, address, channel, settings);
         links.push(channel.map(make).transpose()?);
     }
     let made: Vec<Link> = links.iter().flatten().cloned().collect();
-    traffic::begin(
-        made.iter()
-            .map(|link| Arc::clone(&link.peer.traffic))
-            .collect(),
-    );
     for link in &made {
         heartbeat::start(link)?;
     }

@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use socket2::{SockRef, TcpKeepalive};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
+use super::ClusterSettings;
 use super::channel::Channel;
 use super::frame::Kind;
 use super::guard;
@@ -48,17 +49,6 @@ impl Deref for Link {
     }
 }
 
-/// How links are made.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LinkSettings {
-    /// How long nothing may come from a process.
-    pub(super) peer_timeout: Duration,
-    /// How long the first byte may take beyond that: the other side may still wait for a third.
-    pub(super) deadline: Duration,
-    /// Whether payload is compressed.
-    pub(super) compress: bool,
-}
-
 impl Link {
     /// Makes a link of a connection on which both sides know each other.
     ///
@@ -68,12 +58,11 @@ impl Link {
         process: usize,
         address: &str,
         channel: Channel,
-        settings: LinkSettings,
+        settings: &ClusterSettings,
     ) -> io::Result<Link> {
         let timeout = settings.peer_timeout;
         let socket = channel.socket;
         socket.set_nonblocking(false)?;
-        socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(timeout))?;
         let tick = (timeout / 10).clamp(Duration::from_millis(10), LONGEST_TICK);
         socket.set_read_timeout(Some(tick))?;
@@ -89,7 +78,8 @@ impl Link {
                 process,
                 address: address.to_owned(),
                 timeout,
-                traffic: Arc::new(Traffic::new(process, timeout + settings.deadline)),
+                // The other side may still wait for a third before it sends the first byte.
+                traffic: Traffic::new(process, timeout + settings.deadline),
                 socket,
                 tls: channel.tls.map(Mutex::new),
                 is_closed: AtomicBool::new(false),
@@ -143,7 +133,7 @@ impl Stream for Link {
         }
         let mut sender = self.sender.lock();
         let said = sender.control(&self.peer, Kind::End, &[]);
-        sender.close();
+        sender.is_closed = true;
         // When the other side has ended as well it may be gone.
         if let Err(error) = said
             && !self.peer.has_ended.load(Ordering::SeqCst)

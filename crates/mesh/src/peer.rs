@@ -4,7 +4,6 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub(super) struct Peer {
     /// How long nothing may come from it.
     pub(super) timeout: Duration,
     /// The bytes in both directions, and when the last went.
-    pub(super) traffic: Arc<Traffic>,
+    pub(super) traffic: Traffic,
     /// The connection.
     pub(super) socket: TcpStream,
     /// The state of its encryption, if it is encrypted.

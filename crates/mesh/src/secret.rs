@@ -4,6 +4,7 @@
 //! machine can read in the process list. It appears in no message and no debug output.
 
 use std::fmt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit};
@@ -176,16 +177,7 @@ pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
 
 /// True when the file's mode lets its group or all users read it.
 fn is_open_to_others(path: &Path) -> bool {
-    #[cfg(unix)]
-    let open = std::fs::metadata(path).is_ok_and(|metadata| {
-        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o044 != 0
-    });
-    #[cfg(not(unix))]
-    let open = {
-        let _ = path;
-        false
-    };
-    open
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0)
 }
 
 #[cfg(test)]
@@ -218,10 +210,8 @@ mod tests {
         Secret::new(one.as_bytes(), "x").unwrap();
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_that_others_can_read_is_warned_of() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         assert_eq!(Secret::read(&path).unwrap_err().exit(), Exit::Usage);

@@ -25,7 +25,7 @@ pub(super) struct Sender {
     /// A frame as it goes over an encrypted connection.
     sealed: Vec<u8>,
     /// True when nothing may be sent any more.
-    is_closed: bool,
+    pub(super) is_closed: bool,
 }
 
 impl Sender {
@@ -40,16 +40,6 @@ impl Sender {
             sealed: Vec::new(),
             is_closed: false,
         })
-    }
-
-    /// Sends nothing after this.
-    pub(super) fn close(&mut self) {
-        self.is_closed = true;
-    }
-
-    /// True when nothing may be sent any more.
-    pub(super) fn is_closed(&self) -> bool {
-        self.is_closed
     }
 
     /// Sends timely's bytes, or the first of them; returns how many.

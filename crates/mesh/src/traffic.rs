@@ -1,15 +1,10 @@
 //! Byte counts of the links of this process, and the time of the last traffic.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
 /// Bytes that this process has sent to others.
 static SENT: AtomicU64 = AtomicU64::new(0);
-/// That of the links of the current run, or of the last one.
-static LINKS: Mutex<Vec<Arc<Traffic>>> = Mutex::new(Vec::new());
 
 /// Bytes that this process has sent to other processes so far, over all runs and links, as they
 /// went over the wire. Workers of one process share memory.
@@ -32,17 +27,6 @@ pub struct PeerTraffic {
     pub payload_received: u64,
     /// Time since something last came from it.
     pub silence: Duration,
-}
-
-/// The traffic with every other process of the run, in order; none for a run of one process.
-pub fn traffic() -> Vec<PeerTraffic> {
-    let links = LINKS.lock();
-    links.iter().map(|link| link.figures()).collect()
-}
-
-/// Begins a run on links with this traffic.
-pub(super) fn begin(links: Vec<Arc<Traffic>>) {
-    *LINKS.lock() = links;
 }
 
 /// Counts and clocks of one link.

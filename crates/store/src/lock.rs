@@ -1,8 +1,9 @@
 //! The lock of a file: the kernel releases it when its holder ends, for whatever reason;
 //! the text in the file names the holder for people.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -56,7 +57,7 @@ impl Lock for Held {
     /// this one has been removed.
     fn check(&self) -> Result<(), String> {
         let is_there = match (fs::metadata(&self.path), self.file.metadata()) {
-            (Ok(there), Ok(held)) => is_same(&there, &held),
+            (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
             (Err(error), _) => error.kind() != io::ErrorKind::NotFound,
             _ => true,
         };
@@ -65,17 +66,6 @@ impl Lock for Held {
             false => Err("the lock was removed while it was held".to_owned()),
         }
     }
-}
-
-#[cfg(unix)]
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    one.created().ok() == other.created().ok()
 }
 
 impl Drop for Held {

@@ -87,25 +87,11 @@ impl S3 {
         })
     }
 
-    /// The object of this key, if there is one, and every one below it.
-    fn all(&self, key: &str) -> Result<Vec<ObjectMeta>, StoreError> {
-        let mut found = self.bucket.list(&below(key))?;
-        found.extend(self.object(key)?);
-        Ok(found)
-    }
-
     /// The object of this key, if there is one: the first of those whose keys begin with it, since stores list keys in
     /// the order of their bytes. Asking for an object by the name of a folder is not answered alike by all stores.
     fn object(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let first = self.bucket.first(key)?;
         Ok(first.filter(|meta| meta.key == key))
-    }
-
-    fn entry(&self, meta: ObjectMeta) -> Entry {
-        Entry {
-            path: self.bucket.address(&meta.key),
-            bytes: meta.bytes,
-        }
     }
 
     /// The name of an object seen from the root.
@@ -194,7 +180,11 @@ impl Store for S3 {
         if found.is_empty() {
             found.extend(self.object(&key)?);
         }
-        Ok(found.into_iter().map(|meta| self.entry(meta)).collect())
+        let entry = |meta: ObjectMeta| Entry {
+            path: self.bucket.address(&meta.key),
+            bytes: meta.bytes,
+        };
+        Ok(found.into_iter().map(entry).collect())
     }
 
     fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
@@ -212,7 +202,9 @@ impl Store for S3 {
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
         faulty::before("remove", &[path]).map_err(named(path))?;
         let key = key_of(path)?;
-        for object in self.all(&key)? {
+        let mut found = self.bucket.list(&below(&key))?;
+        found.extend(self.object(&key)?);
+        for object in found {
             self.bucket.delete(&object.key)?;
         }
         self.remove_copy(&key)

@@ -14,10 +14,10 @@ use crate::input::BYTE_ORDER_MARK;
 use dialect::Place;
 pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
-pub use envelope::is_envelope;
+pub(crate) use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
-use std::io::{BufRead, Read};
+use std::io::Read;
 
 /// Bytes asked of the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
@@ -92,9 +92,7 @@ impl Scan {
 
 /// The length of the first line, its line break included; `None` where there is none.
 pub fn find_line_end(bytes: &[u8]) -> Option<usize> {
-    let mut rest = bytes;
-    let length = rest.skip_until(b'\n').ok()?;
-    (bytes[..length].last() == Some(&b'\n')).then_some(length)
+    memchr::memchr(b'\n', bytes).map(|at| at + 1)
 }
 
 /// Where each complete record of a stretch ends.
@@ -109,17 +107,15 @@ pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usi
 
 /// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
 pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let begins = offset + (bytes.len() - rest.len()) as u64;
-        let end = find_line_end(rest).unwrap_or(rest.len());
-        let (line, after) = rest.split_at(end);
-        rest = after;
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        Some((begins, line.strip_suffix(b"\r").unwrap_or(line)))
+    let mut begin = 0;
+    let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    ends.map(move |end| {
+        let begins = std::mem::replace(&mut begin, end + 1);
+        let line = &bytes[begins..end];
+        (
+            offset + begins as u64,
+            line.strip_suffix(b"\r").unwrap_or(line),
+        )
     })
     .filter(|(_, line)| !line.is_empty())
 }
@@ -173,14 +169,6 @@ pub struct RecordCutter<R> {
     ended: bool,
     /// Why the stream broke, or cannot be read to its end.
     damage: Option<String>,
-}
-
-/// How far [`RecordCutter::find_cut`] came.
-enum Cut {
-    /// This many bytes of `held` are complete records, and as many as were wanted or all there are.
-    Complete(usize),
-    /// This many bytes are; the record after them is too long.
-    TooLarge(usize),
 }
 
 impl<R: Read> RecordCutter<R> {
@@ -248,12 +236,14 @@ impl<R: Read> RecordCutter<R> {
         let mut pieces = Vec::new();
         while self.offset < end && !(self.ended && self.held.is_empty()) {
             let wanted = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
-            match self.find_cut(wanted) {
-                Cut::Complete(length) => self.push_records(length, &mut pieces),
-                Cut::TooLarge(length) => {
-                    self.push_records(length, &mut pieces);
-                    pieces.extend(self.skip_record());
-                }
+            let (length, is_too_large) = self.find_cut(wanted);
+            if length > 0 {
+                let offset = self.offset;
+                let bytes = self.take(length);
+                pieces.push(Piece::Records { offset, bytes });
+            }
+            if is_too_large {
+                pieces.extend(self.skip_record());
             }
         }
         if self.held.is_empty()
@@ -265,24 +255,25 @@ impl<R: Read> RecordCutter<R> {
         pieces
     }
 
-    /// Reads on until complete records of `wanted` bytes are held, or what there is.
-    fn find_cut(&mut self, wanted: usize) -> Cut {
+    /// Reads on until complete records of `wanted` bytes are held, or what there is: their length, and whether the
+    /// record after them is too large.
+    fn find_cut(&mut self, wanted: usize) -> (usize, bool) {
         let mut scan = Scan::new(self.boundary);
         let (mut complete, mut scanned) = (0, 0);
         loop {
             while let Some(length) = scan.find_end(&self.held[scanned..]) {
                 scanned += length;
                 if self.exceeds(scanned - complete) {
-                    return Cut::TooLarge(complete);
+                    return (complete, true);
                 }
                 complete = scanned;
                 if complete >= wanted {
-                    return Cut::Complete(complete);
+                    return (complete, false);
                 }
             }
             scanned = self.held.len();
             if self.exceeds(scanned - complete) {
-                return Cut::TooLarge(complete);
+                return (complete, true);
             }
             if self.fill() {
                 continue;
@@ -291,7 +282,7 @@ impl<R: Read> RecordCutter<R> {
             if self.is_broken(&scan) {
                 self.held.truncate(complete);
             }
-            return Cut::Complete(self.held.len());
+            return (self.held.len(), false);
         }
     }
 
@@ -304,14 +295,6 @@ impl<R: Read> RecordCutter<R> {
 
     fn exceeds(&self, length: usize) -> bool {
         length as u64 > self.max_record_bytes
-    }
-
-    fn push_records(&mut self, length: usize, pieces: &mut Vec<Piece>) {
-        if length > 0 {
-            let offset = self.offset;
-            let bytes = self.take(length);
-            pieces.push(Piece::Records { offset, bytes });
-        }
     }
 
     /// Reads over a record of any length; `None` when the stream breaks within it.

@@ -19,8 +19,8 @@ pub(crate) struct Header {
     pub(crate) columns: Columns,
     /// How rows are written.
     pub(crate) dialect: Dialect,
-    /// The terms that numbers in the file stand for.
-    vocabulary: Option<Vec<String>>,
+    /// The terms that numbers in the file stand for, if they have a vocabulary.
+    pub(crate) vocabulary: Option<Vec<String>>,
 }
 
 /// The places of the columns that the job names.
@@ -40,16 +40,30 @@ impl Columns {
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
         let place = |wanted: &String| {
-            let found = names.iter().position(|name| name == wanted);
-            found.ok_or_else(|| InputError::missing_column(&file.path, wanted, names))
+            let mut found = (0..names.len()).filter(|&place| names[place] == *wanted);
+            match (found.next(), found.next()) {
+                (Some(place), None) => Ok(place),
+                (Some(first), Some(second)) => Err(InputError::Twice {
+                    path: file.path.clone(),
+                    column: wanted.clone(),
+                    places: [first + 1, second + 1],
+                }),
+                _ => Err(InputError::missing_column(&file.path, wanted, names)),
+            }
         };
+        let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn { .. });
         // A folder's name may have the value.
         let place_or_folder = |wanted: &String| match place(wanted) {
-            Err(_) if partitions(file).any(|(name, _)| name == wanted) => Ok(None),
+            Err(error)
+                if is_missing(&error) && partitions(file).any(|(name, _)| name == wanted) =>
+            {
+                Ok(None)
+            }
             place => place.map(Some),
         };
+        let may_lack_id = settings.id.is_empty() || settings.id == DEFAULT_ID;
         let id = match place(&settings.id) {
-            Err(_) if settings.id.is_empty() || settings.id == DEFAULT_ID => None,
+            Err(error) if is_missing(&error) && may_lack_id => None,
             id => Some(id?),
         };
         Ok(Self {
@@ -66,9 +80,7 @@ impl Columns {
                 .collect::<Result<_, _>>()?,
         })
     }
-}
 
-impl Columns {
     /// Every place, in the order of the fields.
     pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
         let metadata = self.metadata.iter_mut().flatten();
@@ -138,11 +150,6 @@ impl Header {
                 .map(vocabulary::read)
                 .transpose()?,
         })
-    }
-
-    /// The terms that numbers in the file stand for, if they have a vocabulary.
-    pub(crate) fn vocabulary(&self) -> Option<&[String]> {
-        self.vocabulary.as_deref()
     }
 }
 

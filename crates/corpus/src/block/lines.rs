@@ -36,9 +36,7 @@ impl Records {
         settings: &CorpusSettings,
         limit: u64,
     ) -> Result<Self, InputError> {
-        let decoded = file.compression.decode(file.open()?);
-        let stream = decoded.map_err(InputError::unreadable(&file.path))?;
-        let stream = only_records(stream, file.format, settings);
+        let stream = only_records(file.content()?, file.format, settings);
         let boundary = match file.format {
             Format::Json => Boundary::Object,
             Format::Mail => Boundary::Envelope,

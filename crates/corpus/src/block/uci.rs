@@ -11,7 +11,7 @@ use super::lines::{Records, check_damage};
 use super::{Content, Cut};
 use crate::input::{InputError, InputFile, vocabulary};
 use crate::settings::{CorpusSettings, Format, OnDamage};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 /// No line of the format is nearly as long.
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) line: u64,
     /// The entries' lines.
     pub(crate) entries: Vec<u8>,
-    /// Documents with more bytes of entries than allowed, whose entries are left out.
+    /// Documents with more bytes of entries than allowed, whose entries are left out; others may be too large as well.
     pub(crate) too_large: Vec<u64>,
     /// The first document that is lost, and why.
     pub(crate) lost: Option<(u64, String)>,
@@ -92,13 +92,10 @@ impl CountStream {
                 .saturating_add(FEW_ENTRIES)
                 .saturating_mul(DOCUMENTS_PER_ENTRY)
         {
-            return Err(InputError::Counts {
-                path: file.path.clone(),
-                line: documents_line,
-                reason: format!(
-                    "{document_count} documents, but only {entry_count} entries; correct the header"
-                ),
-            });
+            let reason = format!(
+                "{document_count} documents, but only {entry_count} entries; correct the header"
+            );
+            return Err(InputError::counts(&file.path, documents_line, reason));
         }
         Ok(Self {
             records,
@@ -184,12 +181,7 @@ impl CountStream {
         let last = last.unwrap_or(self.next_document);
         let range = self.next_document..=self.document_count;
         if !self.held.is_empty() && !range.contains(&last) {
-            let reason = format!(
-                "document {last}, but {} to {} is expected: numbers must not decrease, or exceed the number of \
-                 documents in the header; sort the entries by document",
-                range.start(),
-                range.end()
-            );
+            let reason = out_of_order(last, &range);
             return Err(self.error(count_lines(&self.held[..start]), reason));
         }
         Ok((last, start))
@@ -252,20 +244,15 @@ impl CountStream {
             return Ok(reason);
         }
         let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is truncated";
-        Err(InputError::Counts {
-            path: self.file.path.clone(),
-            line: self.header_lines + found.min(wanted),
-            reason: format!("{reason}; {remedy}"),
-        })
+        let line = self.header_lines + found.min(wanted);
+        let reason = format!("{reason}; {remedy}");
+        Err(InputError::counts(&self.file.path, line, reason))
     }
 
     /// An error at the line that is `lines` after the first one held.
     fn error(&self, lines: u64, reason: String) -> InputError {
-        InputError::Counts {
-            path: self.file.path.clone(),
-            line: self.header_lines + 1 + self.entries_before + lines,
-            reason,
-        }
+        let line = self.header_lines + 1 + self.entries_before + lines;
+        InputError::counts(&self.file.path, line, reason)
     }
 }
 
@@ -284,7 +271,7 @@ impl Cut for CountStream {
             if start > 0 {
                 break self.block(start, last, too_large);
             }
-            if self.held.len() as u64 > self.max_document_bytes {
+            if self.held.trim_ascii_end().len() as u64 > self.max_document_bytes {
                 too_large.push(last);
                 self.drop_document(last);
             }
@@ -292,6 +279,15 @@ impl Cut for CountStream {
         self.blocks += 1;
         Ok(Some((self.blocks - 1, Content::Counts(block))))
     }
+}
+
+/// Why a document cannot follow here, where those of the range can.
+pub(crate) fn out_of_order(document: u64, range: &RangeInclusive<u64>) -> String {
+    let (first, last) = (range.start(), range.end());
+    format!(
+        "document {document}, but {first} to {last} is expected: numbers must not decrease, or exceed the number of \
+         documents in the header; sort the entries by document"
+    )
 }
 
 /// The number that a line begins with.
@@ -306,15 +302,16 @@ fn count_lines(bytes: &[u8]) -> u64 {
     breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
-/// The next line of the header, if there is one.
-fn next_line(records: &mut Records) -> Option<String> {
+/// The next line of the header, if there is one; of one that is too long, nothing but that it is there. A file that
+/// breaks off here has no document to keep.
+fn next_line(records: &mut Records, file: &InputFile) -> Result<Option<String>, InputError> {
     let end = records.cutter.offset() + 1;
-    match records.cutter.next_pieces(end).first() {
-        Some(Piece::Records { bytes, .. }) => {
-            Some(String::from_utf8_lossy(bytes).trim().to_owned())
-        }
-        _ => None,
-    }
+    let pieces = records.cutter.next_pieces(end);
+    check_damage(&pieces, file, OnDamage::Fail)?;
+    Ok(pieces.first().map(|piece| match piece {
+        Piece::Records { bytes, .. } => String::from_utf8_lossy(bytes).trim().to_owned(),
+        _ => String::new(),
+    }))
 }
 
 /// Reads one of the three numbers that a UCI bag of words begins with.
@@ -324,25 +321,21 @@ fn read_number(
     line: u64,
     what: &str,
 ) -> Result<u64, InputError> {
-    let number = next_line(records).and_then(|text| text.parse().ok());
-    number.ok_or_else(|| InputError::Counts {
-        path: file.path.clone(),
-        line,
-        reason: format!(
-            "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, a line each"
-        ),
+    let number = next_line(records, file)?.and_then(|text| text.parse().ok());
+    number.ok_or_else(|| {
+        let reason = format!(
+            "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, \
+             a line each"
+        );
+        InputError::counts(&file.path, line, reason)
     })
 }
 
 /// Reads the lines of a Matrix Market file before its entries: how many they are, and the numbers of
 /// rows, columns and entries.
 fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]), InputError> {
-    let error = |line, reason: String| InputError::Counts {
-        path: file.path.clone(),
-        line,
-        reason,
-    };
-    let banner = next_line(records).unwrap_or_default().to_lowercase();
+    let error = |line, reason: &str| InputError::counts(&file.path, line, reason);
+    let banner = next_line(records, file)?.unwrap_or_default().to_lowercase();
     if !matches!(
         banner.split_ascii_whitespace().collect::<Vec<_>>()[..],
         [
@@ -356,10 +349,10 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
         let reason = format!(
             "expected `{BANNER}`; write the counts as a sparse matrix with a row for each document"
         );
-        return Err(error(1, reason));
+        return Err(error(1, &reason));
     }
     let mut line = 1;
-    while let Some(text) = next_line(records) {
+    while let Some(text) = next_line(records, file)? {
         line += 1;
         if text.is_empty() || text.starts_with('%') {
             continue;
@@ -372,10 +365,12 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
         let reason = "expected the numbers of documents (rows), terms (columns) and entries";
         return sizes
             .map(|sizes| (line, sizes))
-            .ok_or_else(|| error(line, reason.to_owned()));
+            .ok_or_else(|| error(line, reason));
     }
-    let reason = "the file ends before its entries; copy it again".to_owned();
-    Err(error(line, reason))
+    Err(error(
+        line,
+        "the file ends before its entries; copy it again",
+    ))
 }
 
 /// Reads as many terms as the file has.
@@ -392,8 +387,7 @@ fn read_vocabulary(
             path.display(),
             terms.len()
         );
-        let path = file.path.clone();
-        return Err(InputError::Counts { path, line, reason });
+        return Err(InputError::counts(&file.path, line, reason));
     }
     Ok(terms)
 }

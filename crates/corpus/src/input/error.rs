@@ -69,41 +69,13 @@ pub enum InputError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// A file holds counts, and the job joins, replaces or deletes tokens that follow each other.
-    #[error(
-        "{}: holds counts of words, without the order that [phrases] needs; read texts instead, or take [phrases] out of the job", .path.display()
-    )]
-    NoOrder {
+    /// A file cannot have what the job reads, or do what it asks.
+    #[error("{}: {reason}", .path.display())]
+    Unfit {
         /// The file.
         path: PathBuf,
-    },
-    /// A file holds counts, and the job asks for the language of texts.
-    #[error(
-        "{}: holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
-         corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \
-         corpus.metadata, or filter by htrc.languages)", .path.display()
-    )]
-    NoText {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The job names counts in a key or column, and the file's format has none.
-    #[error(
-        "{}: corpus.counts is for JSON Lines, Parquet and Arrow only, and this file is none of them; convert it, exclude \
-         it, or take corpus.counts out of the job", .path.display()
-    )]
-    NoCounts {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The documents are in an array under a key, and the file is no JSON.
-    #[error(
-        "{}: corpus.records is for JSON only, and this file is something else; convert it, exclude it, or take \
-         corpus.records out of the job", .path.display()
-    )]
-    NoRecords {
-        /// The file.
-        path: PathBuf,
+        /// The problem and its remedy.
+        reason: &'static str,
     },
     /// A bag of words has no vocabulary beside it, or several that could be meant.
     #[error(
@@ -149,6 +121,18 @@ pub enum InputError {
         hint: String,
         /// The columns that exist.
         available: String,
+    },
+    /// Two columns have a name that the job names.
+    #[error(
+        "{}: columns {} and {} are both `{column}`; rename one of them", .path.display(), .places[0], .places[1]
+    )]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// The places of the columns, from 1.
+        places: [usize; 2],
     },
     /// No volume has the first key by which copies are known.
     #[error(
@@ -221,6 +205,12 @@ impl InputError {
     pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Unreadable { path, source }
+    }
+
+    /// An [`InputError::Counts`] for this line.
+    pub(crate) fn counts(path: &Path, line: u64, reason: impl Into<String>) -> Self {
+        let (path, reason) = (path.to_owned(), reason.into());
+        Self::Counts { path, line, reason }
     }
 
     /// An [`InputError::Unsupported`] for what is neither file nor folder.

@@ -386,7 +386,6 @@ mod tests {
         ));
     }
 
-    #[cfg(unix)]
     #[test]
     fn links_into_their_own_folder_and_to_nothing_are_passed_over() {
         let folder = tempfile::tempdir().unwrap();

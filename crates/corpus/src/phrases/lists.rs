@@ -1,16 +1,15 @@
 //! The user's lists: phrases and replacements, and what is deleted.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::joined;
 use crate::settings::{PhraseSettings, TokenSettings};
 use crate::tokenizer::{Rule, Tokenizer};
 use crate::word_file::{self, WordFileError, without_comment};
 
-/// The keys that name the lists.
-const REPLACEMENTS: &str = "phrases.replacements";
-const DELETIONS: &str = "phrases.deletions";
+/// The rule that a line of a list stands for.
+type Parse = fn(&str, &mut Tokenizer) -> Result<Rule, String>;
 
 /// The rules of the lists that a job names: a pass for each.
 ///
@@ -20,20 +19,19 @@ pub fn load(
     settings: &PhraseSettings,
     tokens: &TokenSettings,
 ) -> Result<Vec<Vec<Rule>>, WordFileError> {
-    let lists = [
-        (REPLACEMENTS, &settings.replacements),
-        (DELETIONS, &settings.deletions),
-    ];
-    let named = lists
-        .into_iter()
-        .filter_map(|(key, path)| Some((key, path.as_ref()?)));
-    named.map(|(key, path)| read(key, path, tokens)).collect()
+    let rules = |key, path: &Option<PathBuf>, parse: Parse| {
+        path.as_ref().map(|path| read(key, path, tokens, parse))
+    };
+    let replacements = rules("phrases.replacements", &settings.replacements, replacement);
+    let deletions = rules("phrases.deletions", &settings.deletions, deletion);
+    replacements.into_iter().chain(deletions).collect()
 }
 
 fn read(
     key: &'static str,
     path: &Path,
     tokens: &TokenSettings,
+    parse: Parse,
 ) -> Result<Vec<Rule>, WordFileError> {
     let text = word_file::read(key, path)?;
     let mut tokenizer = Tokenizer::new(tokens);
@@ -51,11 +49,7 @@ fn read(
             line: number,
             reason,
         };
-        let rule = match key {
-            DELETIONS => deletion(line, &mut tokenizer),
-            _ => replacement(line, &mut tokenizer),
-        };
-        let rule = rule.map_err(broken)?;
+        let rule = parse(line, &mut tokenizer).map_err(broken)?;
         match known.get(&rule.words) {
             None => {
                 known.insert(rule.words.clone(), (number, rules.len()));
@@ -129,8 +123,6 @@ fn replacement(line: &str, tokenizer: &mut Tokenizer) -> Result<Rule, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     fn load_texts(replacements: &str, deletions: &str) -> Result<Vec<Vec<Rule>>, String> {

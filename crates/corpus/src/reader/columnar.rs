@@ -31,7 +31,7 @@ pub fn first_rows(
     let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
         for batch in groups.batches(file, group..group + 1, 0, &selection.roots)? {
-            let batch = batch.and_then(|batch| Batch::new(&batch, &selection));
+            let batch = batch.map(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {
                 batch
@@ -72,7 +72,7 @@ fn read_rows(
     let mut row = groups.first_row;
     let batches = groups.batches(context.file, groups.groups.clone())?;
     for batch in batches {
-        let batch = match batch.and_then(|batch| Batch::new(&batch, &groups.layout.selection)) {
+        let batch = match batch.map(|batch| Batch::new(&batch, &groups.layout.selection)) {
             Ok(batch) => batch,
             Err(error) => return lose_rest(context, row, &error, emit),
         };
@@ -107,6 +107,4 @@ fn broken(file: &InputFile, row: u64, error: &ArrowError) -> InputError {
         Some(error) => InputError::unreadable(&file.path)(error),
         None => damaged(file, row, &reason),
     }
-    emit(context.truncated(context.place(row), &reason));
-    Ok(())
 }

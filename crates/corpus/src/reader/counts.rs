@@ -84,7 +84,7 @@ pub(super) fn read(
         if text.trim().is_empty() {
             continue;
         }
-        match parse(&text, header.vocabulary()) {
+        match parse(&text, header.vocabulary.as_deref()) {
             Ok(None) => {}
             Ok(Some(Line { fields, counts })) => {
                 let body = Body::Counts {
@@ -110,6 +110,10 @@ impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
     }
 }
 
+/// A key that is borrowed if it can be.
+#[derive(Deserialize)]
+pub(super) struct Key<'k>(#[serde(borrow)] pub(super) Cow<'k, str>);
+
 /// Reads an object of such values.
 struct PairsOf<V>(PhantomData<V>);
 
@@ -121,10 +125,6 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        /// A text that is borrowed if it can be.
-        #[derive(Deserialize)]
-        struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
-
         let mut pairs = Vec::new();
         while let Some((Key(key), value)) = map.next_entry()? {
             pairs.push((key, value));

@@ -230,4 +230,16 @@ mod tests {
         let error = documents(Format::Tsv, "id\ttxt\tm\n", b"").unwrap_err();
         assert!(error.to_string().contains("did you mean `txt`?"), "{error}");
     }
+
+    #[test]
+    fn two_columns_of_one_name_are_an_error_if_the_job_names_it() {
+        assert!(documents(Format::Csv, "text,m,x,x\n", b"a,b,c,d\n").is_ok());
+        for (format, header) in [
+            (Format::Csv, "id,text,m,id\n"),
+            (Format::Tsv, "id\ttext\tm\tid"),
+        ] {
+            let error = documents(format, header, b"").unwrap_err().to_string();
+            assert!(error.contains("columns 1 and 4 are both `id`"), "{error}");
+        }
+    }
 }

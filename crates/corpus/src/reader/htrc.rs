@@ -55,7 +55,7 @@ pub(super) fn read(
 /// The tokens of a volume as one text, in no order, to recognise its language by.
 pub fn words_of(file: &InputFile) -> Option<String> {
     let mut bytes = Vec::new();
-    read_all(file, u64::MAX, &mut bytes).ok()?;
+    read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
     let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
     // A broken count does not fill the memory.
@@ -132,11 +132,9 @@ impl Volume<'_> {
         let mut hand_over = |source_id: String, body| {
             emit(RawDocument {
                 source_id: source_id.into(),
-                group: group.clone().map(Cow::Owned),
-                metadata: metadata
-                    .iter()
-                    .cloned()
-                    .map(|v| v.map(Cow::Owned))
+                group: group.as_deref().map(Cow::Borrowed),
+                metadata: (metadata.iter())
+                    .map(|value| value.as_deref().map(Cow::Borrowed))
                     .collect(),
                 body,
             });

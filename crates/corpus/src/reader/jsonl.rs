@@ -9,6 +9,7 @@
 
 mod held;
 
+use super::counts::Key;
 use super::mend::mended;
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
@@ -16,7 +17,7 @@ use crate::block::header::{Columns, RETURNS_REMEDY};
 use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
 use held::{AnyValue, Held};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
@@ -175,17 +176,18 @@ impl<'a> Visitor<'a> for Object<'_> {
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut values = vec![Held::Nothing; self.0.len()];
-        while let Some(key) = map.next_key_seed(Key(self.0))? {
-            match key {
-                Wanted::Whole(place) => values[place] = map.next_value_seed(AnyValue)?,
-                Wanted::Within(key, whole) => {
+        while let Some(Key(key)) = map.next_key()? {
+            let is_within = |name: &&str| below(name, &key).is_some();
+            match self.0.iter().position(|&name| name == key) {
+                whole if self.0.iter().any(is_within) => {
                     let object: Value = map.next_value()?;
                     take(&object, &key, self.0, &mut values);
                     if let Some(place) = whole {
                         values[place] = object.into();
                     }
                 }
-                Wanted::Nothing => drop(map.next_value::<IgnoredAny>()?),
+                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
+                None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(values)
@@ -221,42 +223,4 @@ fn find(value: &Value, path: &str) -> Option<Value> {
     let within = |(dot, _)| find(value.get(&path[..dot])?, &path[dot + 1..]);
     let nested = || path.match_indices('.').find_map(within);
     value.get(path).cloned().or_else(nested)
-}
-
-/// The part of the value under a key that is wanted.
-enum Wanted {
-    Nothing,
-    /// All of it, for the kept key at this place.
-    Whole(usize),
-    /// Values within it; the key, and the place that all of it has if that is wanted too.
-    Within(String, Option<usize>),
-}
-
-/// Reads a key, and decides which part of its value is kept.
-struct Key<'n>(&'n [&'n str]);
-
-impl<'a> DeserializeSeed<'a> for Key<'_> {
-    type Value = Wanted;
-
-    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
-        parser.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Key<'_> {
-    type Value = Wanted;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        let within = |name: &&str| below(name, key).is_some();
-        let whole = self.0.iter().position(|&name| name == key);
-        Ok(match whole {
-            _ if self.0.iter().any(within) => Wanted::Within(key.to_owned(), whole),
-            Some(place) => Wanted::Whole(place),
-            None => Wanted::Nothing,
-        })
-    }
 }

@@ -55,7 +55,7 @@ pub(super) fn read_whole<'h>(
     let (file, settings) = (context.file, context.settings);
     let name = || file.name.clone();
     let limit = settings.max_document_bytes;
-    match read_all(file, limit, held) {
+    match read_all(file, limit, held)? {
         Ok(()) if held.is_empty() => {
             let reason = format!("{}: the file is empty", file.name);
             emit(context.missing(name(), DocumentStatus::Empty, reason));
@@ -67,11 +67,6 @@ pub(super) fn read_whole<'h>(
         Ok(()) => return Ok(Some(held)),
         Err(error) if keeps_damaged(settings) => {
             emit(context.truncated(name(), &error.to_string()));
-        }
-        Err(source) if source.kind() == io::ErrorKind::NotFound => {
-            return Err(InputError::Changed {
-                path: file.path.clone(),
-            });
         }
         Err(error) => {
             return Err(InputError::Damaged {
@@ -85,8 +80,12 @@ pub(super) fn read_whole<'h>(
     Ok(None)
 }
 
-/// Reads all that the file contains, or `limit` + 1 bytes of it.
-pub(super) fn read_all(file: &InputFile, limit: u64, held: &mut Vec<u8>) -> io::Result<()> {
-    let opened = file.compression.open(&file.path)?;
-    read_into(held, opened, limit.saturating_add(1))
+/// Reads all that the file contains, or `limit` + 1 bytes of it; where it is damaged, the decoder's error.
+pub(super) fn read_all(
+    file: &InputFile,
+    limit: u64,
+    held: &mut Vec<u8>,
+) -> Result<io::Result<()>, InputError> {
+    let content = file.content()?;
+    Ok(read_into(held, content, limit.saturating_add(1)))
 }

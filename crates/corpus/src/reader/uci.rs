@@ -5,7 +5,7 @@
 
 use super::counts::count_of;
 use super::{Context, DocumentSink};
-use crate::block::uci::Counts;
+use crate::block::uci::{Counts, out_of_order};
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
@@ -21,13 +21,12 @@ pub(super) fn read(
     let context = Context::new(file, settings);
     let mut next = block.documents.start;
     let mut counts = Vec::new();
+    // The bytes of its entries, wherever the block begins and ends.
+    let mut bytes = 0..0;
+    let mut offset = 0;
     let text = String::from_utf8_lossy(&block.entries);
-    for (line, number) in text.lines().zip(block.line..) {
-        let failure = |reason: String| InputError::Counts {
-            path: file.path.clone(),
-            line: number,
-            reason,
-        };
+    for (line, number) in text.split_inclusive('\n').zip(block.line..) {
+        let failure = |reason: String| InputError::counts(&file.path, number, reason);
         let (document, term, count) = parse(line).ok_or_else(|| {
             failure(format!(
                 "expected `document term count`, three whole numbers, not `{}`",
@@ -35,11 +34,8 @@ pub(super) fn read(
             ))
         })?;
         if document < next || document >= block.documents.end {
-            let (last, end) = (next, block.documents.end - 1);
-            return Err(failure(format!(
-                "document {document}, but {last} to {end} is expected: numbers must not decrease, or exceed \
-                 the number of documents in the header; sort the entries by document"
-            )));
+            let range = next..=block.documents.end - 1;
+            return Err(failure(out_of_order(document, &range)));
         }
         let term_count = block.vocabulary.len();
         if term == 0 || term > term_count as u64 {
@@ -48,21 +44,22 @@ pub(super) fn read(
             )));
         }
         while next < document {
-            emit(finish(&context, block, next, std::mem::take(&mut counts)));
+            let counts = std::mem::take(&mut counts);
+            emit(finish(&context, block, next, bytes.len(), counts));
             next += 1;
+            bytes = offset..offset;
         }
+        bytes.end = offset + line.trim_ascii_end().len();
+        offset += line.len();
         if count > 0 {
             // In range: a vocabulary of 2³² terms does not fit into memory.
             counts.push(((term - 1) as u32, count));
         }
     }
     for document in next..block.documents.end {
-        emit(finish(
-            &context,
-            block,
-            document,
-            std::mem::take(&mut counts),
-        ));
+        let counts = std::mem::take(&mut counts);
+        let bytes = std::mem::take(&mut bytes);
+        emit(finish(&context, block, document, bytes.len(), counts));
     }
     Ok(())
 }
@@ -80,6 +77,7 @@ fn finish<'a>(
     context: &Context<'_>,
     block: &'a Counts,
     number: u64,
+    bytes: usize,
     counts: Vec<(u32, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
@@ -92,8 +90,9 @@ fn finish<'a>(
         );
         return context.missing(id, DocumentStatus::Truncated, reason);
     }
-    if block.too_large.contains(&number) {
-        return context.too_large(id, context.settings.max_document_bytes + 1);
+    let limit = context.settings.max_document_bytes;
+    if bytes as u64 > limit || block.too_large.contains(&number) {
+        return context.too_large(id, limit + 1);
     }
     if counts.is_empty() {
         let reason = format!("{}, document {id}: no entries", context.file.name);

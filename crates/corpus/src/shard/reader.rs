@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -103,11 +103,9 @@ impl ShardReader {
             if let Some(batches) = &mut self.batches {
                 if let Some(batch) = batches.next() {
                     let batch = batch.map_err(|e| ShardError::reading(&self.path, e))?;
-                    let names = self.metadata_names.len();
-                    self.batch = Some(
-                        Batch::new(&batch, self.columns, names)
-                            .map_err(|reason| ShardError::not_a_shard(&self.path, reason))?,
-                    );
+                    let batch = Batch::new(&batch, &self.metadata_names);
+                    let named = |reason| ShardError::not_a_shard(&self.path, reason);
+                    self.batch = Some(batch.map_err(named)?);
                     return Ok(true);
                 }
                 self.batches = None;
@@ -184,31 +182,18 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
     names.collect()
 }
 
-/// A decoded batch; the columns that were not requested are absent.
+/// A decoded batch. The columns that were not requested are absent.
 struct Batch {
     rows: usize,
     status: StringArray,
-    bags: Option<Bags>,
-    rest: Option<Rest>,
-    /// Metadata columns, with their places.
-    metadata: Vec<(usize, StringArray)>,
-    /// How many there are in all, where any was requested.
-    metadata_count: usize,
-}
-
-/// The columns of [`Columns::Counts`].
-struct Bags {
-    terms: Lists,
-    counts: Lists,
-}
-
-/// The columns of [`Columns::All`] alone.
-struct Rest {
-    pruned: Lists,
-    source_id: StringArray,
-    group: StringArray,
-    tokens_total: Int64Array,
-    tokens_stopped: Int64Array,
+    source_id: Option<StringArray>,
+    group: Option<StringArray>,
+    /// `tokens_total` and `tokens_stopped`.
+    tokens: [Option<Int64Array>; 2],
+    /// `terms`, `counts` and `pruned`.
+    lists: [Option<Lists>; 3],
+    /// By place; empty where none was requested.
+    metadata: Vec<Option<StringArray>>,
 }
 
 /// A list<i32> column, none of whose values is negative.
@@ -218,41 +203,25 @@ struct Lists {
 }
 
 impl Batch {
-    fn new(batch: &RecordBatch, columns: Columns, metadata_count: usize) -> Result<Self, String> {
-        let bags = match columns {
-            Columns::Status | Columns::Metadata => None,
-            Columns::Counts | Columns::CountsAnd(_) | Columns::All => Some(Bags {
-                terms: Lists::new(batch, "terms")?,
-                counts: Lists::new(batch, "counts")?,
-            }),
-        };
-        let rest = match columns {
-            Columns::All => Some(Rest {
-                pruned: Lists::new(batch, "pruned")?,
-                source_id: column(batch, "source_id")?,
-                group: column(batch, "group")?,
-                tokens_total: column(batch, "tokens_total")?,
-                tokens_stopped: column(batch, "tokens_stopped")?,
-            }),
-            _ => None,
-        };
-        let places = match columns {
-            Columns::Status | Columns::Counts => 0..0,
-            Columns::CountsAnd(place) => place..place + 1,
-            Columns::Metadata | Columns::All => 0..metadata_count,
-        };
-        // They come last.
-        let first = batch.num_columns() - places.len();
+    fn new(batch: &RecordBatch, metadata_names: &[String]) -> Result<Self, String> {
+        let metadata = metadata_names.iter();
+        let metadata = metadata.map(|name| column(batch, &format!("{METADATA_PREFIX}{name}")));
+        let mut metadata = metadata.collect::<Result<Vec<Option<_>>, _>>()?;
+        if metadata.iter().all(Option::is_none) {
+            metadata.clear();
+        }
+        let list = |name| Lists::new(batch, name);
         Ok(Self {
             rows: batch.num_rows(),
-            status: column(batch, "status")?,
-            bags,
-            rest,
-            metadata_count: if places.is_empty() { 0 } else { metadata_count },
-            metadata: (first..)
-                .zip(places)
-                .map(|(index, place)| Ok((place, typed(batch, index)?)))
-                .collect::<Result<_, String>>()?,
+            status: column(batch, "status")?.ok_or("column status is missing")?,
+            source_id: column(batch, "source_id")?,
+            group: column(batch, "group")?,
+            tokens: [
+                column(batch, "tokens_total")?,
+                column(batch, "tokens_stopped")?,
+            ],
+            lists: [list("terms")?, list("counts")?, list("pruned")?],
+            metadata,
         })
     }
 
@@ -260,35 +229,31 @@ impl Batch {
         let name = self.status.value(row);
         document.status =
             DocumentStatus::from_name(name).ok_or_else(|| format!("unknown status {name:?}"))?;
-        document.terms.clear();
-        document.counts.clear();
-        if let Some(bags) = &self.bags {
-            bags.read_into(row, document)?;
-        }
-        if self.metadata.len() < self.metadata_count {
-            document.metadata.clear();
-        }
-        document.metadata.resize(self.metadata_count, None);
-        for (place, column) in &self.metadata {
-            read_text(column, row, &mut document.metadata[*place]);
-        }
-        if let Some(rest) = &self.rest {
-            return rest.read_into(row, document);
-        }
         document.source_id.clear();
-        document.group = None;
-        document.tokens_total = 0;
-        document.tokens_stopped = 0;
-        document.pruned.clear();
-        Ok(())
-    }
-}
-
-impl Bags {
-    fn read_into(&self, row: usize, document: &mut ShardDocument) -> Result<(), String> {
-        self.terms.read_into(row, &mut document.terms);
-        self.counts.read_into(row, &mut document.counts);
-        let (terms, counts) = (document.terms.len(), document.counts.len());
+        if let Some(ids) = &self.source_id {
+            document.source_id.push_str(ids.value(row));
+        }
+        read_text(self.group.as_ref(), row, &mut document.group);
+        document.metadata.resize(self.metadata.len(), None);
+        for (column, value) in self.metadata.iter().zip(&mut document.metadata) {
+            read_text(column.as_ref(), row, value);
+        }
+        let totals = [&mut document.tokens_total, &mut document.tokens_stopped];
+        for (column, total) in self.tokens.iter().zip(totals) {
+            let value = column.as_ref().map_or(0, |column| column.value(row));
+            *total = u32::try_from(value).map_err(|_| format!("{value} tokens in a document"))?;
+        }
+        let ShardDocument {
+            terms,
+            counts,
+            pruned,
+            ..
+        } = document;
+        for (column, list) in self.lists.iter().zip([&mut *terms, &mut *counts, pruned]) {
+            list.clear();
+            list.extend_from_slice(column.as_ref().map_or(&[], |column| column.of(row)));
+        }
+        let (terms, counts) = (terms.len(), counts.len());
         match terms == counts {
             true => Ok(()),
             false => Err(format!("a document has {terms} terms but {counts} counts")),
@@ -296,63 +261,45 @@ impl Bags {
     }
 }
 
-impl Rest {
-    fn read_into(&self, row: usize, document: &mut ShardDocument) -> Result<(), String> {
-        let tokens = |column: &Int64Array| {
-            let value = column.value(row);
-            u32::try_from(value).map_err(|_| format!("{value} tokens in a document"))
-        };
-        document.tokens_total = tokens(&self.tokens_total)?;
-        document.tokens_stopped = tokens(&self.tokens_stopped)?;
-        document.source_id.clear();
-        document.source_id.push_str(self.source_id.value(row));
-        read_text(&self.group, row, &mut document.group);
-        self.pruned.read_into(row, &mut document.pruned);
-        Ok(())
-    }
-}
-
 impl Lists {
-    fn new(batch: &RecordBatch, name: &str) -> Result<Self, String> {
-        let ends: ListArray = column(batch, name)?;
+    fn new(batch: &RecordBatch, name: &str) -> Result<Option<Self>, String> {
+        let Some(ends) = column::<ListArray>(batch, name)? else {
+            return Ok(None);
+        };
         let values = ends.values().as_any().downcast_ref::<Int32Array>();
         let values = values.ok_or_else(|| format!("{name} should hold i32"))?;
         if values.values().iter().any(|&value| value < 0) {
             return Err(format!("{name} holds a negative number"));
         }
         let values = values.clone();
-        Ok(Self { ends, values })
+        Ok(Some(Self { ends, values }))
     }
 
-    fn read_into(&self, row: usize, out: &mut Vec<u32>) {
+    /// The list of a row.
+    fn of(&self, row: usize) -> &[u32] {
         let ends = self.ends.value_offsets();
-        let values = &self.values.values()[ends[row] as usize..ends[row + 1] as usize];
-        out.clear();
-        out.extend_from_slice(bytemuck::cast_slice(values));
+        bytemuck::cast_slice(&self.values.values()[ends[row] as usize..ends[row + 1] as usize])
     }
 }
 
-fn read_text(column: &StringArray, row: usize, out: &mut Option<String>) {
-    if column.is_null(row) {
+fn read_text(column: Option<&StringArray>, row: usize, out: &mut Option<String>) {
+    let Some(column) = column.filter(|column| column.is_valid(row)) else {
         *out = None;
         return;
-    }
+    };
     let text = out.get_or_insert_default();
     text.clear();
     text.push_str(column.value(row));
 }
 
-fn column<T: Array + Clone + 'static>(batch: &RecordBatch, name: &str) -> Result<T, String> {
-    let index = batch
-        .schema_ref()
-        .index_of(name)
-        .map_err(|_| format!("column {name} is missing"))?;
-    typed(batch, index)
-}
-
-fn typed<T: Array + Clone + 'static>(batch: &RecordBatch, index: usize) -> Result<T, String> {
-    let array = batch.column(index).as_any().downcast_ref::<T>();
-    array
-        .cloned()
-        .ok_or_else(|| format!("column {} has another type", batch.schema().field(index)))
+/// The column of this name, if it was requested.
+fn column<T: Array + Clone + 'static>(
+    batch: &RecordBatch,
+    name: &str,
+) -> Result<Option<T>, String> {
+    let typed = |column: &ArrayRef| {
+        let array = column.as_any().downcast_ref::<T>().cloned();
+        array.ok_or_else(|| format!("column {name} has another type"))
+    };
+    batch.column_by_name(name).map(typed).transpose()
 }

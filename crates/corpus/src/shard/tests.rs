@@ -78,7 +78,6 @@ proptest! {
         let info = write(&path, &names, compression, &documents);
 
         prop_assert_eq!(info.documents, documents.len() as u64);
-        prop_assert_eq!(info.bytes, fs::metadata(&path).unwrap().len());
         prop_assert_eq!(info.by_status.iter().sum::<u64>(), info.documents);
         prop_assert_eq!(&read(&path, Columns::All), &documents);
         for place in 0..names.len() {
@@ -133,7 +132,7 @@ fn many_documents_make_several_row_groups() {
         .collect();
     let info = write(&path, &[], ShardCompression::Zstd, &documents);
     let expected: u64 = documents.iter().map(|d| d.terms.len() as u64).sum();
-    assert_eq!((info.entries, info.tokens), (expected, expected));
+    assert_eq!(info.tokens, expected);
     assert_eq!(read(&path, Columns::All), documents);
 }
 

@@ -34,14 +34,10 @@ pub enum ShardCompression {
 pub struct ShardInfo {
     /// Rows.
     pub documents: u64,
-    /// (document, term) pairs: Σ of distinct terms over the documents.
-    pub entries: u64,
     /// Tokens in the stored counts.
     pub tokens: u64,
     /// Documents by status, indexed by `DocumentStatus as usize`.
     pub by_status: [u64; DocumentStatus::ALL.len()],
-    /// Size of the file.
-    pub bytes: u64,
 }
 
 /// Writes one shard. Dropped before [`finish`](Self::finish), it leaves an unreadable file behind:
@@ -86,7 +82,6 @@ impl ShardWriter {
     pub fn push(&mut self, document: &ShardDocument) -> Result<(), ShardError> {
         self.check(document)?;
         self.info.documents += 1;
-        self.info.entries += document.terms.len() as u64;
         self.info.tokens += document.tokens_in_vocabulary();
         self.info.by_status[document.status as usize] += 1;
         self.buffer.push(document);
@@ -102,7 +97,6 @@ impl ShardWriter {
         self.writer
             .finish()
             .map_err(|e| ShardError::writing(&self.path, e))?;
-        self.info.bytes = self.writer.bytes_written() as u64;
         Ok(self.info)
     }
 
@@ -245,34 +239,14 @@ fn element() -> FieldRef {
 }
 
 fn schema(metadata_names: &[String]) -> Schema {
-    let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
-    let list = |name: &str| Field::new(name, DataType::List(element()), false);
-    let [
-        source_id,
-        group,
-        status,
-        total,
-        stopped,
-        terms,
-        counts,
-        pruned,
-    ] = FIXED_COLUMNS;
-    let mut fields = vec![
-        text(source_id, false),
-        text(group, true),
-        text(status, false),
-        Field::new(total, DataType::Int64, false),
-        Field::new(stopped, DataType::Int64, false),
-        list(terms),
-        list(counts),
-        list(pruned),
-    ];
-    fields.extend(
-        metadata_names
-            .iter()
-            .map(|name| text(&format!("{METADATA_PREFIX}{name}"), true)),
-    );
-    Schema::new(fields)
+    use DataType::{Int64, Utf8};
+    let list = || DataType::List(element());
+    let kinds = [Utf8, Utf8, Utf8, Int64, Int64, list(), list(), list()];
+    let fixed = FIXED_COLUMNS.into_iter().zip(kinds);
+    let fixed = fixed.map(|(name, kind)| Field::new(name, kind, name == "group"));
+    let metadata = metadata_names.iter();
+    let metadata = metadata.map(|name| Field::new(format!("{METADATA_PREFIX}{name}"), Utf8, true));
+    Schema::new(fixed.chain(metadata).collect::<Vec<_>>())
 }
 
 /// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads

@@ -4,11 +4,10 @@
 //! no step, and is one process.
 
 use super::{
-    EnvironmentError, Found, MOST_NAME_BYTES, MOST_PROCESSES, Variables, number, pair, wrong,
+    EnvironmentError, Found, MOST_NAME_BYTES, MOST_PROCESSES, SLURM, Variables, number, pair, wrong,
 };
 use crate::hosts::Peers;
 
-const BY: &str = "SLURM";
 /// Step numbers from here on are the batch script, the interactive shell and the like.
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
 /// More nodes than a cluster has; what a broken list may unfold to at most.
@@ -29,13 +28,11 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentEr
     let Some(numbers) = pair(variables, "SLURM_PROCID", count)? else {
         return Ok(None);
     };
-    let tasks = match variables.get("SLURM_STEP_TASKS_PER_NODE") {
-        Some(text) => Some(
-            tasks(text)
-                .ok_or_else(|| wrong(variables, "SLURM_STEP_TASKS_PER_NODE", "a list of tasks"))?,
-        ),
-        None => None,
-    };
+    let no_list = || wrong(variables, "SLURM_STEP_TASKS_PER_NODE", "a list of tasks");
+    let tasks = variables.get("SLURM_STEP_TASKS_PER_NODE");
+    let tasks = tasks
+        .map(|text| self::tasks(text).ok_or_else(no_list))
+        .transpose()?;
     let part = |name: &str| variables.get(name).map_or("0", String::as_str);
     Ok(Some(Found {
         local: tasks.iter().flatten().copied().max().unwrap_or(1).max(1),
@@ -43,7 +40,7 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentEr
         token: variables
             .get("SLURM_JOB_ID")
             .map(|job| format!("{job}.{step}.{}", part("SLURM_RESTART_COUNT"))),
-        ..Found::new(BY, numbers)
+        ..Found::new(SLURM, numbers)
     }))
 }
 
@@ -56,7 +53,7 @@ pub(super) fn peers(
     let list = variables
         .get("SLURM_STEP_NODELIST")
         .ok_or(EnvironmentError::Missing {
-            by: BY,
+            by: SLURM,
             variable: "SLURM_STEP_NODELIST",
         })?;
     let nodes =
@@ -83,7 +80,10 @@ pub(super) fn peers(
     }
     let address = |&(node, local): &(usize, usize)| super::at(&nodes[node], port, local);
     let addresses = places.iter().map(address).collect::<Result<_, _>>()?;
-    Ok(Peers::Listed { by: BY, addresses })
+    Ok(Peers::Listed {
+        by: SLURM,
+        addresses,
+    })
 }
 
 /// Whether tasks are dealt to the nodes one by one, instead of node by node.

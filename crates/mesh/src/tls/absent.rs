@@ -1,5 +1,5 @@
 //! The TLS types of a build without the feature `tls`: they have no values, so their methods are
-//! never called.
+//! never called; they are described in a build with TLS.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -19,12 +19,10 @@ impl Tls {
         Err(TlsError::Absent)
     }
 
-    /// As of a build with TLS.
     pub(crate) fn call(&self, _: &str) -> Result<Session, String> {
         match *self {}
     }
 
-    /// As of a build with TLS.
     pub(crate) fn answer(&self) -> Result<Session, String> {
         match *self {}
     }
@@ -34,7 +32,6 @@ impl Tls {
 pub(crate) enum Session {}
 
 impl Session {
-    /// As of a build with TLS.
     pub(crate) fn begin(
         &mut self,
         _: &mut (impl Read + Write),
@@ -43,17 +40,14 @@ impl Session {
         match *self {}
     }
 
-    /// As of a build with TLS.
     pub(crate) fn seal(&mut self, _: &[&[u8]], _: &mut Vec<u8>) -> io::Result<()> {
         match *self {}
     }
 
-    /// As of a build with TLS.
     pub(crate) fn open(&mut self, _: &mut [u8]) -> io::Result<Option<usize>> {
         match *self {}
     }
 
-    /// As of a build with TLS.
     pub(crate) fn take(&mut self, _: &mut impl Read) -> io::Result<usize> {
         match *self {}
     }

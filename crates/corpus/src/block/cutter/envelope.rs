@@ -47,7 +47,7 @@ impl EnvelopeScan {
 }
 
 /// Whether a line is one between messages: it has a time and a year.
-pub fn is_envelope(line: &[u8]) -> bool {
+pub(crate) fn is_envelope(line: &[u8]) -> bool {
     let has_year = || {
         line.windows(4)
             .any(|four| four.iter().all(u8::is_ascii_digit))

@@ -1,14 +1,13 @@
 //! A batch of rows: its cells as texts, and the documents of its rows.
 
 use crate::RawDocument;
-use crate::block::columnar::{Selection, is_binary, is_readable};
+use crate::block::columnar::{Selection, is_binary};
 use crate::block::header::Columns;
 use crate::cells;
 use crate::reader::{Context, body, join_texts};
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::DataType;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// A cell to sort rows by.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,16 +29,6 @@ impl Key<'_> {
 pub(super) struct Values(pub(super) ArrayRef);
 
 impl Values {
-    fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
-        match is_readable(array.data_type()) {
-            true => Ok(Self(Arc::clone(array))),
-            false => {
-                let message = format!("{} is not text", array.data_type());
-                Err(ArrowError::CastError(message))
-            }
-        }
-    }
-
     fn bytes(&self, row: usize) -> Option<&[u8]> {
         let array = &self.0;
         (array.is_valid(row)).then(|| match array.data_type() {
@@ -114,12 +103,12 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(batch: &RecordBatch, selection: &Selection) -> Result<Self, ArrowError> {
+    pub(super) fn new(batch: &RecordBatch, selection: &Selection) -> Self {
         let cells = selection.cells(batch);
-        Ok(Self {
+        Self {
             rows: batch.num_rows(),
-            values: cells.iter().map(Values::new).collect::<Result<_, _>>()?,
-        })
+            values: cells.into_iter().map(Values).collect(),
+        }
     }
 
     /// The document of row `index` of the batch, which is row `row` of the file.

@@ -64,7 +64,7 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
         (layout.groups).batches(context.file, place..place + 1, rows - 1, &selection.roots)?;
     let mut last = None;
     for batch in batches {
-        match batch.and_then(|batch| Batch::new(&batch, &selection)) {
+        match batch.map(|batch| Batch::new(&batch, &selection)) {
             Ok(batch) => {
                 let key = batch
                     .rows
@@ -101,7 +101,7 @@ impl Rows<'_> {
     fn add_all(&mut self, batches: Batches, emit: DocumentSink<'_>) -> Result<bool, InputError> {
         for batch in batches {
             let selection = &self.block.layout.selection;
-            let has_ended = match batch.and_then(|batch| Batch::new(&batch, selection)) {
+            let has_ended = match batch.map(|batch| Batch::new(&batch, selection)) {
                 Ok(batch) => self.add(&batch, emit)?,
                 Err(error) => {
                     self.lose(&error, emit)?;

@@ -147,6 +147,9 @@ fn matrix_market_is_a_bag_of_words_with_another_header() {
     let texts: Vec<_> = seen.iter().map(|seen| (&*seen.id, &*seen.text)).collect();
     assert_eq!((texts[0], texts[2]), (("1", "the:2 and:1"), ("3", "of:9")));
     assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
+    let comment = "x".repeat(5000);
+    let seen = read(&format!("{banner}% {comment}\n1 3 1\n1 1 2\n")).unwrap();
+    assert_eq!(seen[0].text, "the:2");
     for (content, what) in [
         ("3 3 3\n1 1 2\n", "line 1: expected `%%MatrixMarket"),
         (&banner.replace("general", "symmetric"), "line 1: "),

@@ -41,7 +41,8 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
         let packed = gzip(content.as_bytes());
         for length in [5, 15, packed.len() - 1] {
             let (_folder, mut settings) = sample(&format!("{name}.gz"), &packed[..length]);
-            assert!(read_all(&settings).is_err(), "{name} of {length}");
+            let error = read_all(&settings).unwrap_err().to_string();
+            assert!(error.contains("damaged after"), "{length}: {error}");
             settings.on_damage = OnDamage::Keep;
             // A bag of words without its header has no documents to account for.
             if let Ok(seen) = read_all(&settings) {
@@ -164,14 +165,28 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
 }
 
 #[test]
-fn a_file_that_grows_meanwhile_is_noticed() {
-    let (folder, settings) = one_file("x.jsonl", JSONL.as_bytes());
-    let input = Arc::new(discover(&settings).unwrap());
-    std::fs::write(folder.path().join("x.jsonl"), JSONL.repeat(2)).unwrap();
-    let queue = BlockQueue::new(input, &settings, Share::ALL);
-    let block = queue.next_block().unwrap().unwrap();
-    let result = read_block(&block, &settings, &mut |_| {});
-    assert!(matches!(result, Err(InputError::Changed { .. })));
+fn a_file_that_grows_or_goes_meanwhile_is_noticed() {
+    for name in ["x.jsonl", "x.txt", "x.json.bz2"] {
+        let (folder, mut settings) = one_file(name, JSONL.as_bytes());
+        settings.on_damage = OnDamage::Keep;
+        let input = Arc::new(discover(&settings).unwrap());
+        let read = || {
+            let queue = BlockQueue::new(Arc::clone(&input), &settings, Share::ALL);
+            let block = queue.next_block()?.unwrap();
+            read_block(&block, &settings, &mut |_| {})
+        };
+        let path = folder.path().join(name);
+        std::fs::write(&path, JSONL.repeat(2)).unwrap();
+        assert!(
+            matches!(read(), Err(InputError::Changed { .. })),
+            "{name} grows"
+        );
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            matches!(read(), Err(InputError::Unreadable { .. })),
+            "{name} goes"
+        );
+    }
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_file_cut_short_accounts_for_every_document() {
 fn a_document_with_too_many_entries_is_too_large() {
     let entries = "2 1 1\n".repeat(50);
     let content = format!("3\n3\n52\n1 1 1\n{entries}3 2 1\n");
-    for block_bytes in [1, 10, 70] {
+    for block_bytes in [1, 10, 70, 1000] {
         let seen = bag(&content, |settings| {
             settings.max_document_bytes = 100;
             settings.block_bytes = Some(block_bytes);
