@@ -27,7 +27,7 @@ use ours::{foreign, is_known, not_ours};
 pub(crate) use place::Place;
 use store::LOCK_MARK;
 pub(crate) use store::{LOCK, TEMPORARY};
-use store::{Lock, Locking, Store, Writer};
+use store::{Lock, Locking, Store, StoreError, Writer};
 pub(crate) use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
@@ -55,7 +55,8 @@ pub struct Output {
 
 impl Output {
     /// Creates the folder if needed, takes the lock until this value is dropped or the process
-    /// ends, and empties `_temporary`; in a complete output there is none.
+    /// ends, and empties `_temporary`; in a complete output there is none. One that is complete, and that this
+    /// process may only read, needs no lock.
     ///
     /// # Errors
     /// Another run has it; the folder is neither empty nor topicmill's (names that begin with a dot
@@ -65,7 +66,12 @@ impl Output {
         if let Some(found) = foreign(&*output.store, output.root())? {
             return Err(not_ours(output.root(), &found));
         }
-        output.lock = match output.store.lock(&output.path(LOCK), LOCK_MARK)? {
+        let locking = output.store.lock(&output.path(LOCK), LOCK_MARK);
+        if locking.as_ref().is_err_and(cannot_write) && output.is_complete()? {
+            // Whatever would write to it is refused by the system.
+            return Ok(output);
+        }
+        output.lock = match locking? {
             Locking::Held(lock) => Some(lock),
             Locking::Unsupported => None,
             Locking::Busy(holder) => {
@@ -356,4 +362,10 @@ pub(super) fn is_part_name(name: &str) -> bool {
 
 fn create_folder(folder: &Path) -> Result<(), Failure> {
     store::create_folder(folder).map_err(Failure::io(folder))
+}
+
+/// Whether the system lets this process only read.
+fn cannot_write(error: &StoreError) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.source.kind(), PermissionDenied | ReadOnlyFilesystem)
 }

@@ -120,6 +120,26 @@ fn where_nothing_can_be_written_the_path_is_named() {
 }
 
 #[test]
+fn a_finished_result_that_can_only_be_read_is_complete() {
+    let ground = Ground::new();
+    ground.finish("trace");
+    let out = ground.out();
+    let mounted = mount(&["--bind"], &out, &out);
+    let sealed = mounted.and_then(|mounted| {
+        let sealed = mount(&["-o", "remount,bind,ro"], &out, &out)?;
+        Some((sealed, mounted))
+    });
+    if sealed.is_none() {
+        eprintln!("skipped: a read-only result, for nothing can be mounted here");
+        return;
+    }
+    for placement in PLACEMENTS {
+        let ended = run(&ground, placement, &[]);
+        assert!(ended.status.success(), "{}", said(&ended));
+    }
+}
+
+#[test]
 fn a_full_disk_ends_the_run_and_room_ends_it_well() {
     for (kib, placement) in [40, 72, 104]
         .into_iter()
