@@ -100,10 +100,21 @@ fn nothing_is_removed_before_the_run_is_sure_to_replace_it() {
     place.write("typed.toml", format!("[corpus]\ninput = \"tpyo\"{texts}"));
     place.denied(65, "run typed.toml --overwrite");
     assert_eq!(place.digest("out"), digest);
+    let names_estimator = || {
+        let part = std::fs::read(place.path("out/documents/part-00000.parquet")).expect("written");
+        part.windows(9).any(|bytes| bytes == b"estimator")
+    };
+    assert!(!names_estimator(), "cvb0 has none");
     place.succeed("project job.toml --overwrite --set project.method=gibbs");
     assert_ne!(place.digest("out"), digest);
+    assert!(names_estimator());
     place.succeed("run job.toml --overwrite");
     assert_eq!(place.digest("out"), digest);
+    std::fs::remove_file(place.path("out/corpus/collection.json")).expect("it is there");
+    for stage in ["ingest", "run"] {
+        let told = place.denied(65, &format!("{stage} job.toml"));
+        assert!(told.contains("collection.json is missing, though"), "{told}");
+    }
 }
 
 #[test]
