@@ -113,7 +113,10 @@ fn nothing_is_removed_before_the_run_is_sure_to_replace_it() {
     std::fs::remove_file(place.path("out/corpus/collection.json")).expect("it is there");
     for stage in ["ingest", "run"] {
         let told = place.denied(65, &format!("{stage} job.toml"));
-        assert!(told.contains("collection.json is missing, though"), "{told}");
+        assert!(
+            told.contains("collection.json is missing, though"),
+            "{told}"
+        );
     }
 }
 
