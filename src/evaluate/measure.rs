@@ -31,7 +31,7 @@ pub(crate) struct Figure {
     pub(crate) method: String,
     /// On which documents.
     pub(crate) split: &'static str,
-    /// In which unit; of perplexity, by what it is normalised.
+    /// In which unit.
     pub(crate) unit: &'static str,
     /// The figure.
     pub(crate) value: f64,

@@ -122,13 +122,12 @@ impl Likelihood {
         }
     }
 
-    /// The name, what the figure depends on, and what perplexity is normalised by.
-    fn describe(&self) -> (&'static str, String, &'static str) {
+    /// The name, and the same with what the figure depends on.
+    fn describe(&self) -> (&'static str, String) {
         match &self.method {
             Method::Completion(_, sweeps) => (
                 completion::METHOD,
                 format!("{}, {sweeps} sweeps", completion::METHOD),
-                "per token of the scored half",
             ),
             Method::LeftToRight(_, settings) => {
                 let how = match settings.resample {
@@ -137,11 +136,7 @@ impl Likelihood {
                 };
                 let particles = settings.particles;
                 let method = left_to_right::METHOD;
-                (
-                    method,
-                    format!("{method}, {particles} particles, {how}"),
-                    "per known token",
-                )
+                (method, format!("{method}, {particles} particles, {how}"))
             }
         }
     }
@@ -154,7 +149,7 @@ impl Likelihood {
     /// The figures, from the sums of all workers, added up place by place.
     pub(crate) fn figures(&self, sums: &[i64]) -> Vec<Figure> {
         let sums = Sums::from_words(sums);
-        let (name, method, normaliser) = self.describe();
+        let (name, method) = self.describe();
         let figure = |metric, unit, value, standard_error| Figure {
             metric,
             method: method.clone(),
@@ -176,7 +171,7 @@ impl Likelihood {
                 value,
                 error,
             ));
-            figures.push(figure("perplexity", normaliser, perplexity, its_error));
+            figures.push(figure("perplexity", "1", perplexity, its_error));
         }
         let counts = [
             ("documents_scored", "documents", sums.documents),
