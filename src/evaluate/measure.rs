@@ -56,3 +56,9 @@ pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, L
     };
     settings.metrics.iter().filter_map(one).collect()
 }
+
+/// The mean of those that are known, if one is.
+pub(crate) fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}

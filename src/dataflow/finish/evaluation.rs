@@ -3,6 +3,7 @@
 
 use super::{Finisher, Written};
 use crate::dataflow::project::DriftLine;
+use crate::evaluate::measure::mean;
 use crate::failure::Failure;
 use crate::tables::rows::{DriftRow, EvaluationRow};
 use corpus::sample::Split;
@@ -128,9 +129,4 @@ fn drift_row(line: &DriftLine) -> DriftRow<'_> {
         loglik_shift: figures.loglik_shift,
         retrain: figures.advises_training(),
     }
-}
-
-fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let known: Vec<f64> = values.iter().copied().flatten().collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }

@@ -1,6 +1,6 @@
 //! Coherence of topics by each metric, read off counts that all workers have added up.
 
-use super::Figure;
+use super::{Figure, mean};
 use crate::evaluate::settings::Metric;
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
@@ -82,14 +82,12 @@ impl TopicScores {
 
     /// The mean over the topics that have a score, if one has.
     pub(crate) fn figure(&self) -> Option<Figure> {
-        let known: Vec<f64> = self.values.iter().copied().flatten().collect();
-        let mean = || known.iter().sum::<f64>() / known.len() as f64;
-        (!known.is_empty()).then(|| Figure {
+        mean(&self.values).map(|value| Figure {
             metric: self.name,
             method: self.method.clone(),
             split: self.split,
             unit: self.unit,
-            value: mean(),
+            value,
             standard_error: None,
             documents: self.documents,
             tokens: 0,
