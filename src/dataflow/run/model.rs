@@ -256,16 +256,14 @@ impl<'a> Run<'a> {
             let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
-            Ok::<_, Failure>(Arc::new(match (saved, self.warm_start()?) {
-                (Some(saved), Some(warm))
-                    if warm.model.is_partial() && saved.header.next.is_some() =>
-                {
+            let warm = self.warm_start()?.filter(|warm| {
+                saved.is_none_or(|it| warm.model.is_partial() && it.header.next.is_some())
+            });
+            Ok::<_, Failure>(Arc::new(match (warm, saved) {
+                (Some(warm), _) => {
                     model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))
                 }
-                (Some(_), _) => model,
-                (None, Some(warm)) => {
-                    model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))
-                }
+                (None, Some(_)) => model,
                 (None, None) => model.starting_from(|part| {
                     lda::train::start(&job.train, seed, priors, rows, [part, threads])
                 }),
