@@ -18,6 +18,6 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     export(&Source::open(&args.result)?, args.format, &sink)?;
     match args.quiet {
         true => Ok(()),
-        false => super::print(&format!("{}\n", output.display())),
+        false => super::print_data(&format!("{}\n", output.display())),
     }
 }

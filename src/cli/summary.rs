@@ -62,7 +62,7 @@ impl<'a> Page<'a> {
     pub(crate) fn print(&self, display: Display) -> Result<(), Failure> {
         match display {
             Display::Quiet => Ok(()),
-            Display::Json => super::print(&json_summary(&self.summary)),
+            Display::Json => super::print_data(&json_summary(&self.summary)),
             Display::Plain | Display::Bar => super::print(&self.text(page_width())),
         }
     }

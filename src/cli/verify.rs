@@ -48,7 +48,7 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
     let digest = digest(view.path())?;
     match args.json {
         true => super::print_json(&json!({ "digest": digest })),
-        false => super::print(&format!("{digest}\n")),
+        false => super::print_data(&format!("{digest}\n")),
     }
 }
 
@@ -60,7 +60,7 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
     let line = |c: &crate::tables::digest::ColumnDigest| {
         format!("{}  {} {}\n", c.sha256, c.table, c.column)
     };
-    super::print(&columns.iter().map(line).collect::<String>())
+    super::print_data(&columns.iter().map(line).collect::<String>())
 }
 
 fn problems(report: &VerifyReport) -> String {
