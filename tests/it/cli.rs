@@ -388,7 +388,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
     let place = Workdir::new();
     place.write(
         "hosts",
-        "127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
+        "\u{feff}127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
     );
     let said = place.printed("certificates --hosts hosts --out tls --days 2");
     assert!(said.starts_with("certificates for 2 hosts"), "{said}");
