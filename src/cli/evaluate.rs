@@ -78,8 +78,10 @@ fn from_here(name: &str) -> String {
 
 /// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
 fn alpha_value(given: &str) -> Result<String, Failure> {
-    if given.parse::<f64>().is_ok() {
-        return Ok(given.to_owned());
+    // As TOML has it: with digits on both sides of the point.
+    let number = |text: &str| text.parse::<f64>().ok().map(|number| format!("{number:?}"));
+    if let Some(number) = number(given) {
+        return Ok(number);
     }
     let refuse = |error: io::Error| {
         let exit = match error.kind() {
@@ -92,14 +94,12 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
         )
     };
     let text = std::fs::read_to_string(given).map_err(refuse)?;
-    let values: Vec<&str> = text.split_whitespace().collect();
-    match values.iter().all(|value| value.parse::<f64>().is_ok()) {
-        true => Ok(format!("[{}]", values.join(", "))),
-        false => Err(Failure::usage(format!(
-            "--alpha {given}: the file contains something other than numbers"
-        ))
-        .help("write one number per topic, one per line")),
-    }
+    let values: Option<Vec<String>> = text.split_whitespace().map(number).collect();
+    let Some(values) = values else {
+        let message = format!("--alpha {given}: the file contains something other than numbers");
+        return Err(Failure::usage(message).help("write one number per topic, one per line"));
+    };
+    Ok(format!("[{}]", values.join(", ")))
 }
 
 /// Runs this process's workers.
