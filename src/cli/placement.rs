@@ -93,6 +93,19 @@ impl Placement {
         Self::check_on(args, cores, Surroundings::look(args)?)
     }
 
+    /// In this process alone, whatever the environment says.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub(crate) fn here(threads: Option<Threads>) -> Result<Self, Failure> {
+        let args = PlacementArgs {
+            threads,
+            processes: Some(1),
+            ..PlacementArgs::default()
+        };
+        Self::check(&args)
+    }
+
     /// Checks the flags for a machine with this many cores.
     fn check_on(
         args: &PlacementArgs,
