@@ -16,6 +16,7 @@ use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
+use crate::job::state::{OutputState, output_state};
 use crate::tables::output::{Output, Place, exists};
 
 /// Files that the output folder of a run contains and that of an evaluation does not.
@@ -34,6 +35,10 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
+    if job.evaluate.compare.is_none() && args.run.budget.is_some() {
+        let message = "--budget has no effect without --compare";
+        return Err(Failure::usage(message).help("no other figure depends on section [project]"));
+    }
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
         run_here(job, args, here)
     })
@@ -41,7 +46,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
 
 /// The keys that `--set` and other flags set.
 fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
-    let mut set = args.run.set.clone();
+    let mut set = args.run.overrides();
     if let Some(alpha) = &args.alpha {
         set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
     }
@@ -111,6 +116,15 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
         super::existing_output(other)?;
         super::report::check_finished(other)?;
     }
+        let other_projection = OutputState::OtherJob {
+            differs: "projection",
+        };
+        if output_state(&job)? == other_projection {
+            let path = job.output.path.display();
+            let message = format!("{path}: was projected with other settings than the job has");
+            let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
+            return Err(Failure::usage(message).help(help));
+        }
     let output = here.output(&job, &target)?;
     let scratch = job.output.scratch.as_deref();
     let place = Place::new(&job.output.path, scratch, here.placement.process);

@@ -333,7 +333,8 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("three.txt"), "a\nb\nc\n").unwrap();
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
-    let cases: [(&[&str], i32, &str); 10] = [
+    let cases: [(&[&str], i32, &str); 11] = [
+        (&["--budget", "fast"], 64, "no effect without --compare"),
         (
             &["--alpha", "absent.txt"],
             64,
