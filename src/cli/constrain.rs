@@ -89,7 +89,7 @@ fn next_output(result: &Path) -> PathBuf {
         Some((_, "")) => format!("{name}-2"),
         Some((first, number)) if number.starts_with('-') && number[1..].parse::<u32>().is_ok() => {
             let number: u32 = number[1..].parse().unwrap_or(1);
-            format!("{first}{ENDING}-{}", number + 1)
+            format!("{first}{ENDING}-{}", u64::from(number) + 1)
         }
         _ => format!("{name}{ENDING}"),
     };
@@ -208,6 +208,10 @@ mod tests {
             ("out/news", "out/news-constrained"),
             ("out/news-constrained", "out/news-constrained-2"),
             ("out/news-constrained-9", "out/news-constrained-10"),
+            (
+                "out/a-constrained-4294967295",
+                "out/a-constrained-4294967296",
+            ),
             (
                 "out/news-constrained-x",
                 "out/news-constrained-x-constrained",
