@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{ConstrainArgs, Unassign};
-use super::beside::write_beside;
+use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{refuse_other_job, start};
 use super::{Failure, report};
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     super::existing_output(result)?;
     report::check_finished(result)?;
     let output = args.output.clone();
-    let output = output.unwrap_or_else(|| next_output(result));
+    let output = output.unwrap_or_else(|| next_output(&named(result)));
     let path = job_file(&output);
     let list = path.with_extension("txt");
     let finished = Job::load(result, &[])?;

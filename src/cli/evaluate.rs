@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::EvaluateArgs;
+use super::beside::named;
 use super::pictures::table;
 use super::placement::Placement;
 use super::progress::Renderer;
@@ -15,8 +16,8 @@ use super::{Exit, Failure, figures};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
-use crate::job::{Job, Stages};
 use crate::job::state::{OutputState, output_state};
+use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
 /// Files that the output folder of a run contains and that of an evaluation does not.
@@ -34,11 +35,11 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
         return Err(Failure::usage(message)
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
-    run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     if job.evaluate.compare.is_none() && args.run.budget.is_some() {
         let message = "--budget has no effect without --compare";
         return Err(Failure::usage(message).help("no other figure depends on section [project]"));
     }
+    run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
         run_here(job, args, here)
     })
@@ -115,7 +116,6 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     if let Some(other) = &job.evaluate.compare {
         super::existing_output(other)?;
         super::report::check_finished(other)?;
-    }
         let other_projection = OutputState::OtherJob {
             differs: "projection",
         };
@@ -125,6 +125,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
             let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
             return Err(Failure::usage(message).help(help));
         }
+    }
     let output = here.output(&job, &target)?;
     let scratch = job.output.scratch.as_deref();
     let place = Place::new(&job.output.path, scratch, here.placement.process);
@@ -144,7 +145,8 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
 /// The folder that the result goes to.
 fn target(job: &Job, args: &EvaluateArgs) -> PathBuf {
     let beside = || {
-        let path = job.output.path.to_string_lossy();
+        let path = named(&job.output.path);
+        let path = path.to_string_lossy();
         PathBuf::from(format!("{}-evaluation", path.trim_end_matches('/')))
     };
     args.output.clone().unwrap_or_else(beside)
