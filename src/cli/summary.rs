@@ -141,8 +141,9 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         );
         rows.push(("project", projected));
     }
-    let moved = summary.drift.as_ref();
-    rows.extend(moved.map(|drift| ("drift", drift::line(drift))));
+    let moved = summary.drift.iter().flat_map(drift::lines);
+    let names = std::iter::once("drift").chain(std::iter::repeat(""));
+    rows.extend(names.zip(moved));
     let labels = summary.labels.as_ref();
     rows.extend(labels.map(|labels| ("labels", of_labels(labels))));
     let faults = summary.topic_faults.as_ref();
@@ -231,7 +232,7 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{IngestSummary, ProjectSummary, TopicSummary, TrainSummary};
+    use crate::job::{DriftSummary, IngestSummary, ProjectSummary, TopicSummary, TrainSummary};
 
     fn rendered(width: usize) -> String {
         let curve = [-9.0, -8.0, -7.84].map(|heldout_loglik_per_token| CurvePoint {
@@ -330,6 +331,23 @@ mod tests {
             "{page}"
         );
         assert!(!page.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_to_do_about_drift_has_lines_of_its_own() {
+        let drift = DriftSummary {
+            retrain: true,
+            too_many_groups: true,
+            ..DriftSummary::default()
+        };
+        let summary = Summary {
+            drift: Some(drift),
+            ..Summary::default()
+        };
+        let page = plan::rows(&figures_of(&summary, &[]));
+        let lines = "\n            below 70 % of distinct terms: retrain with new documents in the sample\
+                     \n            too many groups for one row each in table `drift`\n";
+        assert!(page.contains(lines), "{page}");
     }
 
     #[test]
