@@ -20,7 +20,10 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize}
 /// The job or the flags are wrong; the input is not there; the job cannot fit in this machine's
 /// memory; stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let placement = Placement::check(&args.placement)?;
+    let mut place = args.placement.clone();
+    // A plan is the same for all processes.
+    place.process = place.process.or(place.process_count.map(|_| 0));
+    let placement = Placement::check(&place)?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
         return super::print_data(&job.resolved_toml());

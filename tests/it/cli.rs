@@ -141,7 +141,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
         assert!(said.contains("error: this may need "), "{said}");
     }
     place.write("hosts.txt", "one:7400\ntwo:7400\n");
-    let plan = place.printed("plan job.toml -w 1 -n 2 -p 0 --hosts hosts.txt");
+    let plan = place.printed("plan job.toml -w 1 -n 2 --hosts hosts.txt");
     assert!(plan.contains("two:7400 (process 1)"), "{plan}");
     let (code, _) = place.refused("plan job.toml -n 3 -p 0 --hosts hosts.txt");
     assert_eq!(code, 64);
