@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::SimilarArgs;
 use super::pictures::page_width;
 use super::summary::words_within;
-use super::{Exit, Failure, report};
+use super::{Exit, Failure, figures, report};
 use crate::stream::{Source, StreamModel, answer};
 use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
@@ -144,7 +144,9 @@ fn as_text(
 
 fn as_json(subject: &Subject, similar: &[(f64, ProjectedDocument)]) -> Value {
     let topics = |topics: &[(i32, f32)]| {
-        let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": weight });
+        let topic = |&(topic, weight): &(i32, f32)| {
+            json!({ "topic": topic, "weight": figures::single(weight) })
+        };
         topics.iter().map(topic).collect::<Vec<_>>()
     };
     let document = |(distance, it): &(f64, ProjectedDocument)| {

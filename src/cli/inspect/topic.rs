@@ -196,12 +196,14 @@ impl View {
 
     fn json(&self, terms: usize) -> Value {
         let line = self.line();
-        let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": weight });
+        let term = |(term, weight): &(String, f32)| {
+            json!({ "term": term, "weight": figures::single(*weight) })
+        };
         let document = |line: &TopicDocumentLine| {
             json!({
                 "doc_id": line.doc_id,
                 "source_id": line.source_id,
-                "weight": line.weight,
+                "weight": figures::single(line.weight),
                 "labels": self.labels(line.doc_id, |line| line.actual == Some(true)),
                 "predicted": self.labels(line.doc_id, |line| line.predicted),
             })
@@ -325,6 +327,7 @@ mod tests {
     fn json_has_all_terms() {
         let json = view().json(usize::MAX);
         assert_eq!(json["terms"][1], json!({ "term": "ship", "weight": 0.125 }));
+        assert_eq!(json["terms"][2]["weight"].to_string(), "0.01");
         assert_eq!(json["nearest"][0]["top_terms"][0], "whale");
         assert_eq!(
             (&json["documents"][0]["doc_id"], &json["duplicate_of"]),
