@@ -51,7 +51,7 @@ pub(crate) use summary::{
     TrainSummary,
 };
 pub(crate) use template::Template;
-pub(crate) use words::schedule_name;
+pub(crate) use words::Worded;
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
-use crate::job::{Job, schedule_name};
+use crate::job::{Job, Worded};
 use crate::tables::output::{SUCCESS, exists};
 use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use lda::infer::settings::{InferSettings, Method};
@@ -258,7 +258,7 @@ fn train(job: &Job) -> String {
     };
     let schedule = match train.schedule {
         DocumentSchedule::Uniform => String::new(),
-        schedule => format!("; documents: {}", schedule_name(schedule)),
+        schedule => format!("; documents: {}", schedule.word()),
     };
     format!("{all}; {phases}{schedule}{early}")
 }

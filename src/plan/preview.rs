@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
-use super::survey::{FORMATS, Survey, of_format, survey_of};
+use super::survey::{Survey, of_format, survey_of};
 use crate::failure::Failure;
-use crate::job::Job;
+use crate::job::{Job, Worded};
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
@@ -101,8 +101,8 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
         survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
     }
     let has = |format| of_format(&input, format).next().is_some();
-    let formats = FORMATS.iter().filter(|(format, _)| has(*format));
-    let formats: Vec<_> = formats.map(|&(_, word)| word).collect();
+    let formats = Format::WORDS.iter().filter(|(_, format)| has(*format));
+    let formats: Vec<_> = formats.map(|&(word, _)| word).collect();
     let is_record =
         |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
@@ -165,7 +165,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
     let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
-    let mut formats = FORMATS.iter().map(|(format, _)| *format);
+    let mut formats = Format::WORDS.iter().map(|(_, format)| *format);
     if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
         // These are counted already, and mostly without stop words.
         return Ok(());
@@ -197,7 +197,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
 /// The first records of some files of each format.
 fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
     let mut records = Records::new(settings);
-    for (format, _) in FORMATS {
+    for &(_, format) in Format::WORDS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text {
             TEXT_FILES
