@@ -186,7 +186,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         true => survey.documents as f64 / records.len().max(1) as f64,
         // A volume's size tells less than its counts of words.
         false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
-        false => survey.content_bytes as f64 / records.bytes().max(1) as f64,
+        false => survey.content_bytes as f64 / records.bytes.max(1) as f64,
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
@@ -265,7 +265,8 @@ impl Preview {
         }
     }
 
-    fn names(&self) -> Vec<String> {
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> Vec<String> {
         self.columns
             .iter()
             .map(|column| column.name.clone())
