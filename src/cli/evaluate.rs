@@ -169,7 +169,7 @@ fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     let polled = Arc::clone(&evaluation.process);
     let renderer = Renderer::start(here.display, move || polled.progress.snapshot());
     let summary = evaluate(evaluation, here.settings);
-    renderer.finish();
+    drop(renderer);
     let summary = summary?;
     match (evaluation.process.placement.process, here.display) {
         (1.., _) | (_, Display::Quiet) => Ok(()),

@@ -194,7 +194,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let shares = Shares::new(process.output.logs(), process.placement.processes());
     let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
     let summary = run_stages(process, &shared, stages, here.settings);
-    renderer.finish();
+    drop(renderer);
     for warning in shared.warnings() {
         tracing::warn!(warning, "warning");
         if display != Display::Quiet {
