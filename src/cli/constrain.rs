@@ -34,7 +34,6 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
         let message = format!("{}: must be a folder on this machine", result.display());
         return Err(Failure::usage(message).help("copy the result here first"));
     }
-    super::existing_output(result)?;
     report::check_finished(result)?;
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| next_output(&named(result)));

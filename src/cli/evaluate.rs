@@ -114,7 +114,6 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     refuse_run(&target)?;
     super::existing_output(&job.output.path)?;
     if let Some(other) = &job.evaluate.compare {
-        super::existing_output(other)?;
         super::report::check_finished(other)?;
         let other_projection = OutputState::OtherJob {
             differs: "projection",

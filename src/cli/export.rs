@@ -11,7 +11,6 @@ use crate::export::{Sink, Source, export};
 /// There is no finished result; what would be written exists; a file cannot be read or written;
 /// stdout cannot be written.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
-    super::existing_output(&args.result)?;
     super::report::check_finished(&args.result)?;
     let beside = || args.format.beside(&named(&args.result));
     let output = args.output.clone().unwrap_or_else(beside);

@@ -16,7 +16,6 @@ use store::is_remote;
 /// # Errors
 /// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
 pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
-    super::existing_output(&args.output)?;
     check_finished(&args.output)?;
     let (path, bytes) = match &args.to {
         None => beside(&args.output).map_err(suggest_elsewhere)?,
@@ -29,8 +28,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     super::print(&format!("report     {} ({size})\n", path.display()))
 }
 
-/// Refuses what is no result, and a result whose run has not ended.
+/// Refuses what does not exist or is no result, and a result whose run has not ended.
 pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
+    super::existing_output(root)?;
     // An evaluation has none.
     let has_collection = exists(&root.join("corpus"))?;
     if has_collection && exists(&root.join(SUCCESS))? {

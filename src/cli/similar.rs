@@ -33,7 +33,6 @@ struct Subject {
 /// There is no finished result, no such document or topic, no topic in the text; a table cannot be read; stdout
 /// cannot be written.
 pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
-    super::existing_output(&args.output)?;
     report::check_finished(&args.output)?;
     let view = View::open(&args.output, Wanted::All)?;
     let root = view.path();
