@@ -27,11 +27,12 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
         super::print_json(&json_of(&report))?;
     } else {
         super::print(&text_of(&report, &args.output))?;
+    let problems = figures::counted(report.problem_count, "problem");
     }
     match report.is_sound() {
         true => Ok(()),
         false => Err(
-            Failure::data(format!("{}: {}", args.output.display(), problems(&report)))
+            Failure::data(format!("{}: {problems} found", args.output.display()))
                 .help("rerun the job with --overwrite; if it happens again, check the disk"),
         ),
     }
@@ -61,13 +62,6 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
         format!("{}  {} {}\n", c.sha256, c.table, c.column)
     };
     super::print_data(&columns.iter().map(line).collect::<String>())
-}
-
-fn problems(report: &VerifyReport) -> String {
-    match report.problem_count {
-        1 => "1 problem found".to_owned(),
-        count => format!("{} problems found", figures::grouped(count)),
-    }
 }
 
 fn text_of(report: &VerifyReport, root: &Path) -> String {
