@@ -50,7 +50,6 @@ use clap::{CommandFactory, FromArgMatches};
 pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use args::{Cli, Command};
 pub(crate) use screen::Display;
-pub(crate) use summary::Page;
 
 use crate::job::Stages;
 use crate::tables::output::exists;

@@ -10,7 +10,7 @@ use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
-use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
+use super::{Exit, Failure, figures, machine, peers, plan, summary, watch};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
@@ -217,7 +217,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     ];
     warnings.iter().flatten().for_each(|line| warn(line));
     match process.placement.process {
-        0 => Page::new(summary, &process.job, args.overrides())?.print(display),
+        0 => summary::print(summary, &process.job, &args.overrides(), display),
         _ => Ok(()),
     }
 }

@@ -7,9 +7,8 @@ use serde_json::json;
 use super::labels;
 use crate::cli::args::InspectArgs;
 use crate::cli::pictures::page_width;
-use crate::cli::summary::{MOST_TERMS, held_out_curve, summary_of, topic_table};
+use crate::cli::summary::{MOST_TERMS, held_out_curve, topic_table};
 use crate::cli::{Failure, figures};
-use crate::job::TopicSummary;
 use crate::tables::read::{
     CurvePoint, FigureLine, TableListing, TopicLine, evaluation_figures, listing, topic_lines,
     training_curve,
@@ -63,12 +62,11 @@ fn text_of(
         args.topics
     };
     text.push_str(&labels::text(topics, evaluation, most));
-    let summaries: Vec<TopicSummary> = topics.iter().map(summary_of).collect();
     let _ = write!(
         text,
         "\n{}",
         topic_table(
-            &summaries,
+            topics,
             most,
             args.terms.unwrap_or(MOST_TERMS),
             page_width()
