@@ -1,6 +1,5 @@
 //! `topicmill evaluate JOB`: computes figures of quality on all workers, in a separate folder.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use super::placement::Placement;
 use super::progress::Renderer;
 use super::run::{self, Here, dispatch, watched};
 use super::screen::Display;
-use super::{Exit, Failure, figures};
+use super::{Exit, Failure, figures, plan};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
@@ -201,14 +200,10 @@ fn page(summary: &EvaluationSummary) -> String {
             count(figure.tokens),
         ]);
     }
-    let mut page = table.trim_fmt();
-    page.push_str("\n\n");
-    for note in &summary.notes {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "note       {note}");
-    }
-    let _ = writeln!(page, "output     {}", summary.output.display());
-    page
+    let notes = summary.notes.iter().map(|note| ("note", note.clone()));
+    let output = ("output", summary.output.display().to_string());
+    let rows: Vec<_> = notes.chain([output]).collect();
+    format!("{}\n\n{}", table.trim_fmt(), plan::rows(&rows))
 }
 
 /// Counts as they are, everything else with four digits.

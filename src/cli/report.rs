@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::ReportArgs;
-use super::{Exit, Failure, figures};
+use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
 use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
@@ -24,8 +24,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     if args.json {
         return super::print_json(&json!({ "report": path, "bytes": bytes }));
     }
-    let size = figures::bytes(bytes as u64);
-    super::print(&format!("report     {} ({size})\n", path.display()))
+    let page = format!("{} ({})", path.display(), figures::bytes(bytes as u64));
+    super::print(&plan::rows(&[("report", page)]))
 }
 
 /// Refuses what does not exist or is no result, and a result whose run has not ended.

@@ -1,6 +1,5 @@
 //! `topicmill similar OUT`: the documents nearest to a document, a topic or a text.
 
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -130,22 +129,19 @@ fn as_text(
         let line = topics.iter().find(|line| line.topic == topic);
         let words = line.map_or_else(Vec::new, TopicLine::words);
         let words = words_within(&words, words.len(), width.saturating_sub(24));
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "topic {topic:>5}  {:>5.1} %  {words}", 100.0 * weight);
+        text += &format!("topic {topic:>5}  {:>5.1} %  {words}\n", 100.0 * weight);
     }
     text.push('\n');
     for (distance, document) in similar {
         let (doc_id, source_id) = (document.doc_id, &document.source_id);
-        let _ = writeln!(text, "  {distance:.3}  {doc_id:>9}  {source_id}");
+        text += &format!("  {distance:.3}  {doc_id:>9}  {source_id}\n");
     }
     text
 }
 
 fn as_json(subject: &Subject, similar: &[(f64, ProjectedDocument)]) -> Value {
     let topics = |topics: &[(i32, f32)]| {
-        let topic = |&(topic, weight): &(i32, f32)| {
-            json!({ "topic": topic, "weight": figures::single(weight) })
-        };
+        let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": figures::single(weight) });
         topics.iter().map(topic).collect::<Vec<_>>()
     };
     let document = |(distance, it): &(f64, ProjectedDocument)| {

@@ -1,6 +1,5 @@
 //! `topicmill verify OUT`: a result against its manifest, and its digest.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -27,8 +26,8 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
         super::print_json(&json_of(&report))?;
     } else {
         super::print(&text_of(&report, &args.output))?;
-    let problems = figures::counted(report.problem_count, "problem");
     }
+    let problems = figures::counted(report.problem_count, "problem");
     match report.is_sound() {
         true => Ok(()),
         false => Err(
@@ -66,28 +65,22 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
 
 fn text_of(report: &VerifyReport, root: &Path) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
     let widest = report.rows.keys().map(String::len).max();
     let width = widest.unwrap_or(0);
     for (table, rows) in &report.rows {
         let noun = if *rows == 1 { "row" } else { "rows" };
-        let _ = writeln!(
-            text,
-            "{table:<width$}{:>15} {noun}",
-            figures::grouped(*rows)
-        );
+        text += &format!("{table:<width$}{:>15} {noun}\n", figures::grouped(*rows));
     }
     for problem in &report.problems {
-        let _ = writeln!(text, "wrong: {problem}");
+        text += &format!("wrong: {problem}\n");
     }
     let unshown = report.problem_count - report.problems.len() as u64;
     if unshown > 0 {
-        let _ = writeln!(text, "… and {} more", figures::grouped(unshown));
+        text += &format!("… and {} more\n", figures::grouped(unshown));
     }
     if report.is_sound() {
-        let _ = writeln!(
-            text,
-            "{} is sound: {} files ({}) match the manifest, and the tables are consistent",
+        text += &format!(
+            "{} is sound: {} files ({}) match the manifest, and the tables are consistent\n",
             root.display(),
             figures::grouped(report.files),
             figures::bytes(report.bytes),

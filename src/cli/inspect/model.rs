@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::checkpoint::{self, Header};
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::page_width;
+use crate::cli::pictures::{at_most, page_width};
 use crate::cli::summary::{MOST_TERMS, topic_table};
 use crate::cli::{Failure, figures, plan};
 use crate::tables::read::TopicLine;
@@ -35,11 +35,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     if topics.is_empty() {
         text.push_str("no vocabulary beside it: terms are shown by number\n");
     } else {
-        let most = if args.topics == 0 {
-            topics.len()
-        } else {
-            args.topics
-        };
+        let most = at_most(args.topics);
         text.push('\n');
         text.push_str(&topic_table(&topics, most, most_terms, page_width()));
     }
