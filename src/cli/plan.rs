@@ -312,10 +312,7 @@ fn output(path: &Path) -> Result<String, Failure> {
 }
 
 fn runs_on(placement: &Placement) -> String {
-    let threads = match placement.threads() {
-        1 => "1 thread".to_owned(),
-        threads => format!("{threads} threads"),
-    };
+    let threads = figures::counted(placement.threads() as u64, "thread");
     match placement {
         Placement::Threads(_) => format!("{threads} in this process"),
         Placement::Spawn { processes, .. } => {
