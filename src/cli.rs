@@ -50,7 +50,6 @@ use clap::{CommandFactory, FromArgMatches};
 pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use args::{Cli, Command};
 pub(crate) use screen::Display;
-pub(crate) use summary::Page;
 
 use crate::job::Stages;
 use crate::tables::output::exists;
@@ -158,10 +157,15 @@ fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }
 
-/// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is not a failure.
-fn print(text: &str) -> Result<(), Failure> {
+/// Writes a page for people to stdout, with characters that the locale has.
+fn print(page: &str) -> Result<(), Failure> {
+    print_data(&pictures::for_locale(page))
+}
+
+/// Writes what programs read to stdout, as it is. A reader that went away (`topicmill plan JOB | head`) is not a
+/// failure.
+fn print_data(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    let text = pictures::for_locale(text);
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
@@ -175,7 +179,7 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes one JSON object on a line of stdout.
 fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{object}\n"))
+    print_data(&format!("{object}\n"))
 }
 
 /// Refuses a path that a person gave and that does not exist.

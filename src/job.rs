@@ -47,11 +47,10 @@ use source::Source;
 pub(crate) use progress::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub(crate) use stages::Stages;
 pub(crate) use summary::{
-    DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,
-    TrainSummary,
+    DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TrainSummary,
 };
 pub(crate) use template::Template;
-pub(crate) use words::schedule_name;
+pub(crate) use words::Worded;
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]

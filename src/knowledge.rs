@@ -27,7 +27,6 @@ use sha2::{Digest, Sha256};
 use constraints::Constraint;
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
-use dictionary::Entry;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
@@ -89,8 +88,8 @@ pub enum Content {
     Outline(Outline),
     /// A WordNet database.
     WordNet(WordNet),
-    /// A bilingual dictionary.
-    Dictionary(Vec<Entry>),
+    /// A bilingual dictionary: a word and its translations, for each line.
+    Dictionary(Vec<Vec<String>>),
 }
 
 /// Reads a file, or for WordNet a folder, on a disk or in an object store.
@@ -100,17 +99,12 @@ pub enum Content {
 pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
+    let text = || text::read(path);
     let content = match kind {
-        Kind::Constraints => {
-            let lines = constraints::parse(&file, &text::read(path)?)?;
-            Content::Constraints(lines)
-        }
-        Kind::Outline => Content::Outline(outline::parse(&file, &text::read(path)?)?),
+        Kind::Constraints => Content::Constraints(constraints::parse(&file, &text()?)?),
+        Kind::Outline => Content::Outline(outline::parse(&file, &text()?)?),
         Kind::WordNet => Content::WordNet(WordNet::read(path)?),
-        Kind::Dictionary => {
-            let entries = dictionary::parse(&file, &text::read(path)?)?;
-            Content::Dictionary(entries)
-        }
+        Kind::Dictionary => Content::Dictionary(dictionary::parse(&file, &text()?)?),
     };
     Ok(Knowledge { file, content })
 }
@@ -122,7 +116,7 @@ impl Knowledge {
             Content::Constraints(lines) => lines.iter().map(|(_, line)| line.word_count()).sum(),
             Content::Outline(outline) => outline.word_count(),
             Content::WordNet(wordnet) => wordnet.word_count(),
-            Content::Dictionary(entries) => entries.iter().map(|entry| entry.words.len()).sum(),
+            Content::Dictionary(entries) => entries.iter().map(Vec::len).sum(),
         }
     }
 

@@ -147,7 +147,9 @@ def fit(
     try:
         _run(texts, ids, metadata, temporary / "input", temporary / "output", flags, verbose)
         shutil.rmtree(temporary / "input")
-        return Result._temporary(temporary, backend)
+        result = Result(temporary / "output", backend=backend)
+        result._own(temporary)
+        return result
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -73,14 +73,8 @@ class Result:
             _program.run("verify", path)
         self.path = Path(path).absolute()
 
-    @classmethod
-    def _temporary(cls, folder: Path, backend: Backend | None) -> Self:
-        """Return the result in ``folder/output``; `folder` is removed with it."""
-        result = cls(folder / "output", backend=backend)
-        result._own(folder)
-        return result
-
     def _own(self, folder: Path) -> None:
+        """Remove a folder with this object."""
         self._is_temporary = True
         weakref.finalize(self, _copies.remove, folder, os.getpid())
 
@@ -149,8 +143,10 @@ class Result:
             raise _NoTable(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
         return _tables.read(self.path / name, columns, where)
 
-    def _column(self, table: str, name: str) -> npt.NDArray[Any]:
-        column: npt.NDArray[Any] = self._arrow(table, [name]).column(name).to_numpy()
+    def _column(
+        self, table: str, name: str, where: pyarrow.dataset.Expression | None = None
+    ) -> npt.NDArray[Any]:
+        column: npt.NDArray[Any] = self._arrow(table, [name], where).column(name).to_numpy()
         return column
 
     @property
@@ -162,9 +158,7 @@ class Result:
     @cached_property
     def terms(self) -> npt.NDArray[np.object_]:
         """The terms, shape (V,): column w of `phi` is term w."""
-        kept = pyarrow.dataset.field("term_id").is_valid()
-        terms: npt.NDArray[np.object_] = self._arrow("vocabulary", ["term"], kept).column("term").to_numpy()
-        return terms
+        return self._column("vocabulary", "term", pyarrow.dataset.field("term_id").is_valid())
 
     @cached_property
     def alpha(self) -> npt.NDArray[np.float64]:
@@ -212,9 +206,7 @@ class Result:
         list of TermWeight
             Pairs of term and probability.
         """
-        where = pyarrow.dataset.field("rank") <= n
-        rows = self._of_topic("topic_terms", topic, ["term", "weight"], where)
-        return [TermWeight(row["term"], row["weight"]) for row in rows]
+        return [TermWeight(**row) for row in self._of_topic("topic_terms", topic, n, ["term", "weight"])]
 
     def top_documents(self, topic: int, n: int = 10) -> list[DocumentWeight]:
         """Return the documents with the largest proportions of a topic, largest first.
@@ -232,8 +224,7 @@ class Result:
             Triples of document number, id and proportion.
         """
         columns = ["doc_id", "source_id", "weight"]
-        rows = self._of_topic("topic_documents", topic, columns, pyarrow.dataset.field("rank") <= n)
-        return [DocumentWeight(row["doc_id"], row["source_id"], row["weight"]) for row in rows]
+        return [DocumentWeight(**row) for row in self._of_topic("topic_documents", topic, n, columns)]
 
     def similar(
         self,
@@ -273,12 +264,10 @@ class Result:
         answer = json.loads(_program.run(*arguments, lines=None if text is None else [text]))
         return [DocumentDistance(row["doc_id"], row["source_id"], row["distance"]) for row in answer["documents"]]
 
-    def _of_topic(
-        self, table: str, topic: int, columns: list[str], where: pyarrow.dataset.Expression
-    ) -> list[dict[str, Any]]:
+    def _of_topic(self, table: str, topic: int, n: int, columns: list[str]) -> list[dict[str, Any]]:
         if topic not in range(len(self.alpha)):
             raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
-        where = (pyarrow.dataset.field("topic") == topic) & where
+        where = (pyarrow.dataset.field("topic") == topic) & (pyarrow.dataset.field("rank") <= n)
         return list(self._arrow(table, columns, where).to_pylist())
 
     # Inference

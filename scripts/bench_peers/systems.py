@@ -3,16 +3,13 @@
 Leaves its snapshots in OUT, and OUT/system with its version and peak memory.
 """
 
-import argparse
 import json
-import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from .peers import Gensim, ScikitLearn, Tomotopy, Topica, TopicaOnline
-from .task import System, Task
+from .task import System, Task, arguments, leave
 from .topicmill import Topicmill
 
 PEERS: dict[str, Callable[[Task], System]] = {
@@ -33,33 +30,20 @@ DEFAULT = ["topicmill", "tomotopy", "topica", "topica-warp", "gensim", "sklearn"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("name", choices=SYSTEMS)
-    parser.add_argument("split", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--topics", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--binary", type=Path)
-    arguments = parser.parse_args()
-    task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads, arguments.seed)
+    asked = arguments(__doc__, SYSTEMS)
+    task = Task(asked.split, asked.out, asked.topics, asked.seconds, asked.threads, asked.seed)
     system: System
-    if arguments.name in OURS:
-        system = Topicmill(task, arguments.binary, OURS[arguments.name])
+    if asked.name in OURS:
+        system = Topicmill(task, asked.binary, OURS[asked.name])
     else:
-        system = PEERS[arguments.name](task)
+        system = PEERS[asked.name](task)
     facts: dict[str, object] = {"version": system.version(), "settings": system.settings}
-    about = arguments.out / "system"
+    about = asked.out / "system"
     about.write_text(json.dumps(facts), encoding="utf-8")
     system.train()
     facts["peak_mb"] = system.peak_mb()
     about.write_text(json.dumps(facts), encoding="utf-8")
-    if arguments.name == "gensim":
-        # It may have left a thread that feeds a queue nobody reads any more, and Python would wait for that.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    leave(asked.name)
 
 
 if __name__ == "__main__":

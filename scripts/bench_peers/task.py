@@ -1,6 +1,9 @@
 """What a system is asked to do."""
 
+import argparse
 import json
+import os
+import sys
 import typing
 from pathlib import Path
 
@@ -30,6 +33,29 @@ class Task:
         from . import split
 
         return split.read_matrix(self.split, "train")
+
+
+def arguments(about: str, systems: list[str]) -> argparse.Namespace:
+    """The command line of a process with one system."""
+    parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
+    parser.add_argument("name", choices=systems)
+    parser.add_argument("split", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--topics", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--binary", type=Path)
+    return parser.parse_args()
+
+
+def leave(name: str) -> None:
+    """Ends the process of a system that Python would wait for."""
+    if name == "gensim":
+        # It may have left a thread that feeds a queue nobody reads any more.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 class System(typing.Protocol):

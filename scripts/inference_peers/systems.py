@@ -4,14 +4,11 @@ Leaves in OUT phi.npy (topics × terms), alpha.npy (topics), theta.npy and theta
 whole test documents, and of their first halves), all float32, and `system`: version, training and inference seconds.
 """
 
-import argparse
 import json
-import os
-import sys
 from pathlib import Path
 
 from bench_peers import snapshots
-from bench_peers.task import Task
+from bench_peers.task import Task, arguments, leave
 
 from .task import fastest, normalised
 
@@ -50,39 +47,27 @@ def save(folder: Path, name: str, values) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("name", choices=SYSTEMS)
-    parser.add_argument("split", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--topics", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--binary", type=Path)
-    arguments = parser.parse_args()
-    task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads)
+    asked = arguments(__doc__, SYSTEMS)
+    task = Task(asked.split, asked.out, asked.topics, asked.seconds, asked.threads)
     # One snapshot, at the end.
     task.clock.due = task.seconds
-    system = made(arguments.name, task, arguments.binary)
-    about = arguments.out / "system"
+    system = made(asked.name, task, asked.binary)
+    about = asked.out / "system"
     facts: dict[str, object] = {"version": system.version()}
     about.write_text(json.dumps(facts), encoding="utf-8")
     system.train()
-    rows, trained = snapshots.read(max(arguments.out.glob("*.json")))
-    save(arguments.out, "phi", normalised(rows))
-    save(arguments.out, "alpha", trained["alpha"])
-    save(arguments.out, "theta", system.proportions("test"))
-    save(arguments.out, "theta-observed", system.proportions("observed"))
+    rows, trained = snapshots.read(max(asked.out.glob("*.json")))
+    save(asked.out, "phi", normalised(rows))
+    save(asked.out, "alpha", trained["alpha"])
+    save(asked.out, "theta", system.proportions("test"))
+    save(asked.out, "theta-observed", system.proportions("observed"))
     seconds, threads = fastest(system)
     facts |= {"trained_seconds": trained["seconds"], "passes": trained["passes"]}
     facts |= {"seconds": seconds, "inferring_threads": threads}
     about.write_text(json.dumps(facts), encoding="utf-8")
-    if arguments.name == "topicmill":
+    if asked.name == "topicmill":
         system.close()
-    if arguments.name == "gensim":
-        # It may have left a thread that feeds a queue nobody reads any more, and Python would wait for that.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    leave(asked.name)
 
 
 if __name__ == "__main__":

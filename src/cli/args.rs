@@ -193,7 +193,7 @@ Example:
   topicmill completions bash > ~/.local/share/bash-completion/completions/topicmill";
 
 /// Flags of run, ingest, train and project.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// The job file, or the folder of a finished result, for its job
     #[arg(value_name = "JOB")]

@@ -35,6 +35,15 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
         .map_err(|error| unwritable(error.into()))
 }
 
+/// A result's path with a name, which what is written beside it begins with: `.` and `..` are none.
+pub(super) fn named(result: &Path) -> PathBuf {
+    let text = result.to_string_lossy();
+    match text.trim_end_matches('/').rsplit('/').next() {
+        Some("." | "..") => result.canonicalize().unwrap_or_else(|_| result.to_owned()),
+        _ => result.to_owned(),
+    }
+}
+
 /// An unfinished file in the folder of `path`.
 pub(super) fn unfinished(path: &Path) -> PathBuf {
     let name = temporary("new");

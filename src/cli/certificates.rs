@@ -1,13 +1,12 @@
 //! `topicmill certificates --hosts FILE --out FOLDER`: temporary certificates for a run.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::CertificatesArgs;
 use super::{Exit, Failure, figures};
 use mesh::certificates::{file_name, make};
-use mesh::hosts::{host_of, parse};
+use mesh::hosts::{host_of, read_all};
 use store::Writer;
 
 /// Makes an authority and a certificate for each host, and says how to use them.
@@ -15,46 +14,36 @@ use store::Writer;
 /// # Errors
 /// The host file is wrong; a file of a certificate exists already, or cannot be written.
 pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
-    let text = fs::read_to_string(&args.hosts)
-        .map_err(|error| Failure::new(Exit::Io, error).context(args.hosts.display()))?;
-    let addresses = parse(&args.hosts, &text)?;
+    let addresses = read_all(&args.hosts)?;
     let mut hosts: Vec<String> = Vec::new();
     for host in addresses.iter().map(|address| host_of(address)) {
         if !hosts.iter().any(|other| other == host) {
             hosts.push(host.to_owned());
         }
     }
-    if hosts.is_empty() {
-        let message = format!("{}: no hosts in this file", args.hosts.display());
-        return Err(Failure::usage(message));
-    }
     let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
-    store::create_folder(&args.out)
-        .map_err(|error| Failure::new(Exit::Io, error).context(args.out.display()))?;
-    let mut files = vec![("ca.pem".to_owned(), &made.authority, Access::Everybody)];
+    store::create_folder(&args.out).map_err(Failure::io(&args.out))?;
+    let public: Create = Writer::create_new;
+    let private: Create = Writer::create_private;
+    let mut files = vec![("ca.pem".to_owned(), &made.authority, public)];
     for host in &made.hosts {
         let name = file_name(&host.host);
-        files.push((format!("{name}.pem"), &host.certificate, Access::Everybody));
-        files.push((format!("{name}.key"), &host.key, Access::Owner));
+        files.push((format!("{name}.pem"), &host.certificate, public));
+        files.push((format!("{name}.key"), &host.key, private));
     }
     // All or none, as far as can be seen beforehand.
     for (name, ..) in &files {
         refuse_existing(&args.out.join(name))?;
     }
-    for (name, contents, access) in &files {
+    for (name, contents, create) in &files {
         let path = args.out.join(name);
-        write_new(&path, contents, *access)
-            .map_err(|error| Failure::new(Exit::Io, error).context(path.display()))?;
+        write_new(&path, contents, *create).map_err(Failure::io(&path))?;
     }
     super::print(&usage(&args.out, hosts.len(), args.days))
 }
 
-/// Who may read a file.
-#[derive(Clone, Copy)]
-enum Access {
-    Everybody,
-    Owner,
-}
+/// Creates a file that must not be there, for everybody or its owner to read.
+type Create = fn(&Path) -> io::Result<Writer>;
 
 fn refuse_existing(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
@@ -64,12 +53,8 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     Err(Failure::usage(message).help("choose another --out, or remove the old certificates first"))
 }
 
-/// Writes a file that must not be there.
-fn write_new(path: &Path, contents: &str, access: Access) -> io::Result<()> {
-    let mut file = match access {
-        Access::Everybody => Writer::create_new(path),
-        Access::Owner => Writer::create_private(path),
-    }?;
+fn write_new(path: &Path, contents: &str, create: Create) -> io::Result<()> {
+    let mut file = create(path)?;
     file.write_all(contents.as_bytes())?;
     file.sync()
 }

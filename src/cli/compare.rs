@@ -1,7 +1,5 @@
 //! `topicmill compare A B`: how alike two results are, and which topics are the same.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::args::CompareArgs;
@@ -28,7 +26,6 @@ const FEW_TERMS: usize = 50;
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let paths = [&args.first, &args.second];
     for path in paths {
-        super::existing_output(path)?;
         check_finished(path)?;
     }
     let views = [
@@ -144,7 +141,7 @@ fn with_error(figure: &Figure) -> String {
 /// The first `most` pairs, 0 for all, `width` characters wide.
 fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
     let mut table = pictures::table(">distance|>first|terms|>second|terms");
-    let most = if most == 0 { pairs.len() } else { most };
+    let most = pictures::at_most(most);
     let words = width.saturating_sub(BESIDE_WORDS) / 2;
     for pair in pairs.iter().take(most) {
         let [a, b] = pair.topics.map(|topic| match topic {
@@ -164,8 +161,7 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
     let mut text = table.trim_fmt();
     text.push('\n');
     if pairs.len() > most {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "… and {} more: --topics 0", pairs.len() - most);
+        text += &format!("… and {} more: --topics 0\n", pairs.len() - most);
     }
     text
 }

@@ -12,5 +12,5 @@ use super::args::{Cli, CompletionsArgs};
 pub(super) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "topicmill", &mut script);
-    super::print(&String::from_utf8_lossy(&script))
+    super::print_data(&String::from_utf8_lossy(&script))
 }

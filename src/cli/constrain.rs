@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::{ConstrainArgs, Unassign};
-use super::beside::write_beside;
+use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{refuse_other_job, start};
 use super::{Failure, report};
@@ -34,10 +34,9 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
         let message = format!("{}: must be a folder on this machine", result.display());
         return Err(Failure::usage(message).help("copy the result here first"));
     }
-    super::existing_output(result)?;
     report::check_finished(result)?;
     let output = args.output.clone();
-    let output = output.unwrap_or_else(|| next_output(result));
+    let output = output.unwrap_or_else(|| next_output(&named(result)));
     let path = job_file(&output);
     let list = path.with_extension("txt");
     let finished = Job::load(result, &[])?;
@@ -89,7 +88,7 @@ fn next_output(result: &Path) -> PathBuf {
         Some((_, "")) => format!("{name}-2"),
         Some((first, number)) if number.starts_with('-') && number[1..].parse::<u32>().is_ok() => {
             let number: u32 = number[1..].parse().unwrap_or(1);
-            format!("{first}{ENDING}-{}", number + 1)
+            format!("{first}{ENDING}-{}", u64::from(number) + 1)
         }
         _ => format!("{name}{ENDING}"),
     };
@@ -208,6 +207,10 @@ mod tests {
             ("out/news", "out/news-constrained"),
             ("out/news-constrained", "out/news-constrained-2"),
             ("out/news-constrained-9", "out/news-constrained-10"),
+            (
+                "out/a-constrained-4294967295",
+                "out/a-constrained-4294967296",
+            ),
             (
                 "out/news-constrained-x",
                 "out/news-constrained-x-constrained",

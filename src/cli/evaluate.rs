@@ -1,20 +1,21 @@
 //! `topicmill evaluate JOB`: computes figures of quality on all workers, in a separate folder.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::EvaluateArgs;
+use super::beside::named;
 use super::pictures::table;
 use super::placement::Placement;
 use super::progress::Renderer;
 use super::run::{self, Here, dispatch, watched};
 use super::screen::Display;
-use super::{Exit, Failure, figures};
+use super::{Exit, Failure, figures, plan};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
+use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
@@ -33,6 +34,10 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
         return Err(Failure::usage(message)
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
+    if job.evaluate.compare.is_none() && args.run.budget.is_some() {
+        let message = "--budget has no effect without --compare";
+        return Err(Failure::usage(message).help("no other figure depends on section [project]"));
+    }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
         run_here(job, args, here)
@@ -41,7 +46,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
 
 /// The keys that `--set` and other flags set.
 fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
-    let mut set = args.run.set.clone();
+    let mut set = args.run.overrides();
     if let Some(alpha) = &args.alpha {
         set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
     }
@@ -78,8 +83,10 @@ fn from_here(name: &str) -> String {
 
 /// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
 fn alpha_value(given: &str) -> Result<String, Failure> {
-    if given.parse::<f64>().is_ok() {
-        return Ok(given.to_owned());
+    // As TOML has it: with digits on both sides of the point.
+    let number = |text: &str| text.parse::<f64>().ok().map(|number| format!("{number:?}"));
+    if let Some(number) = number(given) {
+        return Ok(number);
     }
     let refuse = |error: io::Error| {
         let exit = match error.kind() {
@@ -92,14 +99,12 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
         )
     };
     let text = std::fs::read_to_string(given).map_err(refuse)?;
-    let values: Vec<&str> = text.split_whitespace().collect();
-    match values.iter().all(|value| value.parse::<f64>().is_ok()) {
-        true => Ok(format!("[{}]", values.join(", "))),
-        false => Err(Failure::usage(format!(
-            "--alpha {given}: the file contains something other than numbers"
-        ))
-        .help("write one number per topic, one per line")),
-    }
+    let values: Option<Vec<String>> = text.split_whitespace().map(number).collect();
+    let Some(values) = values else {
+        let message = format!("--alpha {given}: the file contains something other than numbers");
+        return Err(Failure::usage(message).help("write one number per topic, one per line"));
+    };
+    Ok(format!("[{}]", values.join(", ")))
 }
 
 /// Runs this process's workers.
@@ -108,8 +113,16 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     refuse_run(&target)?;
     super::existing_output(&job.output.path)?;
     if let Some(other) = &job.evaluate.compare {
-        super::existing_output(other)?;
         super::report::check_finished(other)?;
+        let other_projection = OutputState::OtherJob {
+            differs: "projection",
+        };
+        if output_state(&job)? == other_projection {
+            let path = job.output.path.display();
+            let message = format!("{path}: was projected with other settings than the job has");
+            let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
+            return Err(Failure::usage(message).help(help));
+        }
     }
     let output = here.output(&job, &target)?;
     let scratch = job.output.scratch.as_deref();
@@ -130,7 +143,8 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
 /// The folder that the result goes to.
 fn target(job: &Job, args: &EvaluateArgs) -> PathBuf {
     let beside = || {
-        let path = job.output.path.to_string_lossy();
+        let path = named(&job.output.path);
+        let path = path.to_string_lossy();
         PathBuf::from(format!("{}-evaluation", path.trim_end_matches('/')))
     };
     args.output.clone().unwrap_or_else(beside)
@@ -153,7 +167,7 @@ fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     let polled = Arc::clone(&evaluation.process);
     let renderer = Renderer::start(here.display, move || polled.progress.snapshot());
     let summary = evaluate(evaluation, here.settings);
-    renderer.finish();
+    drop(renderer);
     let summary = summary?;
     match (evaluation.process.placement.process, here.display) {
         (1.., _) | (_, Display::Quiet) => Ok(()),
@@ -186,14 +200,10 @@ fn page(summary: &EvaluationSummary) -> String {
             count(figure.tokens),
         ]);
     }
-    let mut page = table.trim_fmt();
-    page.push_str("\n\n");
-    for note in &summary.notes {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "note       {note}");
-    }
-    let _ = writeln!(page, "output     {}", summary.output.display());
-    page
+    let notes = summary.notes.iter().map(|note| ("note", note.clone()));
+    let output = ("output", summary.output.display().to_string());
+    let rows: Vec<_> = notes.chain([output]).collect();
+    format!("{}\n\n{}", table.trim_fmt(), plan::rows(&rows))
 }
 
 /// Counts as they are, everything else with four digits.

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::args::ExportArgs;
+use super::beside::named;
 use crate::export::{Sink, Source, export};
 
 /// Writes a finished result in another format, and prints where.
@@ -10,14 +11,13 @@ use crate::export::{Sink, Source, export};
 /// There is no finished result; what would be written exists; a file cannot be read or written;
 /// stdout cannot be written.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
-    super::existing_output(&args.result)?;
     super::report::check_finished(&args.result)?;
-    let beside = || args.format.beside(&args.result);
+    let beside = || args.format.beside(&named(&args.result));
     let output = args.output.clone().unwrap_or_else(beside);
     let sink = Sink::new(&output, args.overwrite)?;
     export(&Source::open(&args.result)?, args.format, &sink)?;
     match args.quiet {
         true => Ok(()),
-        false => super::print(&format!("{}\n", output.display())),
+        false => super::print_data(&format!("{}\n", output.display())),
     }
 }

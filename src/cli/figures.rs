@@ -25,6 +25,12 @@ pub(super) fn about(number: u64) -> String {
     grouped((number + unit / 2) / unit * unit)
 }
 
+/// A figure of single precision as a number of JSON: 0.3, where the same number in double precision is
+/// 0.30000001192092896.
+pub(super) fn single(figure: f32) -> f64 {
+    figure.to_string().parse().unwrap_or(f64::NAN)
+}
+
 /// A rate: three significant digits from 100 on, one decimal below, "0" for none.
 pub(super) fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second <= 0.0 {

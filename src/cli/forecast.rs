@@ -16,6 +16,7 @@ use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use corpus::input::InputError;
 use labels::Labels;
+use mesh::hosts::host_of;
 
 /// Everything about a job that its file does not say.
 #[derive(Debug)]
@@ -289,13 +290,12 @@ fn without_input(error: InputError) -> Failure {
 
 /// How many processes are on the host of process `index`.
 fn sharing_host(addresses: &[String], index: usize) -> usize {
-    let host = |address: &str| {
-        address
-            .rsplit_once(':')
-            .map(|(host, _)| host.to_lowercase())
-    };
-    let mine = addresses.get(index).and_then(|address| host(address));
-    let here = addresses.iter().filter(|address| host(address) == mine);
+    let host = |address: &String| host_of(address).to_lowercase();
+    let mine = addresses.get(index).map(host);
+    let here = addresses
+        .iter()
+        .map(host)
+        .filter(|host| Some(host) == mine.as_ref());
     here.count().max(1)
 }
 

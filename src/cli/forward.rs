@@ -6,17 +6,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command as Clap};
 
-use super::args::{Cli, Command, EvaluateArgs, RunArgs};
-
-/// Flags that differ from process to process, or that the starter works out.
-const PLACE: [&str; 6] = [
-    "threads",
-    "processes",
-    "process_count",
-    "process",
-    "hosts",
-    "port",
-];
+use super::args::{Cli, Command, EvaluateArgs, PlacementArgs, RunArgs};
 
 /// Notes in the arguments of a run what was typed.
 pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
@@ -60,10 +50,12 @@ fn given(matches: &ArgMatches, forwarded: Vec<Arg>) -> Vec<OsString> {
     flags
 }
 
-/// All arguments of a command that go to other processes.
+/// All arguments of a command that go to other processes: those of its place differ from process to process, or are
+/// worked out by the one that starts the others.
 fn forwarded<A: Args>() -> Vec<Arg> {
     let run = A::augment_args(Clap::new("run"));
-    let is_place = |arg: &&Arg| PLACE.contains(&arg.get_id().as_str());
+    let place = PlacementArgs::augment_args(Clap::new("place"));
+    let is_place = |arg: &&Arg| place.get_arguments().any(|it| it.get_id() == arg.get_id());
     run.get_arguments()
         .filter(|arg| !is_place(arg))
         .cloned()

@@ -22,7 +22,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
         let lines: String = lines
             .map(|line| line.display().to_string() + "\n")
             .collect();
-        return super::print(&lines);
+        return super::print_data(&lines);
     }
     let names: Vec<String> = launch
         .addresses

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of memory that this process may use: those of this machine, or the limit of its container or scheduler where
 /// that is less; `None` where the system does not say (Linux does).
 pub(super) fn memory_bytes() -> Option<u64> {
-    let machine = total_of(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
+    let machine = of_file("/proc/meminfo", "MemTotal:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = limit_files(&groups).into_iter().filter_map(|file| {
         let text = std::fs::read_to_string(file).ok()?;
@@ -40,19 +40,13 @@ fn limit_files(groups: &str) -> Vec<PathBuf> {
 
 /// Bytes of memory that this process has in use now; `None` where the system does not say.
 pub(super) fn resident_bytes() -> Option<u64> {
-    kibibytes_of(
-        &std::fs::read_to_string("/proc/self/status").ok()?,
-        "VmRSS:",
-    )
+    of_file("/proc/self/status", "VmRSS:")
 }
 
 /// The most bytes of memory that this process ever had in use; `None` where the system does not
 /// say.
 pub(super) fn peak_resident_bytes() -> Option<u64> {
-    kibibytes_of(
-        &std::fs::read_to_string("/proc/self/status").ok()?,
-        "VmHWM:",
-    )
+    of_file("/proc/self/status", "VmHWM:")
 }
 
 /// Bytes that are free at `path`, or where it will be made; `None` where the system does not say, and in an object
@@ -77,9 +71,8 @@ pub(super) fn host() -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// `MemTotal` of `/proc/meminfo`, in bytes.
-fn total_of(meminfo: &str) -> Option<u64> {
-    kibibytes_of(meminfo, "MemTotal:")
+fn of_file(path: &str, name: &str) -> Option<u64> {
+    kibibytes_of(&std::fs::read_to_string(path).ok()?, name)
 }
 
 /// The line of this name, which is in kB (1024), as bytes.
@@ -96,8 +89,8 @@ mod tests {
     #[test]
     fn meminfo_is_read_in_kibibytes() {
         let text = "MemTotal:        8028160 kB\nMemFree:          123456 kB\n";
-        assert_eq!(total_of(text), Some(8_028_160 * 1024));
-        assert_eq!(total_of("MemFree: 5 kB\n"), None);
+        assert_eq!(kibibytes_of(text, "MemTotal:"), Some(8_028_160 * 1024));
+        assert_eq!(kibibytes_of("MemFree: 5 kB\n", "MemTotal:"), None);
     }
 
     #[test]

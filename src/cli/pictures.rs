@@ -67,6 +67,14 @@ pub(super) fn page_width() -> usize {
     window().unwrap_or(WIDTH)
 }
 
+/// How many rows to show where 0 shows all.
+pub(super) fn at_most(count: usize) -> usize {
+    match count {
+        0 => usize::MAX,
+        count => count,
+    }
+}
+
 /// The text with ASCII characters for those of pictures, if the locale has no UTF-8.
 pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());

@@ -93,6 +93,19 @@ impl Placement {
         Self::check_on(args, cores, Surroundings::look(args)?)
     }
 
+    /// In this process alone, whatever the environment says.
+    ///
+    /// # Errors
+    /// A number out of range.
+    pub(crate) fn here(threads: Option<Threads>) -> Result<Self, Failure> {
+        let args = PlacementArgs {
+            threads,
+            processes: Some(1),
+            ..PlacementArgs::default()
+        };
+        Self::check(&args)
+    }
+
     /// Checks the flags for a machine with this many cores.
     fn check_on(
         args: &PlacementArgs,
@@ -103,12 +116,8 @@ impl Placement {
         in_range("--processes", args.processes, 1, MOST_PROCESSES)?;
         in_range("--process-count", args.process_count, 1, MOST_PROCESSES)?;
         let threads = |processes: usize| args.threads.unwrap_or((cores / processes).max(1));
-        let member = [
-            ("--process-count", args.process_count.is_some()),
-            ("--process", args.process.is_some()),
-            ("--hosts", args.hosts.is_some()),
-        ];
-        let given = member.iter().find(|(_, is)| *is).map(|(flag, _)| *flag);
+        let is_of_member = |flag: &&str| !matches!(*flag, "--processes" | "--port");
+        let given = args.given().find(is_of_member);
         match (args.processes, given) {
             (Some(_), Some(flag)) => Err(Failure::usage(format!(
                 "--processes cannot be used with {flag}"

@@ -7,7 +7,7 @@ use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
-use crate::job::{Job, schedule_name};
+use crate::job::{Job, Worded};
 use crate::tables::output::{SUCCESS, exists};
 use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use lda::infer::settings::{InferSettings, Method};
@@ -20,10 +20,13 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize}
 /// The job or the flags are wrong; the input is not there; the job cannot fit in this machine's
 /// memory; stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let placement = Placement::check(&args.placement)?;
+    let mut place = args.placement.clone();
+    // A plan is the same for all processes.
+    place.process = place.process.or(place.process_count.map(|_| 0));
+    let placement = Placement::check(&place)?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
-        return super::print(&job.resolved_toml());
+        return super::print_data(&job.resolved_toml());
     }
     let forecast = Forecast::of(&job, &placement)?;
     if args.json {
@@ -255,7 +258,7 @@ fn train(job: &Job) -> String {
     };
     let schedule = match train.schedule {
         DocumentSchedule::Uniform => String::new(),
-        schedule => format!("; documents: {}", schedule_name(schedule)),
+        schedule => format!("; documents: {}", schedule.word()),
     };
     format!("{all}; {phases}{schedule}{early}")
 }
@@ -309,10 +312,7 @@ fn output(path: &Path) -> Result<String, Failure> {
 }
 
 fn runs_on(placement: &Placement) -> String {
-    let threads = match placement.threads() {
-        1 => "1 thread".to_owned(),
-        threads => format!("{threads} threads"),
-    };
+    let threads = figures::counted(placement.threads() as u64, "thread");
     match placement {
         Placement::Threads(_) => format!("{threads} in this process"),
         Placement::Spawn { processes, .. } => {

@@ -4,11 +4,9 @@
 //! few seconds; for programs, one JSON object per line. Control characters are written only to a
 //! terminal.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-use parking_lot::{Condvar, Mutex};
 
 use super::pace::Pace;
 use super::screen::{self, Display, Screen};
@@ -17,12 +15,9 @@ use crate::job::ProgressSnapshot;
 /// How often the job's progress is polled.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The thread that shows progress, from [`start`](Self::start) to [`finish`](Self::finish).
+/// The thread that shows progress. When this is dropped, it shows the last state, clears the bar and ends.
 #[derive(Debug)]
-pub(crate) struct Renderer {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct Renderer(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Renderer {
     /// Starts to show what `poll` returns, ten times a second.
@@ -30,52 +25,35 @@ impl Renderer {
         display: Display,
         poll: impl Fn() -> ProgressSnapshot + Send + 'static,
     ) -> Self {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let Some(screen) = screen::of(display) else {
-            return Self { stop, thread: None };
-        };
-        let seen = Arc::clone(&stop);
-        let thread = thread::spawn(move || watch(&seen, screen, poll));
-        Self {
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    /// Shows the last state and clears the bar.
-    pub(crate) fn finish(self) {
-        drop(self);
+        Self(screen::of(display).map(|screen| {
+            let (stop, stopped) = channel();
+            (stop, thread::spawn(move || watch(&stopped, screen, poll)))
+        }))
     }
 }
 
 impl Drop for Renderer {
     fn drop(&mut self) {
-        let (stopped, woken) = &*self.stop;
-        *stopped.lock() = true;
-        woken.notify_all();
-        if let Some(thread) = self.thread.take() {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
             // A display that panicked has said so already; the job's result is not its affair.
             let _ = thread.join();
         }
     }
 }
 
+/// Shows what `poll` returns until the sender of `stopped` is dropped.
 fn watch(
-    stop: &(Mutex<bool>, Condvar),
+    stopped: &Receiver<()>,
     mut screen: Box<dyn Screen + Send>,
     poll: impl Fn() -> ProgressSnapshot,
 ) {
     let start = Instant::now();
     let mut pace: Option<Pace> = None;
     loop {
-        let stopped = {
-            let mut stopped = stop.0.lock();
-            stop.1
-                .wait_while_for(&mut stopped, |stopped| !*stopped, POLL);
-            *stopped
-        };
+        let is_over = stopped.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout);
         step(&mut *screen, &mut pace, poll(), start.elapsed());
-        if stopped {
+        if is_over {
             break;
         }
     }
@@ -113,31 +91,27 @@ pub(super) fn step(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     #[test]
     fn the_thread_ends_when_told() {
-        let polled = Arc::new(Mutex::new(0));
+        let polled = Arc::new(AtomicU32::new(0));
         let count = Arc::clone(&polled);
-        let screen = Box::new(Silent);
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let seen = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
-            watch(&seen, screen, move || {
-                *count.lock() += 1;
-                ProgressSnapshot {
-                    phase: "ingest",
-                    done: 1,
-                    ..Default::default()
-                }
-            });
-        });
-        Renderer {
-            stop,
-            thread: Some(thread),
-        }
-        .finish();
-        assert!(*polled.lock() >= 1);
+        let (stop, stopped) = channel();
+        let poll = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            ProgressSnapshot {
+                phase: "ingest",
+                done: 1,
+                ..Default::default()
+            }
+        };
+        let thread = thread::spawn(move || watch(&stopped, Box::new(Silent), poll));
+        drop(Renderer(Some((stop, thread))));
+        assert!(polled.load(Ordering::Relaxed) >= 1);
     }
 
     /// A screen without a viewer.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::args::{PlacementArgs, ProjectArgs};
+use super::args::ProjectArgs;
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
 use crate::stream::{self, Options, Source, StreamModel, Summary};
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     let source = Source::find(&args.run.job, &args.run.overrides())?;
     let model = Arc::new(StreamModel::load(&source)?);
     let options = Options {
-        threads: threads(args)?,
+        threads: Placement::here(args.run.placement.threads)?.threads(),
         strict: args.strict,
     };
     let started = Instant::now();
@@ -53,17 +53,6 @@ fn told_once(error: Failure) -> Failure {
         guard::fail(error.into());
     }
     error
-}
-
-/// The number of threads, whatever a scheduler says about other processes: a stream has one
-/// process.
-fn threads(args: &ProjectArgs) -> Result<usize, Failure> {
-    let here = PlacementArgs {
-        threads: args.run.placement.threads,
-        processes: Some(1),
-        ..PlacementArgs::default()
-    };
-    Ok(Placement::check(&here)?.threads())
 }
 
 /// The result of the stream, in one line.

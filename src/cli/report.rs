@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::ReportArgs;
-use super::{Exit, Failure, figures};
+use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
 use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
@@ -16,7 +16,6 @@ use store::is_remote;
 /// # Errors
 /// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
 pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
-    super::existing_output(&args.output)?;
     check_finished(&args.output)?;
     let (path, bytes) = match &args.to {
         None => beside(&args.output).map_err(suggest_elsewhere)?,
@@ -25,12 +24,13 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     if args.json {
         return super::print_json(&json!({ "report": path, "bytes": bytes }));
     }
-    let size = figures::bytes(bytes as u64);
-    super::print(&format!("report     {} ({size})\n", path.display()))
+    let page = format!("{} ({})", path.display(), figures::bytes(bytes as u64));
+    super::print(&plan::rows(&[("report", page)]))
 }
 
-/// Refuses what is no result, and a result whose run has not ended.
+/// Refuses what does not exist or is no result, and a result whose run has not ended.
 pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
+    super::existing_output(root)?;
     // An evaluation has none.
     let has_collection = exists(&root.join("corpus"))?;
     if has_collection && exists(&root.join(SUCCESS))? {

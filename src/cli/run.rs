@@ -10,7 +10,7 @@ use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
-use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
+use super::{Exit, Failure, figures, machine, peers, plan, summary, watch};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
@@ -194,33 +194,30 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let shares = Shares::new(process.output.logs(), process.placement.processes());
     let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
     let summary = run_stages(process, &shared, stages, here.settings);
-    renderer.finish();
+    drop(renderer);
+    let warn = |line: &str| {
+        if display != Display::Quiet {
+            super::warn(line);
+        }
+    };
     for warning in shared.warnings() {
         tracing::warn!(warning, "warning");
-        if display != Display::Quiet {
-            super::warn(&warning);
-        }
+        warn(&warning);
     }
     let mut summary = summary?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
-    if display != Display::Quiet {
-        let warnings = [
-            misencoded(&summary),
-            without_vocabulary(&summary, &process.job),
-        ];
-        (warnings.iter().flatten()).for_each(|line| super::warn(line));
-    }
     let remarks = shared.remarks();
     for remark in &remarks {
         tracing::warn!(remark, "document without text");
     }
-    if display != Display::Quiet {
-        without_text(&remarks, &summary)
-            .iter()
-            .for_each(|line| super::warn(line));
-    }
+    let warnings = [
+        misencoded(&summary),
+        without_vocabulary(&summary, &process.job),
+        without_text(&remarks, &summary),
+    ];
+    warnings.iter().flatten().for_each(|line| warn(line));
     match process.placement.process {
-        0 => Page::new(summary, &process.job, args.overrides())?.print(display),
+        0 => summary::print(summary, &process.job, &args.overrides(), display),
         _ => Ok(()),
     }
 }

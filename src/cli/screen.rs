@@ -47,7 +47,7 @@ pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
         Display::Quiet => None,
         Display::Plain => Some(Box::new(Lines::new(io::stderr(), PLAIN_EVERY, own_line))),
         Display::Json => Some(Box::new(Lines::new(io::stdout(), JSON_EVERY, json_line))),
-        Display::Bar => Some(Box::new(Bar::new())),
+        Display::Bar => Some(Box::new(ProgressBar::no_length())),
     }
 }
 
@@ -163,60 +163,47 @@ fn json_line(pace: &Pace, moment: Moment) -> String {
 }
 
 /// A bar on a terminal.
-struct Bar {
-    bar: ProgressBar,
-}
-
-impl Bar {
-    fn new() -> Self {
-        Self {
-            bar: ProgressBar::no_length(),
-        }
-    }
-
-    fn update(&self, pace: &Pace) {
-        if self.bar.length() != pace.latest.total {
-            self.set_total(pace.latest.total);
-        }
-        self.bar.set_position(pace.latest.done);
-        self.bar
-            .set_message(format!("{} {}", pace.latest.unit, pace.remarks()));
-        self.bar.tick();
-    }
-
-    fn set_total(&self, total: Option<u64>) {
-        match total {
-            Some(total) => self.bar.set_length(total),
-            None => self.bar.unset_length(),
-        }
-        let template = match total {
-            Some(_) => "{prefix:>9} [{bar:28}] {human_pos}/{human_len} {msg}",
-            None => "{prefix:>9} {spinner} {human_pos} {msg}",
-        };
-        let style = ProgressStyle::with_template(template).expect("the templates above are valid");
-        self.bar.set_style(style.progress_chars("=> "));
-    }
-}
-
-impl Screen for Bar {
+impl Screen for ProgressBar {
     fn open(&mut self, pace: &Pace) {
-        self.bar.reset();
-        self.bar.set_prefix(pace.latest.phase);
-        self.set_total(pace.latest.total);
-        self.update(pace);
+        self.reset();
+        self.set_prefix(pace.latest.phase);
+        set_total(self, pace.latest.total);
+        update(self, pace);
     }
 
     fn show(&mut self, pace: &Pace) {
-        self.update(pace);
+        update(self, pace);
     }
 
     fn close(&mut self, pace: &Pace) {
-        self.bar.println(pace.closing());
+        self.println(pace.closing());
     }
 
     fn end(&mut self) {
-        self.bar.finish_and_clear();
+        self.finish_and_clear();
     }
+}
+
+fn update(bar: &ProgressBar, pace: &Pace) {
+    if bar.length() != pace.latest.total {
+        set_total(bar, pace.latest.total);
+    }
+    bar.set_position(pace.latest.done);
+    bar.set_message(format!("{} {}", pace.latest.unit, pace.remarks()));
+    bar.tick();
+}
+
+fn set_total(bar: &ProgressBar, total: Option<u64>) {
+    match total {
+        Some(total) => bar.set_length(total),
+        None => bar.unset_length(),
+    }
+    let template = match total {
+        Some(_) => "{prefix:>9} [{bar:28}] {human_pos}/{human_len} {msg}",
+        None => "{prefix:>9} {spinner} {human_pos} {msg}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the templates above are valid");
+    bar.set_style(style.progress_chars("=> "));
 }
 
 #[cfg(test)]
@@ -302,18 +289,10 @@ train: done in 5.0 s (2.0 rounds/s)
 
     #[test]
     fn a_bar_follows_phases_with_and_without_a_total() {
-        let mut screen = Bar {
-            bar: ProgressBar::hidden(),
-        };
+        let mut bar = ProgressBar::hidden();
         let mut pace = None;
         let mut see = |seconds, snapshot| {
-            step(
-                &mut screen,
-                &mut pace,
-                snapshot,
-                Duration::from_secs(seconds),
-            );
-            let bar = &screen.bar;
+            step(&mut bar, &mut pace, snapshot, Duration::from_secs(seconds));
             (bar.prefix(), bar.position(), bar.length(), bar.message())
         };
         see(0, snapshot("ingest", 0, ""));
@@ -330,7 +309,7 @@ train: done in 5.0 s (2.0 rounds/s)
             see(3, snapshot("train", 4, "held-out -7.61")),
             ("train".into(), 4, None, "rounds held-out -7.61".into())
         );
-        screen.end();
-        assert!(screen.bar.is_finished());
+        bar.end();
+        assert!(bar.is_finished());
     }
 }

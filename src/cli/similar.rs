@@ -1,6 +1,5 @@
 //! `topicmill similar OUT`: the documents nearest to a document, a topic or a text.
 
-use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::SimilarArgs;
 use super::pictures::page_width;
 use super::summary::words_within;
-use super::{Exit, Failure, report};
+use super::{Exit, Failure, figures, report};
 use crate::stream::{Source, StreamModel, answer};
 use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
@@ -33,7 +32,6 @@ struct Subject {
 /// There is no finished result, no such document or topic, no topic in the text; a table cannot be read; stdout
 /// cannot be written.
 pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
-    super::existing_output(&args.output)?;
     report::check_finished(&args.output)?;
     let view = View::open(&args.output, Wanted::All)?;
     let root = view.path();
@@ -131,20 +129,19 @@ fn as_text(
         let line = topics.iter().find(|line| line.topic == topic);
         let words = line.map_or_else(Vec::new, TopicLine::words);
         let words = words_within(&words, words.len(), width.saturating_sub(24));
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "topic {topic:>5}  {:>5.1} %  {words}", 100.0 * weight);
+        text += &format!("topic {topic:>5}  {:>5.1} %  {words}\n", 100.0 * weight);
     }
     text.push('\n');
     for (distance, document) in similar {
         let (doc_id, source_id) = (document.doc_id, &document.source_id);
-        let _ = writeln!(text, "  {distance:.3}  {doc_id:>9}  {source_id}");
+        text += &format!("  {distance:.3}  {doc_id:>9}  {source_id}\n");
     }
     text
 }
 
 fn as_json(subject: &Subject, similar: &[(f64, ProjectedDocument)]) -> Value {
     let topics = |topics: &[(i32, f32)]| {
-        let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": weight });
+        let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": figures::single(weight) });
         topics.iter().map(topic).collect::<Vec<_>>()
     };
     let document = |(distance, it): &(f64, ProjectedDocument)| {

@@ -35,65 +35,51 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
         );
     }
     check_ours(&args.output)?;
+    let here = machine::host();
+    let silent_after = match is_remote(&args.output) {
+        // Statuses in an object store are copies, and rarer.
+        true => 5 * SHARE_EVERY,
+        false => 5 * STATUS_EVERY,
+    };
     loop {
         let state = RunState::read(&args.output)?;
-        let at = Moment {
+        let processes = Processes {
+            all: &state.processes,
             now: SystemTime::now(),
-            here: machine::host(),
-            is_remote: is_remote(&args.output),
+            is_locked: state.holder.is_some(),
+            here: &here,
+            silent_after,
         };
         match args.json {
-            true => super::print_json(&json_of(&state, &at))?,
-            false => super::print(&page(args, &state, &at))?,
+            true => super::print_json(&json_of(&state, &processes))?,
+            false => super::print(&page(args, &state, &processes))?,
         }
-        let Some(seconds) = args.watch.filter(|_| is_running(&state, &at)) else {
+        let Some(seconds) = args.watch.filter(|_| is_running(&state, &processes)) else {
             return Ok(());
         };
         thread::sleep(Duration::from_secs(seconds));
     }
 }
 
-/// The time and host of the query.
-struct Moment {
-    now: SystemTime,
-    here: String,
-    /// Statuses in an object store are copies, and rarer.
-    is_remote: bool,
-}
-
-fn page(args: &StatusArgs, state: &RunState, at: &Moment) -> String {
+fn page(args: &StatusArgs, state: &RunState, processes: &Processes<'_>) -> String {
     let mut rows = vec![("output", args.output.display().to_string())];
-    rows.extend(rows_of(state, at));
+    rows.extend(rows_of(state, processes));
     let mut page = plan::rows(&rows);
     if !state.processes.is_empty() {
-        page.push_str(&processes(state, at).table());
+        page.push_str(&processes.table());
     }
     page
 }
 
-fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
-    Processes {
-        all: &state.processes,
-        now: at.now,
-        is_locked: state.holder.is_some(),
-        here: &at.here,
-        silent_after: match at.is_remote {
-            true => 5 * SHARE_EVERY,
-            false => 5 * STATUS_EVERY,
-        },
-    }
-}
-
 /// Whether the run continues: its lock is held or, where locks are not visible, its processes show
 /// signs of life.
-fn is_running(state: &RunState, at: &Moment) -> bool {
-    state.holder.is_some() || (!state.complete && processes(state, at).are_alive())
+fn is_running(state: &RunState, processes: &Processes<'_>) -> bool {
+    state.holder.is_some() || (!state.complete && processes.are_alive())
 }
 
-fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
-    let processes = processes(state, at);
-    let mut rows = vec![("state", state_of(state, at))];
-    if is_running(state, at) {
+fn rows_of(state: &RunState, processes: &Processes<'_>) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("state", state_of(state, processes))];
+    if is_running(state, processes) {
         let overall = processes.overall();
         rows.extend(overall.map(|overall| ("now", overall.line())));
     }
@@ -123,10 +109,10 @@ fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn state_of(state: &RunState, at: &Moment) -> String {
+fn state_of(state: &RunState, processes: &Processes<'_>) -> String {
     match (&state.holder, state.complete) {
         (Some(holder), _) => format!("running ({holder})"),
-        (None, false) if is_running(state, at) => {
+        (None, false) if is_running(state, processes) => {
             "running, according to the processes' statuses".to_owned()
         }
         (None, true) => "complete".to_owned(),
@@ -205,12 +191,11 @@ fn trend(evaluated: &[(u64, f64)]) -> Option<String> {
     (!figures.is_empty()).then(|| format!("{} nats per token", figures.join(", ")))
 }
 
-fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
+fn json_of(state: &RunState, processes: &Processes<'_>) -> serde_json::Value {
     let unfinished = |(name, bytes): &(String, u64)| json!({ "name": name, "bytes": bytes });
     let point = |(round, value)| json!({ "round": round, "loglik_per_token": value });
     let trend = held_out(state).into_iter();
-    let processes = processes(state, at);
-    let is_running = is_running(state, at);
+    let is_running = is_running(state, processes);
     json!({
         "running": is_running,
         "holder": state.holder,
@@ -295,18 +280,21 @@ mod tests {
         }
     }
 
-    /// `seconds` from now, on another host than the run's.
-    fn later(seconds: u64) -> Moment {
-        Moment {
+    /// Its processes `seconds` from now, for another host than the run's.
+    fn later(state: &RunState, seconds: u64) -> Processes<'_> {
+        Processes {
+            all: &state.processes,
             now: SystemTime::now() + Duration::from_secs(seconds),
-            here: "elsewhere".to_owned(),
-            is_remote: false,
+            is_locked: state.holder.is_some(),
+            here: "elsewhere",
+            silent_after: 5 * STATUS_EVERY,
         }
     }
 
     #[test]
     fn a_stopped_run_shows_its_checkpoint_and_trend() {
-        let text = plan::rows(&rows_of(&state(), &later(0)));
+        let state = state();
+        let text = plan::rows(&rows_of(&state, &later(&state, 0)));
         assert!(
             text.contains("stopped; rerun the same command to resume"),
             "{text}"
@@ -318,7 +306,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("2 files, 1.5 KiB"), "{text}");
-        let json = json_of(&state(), &later(0));
+        let json = json_of(&state, &later(&state, 0));
         assert_eq!(json["heldout"][9]["round"], 20);
         assert_eq!(
             (&json["running"], &json["ingest"]),
@@ -330,12 +318,15 @@ mod tests {
     fn a_running_one_names_its_holder() {
         let holder = Some("process 12".to_owned());
         let running = RunState { holder, ..state() };
-        assert_eq!(state_of(&running, &later(0)), "running (process 12)");
+        assert_eq!(
+            state_of(&running, &later(&running, 0)),
+            "running (process 12)"
+        );
         let complete = RunState {
             complete: true,
             ..state()
         };
-        assert_eq!(state_of(&complete, &later(0)), "complete");
+        assert_eq!(state_of(&complete, &later(&complete, 0)), "complete");
     }
 
     #[test]
@@ -355,7 +346,7 @@ mod tests {
             processes,
             ..state()
         };
-        let text = plan::rows(&rows_of(&running, &later(0)));
+        let text = plan::rows(&rows_of(&running, &later(&running, 0)));
         assert!(
             text.contains("running, according to the processes' statuses"),
             "{text}"
@@ -365,7 +356,10 @@ mod tests {
             text.contains("-8.8100 (round 20), -8.5000 (round 25)"),
             "{text}"
         );
-        assert!(state_of(&running, &later(60)).starts_with("stopped"));
-        assert_eq!(json_of(&running, &later(60))["silent"], json!([0]));
+        assert!(state_of(&running, &later(&running, 60)).starts_with("stopped"));
+        assert_eq!(
+            json_of(&running, &later(&running, 60))["silent"],
+            json!([0])
+        );
     }
 }

@@ -11,81 +11,57 @@ use crate::job::{Job, LabelSummary, Summary, TopicFaults};
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
 use store::is_remote;
-pub(super) use topics::{MOST_TERMS, held_out_curve, summary_of, topic_table, words_within};
+pub(super) use topics::{MOST_TERMS, held_out_curve, topic_table, words_within};
 
 /// Rows of the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
 
-/// The end of a run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Page<'a> {
-    /// Its figures.
-    pub(crate) summary: Summary,
-    /// The job that was run.
-    pub(crate) job: Option<&'a Job>,
-    /// What the command line set besides it, `section.key=value`.
-    pub(crate) overrides: Vec<String>,
-    /// The held-out likelihood during training.
-    pub(crate) curve: Vec<CurvePoint>,
+/// Prints the end of a run of `job`, completed from the tables of its output if these are on this machine; `overrides`
+/// is what the command line set besides it, `section.key=value`.
+///
+/// # Errors
+/// A table cannot be read; stdout cannot be written.
+pub(super) fn print(
+    mut summary: Summary,
+    job: &Job,
+    overrides: &[String],
+    display: Display,
+) -> Result<(), Failure> {
+    let mut curve = Vec::new();
+    if !is_remote(&summary.output) {
+        curve = training_curve(&summary.output)?;
+        if summary.topics.is_empty() {
+            summary.topics = topic_lines(&summary.output)?;
+        }
+    }
+    match display {
+        Display::Quiet => Ok(()),
+        Display::Json => super::print_data(&json_summary(&summary)),
+        Display::Plain | Display::Bar => {
+            let page = text(&summary, Some(job), overrides, &curve, page_width());
+            super::print(&page)
+        }
+    }
 }
 
-impl<'a> Page<'a> {
-    /// Of a run of `job`, completed from the tables of its output if these are on this machine.
-    ///
-    /// # Errors
-    /// A table cannot be read.
-    pub(crate) fn new(
-        mut summary: Summary,
-        job: &'a Job,
-        overrides: Vec<String>,
-    ) -> Result<Self, Failure> {
-        let root = &summary.output;
-        let mut curve = Vec::new();
-        if !is_remote(root) {
-            curve = training_curve(root)?;
-            if summary.topics.is_empty() {
-                summary.topics = topic_lines(root)?.iter().map(summary_of).collect();
-            }
-        }
-        Ok(Self {
-            summary,
-            job: Some(job),
-            overrides,
-            curve,
-        })
+/// The page, `width` characters wide.
+fn text(
+    summary: &Summary,
+    job: Option<&Job>,
+    overrides: &[String],
+    curve: &[CurvePoint],
+    width: usize,
+) -> String {
+    let mut page = String::new();
+    if !summary.topics.is_empty() {
+        page += &topic_table(&summary.topics, MOST_TOPICS, MOST_TERMS, width);
+        page.push('\n');
     }
-
-    /// Prints it, in the form that the display requires.
-    ///
-    /// # Errors
-    /// stdout cannot be written.
-    pub(crate) fn print(&self, display: Display) -> Result<(), Failure> {
-        match display {
-            Display::Quiet => Ok(()),
-            Display::Json => super::print(&json_summary(&self.summary)),
-            Display::Plain | Display::Bar => super::print(&self.text(page_width())),
-        }
+    page += &plan::rows(&figures_of(summary, curve));
+    if summary.project.is_some() || !summary.topics.is_empty() {
+        page += &next::lines(summary, job, overrides);
     }
-
-    /// The page, `width` characters wide.
-    pub(crate) fn text(&self, width: usize) -> String {
-        let summary = &self.summary;
-        let mut page = String::new();
-        if !summary.topics.is_empty() {
-            page.push_str(&topic_table(
-                &summary.topics,
-                MOST_TOPICS,
-                MOST_TERMS,
-                width,
-            ));
-            page.push('\n');
-        }
-        page.push_str(&plan::rows(&figures_of(summary, &self.curve)));
-        if summary.project.is_some() || !summary.topics.is_empty() {
-            page.push_str(&next::lines(summary, self.job, &self.overrides));
-        }
-        page
-    }
+    page
 }
 
 /// The last line of `--json`.
@@ -141,8 +117,9 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         );
         rows.push(("project", projected));
     }
-    let moved = summary.drift.as_ref();
-    rows.extend(moved.map(|drift| ("drift", drift::line(drift))));
+    let moved = summary.drift.iter().flat_map(drift::lines);
+    let names = std::iter::once("drift").chain(std::iter::repeat(""));
+    rows.extend(names.zip(moved));
     let labels = summary.labels.as_ref();
     rows.extend(labels.map(|labels| ("labels", of_labels(labels))));
     let faults = summary.topic_faults.as_ref();
@@ -196,7 +173,7 @@ fn faults_line(faults: &TopicFaults) -> String {
         .into_iter()
         .filter(|(_, faulty)| faulty.count > 0)
         .map(|(name, faulty)| {
-            let mut first: Vec<String> = faulty.first.iter().map(u32::to_string).collect();
+            let mut first: Vec<String> = faulty.first.iter().map(i32::to_string).collect();
             if faulty.count > first.len() {
                 first.push("…".to_owned());
             }
@@ -231,7 +208,8 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{IngestSummary, ProjectSummary, TopicSummary, TrainSummary};
+    use crate::job::{DriftSummary, IngestSummary, ProjectSummary, TrainSummary};
+    use crate::tables::read::TopicLine;
 
     fn rendered(width: usize) -> String {
         let curve = [-9.0, -8.0, -7.84].map(|heldout_loglik_per_token| CurvePoint {
@@ -241,25 +219,18 @@ mod tests {
             documents_seen: 1,
             heldout_loglik_per_token: Some(heldout_loglik_per_token),
         });
-        let page = Page {
-            overrides: Vec::new(),
-            summary: summary(),
-            job: None,
-            curve: curve.to_vec(),
-        };
-        page.text(width)
+        text(&summary(), None, &[], &curve, width)
     }
 
     fn summary() -> Summary {
-        let topic = |topic: u32| TopicSummary {
+        let topic = |topic: i32| TopicLine {
             topic,
-            label: None,
             share: f64::from(topic + 1) / 820.0,
-            coherence: (topic > 0).then_some(0.25),
+            coherence_npmi: (topic > 0).then_some(0.25),
             dead: topic % 4 == 1,
             duplicate_of: (topic == 12).then_some(7),
-            junk: false,
             top_terms: vec!["engine".into(), format!("term{topic}"), "a".repeat(90)],
+            ..TopicLine::default()
         };
         let topics: Vec<_> = (0..40).map(topic).collect();
         Summary {
@@ -333,8 +304,25 @@ mod tests {
     }
 
     #[test]
+    fn what_to_do_about_drift_has_lines_of_its_own() {
+        let drift = DriftSummary {
+            retrain: true,
+            too_many_groups: true,
+            ..DriftSummary::default()
+        };
+        let summary = Summary {
+            drift: Some(drift),
+            ..Summary::default()
+        };
+        let page = plan::rows(&figures_of(&summary, &[]));
+        let lines = "\n            below 70 % of distinct terms: retrain with new documents in the sample\
+                     \n            too many groups for one row each in table `drift`\n";
+        assert!(page.contains(lines), "{page}");
+    }
+
+    #[test]
     fn faultless_topics_are_said_to_be_so() {
-        let topics = vec![TopicSummary::default(); 1200];
+        let topics = vec![TopicLine::default(); 1200];
         let faults = TopicFaults::of(&topics);
         let line = faults_line(&faults);
         assert_eq!(line, "1,200, none dead, duplicate or junk");

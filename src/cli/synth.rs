@@ -46,7 +46,7 @@ pub(super) fn make(stage: &SynthStage, display: Display) -> Result<SynthSummary,
     let made = synthesize(&stage.settings, &stage.path, &mut |documents| {
         done.store(documents, Ordering::Relaxed);
     });
-    renderer.finish();
+    drop(renderer);
     Ok(made?)
 }
 

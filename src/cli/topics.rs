@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::args::{PlacementArgs, RunArgs, StartArgs, TopicsArgs};
+use super::args::{RunArgs, StartArgs, TopicsArgs};
 use super::beside::write_beside;
 use super::placement::Placement;
 use super::starter::{Starter, job_file};
@@ -33,22 +33,14 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
 /// # Errors
 /// Any error that ends a run.
 pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Failure> {
+    let placement = Placement::here(args.threads)?;
     let args = RunArgs {
         job: path,
-        set: Vec::new(),
-        budget: None,
         overwrite: args.overwrite,
         quiet: args.quiet,
         json: args.json,
-        placement: PlacementArgs {
-            threads: args.threads,
-            ..PlacementArgs::default()
-        },
-        given: Vec::new(),
-        peers: Default::default(),
-        watching: Default::default(),
+        ..RunArgs::default()
     };
-    let placement = Placement::check(&args.placement)?;
     run::start(job, &args, Stages::All, &placement)
 }
 

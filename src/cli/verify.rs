@@ -1,6 +1,5 @@
 //! `topicmill verify OUT`: a result against its manifest, and its digest.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -28,10 +27,11 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     } else {
         super::print(&text_of(&report, &args.output))?;
     }
+    let problems = figures::counted(report.problem_count, "problem");
     match report.is_sound() {
         true => Ok(()),
         false => Err(
-            Failure::data(format!("{}: {}", args.output.display(), problems(&report)))
+            Failure::data(format!("{}: {problems} found", args.output.display()))
                 .help("rerun the job with --overwrite; if it happens again, check the disk"),
         ),
     }
@@ -48,7 +48,7 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
     let digest = digest(view.path())?;
     match args.json {
         true => super::print_json(&json!({ "digest": digest })),
-        false => super::print(&format!("{digest}\n")),
+        false => super::print_data(&format!("{digest}\n")),
     }
 }
 
@@ -60,40 +60,27 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
     let line = |c: &crate::tables::digest::ColumnDigest| {
         format!("{}  {} {}\n", c.sha256, c.table, c.column)
     };
-    super::print(&columns.iter().map(line).collect::<String>())
-}
-
-fn problems(report: &VerifyReport) -> String {
-    match report.problem_count {
-        1 => "1 problem found".to_owned(),
-        count => format!("{} problems found", figures::grouped(count)),
-    }
+    super::print_data(&columns.iter().map(line).collect::<String>())
 }
 
 fn text_of(report: &VerifyReport, root: &Path) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
     let widest = report.rows.keys().map(String::len).max();
     let width = widest.unwrap_or(0);
     for (table, rows) in &report.rows {
         let noun = if *rows == 1 { "row" } else { "rows" };
-        let _ = writeln!(
-            text,
-            "{table:<width$}{:>15} {noun}",
-            figures::grouped(*rows)
-        );
+        text += &format!("{table:<width$}{:>15} {noun}\n", figures::grouped(*rows));
     }
     for problem in &report.problems {
-        let _ = writeln!(text, "wrong: {problem}");
+        text += &format!("wrong: {problem}\n");
     }
     let unshown = report.problem_count - report.problems.len() as u64;
     if unshown > 0 {
-        let _ = writeln!(text, "… and {} more", figures::grouped(unshown));
+        text += &format!("… and {} more\n", figures::grouped(unshown));
     }
     if report.is_sound() {
-        let _ = writeln!(
-            text,
-            "{} is sound: {} files ({}) match the manifest, and the tables are consistent",
+        text += &format!(
+            "{} is sound: {} files ({}) match the manifest, and the tables are consistent\n",
             root.display(),
             figures::grouped(report.files),
             figures::bytes(report.bytes),

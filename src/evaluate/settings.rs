@@ -24,7 +24,7 @@ pub(crate) enum Metric {
 
 impl Metric {
     /// Whether it is of topics, by how their terms occur together.
-    fn is_coherence(self) -> bool {
+    pub(crate) fn is_coherence(self) -> bool {
         matches!(self, Self::Umass | Self::Npmi | Self::CV)
     }
 }

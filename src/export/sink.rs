@@ -22,8 +22,16 @@ impl Sink {
     /// # Errors
     /// The address is wrong; `path` is in the output folder of a run.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Failure> {
-        for folder in path.ancestors() {
-            if !folder.as_os_str().is_empty() && exists(&folder.join(MANIFEST))? {
+        let folder = match is_remote(path) {
+            true => path.to_owned(),
+            // The folder that exists and that the others will be in.
+            false => std::path::absolute(path)?
+                .ancestors()
+                .find_map(|folder| folder.canonicalize().ok())
+                .unwrap_or_default(),
+        };
+        for folder in folder.ancestors().filter(|it| !it.as_os_str().is_empty()) {
+            if exists(&folder.join(MANIFEST))? {
                 return Err(Failure::usage(format!(
                     "{} is in a result of topicmill; name a file outside of it",
                     path.display()

@@ -4,7 +4,7 @@
 use toml::Value;
 
 use super::settings::Budget;
-use super::words::{ESTIMATORS, METHODS, word};
+use super::words::Worded;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The sum of α for an external model whose files do not contain it: as where α is fixed.
@@ -55,7 +55,7 @@ pub(super) fn values(budget: Budget, chosen: Option<Method>) -> Vec<(&'static st
     let mut values = Vec::new();
     let usual = method(budget);
     if chosen == Some(usual) {
-        values.push(("project.method", word(METHODS, &usual)));
+        values.push(("project.method", usual.word().into()));
     }
     if let Some(method) = chosen {
         let infer = inference(budget, method);
@@ -63,7 +63,7 @@ pub(super) fn values(budget: Budget, chosen: Option<Method>) -> Vec<(&'static st
             ("project.burn_in", infer.burn_in_sweeps.into()),
             ("project.sweeps", infer.kept_sweeps.into()),
             ("project.chains", infer.chains.into()),
-            ("project.estimator", word(ESTIMATORS, &infer.estimator)),
+            ("project.estimator", infer.estimator.word().into()),
             ("project.iterations", infer.iterations.into()),
             ("project.tolerance", infer.tolerance.into()),
             ("project.temperature", infer.temperature.into()),

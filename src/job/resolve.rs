@@ -17,6 +17,7 @@ use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
 use super::words::Setting;
+use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
@@ -27,9 +28,6 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 const STREAMED_SAMPLE_MIB: f64 = 32.0;
 /// exp Ψ of a smaller η is next to nothing, in every topic.
 const LEAST_ETA_OF_EXP_PSI: f64 = 0.01;
-
-/// The metrics that count words in a reference corpus.
-const COHERENCES: [&str; 3] = ["umass", "npmi", "c_v"];
 
 /// The value of every key of a job, by path. Keys without effect in it are absent.
 #[derive(Clone, Debug, PartialEq)]
@@ -371,21 +369,11 @@ impl Values {
                 columns => format!("one of {HOME}: {}", columns.join(", ")),
             })?;
         }
-        let metrics: Vec<String> = self.get("evaluate.metrics");
-        if !metrics
-            .iter()
-            .any(|metric| COHERENCES.contains(&metric.as_str()))
-        {
-            let [reference, terms] =
-                ["evaluate.reference", "evaluate.coherence_terms"].map(|path| {
-                    source.refuse_override(path, || {
-                        format!(
-                            "absent unless evaluate.metrics has one of {}",
-                            COHERENCES.join(", ")
-                        )
-                    })
-                });
-            reference.and(terms)?;
+        let metrics: Vec<Metric> = self.get("evaluate.metrics");
+        if !metrics.iter().any(|metric| metric.is_coherence()) {
+            let allowed = || "absent unless evaluate.metrics has one of umass, npmi, c_v".into();
+            source.refuse_override("evaluate.reference", allowed)?;
+            source.refuse_override("evaluate.coherence_terms", allowed)?;
         }
         let measures = !metrics.is_empty();
         let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];

@@ -27,7 +27,7 @@ pub struct TreeSettings {
     /// The file, or WordNet's folder.
     pub(crate) path: PathBuf,
     /// Its kind; decided by its name when absent.
-    pub(crate) kind: Option<Kind>,
+    pub(super) kind: Option<Kind>,
     /// How many words it names: at most as many terms are within structures.
     pub(crate) word_count: usize,
     /// β_1.
@@ -44,8 +44,12 @@ impl TreeSettings {
     /// # Errors
     /// It cannot be read, or is wrong.
     pub(crate) fn read(&self) -> Result<Knowledge, Failure> {
-        let kind = self.kind.unwrap_or_else(|| Kind::guess(&self.path));
-        knowledge::read(&self.path, kind)
+        knowledge::read(&self.path, self.kind())
+    }
+
+    /// What kind of knowledge that is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind.unwrap_or_else(|| Kind::guess(&self.path))
     }
 
     /// How it becomes a tree, where a topic's ordinary terms have `eta`.

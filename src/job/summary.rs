@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::tables::read::ChangeLine;
+use crate::tables::read::{ChangeLine, TopicLine};
 
 /// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub(crate) struct Summary {
     pub(crate) peak_memory_bytes: Option<u64>,
     /// Every topic, in any order; not in the JSON, since the table `topics` has them.
     #[serde(skip)]
-    pub(crate) topics: Vec<TopicSummary>,
+    pub(crate) topics: Vec<TopicLine>,
     /// How each topic has moved, after a warm start; not in the JSON either, since `topic_changes` has it.
     #[serde(skip)]
     pub(crate) changes: Vec<ChangeLine>,
@@ -128,27 +128,6 @@ pub(crate) struct ProjectSummary {
     pub(crate) tokens_per_second: f64,
 }
 
-/// A topic as the final table shows it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct TopicSummary {
-    /// The topic's id, from 0.
-    pub(crate) topic: u32,
-    /// Its label, where documents have labels.
-    pub(crate) label: Option<String>,
-    /// Its share of the tokens, 0 to 1.
-    pub(crate) share: f64,
-    /// Its NPMI coherence, −1 to 1, where it was computed.
-    pub(crate) coherence: Option<f64>,
-    /// Whether (almost) no token is left in it.
-    pub(crate) dead: bool,
-    /// The first earlier topic that it repeats, if there is one.
-    pub(crate) duplicate_of: Option<u32>,
-    /// Whether it has tokens, and says nothing: `evaluate::junk`.
-    pub(crate) junk: bool,
-    /// Its most probable terms, first the most probable.
-    pub(crate) top_terms: Vec<String>,
-}
-
 /// How far new documents have moved from those trained on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct DriftSummary {
@@ -194,12 +173,12 @@ pub(crate) struct Faulty {
     /// How many they are.
     pub(crate) count: usize,
     /// The ids of the first five.
-    pub(crate) first: Vec<u32>,
+    pub(crate) first: Vec<i32>,
 }
 
 impl TopicFaults {
     /// The faults of these topics.
-    pub(crate) fn of(topics: &[TopicSummary]) -> Self {
+    pub(crate) fn of(topics: &[TopicLine]) -> Self {
         Self {
             topics: topics.len(),
             dead: Faulty::of(topics, |topic| topic.dead),
@@ -222,7 +201,7 @@ impl Faulty {
     /// Topics that are named one by one.
     const MOST_NAMED: usize = 5;
 
-    fn of(topics: &[TopicSummary], has_it: impl Fn(&TopicSummary) -> bool) -> Self {
+    fn of(topics: &[TopicLine], has_it: impl Fn(&TopicLine) -> bool) -> Self {
         let faulty = || topics.iter().filter(|topic| has_it(topic));
         Self {
             count: faulty().count(),

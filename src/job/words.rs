@@ -22,17 +22,33 @@ pub(super) trait Setting: Sized {
     fn read(value: &Value) -> Option<Self>;
 }
 
+/// A setting that is one of some words.
+pub(crate) trait Worded: Copy + PartialEq + 'static {
+    /// The words, each with its value.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// Its word.
+    fn word(self) -> &'static str {
+        let mut words = Self::WORDS.iter();
+        let found = words.find(|(_, value)| *value == self);
+        found.expect("every variant has its word").0
+    }
+}
+
 /// The words for a type's values, after the word for none of them, if there is one.
 macro_rules! words {
     ($words:ident: $type:ty $(, none $none:literal)? { $($word:literal => $value:ident),+ }) => {
         pub(super) const $words: &[&str] = &[$($none,)? $($word),+];
 
+        impl Worded for $type {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$value)),+];
+        }
+
         impl Setting for $type {
             fn read(value: &Value) -> Option<Self> {
-                match value.as_str()? {
-                    $($word => Some(Self::$value),)+
-                    _ => None,
-                }
+                let word = value.as_str()?;
+                let mut words = Self::WORDS.iter();
+                words.find(|(known, _)| *known == word).map(|(_, value)| *value)
             }
         }
     };
@@ -77,19 +93,6 @@ words!(METRICS: Metric {
 words!(SPLITS: Split, none "all" {
     "held_out" => HeldOut, "sample" => Sample, "projected" => Projected
 });
-
-/// The word for a schedule.
-pub(crate) fn schedule_name(schedule: DocumentSchedule) -> String {
-    let word = word(SCHEDULES, &schedule);
-    word.as_str().unwrap_or_default().to_owned()
-}
-
-/// The word for a setting.
-pub(super) fn word<T: Setting + PartialEq>(words: &[&'static str], setting: &T) -> Value {
-    let mut values = words.iter().map(|word| Value::from(*word));
-    let found = values.find(|word| T::read(word).as_ref() == Some(setting));
-    found.expect("every variant has its word")
-}
 
 macro_rules! plain {
     ($($type:ty),+) => {$(

@@ -8,27 +8,18 @@
 use crate::failure::Failure;
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
-use serde::Serialize;
 
 use super::Pruned;
 use super::groups::Groups;
 use super::lexicon::Lexicon;
 use super::text::fields;
 
-/// A line: a word and its translations, two at least.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Entry {
-    /// The words, first that of the first column.
-    pub(crate) words: Vec<String>,
-}
-
-/// Parses a dictionary. The first line decides what separates words in all: tabs, else commas (with
+/// Parses a dictionary: a word and its translations, two at least, for each line. The first line decides what separates words in all: tabs, else commas (with
 /// quotes as in CSV), else spaces. Empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 /// A line with one word only; broken quotes.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<Vec<String>>, Failure> {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     let first = first.unwrap_or_default();
@@ -59,7 +50,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
                      in the first line"
                 ));
             }
-            _ => entries.push(Entry { words }),
+            _ => entries.push(words),
         }
     }
     Ok(entries)
@@ -67,12 +58,12 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, Failure> {
 
 /// A node for each line.
 pub(super) fn structures(
-    entries: &[Entry],
+    entries: &[Vec<String>],
     lexicon: &mut Lexicon<'_>,
     strengths: Strengths,
 ) -> (Vec<Node>, Pruned) {
     let mut groups = Groups::new(Pruned::of("lines"), strengths);
-    for Entry { words } in entries {
+    for words in entries {
         let terms = lexicon.find_all(words);
         groups.add(&words[0], terms);
     }
@@ -84,8 +75,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<Vec<String>> {
-        let entries = parse("d", text).unwrap();
-        entries.into_iter().map(|entry| entry.words).collect()
+        parse("d", text).unwrap()
     }
 
     #[test]

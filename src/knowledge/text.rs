@@ -1,5 +1,6 @@
 //! Whole text files, on a disk or in an object store, plain or compressed, and the fields of their lines.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -11,7 +12,11 @@ use corpus::compression::read_whole;
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let bytes = read_whole(path).map_err(|source| {
         let message = format!("{}: cannot be read: {source}", path.display());
-        Failure::new(Exit::Data, source).context(message)
+        let exit = match source.kind() {
+            ErrorKind::NotFound => Exit::Usage,
+            _ => Exit::Data,
+        };
+        Failure::new(exit, source).context(message)
     })?;
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];

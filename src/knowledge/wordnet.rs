@@ -156,7 +156,8 @@ impl WordNet {
         }
         let mut branches = Vec::new();
         for (database, members) in &parts {
-            branches.extend(Hierarchy::new(database, members)?.branches());
+            let hierarchy = Hierarchy::new(database, members)?;
+            branches.extend(hierarchy.grow(hierarchy.roots()));
             pruned.entries += members.iter().filter(|terms| !terms.is_empty()).count();
         }
         let (nodes, dropped) = branch::nodes(branches, strengths);
@@ -213,12 +214,6 @@ struct Hierarchy<'w> {
 
 impl<'w> Hierarchy<'w> {
     fn new(database: &'w Database, members: &'w [Vec<u32>]) -> Result<Self, Failure> {
-        let mut hyponyms = vec![Vec::new(); members.len()];
-        for (number, synset) in (0..).zip(&database.synsets) {
-            for &hypernym in &synset.hypernyms {
-                hyponyms[hypernym as usize].push(number);
-            }
-        }
         let mut below: Vec<usize> = members.iter().map(Vec::len).collect();
         for &synset in database.topological_order()?.iter().rev() {
             for &hypernym in &database.synsets[synset as usize].hypernyms {
@@ -229,7 +224,7 @@ impl<'w> Hierarchy<'w> {
         let hierarchy = Self {
             database,
             members,
-            hyponyms,
+            hyponyms: database.hyponyms(),
             below,
         };
         let roots = hierarchy.roots().map(|root| hierarchy.below[root as usize]);
@@ -249,10 +244,6 @@ impl<'w> Hierarchy<'w> {
         let synsets = (0..).zip(&self.database.synsets);
         let roots = synsets.filter(|(_, synset)| synset.hypernyms.is_empty());
         roots.map(|(number, _)| number)
-    }
-
-    fn branches(&self) -> Vec<Branch<u32>> {
-        self.grow(self.roots())
     }
 
     /// The synsets among these that have terms, with what is below them.

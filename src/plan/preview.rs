@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
-use super::survey::{FORMATS, Survey, of_format, survey_of};
+use super::survey::{Survey, of_format, survey_of};
 use crate::failure::Failure;
-use crate::job::Job;
+use crate::job::{Job, Worded};
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
@@ -101,8 +101,8 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
         survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
     }
     let has = |format| of_format(&input, format).next().is_some();
-    let formats = FORMATS.iter().filter(|(format, _)| has(*format));
-    let formats: Vec<_> = formats.map(|&(_, word)| word).collect();
+    let formats = Format::WORDS.iter().filter(|(_, format)| has(*format));
+    let formats: Vec<_> = formats.map(|&(word, _)| word).collect();
     let is_record =
         |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
@@ -165,7 +165,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
     let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
-    let mut formats = FORMATS.iter().map(|(format, _)| *format);
+    let mut formats = Format::WORDS.iter().map(|(_, format)| *format);
     if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
         // These are counted already, and mostly without stop words.
         return Ok(());
@@ -186,7 +186,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         true => survey.documents as f64 / records.len().max(1) as f64,
         // A volume's size tells less than its counts of words.
         false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
-        false => survey.content_bytes as f64 / records.bytes().max(1) as f64,
+        false => survey.content_bytes as f64 / records.bytes.max(1) as f64,
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
@@ -197,7 +197,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
 /// The first records of some files of each format.
 fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
     let mut records = Records::new(settings);
-    for (format, _) in FORMATS {
+    for &(_, format) in Format::WORDS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text {
             TEXT_FILES
@@ -265,7 +265,8 @@ impl Preview {
         }
     }
 
-    fn names(&self) -> Vec<String> {
+    /// The names of the columns.
+    pub(crate) fn names(&self) -> Vec<String> {
         self.columns
             .iter()
             .map(|column| column.name.clone())

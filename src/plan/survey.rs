@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
-use crate::job::SynthStage;
+use crate::job::{SynthStage, Worded};
 use corpus::block::{self, Estimate};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::reader::columnar;
@@ -96,9 +96,9 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         kind.files += 1;
         kind.bytes += file.bytes;
     }
-    for format in FORMATS {
-        let files: Vec<&InputFile> = of_format(input, format.0).collect();
-        survey.count(format.0, &files, settings)?;
+    for &(_, format) in Format::WORDS {
+        let files: Vec<&InputFile> = of_format(input, format).collect();
+        survey.count(format, &files, settings)?;
     }
     survey.kept_tokens = survey.tokens;
     if settings.group.is_some() {
@@ -135,29 +135,9 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
     }
 }
 
-/// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 15] = [
-    (Format::Text, "text"),
-    (Format::JsonLines, "jsonl"),
-    (Format::Json, "json"),
-    (Format::Csv, "csv"),
-    (Format::Tsv, "tsv"),
-    (Format::Parquet, "parquet"),
-    (Format::Uci, "uci"),
-    (Format::Htrc, "htrc"),
-    (Format::Mail, "mail"),
-    (Format::Mallet, "mallet"),
-    (Format::SvmLight, "svmlight"),
-    (Format::Vw, "vw"),
-    (Format::LdaC, "lda-c"),
-    (Format::MatrixMarket, "mtx"),
-    (Format::Arrow, "arrow"),
-];
-
 fn name_of(file: &InputFile) -> String {
-    let format = FORMATS.iter().find(|(format, _)| *format == file.format);
     let compression = format!("{:?}", file.compression).to_lowercase();
-    format!("{}, {compression}", format.map_or("", |(_, word)| word))
+    format!("{}, {compression}", file.format.word())
 }
 
 pub(super) fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {

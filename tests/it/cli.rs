@@ -141,7 +141,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
         assert!(said.contains("error: this may need "), "{said}");
     }
     place.write("hosts.txt", "one:7400\ntwo:7400\n");
-    let plan = place.printed("plan job.toml -w 1 -n 2 -p 0 --hosts hosts.txt");
+    let plan = place.printed("plan job.toml -w 1 -n 2 --hosts hosts.txt");
     assert!(plan.contains("two:7400 (process 1)"), "{plan}");
     let (code, _) = place.refused("plan job.toml -n 3 -p 0 --hosts hosts.txt");
     assert_eq!(code, 64);
@@ -388,7 +388,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
     let place = Workdir::new();
     place.write(
         "hosts",
-        "127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
+        "\u{feff}127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
     );
     let said = place.printed("certificates --hosts hosts --out tls --days 2");
     assert!(said.starts_with("certificates for 2 hosts"), "{said}");

@@ -2,7 +2,7 @@
 //! seen in them, and nothing depends on the number of workers.
 
 use crate::tree::{ground, number, topic_of};
-use crate::workdir::{Row, Workdir, said};
+use crate::workdir::{Row, Workdir, program, said, succeed};
 
 /// The folder of the tests of trees, with a result whose prior is none.
 fn finished() -> Workdir {
@@ -85,6 +85,20 @@ fn a_finished_model_is_corrected() {
     assert!(shown.contains("changed     by 0."), "{shown}");
     let page = std::fs::read_to_string(ground.path("out-constrained/report.html")).unwrap();
     assert_eq!(page.matches("\"gained\":[").count(), 3);
+}
+
+#[test]
+fn a_result_is_corrected_and_evaluated_from_within() {
+    let ground = finished();
+    let out = ground.path("out");
+    succeed(program(
+        &out,
+        &["constrain", ".", "--merge", "north, south"],
+    ));
+    assert!(ground.path("out-constrained/_SUCCESS").exists());
+    assert!(ground.path("out-constrained.toml").exists());
+    succeed(program(&out, "evaluate . -w 1"));
+    assert!(ground.path("out-evaluation/evaluation").exists());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use topicmill::evaluate::foreign::{self, ForeignModel};
 use topicmill::export::Format;
 use topicmill::tables::{columns, matrix};
 
-use crate::workdir::{Workdir, said};
+use crate::workdir::{Workdir, program, said, succeed};
 
 const TOPICS: usize = 3;
 
@@ -367,6 +367,28 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
     );
     let report = topicmill::tables::verify(&RESULT.path("out")).unwrap();
     assert!(report.is_sound(), "{:?}", report.problems);
+}
+
+#[test]
+fn a_result_is_exported_from_within() {
+    let out = RESULT.path("out");
+    let export = |flags: &str| program(&out, &format!("export . --format {flags}"));
+    succeed(export("npy --output ../from-within"));
+    assert!(RESULT.path("from-within/phi.npy").exists());
+    let refused = export("npy --output arrays").output().expect("it starts");
+    let text = said(&refused);
+    assert_eq!(refused.status.code(), Some(64), "{text}");
+    assert!(
+        text.contains("arrays is in a result of topicmill"),
+        "{text}"
+    );
+    let printed = succeed(export("parquet --overwrite")).stdout;
+    let expected = out.canonicalize().unwrap().with_extension("phi.parquet");
+    assert_eq!(
+        String::from_utf8_lossy(&printed).trim(),
+        expected.to_string_lossy()
+    );
+    assert!(expected.exists());
 }
 
 #[test]

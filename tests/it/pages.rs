@@ -94,6 +94,35 @@ fn pages_fit_the_window_and_are_ascii_where_the_locale_is() {
 }
 
 #[test]
+fn what_programs_read_is_the_same_in_every_locale() {
+    let place = Workdir::new();
+    let line = |year: usize| {
+        format!(
+            "{{\"id\": \"{year}–{}…\", \"text\": \"one two\"}}\n",
+            year + 1
+        )
+    };
+    place.write("texts.jsonl", (1900..1950).map(line).collect::<String>());
+    place.write(
+        "job–1.toml",
+        "[corpus]\ninput = \"texts.jsonl\"\n[vocabulary]\nmax_share = 1.0\nstop_words = \"none\"\n\
+         [model]\ntopics = 2\n[output]\npath = \"out–1\"\n",
+    );
+    let run = place.shown("run job–1.toml --json -w 1", 80, "C");
+    assert!(run.contains("\"output\":\"out–1\""), "{run}");
+    for line in [
+        "similar out–1 --document 0 --json",
+        "inspect out–1/documents --json",
+        "plan job–1.toml --resolved",
+        "export out–1 --format npy --overwrite",
+    ] {
+        let expected = place.shown(line, 80, "en_US.UTF-8");
+        assert!(expected.contains('–'), "{expected}");
+        assert_eq!(place.shown(line, 80, "C"), expected, "{line}");
+    }
+}
+
+#[test]
 fn a_folder_of_a_result_stands_for_its_job() {
     let place = Workdir::new().with_job(JOB);
     place.succeed("run job.toml -w 2 --quiet");

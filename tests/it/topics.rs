@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use crate::workdir::{Workdir, said};
+use crate::workdir::{Workdir, said, succeed};
 
 const SEA: &str = "the whale and the ship in the harbour with the sailors of the ocean storm";
 const SKY: &str = "the planet and the comet in the orbit of the telescope with the galaxy star";
@@ -327,6 +327,17 @@ fn topics_says_what_it_took_and_leaves_the_job() {
     assert!(edited.contains("topicmill run out/news.toml"), "{edited}");
     place.succeed(&format!("{line} --overwrite"));
     assert_eq!(place.digest("out/news"), place.digest("again"));
+}
+
+#[test]
+fn topics_are_found_in_this_process_whatever_a_scheduler_says() {
+    let place = Workdir::new();
+    place.write("news.jsonl", lines(60));
+    let line = "topics news.jsonl --topics 2 --set vocabulary.max_share=0.6 -w 1 -q";
+    let mut command = place.command(line);
+    command.env("RANK", "1").env("WORLD_SIZE", "2");
+    succeed(command);
+    assert!(place.path("topics-out/_SUCCESS").exists());
 }
 
 fn said_of(place: &Workdir, line: &str) -> i32 {

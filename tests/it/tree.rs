@@ -179,7 +179,7 @@ fn what_a_tree_cannot_be_trained_with_is_refused() {
     refused("train.schedule=residual", "with tree.file", 64);
     refused("train.estimator=soft", "with tree.file", 64);
     refused("project.method=retrain", "with tree.file", 64);
-    refused("tree.file=absent.txt", "absent.txt", 65);
+    refused("tree.file=absent.txt", "absent.txt", 64);
     ground.write("wrong.txt", "must: north\n");
     refused("tree.file=wrong.txt", "wrong.txt, line 1", 65);
     ground.write("foreign.txt", "must: nord, sud\n");

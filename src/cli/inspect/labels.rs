@@ -1,7 +1,5 @@
 //! The labels of a result: how many documents have each, and how well it is predicted.
 
-use std::fmt::Write as _;
-
 use crate::cli::{Failure, figures, pictures, plan};
 use crate::report::clip;
 use crate::tables::read::{FigureLine, LabelLine, TopicLine};
@@ -33,14 +31,13 @@ pub(super) fn text(topics: &[TopicLine], evaluation: &[FigureLine], most: usize)
         ]);
     }
     let mut text = format!("\n{}\n", table.trim_fmt());
-    // Writing to a string cannot fail.
     if labels.len() > most {
         let more = figures::grouped((labels.len() - most) as u64);
-        let _ = writeln!(text, "… and {more} more, in the table `labels`");
+        text += &format!("… and {more} more, in the table `labels`\n");
     }
     let untrained = topics.iter().filter(|topic| topic.is_untrained()).count();
     let rows = of_all(evaluation, untrained as u64);
-    let _ = write!(text, "\n{}", plan::rows(&rows));
+    text += &format!("\n{}", plan::rows(&rows));
     text
 }
 

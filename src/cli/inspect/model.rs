@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::checkpoint::{self, Header};
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::page_width;
+use crate::cli::pictures::{at_most, page_width};
 use crate::cli::summary::{MOST_TERMS, topic_table};
 use crate::cli::{Failure, figures, plan};
-use crate::job::TopicSummary;
+use crate::tables::read::TopicLine;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
 use lda::model::Priors;
@@ -35,11 +35,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     if topics.is_empty() {
         text.push_str("no vocabulary beside it: terms are shown by number\n");
     } else {
-        let most = if args.topics == 0 {
-            topics.len()
-        } else {
-            args.topics
-        };
+        let most = at_most(args.topics);
         text.push('\n');
         text.push_str(&topic_table(&topics, most, most_terms, page_width()));
     }
@@ -68,20 +64,20 @@ fn topics(
     priors: &Priors,
     terms: &[String],
     most_terms: usize,
-) -> Vec<TopicSummary> {
+) -> Vec<TopicLine> {
     let all: f64 = parameters.totals().iter().sum();
     let share = |total: f64| if all > 0.0 { total / all } else { 0.0 };
     let topics = publish(&[parameters], priors).into_iter().enumerate();
     topics
-        .map(|(topic, published)| TopicSummary {
-            topic: topic as u32,
+        .map(|(topic, published)| TopicLine {
+            topic: topic as i32,
             share: share(published.total),
             top_terms: TermDistribution::of(&published, terms.len())
                 .top_terms(most_terms)
                 .into_iter()
                 .map(|term| terms[term as usize].clone())
                 .collect(),
-            ..TopicSummary::default()
+            ..TopicLine::default()
         })
         .collect()
 }
@@ -142,9 +138,9 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
     rows.into_iter().chain(tree).collect()
 }
 
-fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicSummary]) -> serde_json::Value {
+fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicLine]) -> serde_json::Value {
     let topic =
-        |t: &TopicSummary| json!({ "topic": t.topic, "share": t.share, "top_terms": t.top_terms });
+        |t: &TopicLine| json!({ "topic": t.topic, "share": t.share, "top_terms": t.top_terms });
     json!({
         "topic_count": header.topic_count,
         "vocabulary_size": header.vocabulary_size,

@@ -1,15 +1,12 @@
 //! An output folder: its tables and its topics.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
 use super::labels;
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::page_width;
-use crate::cli::summary::{MOST_TERMS, held_out_curve, summary_of, topic_table};
-use crate::cli::{Failure, figures};
-use crate::job::TopicSummary;
+use crate::cli::pictures::{at_most, page_width};
+use crate::cli::summary::{MOST_TERMS, held_out_curve, topic_table};
+use crate::cli::{Failure, figures, plan};
 use crate::tables::read::{
     CurvePoint, FigureLine, TableListing, TopicLine, evaluation_figures, listing, topic_lines,
     training_curve,
@@ -38,41 +35,27 @@ fn text_of(
     evaluation: &[FigureLine],
 ) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
     if tables.is_empty() {
         let path = args.path.display();
-        let _ = writeln!(
-            text,
-            "no tables yet; `topicmill status {path}` shows the progress of the run"
-        );
+        text +=
+            &format!("no tables yet; `topicmill status {path}` shows the progress of the run\n");
     }
     for table in tables {
         let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
         let noun = if table.rows == 1 { "row " } else { "rows" };
-        let _ = writeln!(text, "{:<22}{rows:>15} {noun}{bytes:>12}", table.name);
+        text += &format!("{:<22}{rows:>15} {noun}{bytes:>12}\n", table.name);
     }
     if let Some(line) = held_out_curve(curve) {
-        let _ = writeln!(text, "\ntraining   {line}");
+        text += &format!("\n{}", plan::rows(&[("training", line)]));
     }
     if topics.is_empty() {
         return text;
     }
-    let most = if args.topics == 0 {
-        topics.len()
-    } else {
-        args.topics
-    };
+    let most = at_most(args.topics);
     text.push_str(&labels::text(topics, evaluation, most));
-    let summaries: Vec<TopicSummary> = topics.iter().map(summary_of).collect();
-    let _ = write!(
-        text,
+    text += &format!(
         "\n{}",
-        topic_table(
-            &summaries,
-            most,
-            args.terms.unwrap_or(MOST_TERMS),
-            page_width()
-        )
+        topic_table(topics, most, args.terms.unwrap_or(MOST_TERMS), page_width())
     );
     text.push_str(&faults_of(topics));
     text
@@ -92,8 +75,7 @@ fn faults_of(topics: &[TopicLine]) -> String {
     ];
     let mut text = String::new();
     for (name, topics) in faults.iter().filter(|(_, topics)| !topics.is_empty()) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name}: {}", topics.join(", "));
+        text += &format!("{name}: {}\n", topics.join(", "));
     }
     text
 }

@@ -1,7 +1,6 @@
 //! A table, or one Parquet file: columns, origin, first rows.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
@@ -30,25 +29,23 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
 
 fn text_of(schema: &TableSchema, rows: &Rows) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{} in {}\n",
+    text += &format!(
+        "{} in {}\n\n",
         figures::counted(schema.rows, "row"),
         figures::counted(schema.parts as u64, "part")
     );
     for column in &schema.columns {
         let null = if column.nullable { ", nullable" } else { "" };
-        let _ = writeln!(text, "{:<20} {}{null}", column.name, column.kind);
+        text += &format!("{:<20} {}{null}\n", column.name, column.kind);
     }
     if !schema.metadata.is_empty() {
         text.push('\n');
     }
     for (key, value) in &schema.metadata {
-        let _ = writeln!(text, "{key:<20} {}", shortened(value));
+        text += &format!("{key:<20} {}\n", shortened(value));
     }
     if !rows.rows.is_empty() {
-        let _ = writeln!(text, "\n{}", within(rows, page_width()));
+        text += &format!("\n{}\n", within(rows, page_width()));
     }
     text
 }

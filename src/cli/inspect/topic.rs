@@ -1,7 +1,5 @@
 //! One topic of a result: its figures, its terms, its documents, the topics nearest to it.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::labels;
@@ -85,15 +83,14 @@ impl View {
         }
         for line in &self.documents {
             let (weight, id) = (100.0 * f64::from(line.weight), &line.source_id);
-            // Writing to a string cannot fail.
             let line = format!("  {weight:>5.1} %  {id}{}", self.labels_of(line.doc_id));
-            let _ = writeln!(text, "{}", clip(&line, width));
+            text += &format!("{}\n", clip(&line, width));
         }
         text.push_str("\nnearest topics, by Hellinger distance\n");
         for &(topic, distance) in &self.around.nearest {
             let words = self.topics[topic].words();
             let words = words_within(&words, words.len(), width.saturating_sub(16));
-            let _ = writeln!(text, "  {topic:>5}  {distance:.2}  {words}");
+            text += &format!("  {topic:>5}  {distance:.2}  {words}\n");
         }
         text
     }
@@ -196,12 +193,12 @@ impl View {
 
     fn json(&self, terms: usize) -> Value {
         let line = self.line();
-        let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": weight });
+        let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": figures::single(*weight) });
         let document = |line: &TopicDocumentLine| {
             json!({
                 "doc_id": line.doc_id,
                 "source_id": line.source_id,
-                "weight": line.weight,
+                "weight": figures::single(line.weight),
                 "labels": self.labels(line.doc_id, |line| line.actual == Some(true)),
                 "predicted": self.labels(line.doc_id, |line| line.predicted),
             })
@@ -235,11 +232,7 @@ fn of_label(line: &LabelLine) -> String {
     let mut text = format!("in {} documents", count(line.documents));
     if let (Some(predicted), Some(hits)) = (line.predicted, line.hits) {
         let (predicted, hits) = (count(predicted), count(hits));
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "; predicted for {predicted}, {hits} of them correctly"
-        );
+        text += &format!("; predicted for {predicted}, {hits} of them correctly");
     }
     let scores = [
         ("precision", line.precision()),
@@ -251,7 +244,7 @@ fn of_label(line: &LabelLine) -> String {
         .filter_map(|(name, score)| Some(format!("{name} {:.3}", score?)))
         .collect();
     if !scores.is_empty() {
-        let _ = write!(text, ": {}", scores.join(", "));
+        text += &format!(": {}", scores.join(", "));
     }
     text
 }
@@ -325,6 +318,7 @@ mod tests {
     fn json_has_all_terms() {
         let json = view().json(usize::MAX);
         assert_eq!(json["terms"][1], json!({ "term": "ship", "weight": 0.125 }));
+        assert_eq!(json["terms"][2]["weight"].to_string(), "0.01");
         assert_eq!(json["nearest"][0]["top_terms"][0], "whale");
         assert_eq!(
             (&json["documents"][0]["doc_id"], &json["duplicate_of"]),

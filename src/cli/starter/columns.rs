@@ -72,15 +72,8 @@ pub(super) fn set(
         template.set("corpus.id", id.clone())?;
     }
     template.set("corpus.text", text)?;
-    let names: Vec<&str> = preview
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
-    template.remark(
-        "corpus.text",
-        format!("The columns are {}.", names.join(", ")),
-    );
+    let names = preview.names().join(", ");
+    template.remark("corpus.text", format!("The columns are {names}."));
     Ok(rows)
 }
 

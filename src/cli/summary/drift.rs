@@ -1,10 +1,10 @@
-//! The line on drift: how much of the new documents the model knows, and when to retrain.
+//! The lines on drift: how much of the new documents the model knows, and when to retrain.
 
 use crate::cli::figures;
 use crate::job::DriftSummary;
 
-/// "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; topics moved by 0.081".
-pub(super) fn line(drift: &DriftSummary) -> String {
+/// "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; topics moved by 0.081", and what to do.
+pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
     let percent = |share: Option<f64>| match share {
         Some(share) => format!("{:.1} %", 100.0 * share),
         None => "none".to_owned(),
@@ -25,22 +25,22 @@ pub(super) fn line(drift: &DriftSummary) -> String {
     if let Some(shift) = drift.loglik_shift {
         text.push_str(&format!(", {shift:+.3} nats per token"));
     }
+    let mut lines = vec![text];
     if drift.retrain {
-        text.push_str(
-            "\n           below 70 % of distinct terms: retrain with new documents in the sample",
-        );
+        let remedy = "below 70 % of distinct terms: retrain with new documents in the sample";
+        lines.push(remedy.to_owned());
     }
     if drift.groups_to_retrain > 0 {
-        text.push_str(&format!(
-            "\n           below 70 % in {} of {} groups: table `drift`",
+        lines.push(format!(
+            "below 70 % in {} of {} groups: table `drift`",
             figures::grouped(drift.groups_to_retrain as u64),
             figures::grouped(drift.groups as u64),
         ));
     }
     if drift.too_many_groups {
-        text.push_str("\n           too many groups for one row each in table `drift`");
+        lines.push("too many groups for one row each in table `drift`".to_owned());
     }
-    text
+    lines
 }
 
 #[cfg(test)]
@@ -61,9 +61,11 @@ mod tests {
     #[test]
     fn little_drift_is_one_line() {
         assert_eq!(
-            line(&drift()),
-            "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; topics \
+            lines(&drift()),
+            [
+                "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; topics \
              moved by 0.081, -0.250 nats per token"
+            ]
         );
     }
 
@@ -76,8 +78,9 @@ mod tests {
             groups_to_retrain: 3,
             ..drift()
         };
-        let text = line(&much);
-        assert!(text.contains("retrain with"), "{text}");
-        assert!(text.contains("3 of 2,000 groups"), "{text}");
+        let lines = lines(&much);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[1].contains("retrain with"), "{lines:?}");
+        assert!(lines[2].contains("3 of 2,000 groups"), "{lines:?}");
     }
 }

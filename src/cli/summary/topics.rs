@@ -1,10 +1,7 @@
 //! Topics as a table, and the curve of their training.
 
-use std::fmt::Write as _;
-
 use crate::cli::figures;
 use crate::cli::pictures::{curve, table};
-use crate::job::TopicSummary;
 use crate::tables::read::{CurvePoint, TopicLine};
 
 /// Terms of a topic, where they fit.
@@ -12,40 +9,23 @@ pub(in crate::cli) const MOST_TERMS: usize = 20;
 /// Columns before the terms: topic, share, coherence, and the space between them.
 const BEFORE_TERMS: usize = 30;
 
-/// A topic of the tables, as a run summarizes it.
-pub(in crate::cli) fn summary_of(line: &TopicLine) -> TopicSummary {
-    TopicSummary {
-        topic: u32::try_from(line.topic).unwrap_or_default(),
-        label: line.label.as_ref().map(|line| line.label.clone()),
-        share: line.share,
-        coherence: line.coherence_npmi,
-        dead: line.dead,
-        duplicate_of: line
-            .duplicate_of
-            .and_then(|topic| u32::try_from(topic).ok()),
-        junk: line.junk,
-        top_terms: line.top_terms.clone(),
-    }
-}
-
 /// The `most` largest topics with up to `most_terms` of their terms each, `width` characters wide.
 pub(in crate::cli) fn topic_table(
-    topics: &[TopicSummary],
+    topics: &[TopicLine],
     most: usize,
     most_terms: usize,
     width: usize,
 ) -> String {
-    let mut sorted: Vec<&TopicSummary> = topics.iter().collect();
+    let mut sorted: Vec<&TopicLine> = topics.iter().collect();
     sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
     let mut table = table(">topic|>share|>coherence|top terms");
     for topic in sorted.iter().take(most) {
-        let name = topic.label.iter().map(|label| format!("{label}:"));
-        let words: Vec<String> = name.chain(topic.top_terms.iter().cloned()).collect();
+        let words = topic.words();
         table.add_row([
             topic.topic.to_string(),
             format!("{:.1} %", 100.0 * topic.share),
             topic
-                .coherence
+                .coherence_npmi
                 .map_or_else(String::new, |c| format!("{c:.3}")),
             words_within(
                 &words,
@@ -58,8 +38,7 @@ pub(in crate::cli) fn topic_table(
     text.push('\n');
     if sorted.len() > most {
         let more = sorted.len() - most;
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "… and {more} more, in the table `topics`");
+        text += &format!("… and {more} more, in the table `topics`\n");
     }
     text
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Finisher, Written};
 use crate::dataflow::coherence::TopTerm;
 use crate::failure::Failure;
-use crate::job::TopicSummary;
+use crate::tables::read::{LabelLine, TopicLine};
 use crate::tables::rows::{TopicRow, TopicTermDiagnosticsRow};
 use lda::evaluate::diagnostics::terms::{
     TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
@@ -28,7 +28,7 @@ impl Finisher<'_> {
         &self,
         priors: &Priors,
         written: &mut Written,
-    ) -> Result<Vec<TopicSummary>, Failure> {
+    ) -> Result<Vec<TopicLine>, Failure> {
         let tokens = self.tokens();
         let kept = self.vocabulary.kept_terms().iter();
         let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
@@ -57,16 +57,20 @@ impl Finisher<'_> {
                     (diagnosed, top_terms),
                 )
             };
-            summaries.push(TopicSummary {
-                topic: topic as u32,
-                label: (self.finished.collection.labels.get(topic))
-                    .map(|label| label.label.clone()),
+            let label = self.finished.collection.labels.get(topic);
+            summaries.push(TopicLine {
+                topic: row.topic,
                 share: row.share,
-                coherence: row.coherence_npmi,
+                coherence_npmi: row.coherence_npmi,
                 dead: row.dead,
-                duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
+                duplicate_of: row.duplicate_of,
                 junk: row.junk,
                 top_terms: top_terms.clone(),
+                label: label.map(|label| LabelLine {
+                    label: label.label.clone(),
+                    ..LabelLine::default()
+                }),
+                ..TopicLine::default()
             });
             topics.push(row);
         }

@@ -87,20 +87,8 @@ impl Database {
         database.read_index(index, &places)?;
         database.read_exceptions(exceptions)?;
         database.name_synsets();
-        database.check()?;
+        database.topological_order()?;
         Ok(database)
-    }
-
-    /// Checks that all synsets that are named exist, and that hypernyms lead up.
-    fn check(&self) -> Result<(), Failure> {
-        let hypernyms = self.synsets.iter().flat_map(|synset| &synset.hypernyms);
-        let senses = self.lemmas.iter().flat_map(|(_, senses)| senses);
-        if let Some(wrong) = (hypernyms.chain(senses)).find(|&&s| s as usize >= self.synsets.len())
-        {
-            let problem = format!("there is no synset {wrong}");
-            return Err(Failure::file(self.file("data"), problem));
-        }
-        self.topological_order().map(|_| ())
     }
 
     /// The name of one of its files.
@@ -246,28 +234,31 @@ impl Database {
             && !(self.part == Part::Noun && (word.ends_with("ss") || word.len() <= 2));
         irregular.for_each(|(_, bases)| bases.iter().for_each(|base| add(base)));
         let rules = detachments(self.part).iter().filter(|_| is_regular);
-        let bases = rules.filter_map(|(ending, base)| {
+        let mut bases = rules.filter_map(|(ending, base)| {
             let stem = word.strip_suffix(ending)?;
             Some(format!("{stem}{base}"))
         });
-        if let Some(base) = bases
-            .into_iter()
-            .find(|base| self.senses_of(base).is_some())
-        {
+        if let Some(base) = bases.find(|base| self.senses_of(base).is_some()) {
             add(&base);
         }
         senses
     }
 
-    /// All synsets, each after its hypernyms.
-    pub(super) fn topological_order(&self) -> Result<Vec<u32>, Failure> {
+    /// Of each synset, those that it is a hypernym of, ascending.
+    pub(super) fn hyponyms(&self) -> Vec<Vec<u32>> {
         let mut hyponyms = vec![Vec::new(); self.synsets.len()];
-        let mut waits: Vec<usize> = Vec::new();
         for (number, synset) in (0..).zip(&self.synsets) {
             let hypernyms = synset.hypernyms.iter();
             hypernyms.for_each(|&hypernym| hyponyms[hypernym as usize].push(number));
-            waits.push(synset.hypernyms.len());
         }
+        hyponyms
+    }
+
+    /// All synsets, each after its hypernyms.
+    pub(super) fn topological_order(&self) -> Result<Vec<u32>, Failure> {
+        let hyponyms = self.hyponyms();
+        let synsets = self.synsets.iter();
+        let mut waits: Vec<usize> = synsets.map(|synset| synset.hypernyms.len()).collect();
         let mut depths = vec![1; self.synsets.len()];
         let mut order: Vec<u32> = Vec::new();
         order.extend((0..).zip(&waits).filter(|(_, w)| **w == 0).map(|(n, _)| n));

@@ -32,7 +32,7 @@ pub(super) fn whole_rows(job: &Job, kept: u64) -> WholeRows {
         return WholeRows::default();
     };
     let terms = (tree.word_count as u64).min(kept);
-    let is_wordnet = tree.kind.unwrap_or_else(|| Kind::guess(&tree.path)) == Kind::WordNet;
+    let is_wordnet = tree.kind() == Kind::WordNet;
     let is_hierarchy = is_wordnet && tree.wordnet.structure == Structure::Hierarchy;
     let nodes = if is_hierarchy { 2 } else { 1 };
     let pairs = terms * topic_count(job) as u64;

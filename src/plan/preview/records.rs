@@ -37,7 +37,7 @@ pub(super) struct Records {
     absent: BTreeSet<String>,
     records: Vec<Record>,
     /// The bytes of all of them and of texts, about: names and values, and the marks around these.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// Those that are left without markup.
     plain_bytes: usize,
     /// Starts of files that are documents.
@@ -248,19 +248,9 @@ impl Records {
         self.records.len()
     }
 
-    /// The bytes of all of them and of texts, about, markup included.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// The share of these bytes that is left without markup.
     pub(super) fn plain_share(&self) -> f64 {
         self.plain_bytes as f64 / self.bytes.max(1) as f64
-    }
-
-    /// The starts of files that are documents.
-    pub(super) fn starts(&self) -> Vec<&str> {
-        self.texts.iter().map(String::as_str).collect()
     }
 
     /// Whether the names of columns are actually a row: one of them is as long as a sentence, and another one is among
@@ -304,7 +294,8 @@ impl Records {
 
     /// The texts of these columns, and those without columns.
     pub(super) fn texts<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
-        [self.starts(), self.values_of(columns)].concat()
+        let starts = self.texts.iter().map(String::as_str);
+        starts.chain(self.values_of(columns)).collect()
     }
 
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {

@@ -1,4 +1,3 @@
-use std::io::Write;
 use std::path::Path;
 
 use super::super::look::LOOK_BYTES;
@@ -6,6 +5,7 @@ use super::labels::LabelCount;
 use super::*;
 use crate::failure::Failure;
 use crate::job::Job;
+use crate::knowledge::tests::gzip;
 
 const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
 
@@ -236,11 +236,6 @@ fn texts_have_no_columns_and_other_files_are_left_out() {
 
 #[test]
 fn files_that_are_read_are_not_left_out_with_others() {
-    let gzip = |bytes: &[u8]| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    };
     let preview = previewed(&[
         ("a.csv", b"\xff\xfet\0e\0x\0t\0"),
         ("b.csv", b"text\nthe ship\n"),

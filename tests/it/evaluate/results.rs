@@ -164,8 +164,18 @@ fn results_of_two_models_are_compared_over_matched_topics() {
     assert!(value("cosine") > 0.5 && value("cosine") < 1.0);
     assert!(value("kl_divergence") > 0.0 && value("f1") < 1.0);
     assert_eq!(value("documents_scored"), 400.0);
-    let cases: [(&[&str], i32, &str); 4] = [
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["--compare", "nowhere"], 64, "nowhere"),
+        (
+            &["--compare", "out", "--budget", "fast"],
+            64,
+            "out: was projected with other settings",
+        ),
+        (
+            &["--compare", "out", "--set=project.threshold=0.3"],
+            64,
+            "out: was projected with other settings",
+        ),
         (&["--compare", "out", "--model", "out"], 64, "--model"),
         (
             &["--set=evaluate.compare=out", "--model", "out"],

@@ -23,6 +23,7 @@
 //! A bag of words has no order: its tokens are shuffled by the document's own stream. p(w) is the same
 //! for every order; the estimate's small bias is averaged over orders.
 
+use crate::infer::search::{first_beyond, search};
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
@@ -318,31 +319,9 @@ impl Masses {
     }
 }
 
-/// The topic at `target` in the running sums of masses; the last one with a mass if rounding puts
-/// the target beyond.
+/// The topic at `target` in the running sums of masses.
 fn walk(masses: impl Iterator<Item = (u16, f64)>, target: f64) -> u16 {
-    let (mut sum, mut last) = (0.0, 0);
-    for (topic, mass) in masses {
-        if mass > 0.0 {
-            last = topic;
-        }
-        sum += mass;
-        if sum > target {
-            break;
-        }
-    }
-    last
-}
-
-/// The first place whose running sum exceeds `target`; the last that adds anything if rounding puts
-/// the target beyond.
-fn search(running: &[f32], target: f64) -> usize {
-    let place = running.partition_point(|&sum| f64::from(sum) <= target);
-    if place < running.len() {
-        return place;
-    }
-    let whole = running[running.len() - 1];
-    running.partition_point(|&sum| sum < whole)
+    first_beyond(masses, target).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -114,13 +114,27 @@ fn behind(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK]) -> 
 
 /// The first place whose running sum exceeds `target`, or the last place that adds anything.
 #[inline]
-pub(super) fn search(running: &[f32], target: f32) -> usize {
-    let place = running.partition_point(|&sum| sum <= target);
+pub(crate) fn search<T: PartialOrd + From<f32>>(running: &[f32], target: T) -> usize {
+    let place = running.partition_point(|&sum| T::from(sum) <= target);
     if place < running.len() {
         place
     } else {
         last_rise(running)
     }
+}
+
+/// The first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them all, the last
+/// one with a mass.
+pub(crate) fn first_beyond<T>(masses: impl Iterator<Item = (T, f64)>, target: f64) -> Option<T> {
+    let (mut sum, mut last) = (0.0, None);
+    for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
+        sum += mass;
+        last = Some(item);
+        if sum > target {
+            break;
+        }
+    }
+    last
 }
 
 /// Rounding can put a target on the very end: the last place with its own mass.

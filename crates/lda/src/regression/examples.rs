@@ -1,5 +1,7 @@
 //! The examples of a regression: sparse features, and a distribution over classes for each.
 
+use std::ops::Range;
+
 /// Examples, end to end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples {
@@ -58,6 +60,12 @@ impl Examples {
             self.values.push(value);
         }
         self.ends.push(self.features.len());
+    }
+
+    /// Where an example's features lie.
+    pub(super) fn range(&self, example: usize) -> Range<usize> {
+        let from = example.checked_sub(1).map_or(0, |before| self.ends[before]);
+        from..self.ends[example]
     }
 
     /// How many there are.

@@ -92,10 +92,7 @@ struct NormalEquations<'a> {
 impl NormalEquations<'_> {
     /// The features of an example, and their values.
     fn row(&self, example: usize) -> impl Iterator<Item = (usize, f64)> {
-        let start = example
-            .checked_sub(1)
-            .map_or(0, |before| self.examples.ends[before]);
-        let range = start..self.examples.ends[example];
+        let range = self.examples.range(example);
         let values = self.examples.values[range.clone()].iter();
         let features = self.examples.features[range].iter();
         features

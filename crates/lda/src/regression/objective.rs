@@ -73,7 +73,7 @@ impl<'a> Objective<'a> {
     fn fill_postings(&mut self) {
         let bias = self.features.len();
         for example in 0..self.examples.len() {
-            let own = self.own(example);
+            let own = self.examples.range(example);
             let pairs = self.places[own.clone()].iter();
             for (&place, &value) in pairs.zip(&self.examples.values[own]) {
                 let next = &mut self.posting_ends[place as usize];
@@ -84,12 +84,6 @@ impl<'a> Objective<'a> {
             self.postings[*next] = (example as u32, 1.0);
             *next += 1;
         }
-    }
-
-    /// Where an example's features lie.
-    fn own(&self, example: usize) -> Range<usize> {
-        let from = example.checked_sub(1).map_or(0, |d| self.examples.ends[d]);
-        from..self.examples.ends[example]
     }
 
     /// Where a feature's examples lie.
@@ -148,7 +142,7 @@ impl<'a> Objective<'a> {
         let rows = residuals.chunks_exact_mut(classes);
         for ((example, row), loss) in examples.zip(rows).zip(losses) {
             row.copy_from_slice(bias);
-            let own = self.own(example);
+            let own = self.examples.range(example);
             let pairs = self.places[own.clone()].iter();
             for (&place, &value) in pairs.zip(&self.examples.values[own]) {
                 let weights = &weights[place as usize * classes..][..classes];

@@ -3,6 +3,7 @@
 
 use super::counts::Assignment;
 use super::state::State;
+use crate::infer::search::first_beyond;
 
 /// The draw by enumeration; keeps its buffer.
 #[derive(Clone, Debug, Default)]
@@ -52,20 +53,12 @@ impl Naive {
     }
 }
 
-/// The first of these whose running sum of masses exceeds `target`; if rounding puts the target
-/// beyond them all, the last one with a mass. `total`, if it is no mass to draw from.
+/// [`first_beyond`]; `total`, if it is no mass to draw from.
 pub(super) fn pick<T>(
     masses: impl Iterator<Item = (T, f64)>,
     target: f64,
     total: f64,
 ) -> Result<T, f64> {
-    let (mut sum, mut last) = (0.0, None);
-    for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
-        sum += mass;
-        last = Some(item);
-        if sum > target {
-            break;
-        }
-    }
-    last.filter(|_| total.is_finite()).ok_or(total)
+    let found = first_beyond(masses, target);
+    found.filter(|_| total.is_finite()).ok_or(total)
 }
