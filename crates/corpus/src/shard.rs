@@ -8,6 +8,7 @@
 mod reader;
 mod writer;
 
+pub use crate::block::columnar::io_error;
 pub use reader::{Columns, ShardReader};
 pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 
@@ -118,26 +119,6 @@ impl ShardError {
             reason: reason.into(),
         }
     }
-}
-
-/// The system's error that Parquet passes on, if it does.
-///
-/// # Errors
-/// It is an error of Parquet's own.
-pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
-    match error {
-        ParquetError::External(source) => match source.downcast() {
-            Ok(source) => Ok(*source),
-            Err(source) => os_error(&source.to_string()).ok_or(ParquetError::External(source)),
-        },
-        error => Err(error),
-    }
-}
-
-/// The system's error that a text ends with, as those of [`io::Error`] do: Arrow's reader passes it on as text alone.
-pub(crate) fn os_error(text: &str) -> Option<io::Error> {
-    let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
-    Some(io::Error::from_raw_os_error(number.parse().ok()?))
 }
 
 /// The error of writing: it is as a rule the disk that fails, even where Parquet says so in words of its own.

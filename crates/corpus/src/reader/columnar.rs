@@ -8,11 +8,10 @@ mod batch;
 mod long;
 
 use super::{Context, DocumentSink};
-use crate::block::columnar::{Leaf, RowGroups, Selection, damaged, is_readable, open};
+use crate::block::columnar::{Leaf, RowGroups, Selection, damaged, is_readable, open, os_error};
 use crate::block::keeps_damaged;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
-use crate::shard::os_error;
 use arrow_schema::ArrowError;
 use batch::Batch;
 

@@ -1,9 +1,7 @@
 //! Round trips, limits and damage.
 
 use std::fs;
-use std::io;
 
-use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use proptest::prelude::*;
 
@@ -197,16 +195,4 @@ fn an_unfinished_or_foreign_file_is_no_shard() {
     writer.close().unwrap();
     let error = ShardReader::open(&path, Columns::All).err().unwrap();
     assert!(matches!(error, ShardError::NotAShard { .. }), "{error}");
-}
-
-#[test]
-fn the_disk_s_error_is_told_from_damage_where_arrow_passes_it_on_as_text() {
-    let error = || ParquetError::from(io::Error::from_raw_os_error(5));
-    let as_text = ArrowError::from(error());
-    assert!(matches!(as_text, ArrowError::ParquetError(_)));
-    for error in [error(), as_text.into()] {
-        assert_eq!(io_error(error).unwrap().raw_os_error(), Some(5));
-    }
-    let damage = ParquetError::General("an offset is out of range (8)".to_owned());
-    assert!(io_error(ArrowError::from(damage).into()).is_err());
 }

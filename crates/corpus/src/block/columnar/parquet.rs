@@ -2,14 +2,15 @@
 
 use super::{Batches, Group, Groups, Opened, sum};
 use crate::input::{InputError, InputFile};
-use crate::shard::io_error;
 use arrow_schema::{ArrowError, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
+use std::io;
 use std::ops::Range;
 use store::Source;
 
@@ -128,4 +129,41 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
             begins..begins.saturating_add(bytes)
         })
         .collect()
+}
+
+/// The system's error that Parquet passes on, if it does.
+///
+/// # Errors
+/// It is an error of Parquet's own.
+pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
+    match error {
+        ParquetError::External(source) => match source.downcast() {
+            Ok(source) => Ok(*source),
+            Err(source) => os_error(&source.to_string()).ok_or(ParquetError::External(source)),
+        },
+        error => Err(error),
+    }
+}
+
+/// The system's error that a text ends with, as those of [`io::Error`] do: Arrow's reader passes it on as text alone.
+pub(crate) fn os_error(text: &str) -> Option<io::Error> {
+    let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
+    Some(io::Error::from_raw_os_error(number.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_s_error_is_told_from_damage_where_arrow_passes_it_on_as_text() {
+        let error = || ParquetError::from(io::Error::from_raw_os_error(5));
+        let as_text = ArrowError::from(error());
+        assert!(matches!(as_text, ArrowError::ParquetError(_)));
+        for error in [error(), as_text.into()] {
+            assert_eq!(io_error(error).unwrap().raw_os_error(), Some(5));
+        }
+        let damage = ParquetError::General("an offset is out of range (8)".to_owned());
+        assert!(io_error(ArrowError::from(damage).into()).is_err());
+    }
 }
