@@ -36,7 +36,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     }
     if job.evaluate.compare.is_none() && args.run.budget.is_some() {
         let message = "--budget has no effect without --compare";
-        return Err(Failure::usage(message).help("no other figure depends on section [project]"));
+        return Err(Failure::usage(message).help("leave it out: only --compare reads a projection"));
     }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
@@ -84,7 +84,10 @@ fn from_here(name: &str) -> String {
 /// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
 fn alpha_value(given: &str) -> Result<String, Failure> {
     // As TOML has it: with digits on both sides of the point.
-    let number = |text: &str| text.parse::<f64>().ok().map(|number| format!("{number:?}"));
+    let number = |text: &str| {
+        let number = text.parse::<f64>().ok().filter(|it| it.is_finite());
+        number.map(|number| format!("{number:?}"))
+    };
     if let Some(number) = number(given) {
         return Ok(number);
     }

@@ -71,6 +71,7 @@ pub(super) fn host() -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// The figure of this name in a file of `/proc`, in bytes.
 fn of_file(path: &str, name: &str) -> Option<u64> {
     kibibytes_of(&std::fs::read_to_string(path).ok()?, name)
 }

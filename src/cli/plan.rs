@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::PlanArgs;
+use super::args::{PlacementArgs, PlanArgs};
 use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
@@ -20,10 +20,17 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize}
 /// The job or the flags are wrong; the input is not there; the job cannot fit in this machine's
 /// memory; stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let mut place = args.placement.clone();
-    // A plan is the same for all processes.
-    place.process = place.process.or(place.process_count.map(|_| 0));
-    let placement = Placement::check(&place)?;
+    // Where nothing says which of several processes this is, the plan is that of the first.
+    let first = PlacementArgs {
+        process: Some(0),
+        ..args.placement.clone()
+    };
+    let placement = match (&args.placement, Placement::check(&args.placement)) {
+        (it, Err(_)) if it.process_count.is_some() && it.process.is_none() => {
+            Placement::check(&first)?
+        }
+        (_, checked) => checked?,
+    };
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
         return super::print_data(&job.resolved_toml());

@@ -272,6 +272,7 @@ impl Sampling for JointSampling {
         counts.replace(&self.process, self.part, merged, is_new);
         let changed = (!is_new).then_some(&merged.blocks[..]);
         whole.set_sum(self.part, [fixed, counts], changed);
+        self.process.meet();
     }
 }
 

@@ -120,7 +120,7 @@ impl Process {
         if self.placement.process > 0 {
             self.output.join()?;
         }
-        // What one thread writes into the emptied folder, another must not remove.
+        // No thread may write before all have emptied the folder.
         barrier(worker);
         self.set_joined();
         Ok(is_complete)

@@ -164,18 +164,16 @@ impl ProcessModel {
         priors: &Priors,
         is_wanted: impl Fn(u32) -> bool,
     ) {
-        {
-            let guards = read_all(parts);
-            let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-            *self.branches[part].write() = Factors::branches(&parts, part, priors).map(Arc::new);
-            process.meet();
-            let branches = self.branches.iter().filter_map(|it| it.read().clone());
-            let branches: Vec<_> = branches.collect();
-            let mut factors = self.factors[part].write();
-            let buffers = factors.take();
-            let made = Factors::prepare_part(&parts, part, priors, &branches, is_wanted, buffers);
-            *factors = Some(made);
-        }
+        let branches = with_all(parts, |parts| Factors::branches(parts, part, priors));
+        *self.branches[part].write() = branches.map(Arc::new);
+        process.meet();
+        let branches = self.branches.iter().filter_map(|it| it.read().clone());
+        let branches: Vec<_> = branches.collect();
+        let buffers = self.factors[part].write().take();
+        let factors = with_all(parts, |parts| {
+            Factors::prepare_part(parts, part, priors, &branches, is_wanted, buffers)
+        });
+        *self.factors[part].write() = Some(factors);
         if part == 0 {
             self.tickets.reset();
         }
@@ -332,6 +330,13 @@ impl ProcessModel {
         terms.dedup();
         whole.set_sum(&fixed, &counts, terms.into_iter());
     }
+}
+
+/// Passes all parts to `read`, and lets go of them.
+fn with_all<T>(parts: &[RwLock<Parameters>], read: impl FnOnce(&[&Parameters]) -> T) -> T {
+    let guards = read_all(parts);
+    let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+    read(&parts)
 }
 
 fn read_all<T>(parts: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {

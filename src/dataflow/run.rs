@@ -317,10 +317,7 @@ impl<'a> Run<'a> {
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {
         let job = &self.process.job;
         let infer = job.project.infer.as_ref();
-        let sampling = infer.filter(|infer| {
-            use Method::{Gibbs, GibbsJoint, Hybrid, Retrain};
-            matches!(infer.method, Gibbs | GibbsJoint | Hybrid | Retrain)
-        });
+        let sampling = infer.filter(|infer| infer.method.samples());
         let estimator = sampling.map(|infer| match infer.estimator {
             Estimator::Soft => "soft".to_owned(),
             Estimator::Counts => "counts".to_owned(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::failure::Failure;
-use crate::tables::output::{MANIFEST, exists};
+use crate::tables::output::{MANIFEST, SUCCESS, exists};
 use store::{Store, Writer, is_remote};
 
 /// A file or folder to be written, on a disk or in an object store.
@@ -20,18 +20,19 @@ impl Sink {
     /// To the file or folder `path`; `overwrite` says whether files there are replaced.
     ///
     /// # Errors
-    /// The address is wrong; `path` is in the output folder of a run.
+    /// The address is wrong; `path` is in a finished result.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Failure> {
         let folder = match is_remote(path) {
             true => path.to_owned(),
             // The folder that exists and that the others will be in.
-            false => std::path::absolute(path)?
+            false => std::path::absolute(path)
+                .map_err(Failure::io(path))?
                 .ancestors()
                 .find_map(|folder| folder.canonicalize().ok())
                 .unwrap_or_default(),
         };
         for folder in folder.ancestors().filter(|it| !it.as_os_str().is_empty()) {
-            if exists(&folder.join(MANIFEST))? {
+            if exists(&folder.join(MANIFEST))? && exists(&folder.join(SUCCESS))? {
                 return Err(Failure::usage(format!(
                     "{} is in a result of topicmill; name a file outside of it",
                     path.display()

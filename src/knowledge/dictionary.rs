@@ -14,8 +14,9 @@ use super::groups::Groups;
 use super::lexicon::Lexicon;
 use super::text::fields;
 
-/// Parses a dictionary: a word and its translations, two at least, for each line. The first line decides what separates words in all: tabs, else commas (with
-/// quotes as in CSV), else spaces. Empty lines and lines that begin with `#` are skipped.
+/// Parses a dictionary: for each line a list of words, first the word, then its translations (one at least). The first
+/// line decides what separates words in all: tabs, else commas (with quotes as in CSV), else spaces. Empty lines and
+/// lines that begin with `#` are skipped.
 ///
 /// # Errors
 /// A line with one word only; broken quotes.

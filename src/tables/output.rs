@@ -55,8 +55,8 @@ pub struct Output {
 
 impl Output {
     /// Creates the folder if needed, takes the lock until this value is dropped or the process
-    /// ends, and empties `_temporary`; in a complete output there is none. One that is complete, and that this
-    /// process may only read, needs no lock.
+    /// ends, and empties `_temporary`; in a complete output there is none. One that is complete and on a
+    /// read-only file system needs no lock: nobody can write to it.
     ///
     /// # Errors
     /// Another run has it; the folder is neither empty nor topicmill's (names that begin with a dot
@@ -67,8 +67,7 @@ impl Output {
             return Err(not_ours(output.root(), &found));
         }
         let locking = output.store.lock(&output.path(LOCK), LOCK_MARK);
-        if locking.as_ref().is_err_and(cannot_write) && output.is_complete()? {
-            // Whatever would write to it is refused by the system.
+        if locking.as_ref().is_err_and(is_read_only) && output.is_complete()? {
             return Ok(output);
         }
         output.lock = match locking? {
@@ -364,8 +363,7 @@ fn create_folder(folder: &Path) -> Result<(), Failure> {
     store::create_folder(folder).map_err(Failure::io(folder))
 }
 
-/// Whether the system lets this process only read.
-fn cannot_write(error: &StoreError) -> bool {
-    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    matches!(error.source.kind(), PermissionDenied | ReadOnlyFilesystem)
+/// Whether nobody can write there.
+fn is_read_only(error: &StoreError) -> bool {
+    error.source.kind() == io::ErrorKind::ReadOnlyFilesystem
 }

@@ -375,6 +375,10 @@ fn a_result_is_exported_from_within() {
     let export = |flags: &str| program(&out, &format!("export . --format {flags}"));
     succeed(export("npy --output ../from-within"));
     assert!(RESULT.path("from-within/phi.npy").exists());
+    // A manifest of something else is no result.
+    fs::write(RESULT.path("manifest.json"), "{}").unwrap();
+    succeed(export("npy --output ../beside-another-manifest"));
+    fs::remove_file(RESULT.path("manifest.json")).unwrap();
     let refused = export("npy --output arrays").output().expect("it starts");
     let text = said(&refused);
     assert_eq!(refused.status.code(), Some(64), "{text}");

@@ -114,7 +114,7 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
 
 /// Listens on a port of all addresses of this machine: of IPv6 and IPv4, or of IPv4 where the machine has no IPv6.
 fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
-    let on_both = || {
+    let on_both = || -> io::Result<TcpListener> {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
         socket.set_only_v6(false)?;
         socket.set_reuse_address(true)?;
@@ -122,7 +122,12 @@ fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
         socket.listen(BACKLOG)?;
         Ok(socket.into())
     };
-    on_both().or_else(|_: io::Error| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
+    match on_both() {
+        Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))
+        }
+        bound => bound,
+    }
 }
 
 /// Takes callers until the set-up is over.

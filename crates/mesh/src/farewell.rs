@@ -1,4 +1,4 @@
-//! The last message of a process: every other process learns which one failed, and ends with the
+//! The links of a run: their traffic, and the last message of a process: every other process learns which one failed, and ends with the
 //! same message.
 //!
 //! The first process to notice tells all others; each of them tells all but the sender, so that the

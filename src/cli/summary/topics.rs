@@ -59,15 +59,17 @@ pub(in crate::cli) fn words_within(words: &[String], most: usize, width: usize) 
 /// The held-out likelihood during training, as a curve with its ends; `None` for fewer than two
 /// evaluations.
 pub(in crate::cli) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
-    let [first, .., last] = points else {
+    let measured = points
+        .iter()
+        .filter_map(|point| point.heldout_loglik_per_token);
+    let values: Vec<f64> = measured.collect();
+    let [first, .., last] = values[..] else {
         return None;
     };
-    let figure = |point: &CurvePoint| point.heldout_loglik_per_token.unwrap_or_default();
-    let values: Vec<f64> = points.iter().map(figure).collect();
-    let (curve, first, rounds) = (curve(&values), figure(first), last.round.unsigned_abs());
+    let rounds = points.last()?.round.unsigned_abs();
     Some(format!(
-        "{curve}  {first:.2} to {:.2} nats per token in {} rounds",
-        figure(last),
+        "{}  {first:.2} to {last:.2} nats per token in {} rounds",
+        curve(&values),
         figures::grouped(rounds.into()),
     ))
 }

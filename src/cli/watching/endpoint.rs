@@ -1,4 +1,4 @@
-//! An HTTP endpoint that answers `GET /metrics`, and `HEAD`, and nothing else.
+//! An HTTP endpoint that answers GET and HEAD of `/metrics`, and nothing else.
 //!
 //! It must never harm the run: it serves one client at a time, each with a deadline, so that a
 //! client that connects and sends nothing costs one socket for two seconds, and no thread beyond

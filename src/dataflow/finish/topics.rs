@@ -48,15 +48,13 @@ impl Finisher<'_> {
         let (mut topics, mut terms, mut summaries) = (Vec::new(), Vec::new(), Vec::new());
         for (topic, (diagnosed, top_terms)) in diagnostics.iter().zip(&words).enumerate() {
             let difference = self.add_terms(topic, &tops[topic], &mut terms);
-            let row = TopicRow {
-                token_document_difference: difference,
-                ..self.topic_row(
-                    topic,
-                    priors.alpha[topic],
-                    tokens[topic],
-                    (diagnosed, top_terms),
-                )
-            };
+            let mut row = self.topic_row(
+                topic,
+                priors.alpha[topic],
+                tokens[topic],
+                (diagnosed, top_terms),
+            );
+            row.token_document_difference = difference;
             let label = self.finished.collection.labels.get(topic);
             summaries.push(TopicLine {
                 topic: row.topic,

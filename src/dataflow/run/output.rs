@@ -29,7 +29,8 @@ impl Run<'_> {
         for file in [MANIFEST, COLLECTION_FILE] {
             if !output.is_published(file)? {
                 return Err(Failure::data(format!(
-                    "{} is missing, though the result is complete: copy it back, or restart with --overwrite",
+                    "{} is missing, though the result is complete: copy it back, or make the result again \
+                     (topicmill run … --overwrite)",
                     output.path(file).display()
                 )));
             }

@@ -302,16 +302,25 @@ fn count_lines(bytes: &[u8]) -> u64 {
     breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
-/// The next line of the header, if there is one; of one that is too long, nothing but that it is there. A file that
+/// Line `line` of the header, if there is one; of one that is too long, nothing but that it is there. A file that
 /// breaks off here has no document to keep.
-fn next_line(records: &mut Records, file: &InputFile) -> Result<Option<String>, InputError> {
+fn next_line(
+    records: &mut Records,
+    file: &InputFile,
+    line: u64,
+) -> Result<Option<String>, InputError> {
     let end = records.cutter.offset() + 1;
-    let pieces = records.cutter.next_pieces(end);
-    check_damage(&pieces, file, OnDamage::Fail)?;
-    Ok(pieces.first().map(|piece| match piece {
-        Piece::Records { bytes, .. } => String::from_utf8_lossy(bytes).trim().to_owned(),
-        _ => String::new(),
-    }))
+    match &records.cutter.next_pieces(end)[..] {
+        [] => Ok(None),
+        [.., Piece::Truncated { reason, .. }] => {
+            let reason = format!("the file breaks off in its header ({reason}); copy it again");
+            Err(InputError::counts(&file.path, line, reason))
+        }
+        [Piece::Records { bytes, .. }, ..] => {
+            Ok(Some(String::from_utf8_lossy(bytes).trim().to_owned()))
+        }
+        _ => Ok(Some(String::new())),
+    }
 }
 
 /// Reads one of the three numbers that a UCI bag of words begins with.
@@ -321,7 +330,7 @@ fn read_number(
     line: u64,
     what: &str,
 ) -> Result<u64, InputError> {
-    let number = next_line(records, file)?.and_then(|text| text.parse().ok());
+    let number = next_line(records, file, line)?.and_then(|text| text.parse().ok());
     number.ok_or_else(|| {
         let reason = format!(
             "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, \
@@ -335,24 +344,17 @@ fn read_number(
 /// rows, columns and entries.
 fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]), InputError> {
     let error = |line, reason: &str| InputError::counts(&file.path, line, reason);
-    let banner = next_line(records, file)?.unwrap_or_default().to_lowercase();
-    if !matches!(
-        banner.split_ascii_whitespace().collect::<Vec<_>>()[..],
-        [
-            "%%matrixmarket",
-            "matrix",
-            "coordinate",
-            "integer" | "real",
-            "general"
-        ]
-    ) {
+    let banner = next_line(records, file, 1)?.unwrap_or_default();
+    let words: Vec<_> = banner.split_ascii_whitespace().collect();
+    let banner = words.join(" ").to_lowercase();
+    if banner.replace(" real ", " integer ") != BANNER.to_lowercase() {
         let reason = format!(
             "expected `{BANNER}`; write the counts as a sparse matrix with a row for each document"
         );
         return Err(error(1, &reason));
     }
     let mut line = 1;
-    while let Some(text) = next_line(records, file)? {
+    while let Some(text) = next_line(records, file, line + 1)? {
         line += 1;
         if text.is_empty() || text.starts_with('%') {
             continue;

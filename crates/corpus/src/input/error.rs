@@ -124,7 +124,7 @@ pub enum InputError {
     },
     /// Two columns have a name that the job names.
     #[error(
-        "{}: columns {} and {} are both `{column}`; rename one of them", .path.display(), .places[0], .places[1]
+        "{}: columns {} and {} are both `{column}`; rename one of them, or name another column in the job", .path.display(), .places[0], .places[1]
     )]
     Twice {
         /// The file.

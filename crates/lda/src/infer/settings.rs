@@ -41,6 +41,14 @@ impl Method {
         self != Self::NaiveBayes
     }
 
+    /// Whether tokens are drawn, so that proportions have an estimator.
+    pub fn samples(self) -> bool {
+        matches!(
+            self,
+            Self::Gibbs | Self::GibbsJoint | Self::Retrain | Self::Hybrid
+        )
+    }
+
     /// Whether documents are inferred together instead of one by one.
     pub fn is_joint(self) -> bool {
         matches!(self, Self::GibbsJoint | Self::Retrain)

@@ -137,8 +137,9 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
 /// It is an error of Parquet's own.
 pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
     match error {
-        ParquetError::External(source) => match source.downcast() {
-            Ok(source) => Ok(*source),
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) if source.raw_os_error().is_some() => Ok(*source),
+            Ok(source) => Err(ParquetError::External(source)),
             Err(source) => os_error(&source.to_string()).ok_or(ParquetError::External(source)),
         },
         error => Err(error),

@@ -42,7 +42,9 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
         for length in [5, 15, packed.len() - 1] {
             let (_folder, mut settings) = sample(&format!("{name}.gz"), &packed[..length]);
             let error = read_all(&settings).unwrap_err().to_string();
-            assert!(error.contains("damaged after"), "{length}: {error}");
+            let is_told =
+                ["damaged after", "breaks off in its header"].map(|it| error.contains(it));
+            assert_ne!(is_told, [false; 2], "{length}: {error}");
             settings.on_damage = OnDamage::Keep;
             // A bag of words without its header has no documents to account for.
             if let Ok(seen) = read_all(&settings) {
