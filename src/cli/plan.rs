@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::{PlacementArgs, PlanArgs};
+use super::args::PlanArgs;
 use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
@@ -21,16 +21,13 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize}
 /// memory; stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     // Where nothing says which of several processes this is, the plan is that of the first.
-    let first = PlacementArgs {
-        process: Some(0),
-        ..args.placement.clone()
-    };
-    let placement = match (&args.placement, Placement::check(&args.placement)) {
-        (it, Err(_)) if it.process_count.is_some() && it.process.is_none() => {
-            Placement::check(&first)?
+    let mut place = args.placement.clone();
+    let placement = Placement::check(&place).or_else(|error| {
+        if place.process_count.is_none() || place.process.replace(0).is_some() {
+            return Err(error);
         }
-        (_, checked) => checked?,
-    };
+        Placement::check(&place)
+    })?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
         return super::print_data(&job.resolved_toml());

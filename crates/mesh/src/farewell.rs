@@ -1,5 +1,5 @@
-//! The links of a run: their traffic, and the last message of a process: every other process learns which one failed, and ends with the
-//! same message.
+//! The links of a run: their traffic, and the last message of a process. By it every other process learns which one
+//! failed, and ends with the same message.
 //!
 //! The first process to notice tells all others; each of them tells all but the sender, so that the
 //! message gets through even if some links are cut; no process sends a second message. This takes
