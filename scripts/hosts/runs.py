@@ -25,14 +25,14 @@ block_mib = 0.5
 [vocabulary]
 stop_words = "none"
 [sample]
-documents = 12000
+documents = 6000
 held_out = 0.05
 [model]
 topics = 12
 [train]
-minibatch = 256
+minibatch = 1024
 online_passes = 2
-passes = 26
+passes = 12
 patience = 0
 checkpoint_every = 5
 [output]
