@@ -1,7 +1,7 @@
 //! The command line: the only place that knows flags and prints.
 //!
-//! `args` contains the flags as typed and `placement` checks them once; each subcommand is one file;
-//! `progress` and `summary` are the display of a run.
+//! `args` holds the flags as typed, and `placement` checks those that say where a job runs. Each subcommand
+//! is one file. `progress` and `summary` display a run.
 
 mod args;
 mod beside;
@@ -54,11 +54,11 @@ pub(crate) use screen::Display;
 use crate::job::Stages;
 use crate::tables::output::exists;
 
-/// Reads the command line.
+/// Parses the command line.
 ///
 /// # Errors
-/// Help or the version was requested (already printed; exit 0), or the usage is wrong (already
-/// printed; exit 64).
+/// Returns an exit code if help or the version was requested (0) or if the usage is wrong (64). The text
+/// has already been printed.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
     let parse = || {
         let matches = Cli::command().try_get_matches_from(arguments)?;
@@ -67,7 +67,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
         Ok(cli)
     };
     parse().map_err(|error: clap::Error| {
-        // Nothing is left to be done if even this cannot be printed.
+        // If even this cannot be printed, there is nothing left to do.
         let _ = error.print();
         if error.use_stderr() {
             Exit::Usage.into()
@@ -80,7 +80,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
 /// Runs the command.
 ///
 /// # Errors
-/// The error, with its exit code and, often, a remedy.
+/// Returns the command's error, with its exit code and often a remedy.
 pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Topics(args) => topics::run(&args),
@@ -107,17 +107,17 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// Prints what went wrong, with its causes and remedy, on stderr.
+/// Prints the error with its causes and remedy on stderr.
 pub fn report(failure: &Failure) {
     say(&failure.report());
 }
 
-/// Makes this process end as one when any of its threads fails or its peers are lost, and with the
-/// process that started it. Call it before anything else.
+/// Ends the whole process when one of its threads fails, a peer is lost, or the process that started it
+/// exits. Call this before anything else.
 pub fn guard() {
     mesh::guard::install(|failure| {
         report(&Failure::message(failure.exit, &failure.message));
-        // Last: a log may lie where nothing answers.
+        // Last, because the log may be on a file system that does not respond.
         watching::end_current(failure.exit as u8, &failure.message);
     });
     if let Err(error) = mesh::interrupt::install(warn) {
@@ -131,12 +131,12 @@ pub fn guard() {
 /// The prefix of lines on stderr; set once, if there are several processes.
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// Marks the lines of this process, among those of the other processes of a run.
+/// Prefixes this process's lines on stderr with its number.
 fn set_prefix(process: usize) {
     let _ = PREFIX.set(format!("[{process}] "));
 }
 
-/// The prefix of every line of this process on stderr; usually empty.
+/// Returns the prefix of every line of this process on stderr; usually empty.
 fn prefix() -> &'static str {
     PREFIX.get().map_or("", String::as_str)
 }
@@ -148,22 +148,21 @@ fn say(text: &str) {
         .lines()
         .map(|line| format!("{prefix}{line}\n"))
         .collect();
-    // Nothing is left to be done if even this cannot be printed.
+    // If even this cannot be printed, there is nothing left to do.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }
 
-/// Says on stderr what did not stop the program.
+/// Prints a warning on stderr.
 fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }
 
-/// Writes a page for people to stdout, with characters that the locale has.
+/// Writes text for people to stdout, in characters that the locale supports.
 fn print(page: &str) -> Result<(), Failure> {
     print_data(&pictures::for_locale(page))
 }
 
-/// Writes what programs read to stdout, as it is. A reader that went away (`topicmill plan JOB | head`) is not a
-/// failure.
+/// Writes output for programs to stdout, unchanged. A closed pipe (`topicmill plan JOB | head`) is not a failure.
 fn print_data(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout
@@ -177,12 +176,12 @@ fn print_data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes one JSON object on a line of stdout.
+/// Writes one JSON object as a line to stdout.
 fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
     print_data(&format!("{object}\n"))
 }
 
-/// Refuses a path that a person gave and that does not exist.
+/// Refuses a path from the command line that does not exist.
 fn existing_output(path: &Path) -> Result<(), Failure> {
     if exists(path)? {
         return Ok(());

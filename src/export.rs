@@ -1,9 +1,9 @@
 //! A finished result in the formats of other programs: what `topicmill export` writes.
 //!
-//! Each format is one file here: it reads the result through [`Source`], shard by shard or table by
-//! table, and writes through [`Sink`], which makes every file complete or absent. Nothing is computed
-//! but what the format asks for: the topics of single tokens (`mallet_state`) and the relevance of
-//! terms (`relevance`). The same result gives the same bytes.
+//! Each format is one file here. It reads the result through [`Source`], shard by shard or table by table, and
+//! writes through [`Sink`], which makes every file complete or absent. Only what a format needs is computed: the
+//! topics of single tokens (`mallet_state`) and the relevance of terms (`relevance`). The same result gives the
+//! same bytes.
 
 mod gensim;
 mod mallet_diagnostics;
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Where a result is exported to if nothing is said: beside it.
+    /// Returns where a result is exported to by default: beside it.
     ///
     /// ```
     /// use topicmill::export::Format;
@@ -65,11 +65,11 @@ impl Format {
     }
 }
 
-/// Writes the result as `format` to the file or folder that `sink` is for.
+/// Writes the result as `format` to the file or folder of `sink`.
 ///
 /// # Errors
-/// The result is not complete, lacks what the format needs, or cannot be read; a file is there
-/// already; a file cannot be written.
+/// The result is not complete, lacks what the format needs, or cannot be read; a file already exists, or cannot
+/// be written.
 pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), Failure> {
     match format {
         Format::MalletState => mallet_state::write(source, sink),

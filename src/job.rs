@@ -1,10 +1,10 @@
-//! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
+//! The job file: parsed, overridden, and checked once into settings that are always valid.
 //!
-//! `keys` has a row for every key; `source` keeps what was written, with its position; `resolve`
-//! checks it and fills in defaults; `fill` turns the values into settings, each read as `words` says; `resolved` writes
-//! a job out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`],
-//! [`ProgressSnapshot`] and [`Summary`] describe the stages to run, their progress, and the outcome. docs/JOB.md
-//! describes every key for users.
+//! `keys` has a row for every key. `source` holds the file as written, with positions; `resolve` checks it and
+//! fills in defaults; `fill` turns the values into settings, read as `words` defines. `resolved` writes a job
+//! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`],
+//! [`ProgressSnapshot`] and [`Summary`] describe the stages to run, their progress and the outcome.
+//! docs/JOB.md describes every key for users.
 
 pub mod defaults;
 mod fill;
@@ -52,14 +52,14 @@ pub(crate) use summary::{
 pub(crate) use template::Template;
 pub(crate) use words::Worded;
 
-/// A job, checked.
+/// A checked job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// The job file.
     pub path: PathBuf,
     /// The input.
     pub corpus: CorpusSettings,
-    /// How text is cut into tokens.
+    /// How text is split into tokens.
     pub tokens: TokenSettings,
     /// Which tokens are joined, replaced and deleted.
     pub(crate) phrases: PhraseSettings,
@@ -69,7 +69,7 @@ pub struct Job {
     pub sample: SampleSettings,
     /// The model.
     pub model: ModelSettings,
-    /// The tree that its prior over terms is.
+    /// The tree-structured prior over its terms.
     pub tree: Option<TreeSettings>,
     /// How it is trained.
     pub train: TrainSettings,
@@ -83,12 +83,11 @@ pub struct Job {
     pub output: OutputSettings,
     /// How its processes find each other.
     pub(crate) cluster: ClusterSection,
-    /// The corpus that the run makes first, if it makes its own.
+    /// The corpus that the run generates first, if it generates one.
     pub synth: Option<SynthStage>,
-    /// The word lists that the job names, with what they held when it was read.
+    /// The files that the job names, with the hashes of their contents when it was read.
     pub(crate) files: Vec<NamedFile>,
-    /// The values from which the settings were filled. Hashes and the resolved job are made of these,
-    /// not of the fields.
+    /// The values that filled the settings. Hashes and the resolved job are made from these, not from the fields.
     values: Values,
 }
 
@@ -97,37 +96,35 @@ pub struct Job {
 pub struct OutputSettings {
     /// The result's folder, relative to the current directory, or its address in an object store.
     pub path: PathBuf,
-    /// For an output in an object store: the folder that processes keep their working copies in;
-    /// the system's temporary folder where the job does not say.
+    /// For an output in an object store: the folder of the processes' working copies; the system's temporary
+    /// folder by default.
     pub(crate) scratch: Option<PathBuf>,
     /// Whether the run writes a report.
     pub(crate) report: bool,
 }
 
-/// Section `[cluster]` of a job: no part of any hash, since it changes no result.
+/// Section `[cluster]` of a job: part of no hash, since it changes no result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterSection {
-    /// The file with the secret that the processes of a run share; from the root or relative to
-    /// the current directory.
+    /// The file with the secret that the processes of a run share; absolute or relative to the current directory.
     pub(crate) secret_file: Option<PathBuf>,
 }
 
-/// Section `[synth]` of a job: the corpus that the run makes before it reads it.
+/// Section `[synth]` of a job: the corpus that the run generates before it reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SynthStage {
-    /// The folder to make, relative to the current directory: JSON Lines files
-    /// `documents-*.jsonl`, and `answer/` out of the input's way.
+    /// The folder to create, relative to the current directory: JSON Lines files `documents-*.jsonl`, and
+    /// `answer/`, which the input does not match.
     pub(crate) path: PathBuf,
     /// The shape of the corpus.
     pub settings: SynthSettings,
 }
 
 impl SynthStage {
-    /// Checks keys of `[synth]` that a command line gave; a word list is relative to the current
-    /// directory.
+    /// Checks keys of `[synth]` from the command line; a word list is relative to the current directory.
     ///
     /// # Errors
-    /// Unknown keys, wrong types and ranges; each names the flag.
+    /// A key is unknown, or its value has the wrong type or range; each error names the flag.
     pub(crate) fn from_flags(
         path: &Path,
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
@@ -142,7 +139,7 @@ impl SynthStage {
         Ok(values.synth())
     }
 
-    /// The value of `corpus.input` if the job does not set it.
+    /// Returns the value of `corpus.input` if the job does not set it.
     pub fn input(&self) -> String {
         synth_input(&self.path)
     }
@@ -156,15 +153,14 @@ impl SynthStage {
 /// A file whose contents are part of the job: the hashes cover them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedFile {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// The sha256 of its contents, in hex; of a tree, of what it says.
+    /// The sha256 of its contents, in hex; for a tree, of the knowledge in it.
     pub(crate) sha256: String,
 }
 
 impl Job {
-    /// Reads and checks the job file at `path`, or the job of the result in the folder `path`, which may have been
-    /// moved since; `overrides` are `section.key=value`, later ones winning.
+    /// Reads and checks the job file at `path`, or the job of the result in the folder `path`, even if that has been
+    /// moved. `overrides` are `section.key=value`; later ones win.
     ///
     /// # Errors
     /// The file, or a word list that it names, cannot be read; any error of [`Job::parse`].
@@ -188,26 +184,26 @@ impl Job {
     /// Checks `text`, the content of a job file at `path`.
     ///
     /// # Errors
-    /// Not TOML; unknown sections and keys; wrong types and ranges; missing keys; unreadable word
-    /// lists. Each names the file, the line (or the override) and the key.
+    /// The text is not TOML, has unknown sections or keys or values of the wrong type or range, lacks a key, or
+    /// names unreadable word lists. Each error names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         let mut source = Source::parse(text, path)?;
         let implied = implied_by_budget(&source);
         overrides.iter().try_for_each(|text| source.set(text))?;
         let is_overridden = |path| source.get(path).is_some_and(|entry| !entry.is_in_file);
         if is_overridden("project.budget") || is_overridden("project.method") {
-            // Values that an override sets stay.
+            // Values from overrides stay.
             source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
         }
         Self::of(&source, path)
     }
 
-    /// Whether the job file is that of its own output, which `--overwrite` removes.
+    /// Whether the job file is in its own output folder, so that `--overwrite` would remove it.
     pub(crate) fn is_of_its_output(&self) -> bool {
         absolute(&self.path) == absolute(&self.output.path.join(JOB_FILE))
     }
 
-    /// Checks what was written of a job at `path`.
+    /// Checks a job as written at `path`.
     fn of(source: &Source, path: &Path) -> Result<Self, Failure> {
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
         let values = resolve(source, path, &folder)?;
@@ -231,7 +227,7 @@ impl Job {
             values,
         };
         if source.get("corpus.base").is_none() {
-            // A folder's name may be no text.
+            // A folder's name may not be UTF-8.
             job.corpus.base = folder;
         }
         job.files = job.named_files(source)?;
@@ -241,7 +237,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Cuts texts as the job says, and joins `found`, the phrases that were found in its collection.
+    /// Returns the job's tokenizer, which also joins `found`, the phrases detected in its collection.
     ///
     /// # Errors
     /// A list of phrases, or the file of `phrases.found`, cannot be used.
@@ -258,7 +254,7 @@ impl Job {
         Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
     }
 
-    /// Reads every word list that the job names.
+    /// Hashes every file that the job names, except its tree.
     fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, Failure> {
         let lists = self.vocabulary.stop_words.iter();
         let lists = lists.filter_map(|list| match list {
@@ -299,7 +295,7 @@ impl Job {
         Ok(files)
     }
 
-    /// Reads what the job's tree is made of.
+    /// Reads the knowledge for the job's tree.
     fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, Failure> {
         let Some(tree) = &mut self.tree else {
             return Ok(None);
@@ -316,7 +312,7 @@ impl Job {
     }
 }
 
-/// The job file, or a file that it names, cannot be read.
+/// Returns the error for a job file, or a file that it names, that cannot be read.
 fn unreadable(path: &Path, source: io::Error) -> Failure {
     let exit = match source.kind() {
         io::ErrorKind::NotFound => Exit::Usage,
@@ -325,20 +321,20 @@ fn unreadable(path: &Path, source: io::Error) -> Failure {
     Failure::new(exit, source).context(format!("{}: cannot be read", path.display()))
 }
 
-/// Where a job names a file, for people.
+/// Says where a job names a file.
 fn named_at(source: &Source, key: &str, more: &str) -> Option<String> {
     let entry = source.get(key)?;
     Some(format!("{} names it{more}", entry.place))
 }
 
-/// The input of a job that makes its own corpus: the files of documents in the folder, by its
-/// absolute path. Characters of the path that a glob would read otherwise are escaped.
+/// Returns the input of a job that generates its own corpus: the document files in the folder, by absolute
+/// path. Glob characters in the path are escaped.
 fn synth_input(folder: &Path) -> String {
     let folder = glob::Pattern::escape(&absolute(folder).to_string_lossy());
     format!("{folder}/documents-*.jsonl")
 }
 
-/// The absolute path, by the current directory; unchanged if there is none.
+/// Makes a path absolute, from the current directory; returns it unchanged if there is none.
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

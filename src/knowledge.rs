@@ -1,10 +1,8 @@
 //! A user's knowledge of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
 //! Boyd-Graber 2012).
-//!
-//! [`read`] parses lists of linked words ([`constraints`]), a tree ([`outline`]), a WordNet database
-//! ([`wordnet`]) or a bilingual dictionary ([`dictionary`]), whatever the vocabulary.
-//! [`Knowledge::tree`] prunes it to a vocabulary and says what was lost ([`Pruned`]). docs/TREES.md
-//! describes the files and the prior of each edge.
+//! [`read`] parses lists of linked words ([`constraints`]), a tree ([`outline`]), a WordNet database ([`wordnet`])
+//! or a bilingual dictionary ([`dictionary`]), independently of a vocabulary. [`Knowledge::tree`] prunes it to a
+//! vocabulary and reports what was lost ([`Pruned`]). docs/TREES.md describes the files and the prior of each edge.
 
 mod branch;
 pub mod constraints;
@@ -47,8 +45,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind by its name: a folder is a WordNet database; `.toml` and `.json` are a tree, `.tsv`
-    /// and `.csv` a dictionary; other files list linked words.
+    /// Guesses the kind by the name: a folder is a WordNet database; `.toml` and `.json` are a tree, `.tsv` and `.csv`
+    /// a dictionary; other files list linked words.
     pub(crate) fn guess(path: &Path) -> Self {
         let ending = path.extension().and_then(|ending| ending.to_str());
         match ending.map(str::to_ascii_lowercase).as_deref() {
@@ -88,14 +86,14 @@ pub enum Content {
     Outline(Outline),
     /// A WordNet database.
     WordNet(WordNet),
-    /// A bilingual dictionary: a word and its translations, for each line.
+    /// A bilingual dictionary: for each line, a word and its translations.
     Dictionary(Vec<Vec<String>>),
 }
 
 /// Reads a file, or for WordNet a folder, on a disk or in an object store.
 ///
 /// # Errors
-/// It cannot be read, or is not of this kind: the file, the line and the remedy.
+/// It cannot be read, or is not of this kind; the error has the file, the line and the remedy.
 pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
@@ -110,7 +108,7 @@ pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
 }
 
 impl Knowledge {
-    /// How many words it names, those that it names again counted again.
+    /// Returns how many words it names; repeated words count again.
     pub(crate) fn word_count(&self) -> usize {
         match &self.content {
             Content::Constraints(lines) => lines.iter().map(|(_, line)| line.word_count()).sum(),
@@ -120,17 +118,17 @@ impl Knowledge {
         }
     }
 
-    /// SHA-256 of what the file says, its name aside: 64 hexadecimal digits.
+    /// Returns a SHA-256 of the content, independent of the file's name: 64 hexadecimal digits.
     pub(crate) fn fingerprint(&self) -> String {
         let content = serde_json::to_vec(&self.content).expect("texts and numbers are JSON");
         hex::encode(Sha256::digest(content))
     }
 
-    /// The tree for a vocabulary, and the knowledge that it leaves out. Words are brought into the
-    /// form of terms by the job's own tokenizer.
+    /// Returns the tree for a vocabulary, and the knowledge that it leaves out. The job's own tokenizer brings words
+    /// into the form of terms.
     ///
     /// # Errors
-    /// Constraints that contradict each other; a tree too deep or too large; nothing left.
+    /// Constraints contradict each other; a tree is too deep or too large; nothing is left.
     pub fn tree(
         &self,
         vocabulary: &Vocabulary,

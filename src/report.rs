@@ -1,10 +1,9 @@
 //! The report: a finished result on one HTML page, without network access.
 //!
-//! [`report`] reads a result's tables and returns the page. It holds aggregates and the first rows of
-//! each topic alone (`bounds`), so that its size grows with the topics and not with the documents,
-//! which are streamed past twice. Nothing in it depends on time, place or workers: the same result is
-//! the same page. `data` is what the page is told, `page` puts it into the files below `page/`; all
-//! drawing is done there.
+//! [`report`] reads a result's tables and returns the page. It holds only aggregates and the first rows of each
+//! topic (`bounds`), so that its size grows with the topics and not with the documents, which are streamed twice.
+//! Nothing in it depends on time, place or workers: the same result gives the same page. `data` is the content of
+//! the page, and `page` inserts it into the files below `page/`, which do all drawing.
 
 mod bounds;
 mod data;
@@ -48,8 +47,8 @@ const TABLES: [&str; 12] = [
     "vocabulary",
 ];
 
-/// The page of an output whose tables are all published; of one in an object store, copies of them
-/// are fetched first.
+/// Returns the page of an output whose tables are all published; if it is in an object store, fetches copies of
+/// them first.
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
@@ -63,7 +62,7 @@ pub(crate) fn report(output: &Output) -> Result<String, Failure> {
     Ok(page::page(&gather(root)?))
 }
 
-/// The data of the page about the result in `root`.
+/// Gathers the data of the page about the result in `root`.
 fn gather(root: &Path) -> Result<ReportData, Failure> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;
@@ -93,7 +92,7 @@ fn gather(root: &Path) -> Result<ReportData, Failure> {
     })
 }
 
-/// Columns of `documents` whose values are shown: the job's, and volumes if there are any.
+/// Returns the columns of `documents` whose values are shown: the job's, and volumes if there are any.
 fn shown_columns(collection: &Collection) -> Vec<String> {
     let mut columns = metadata_columns(&collection.metadata);
     if collection.grouped {
@@ -127,7 +126,7 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, Failure> {
     })
 }
 
-/// The last names of what `corpus.input` of the saved job says, as far as it says something.
+/// Returns the last path segments of `corpus.input` in the saved job, if it can be read.
 fn inputs(root: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root.join(JOB_FILE)).unwrap_or_default();
     let job: toml::Table = text.parse().unwrap_or_default();
@@ -144,7 +143,7 @@ fn inputs(root: &Path) -> Vec<String> {
     names.map(last).take(bounds::MOST_INPUTS).collect()
 }
 
-/// At most [`bounds::CURVE_POINTS`] points of the curve, evenly spaced, the last among them.
+/// Returns at most [`bounds::CURVE_POINTS`] points of the curve, evenly spaced, including the last.
 fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
     let step = points.len().div_ceil(bounds::CURVE_POINTS).max(1);
     let last = points.len().saturating_sub(1);
@@ -153,7 +152,7 @@ fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
     chosen.map(|(_, point)| point).collect()
 }
 
-/// The run's drift, and the groups that are furthest from what the model knows.
+/// Returns the run's drift, and the groups that are furthest from what the model knows.
 fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
     let lines = drift_lines(root)?;
     let (run, mut groups): (Vec<_>, Vec<_>) =

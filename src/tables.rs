@@ -1,9 +1,9 @@
 //! The output of a job: typed, long Parquet tables, and the protocol that makes each file complete
 //! or absent.
 //!
-//! `rows` declares the columns of all tables (docs/FORMATS.md lists them); `writer` writes any of
-//! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
-//! the files. `verify` and `digest` read everything back; `read` shows a table to a person.
+//! `rows` declares the columns of all tables (docs/FORMATS.md lists them), and `writer` writes them. `output` owns
+//! the output folder: temporary names, publishing, the lock; `manifest` lists the files. `verify` and `digest` read
+//! everything back; `read` reads tables for display.
 
 pub mod columns;
 pub mod compare;
@@ -45,10 +45,10 @@ pub(crate) use writer::{PartInfo, write_part};
 
 use crate::failure::{Exit, Failure};
 
-/// Version of the tables' columns; rises when one changes its meaning.
+/// Version of the tables' columns; increases when a column changes its meaning.
 const SCHEMA_VERSION: u32 = 2;
 
-/// Parquet cannot read a file.
+/// Converts the error that Parquet cannot read a file.
 fn of_parquet(path: &Path) -> impl Fn(ParquetError) -> Failure {
     move |source| match corpus::shard::io_error(source) {
         Ok(source) => Failure::io(path)(source),
@@ -59,7 +59,7 @@ fn of_parquet(path: &Path) -> impl Fn(ParquetError) -> Failure {
     }
 }
 
-/// Parquet cannot write a file.
+/// Converts the error that Parquet cannot write a file.
 fn unwritten(path: &Path) -> impl Fn(ParquetError) -> Failure {
     move |source| Failure::io(path)(corpus::shard::write_error(source))
 }

@@ -1,5 +1,5 @@
-//! The flags as typed; `placement` and `job` check their meaning. Flattened ones are not public: a doc comment
-//! would become help text.
+//! The flags as typed; `placement` and `job` check their meaning. Flattened fields are not public: they would
+//! need a doc comment, which clap would turn into help text.
 
 mod constrain;
 mod evaluate;
@@ -33,7 +33,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use similar::SimilarArgs;
 pub(crate) use starter::{NewArgs, StartArgs, StarterArgs, TopicsArgs};
 
-/// The version, and the build that all processes of a run must be of.
+/// The version, and the build, which all processes of a run must share.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (build ",
@@ -41,7 +41,7 @@ const VERSION: &str = concat!(
     ")"
 );
 
-/// The version, and what it was built from and with.
+/// The version, with the commit and the features of the build.
 const LONG_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (build ",
@@ -225,7 +225,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// The keys of the job that the command line sets, `section.key=value`; later ones win.
+    /// Returns the job keys that the command line sets, as `section.key=value`; later ones win.
     pub(crate) fn overrides(&self) -> Vec<String> {
         let budget = self.budget.iter();
         let budget = budget.map(|budget| format!("project.budget={budget}"));
@@ -258,7 +258,7 @@ pub(crate) struct PlacementArgs {
 }
 
 impl PlacementArgs {
-    /// Its flags that are given, but for --threads.
+    /// Returns the flags that were given, except --threads.
     pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
         let flags = [
             ("--processes", self.processes.is_some()),

@@ -1,4 +1,4 @@
-//! Files that a subcommand leaves beside a result: a job, a list.
+//! Files that a subcommand writes beside a result: a job, a list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::{Exit, Failure};
 use store::{Disk, Store, create_folder, temporary, write};
 
-/// Writes a file, unless it exists.
+/// Writes a file, unless it exists with this text.
 ///
 /// # Errors
-/// A file with another text exists, and must not be replaced; the file cannot be written.
+/// A file with other text exists and `overwrite` is false; the file cannot be written.
 pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<(), Failure> {
     match fs::read(path) {
         Ok(found) if found == text => return Ok(()),
@@ -35,7 +35,7 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
         .map_err(|error| unwritable(error.into()))
 }
 
-/// A result's path with a name, which what is written beside it begins with: `.` and `..` are none.
+/// Returns a result's path with a name that the names of files beside it can start with: resolves `.` and `..`.
 pub(super) fn named(result: &Path) -> PathBuf {
     let text = result.to_string_lossy();
     match text.trim_end_matches('/').rsplit('/').next() {
@@ -44,7 +44,7 @@ pub(super) fn named(result: &Path) -> PathBuf {
     }
 }
 
-/// An unfinished file in the folder of `path`.
+/// Returns the path of an unfinished file in the folder of `path`.
 pub(super) fn unfinished(path: &Path) -> PathBuf {
     let name = temporary("new");
     let name = name.file_name().unwrap_or_default().to_string_lossy();

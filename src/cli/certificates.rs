@@ -9,10 +9,10 @@ use mesh::certificates::{file_name, make};
 use mesh::hosts::{host_of, read_all};
 use store::Writer;
 
-/// Makes an authority and a certificate for each host, and says how to use them.
+/// Creates an authority and a certificate for each host, and prints how to use them.
 ///
 /// # Errors
-/// The host file is wrong; a file of a certificate exists already, or cannot be written.
+/// The host file is wrong; a certificate file already exists or cannot be written.
 pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
     let addresses = read_all(&args.hosts)?;
     let mut hosts: Vec<String> = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
         files.push((format!("{name}.pem"), &host.certificate, public));
         files.push((format!("{name}.key"), &host.key, private));
     }
-    // All or none, as far as can be seen beforehand.
+    // Check all before writing any.
     for (name, ..) in &files {
         refuse_existing(&args.out.join(name))?;
     }
@@ -42,7 +42,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
     super::print(&usage(&args.out, hosts.len(), args.days))
 }
 
-/// Creates a file that must not be there, for everybody or its owner to read.
+/// Creates a file that must not exist yet, readable by everyone or only by its owner.
 type Create = fn(&Path) -> io::Result<Writer>;
 
 fn refuse_existing(path: &Path) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ fn write_new(path: &Path, contents: &str, create: Create) -> io::Result<()> {
     file.sync()
 }
 
-/// How to use the certificates.
+/// Explains how to use the certificates.
 fn usage(out: &Path, hosts: usize, days: u32) -> String {
     let hosts = figures::counted(hosts as u64, "host");
     let out = out.display();

@@ -21,8 +21,8 @@ const FEW_TERMS: usize = 50;
 /// Compares two results.
 ///
 /// # Errors
-/// A result is missing, cannot be read or has nothing projected; the models have no common term;
-/// stdout cannot be written.
+/// A result is missing, cannot be read or has no projection; the models have no common term; stdout cannot
+/// be written.
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let paths = [&args.first, &args.second];
     for path in paths {
@@ -45,15 +45,15 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     super::print(&text)
 }
 
-/// A topic of one of the results, and what the other has of it.
+/// A topic of one result, with its partner in the other if it has one.
 struct Pair<'a> {
     topics: [Option<&'a TopicLine>; 2],
-    /// The Hellinger distance of the two; 0 in two results of one model.
+    /// Their Hellinger distance; 0 if both results have the same model.
     distance: Option<f64>,
 }
 
-/// The topics of the first result with their partners, the nearest first; then those of either
-/// that have none.
+/// Pairs the topics of the first result with their partners, nearest first; the topics of either result
+/// without a partner come last.
 fn pairs<'a>(found: &Comparison, [a, b]: &'a [Vec<TopicLine>; 2]) -> Vec<Pair<'a>> {
     let same = |topic: usize| Some((topic, 0.0));
     let partner = |topic: usize| match &found.topics {
@@ -130,7 +130,7 @@ fn rows(
     ]
 }
 
-/// "0.912 ± 0.003".
+/// Formats a figure, as in "0.912 ± 0.003".
 fn with_error(figure: &Figure) -> String {
     let error = figure
         .standard_error
@@ -138,7 +138,7 @@ fn with_error(figure: &Figure) -> String {
     format!("{:.3}{error}", figure.mean)
 }
 
-/// The first `most` pairs, 0 for all, `width` characters wide.
+/// Returns a table of the first `most` pairs (0: all), `width` characters wide.
 fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
     let mut table = pictures::table(">distance|>first|terms|>second|terms");
     let most = pictures::at_most(most);
@@ -171,7 +171,7 @@ fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
         let [a, b] = pair.topics.map(|topic| topic.map(|line| line.topic));
         json!({ "first": a, "second": b, "distance": pair.distance })
     };
-    // Over no documents there is no mean.
+    // Without documents there is no mean.
     let mean = |figure: Figure| (found.documents > 0).then_some(figure);
     json!({
         "documents": found.documents,

@@ -1,5 +1,5 @@
-//! `topicmill constrain OUT`: corrects a finished model by what a person knows of words (Hu,
-//! Boyd-Graber & Satinoff 2011).
+//! `topicmill constrain OUT`: corrects a finished model with a person's knowledge of words (Hu, Boyd-Graber &
+//! Satinoff 2011).
 
 use std::path::{Path, PathBuf};
 
@@ -16,18 +16,18 @@ use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use store::is_remote;
 
-/// Keys of `[train]` that the new job keeps: the others are of a training that starts at random.
+/// Keys of `[train]` that the new job keeps; the others apply to training from a random start.
 const KEPT: [&str; 3] = [
     "train.sample_mib",
     "train.checkpoint_every",
     "train.checkpoint_minutes",
 ];
 
-/// Writes all constraints, and a job that trains with them from the result, and runs it.
+/// Writes all constraints and a job that applies them to the result, and runs the job.
 ///
 /// # Errors
-/// The flags are wrong; there is no finished result; its vocabulary does not have the words, or its prior is
-/// another tree; any error that ends a run.
+/// The flags are wrong; there is no finished result; its vocabulary lacks the words, or its prior is a tree of
+/// another kind; any error that ends a run.
 pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let result = &args.result;
     if is_remote(result) {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let new = asked(args)?;
     let pruned = fit(result, &finished, &new)?;
     if pruned.unknown_words > 0 {
-        // They would be left out without a word.
+        // They would be dropped silently.
         let message = format!("{}: {pruned}", result.display());
         return Err(Failure::usage(message).help("name words as the vocabulary has them"));
     }
@@ -78,8 +78,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     start(job, path, args.start)
 }
 
-/// The folder beside a result that its corrected model goes to: `news-constrained`, then
-/// `news-constrained-2`.
+/// Returns the folder beside a result for its corrected model: `news-constrained`, then `news-constrained-2`.
 fn next_output(result: &Path) -> PathBuf {
     const ENDING: &str = "-constrained";
     let name = result.file_name().unwrap_or("out".as_ref());
@@ -95,7 +94,7 @@ fn next_output(result: &Path) -> PathBuf {
     result.with_file_name(next)
 }
 
-/// The constraints of the flags.
+/// Returns the constraints that the flags give.
 fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     let mut constraints = Vec::new();
     for (flag, relation, texts) in [
@@ -131,13 +130,13 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     }
 }
 
-/// The words of constraints that the vocabulary of a result lacks.
+/// Checks constraints against the vocabulary of a result, and returns the words that it lacks.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
     let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
     check(constraints, &vocabulary, &job.tokens)
 }
 
-/// The constraints of a finished job.
+/// Returns the constraints of a finished job.
 fn known(job: &Job) -> Result<Vec<Constraint>, Failure> {
     let Some(tree) = &job.tree else {
         return Ok(Vec::new());
@@ -156,7 +155,7 @@ fn links(knowledge: Knowledge) -> Option<Vec<Constraint>> {
     }
 }
 
-/// The job that corrects the result of another.
+/// Returns the job that corrects the result of another.
 fn template(
     args: &ConstrainArgs,
     finished: &Job,

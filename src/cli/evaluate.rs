@@ -44,7 +44,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     })
 }
 
-/// The keys that `--set` and other flags set.
+/// Returns the keys that `--set` and other flags set.
 fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
     let mut set = args.run.overrides();
     if let Some(alpha) = &args.alpha {
@@ -72,7 +72,7 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
     Ok(set)
 }
 
-/// A pattern that starts from the current directory, where a job's start from its base folder.
+/// Anchors a pattern in the current directory; patterns in a job are relative to its base folder.
 fn from_here(name: &str) -> String {
     if Path::new(name).is_absolute() || name.starts_with(['~', '$']) || name.contains("://") {
         return name.to_owned();
@@ -81,9 +81,9 @@ fn from_here(name: &str) -> String {
     format!("{}/{name}", glob::Pattern::escape(&here.to_string_lossy()))
 }
 
-/// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
+/// Returns the value of `evaluate.alpha`: the given number, or a list of the numbers in a file.
 fn alpha_value(given: &str) -> Result<String, Failure> {
-    // As TOML has it: with digits on both sides of the point.
+    // As TOML requires: with digits on both sides of the point.
     let number = |text: &str| {
         let number = text.parse::<f64>().ok().filter(|it| it.is_finite());
         number.map(|number| format!("{number:?}"))
@@ -143,7 +143,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     })
 }
 
-/// The folder that the result goes to.
+/// Returns the folder for the evaluation.
 fn target(job: &Job, args: &EvaluateArgs) -> PathBuf {
     let beside = || {
         let path = named(&job.output.path);
@@ -153,7 +153,7 @@ fn target(job: &Job, args: &EvaluateArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(beside)
 }
 
-/// Refuses to touch the folder of a run, whichever it is.
+/// Refuses the output folder of any run.
 fn refuse_run(target: &Path) -> Result<(), Failure> {
     for name in OF_A_RUN {
         if exists(&target.join(name))? {
@@ -182,7 +182,7 @@ fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     }
 }
 
-/// The figures as a table, then remarks on the model.
+/// Returns the figures as a table, followed by notes on the model.
 fn page(summary: &EvaluationSummary) -> String {
     let mut table = table("metric|method|split|>value|>±|unit|>documents|>tokens");
     let count = |count| match count {
@@ -209,7 +209,7 @@ fn page(summary: &EvaluationSummary) -> String {
     format!("{}\n\n{}", table.trim_fmt(), plan::rows(&rows))
 }
 
-/// Counts as they are, everything else with four digits.
+/// Formats counts in full, everything else with four decimals.
 fn value(figure: &Figure) -> String {
     match figure.unit {
         "documents" | "tokens" | "topics" | "labels" | "pairs" => {

@@ -8,8 +8,8 @@ use crate::export::{Sink, Source, export};
 /// Writes a finished result in another format, and prints where.
 ///
 /// # Errors
-/// There is no finished result; what would be written exists; a file cannot be read or written;
-/// stdout cannot be written.
+/// There is no finished result; the target exists; a file cannot be read or written; stdout cannot be
+/// written.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     super::report::check_finished(&args.result)?;
     let beside = || args.format.beside(&named(&args.result));

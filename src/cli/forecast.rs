@@ -18,13 +18,13 @@ use corpus::input::InputError;
 use labels::Labels;
 use mesh::hosts::host_of;
 
-/// Everything about a job that its file does not say.
+/// Everything in a plan that the job file does not state.
 #[derive(Debug)]
 pub(super) struct Forecast {
     survey: Survey,
-    /// Where each label is a topic.
+    /// The labels, if each is a topic.
     labels: Option<Labels>,
-    /// Whether the run will make the corpus first.
+    /// Whether the run will generate the corpus first.
     makes_corpus: bool,
     estimate: Estimate,
     seconds: Seconds,
@@ -35,14 +35,13 @@ pub(super) struct Forecast {
     threads: usize,
     /// Processes that share this machine's memory, as far as is known.
     processes_here: usize,
-    /// This machine's memory.
     memory_here: Option<u64>,
-    /// What is free where the output will be.
+    /// Bytes that are free at the output path.
     disk_free: Option<u64>,
 }
 
 impl Forecast {
-    /// Looks at the input and the output of `job`, and works out what it takes.
+    /// Surveys the input and the output of `job`, and estimates what it takes.
     ///
     /// # Errors
     /// The input, the output folder or the host file cannot be read.
@@ -52,7 +51,7 @@ impl Forecast {
             Some(stage) => survey_of_synth(stage, &job.corpus),
             None => {
                 let mut survey = survey(&job.corpus).map_err(without_input)?;
-                // If the first records cannot be read, ingest will say so.
+                // If the first records cannot be read, ingest will report it.
                 let _ = count_tokens(job, &mut survey);
                 survey
             }
@@ -92,7 +91,7 @@ impl Forecast {
         })
     }
 
-    /// The rows of a plan: what, and how much.
+    /// Returns the rows of a plan, as names and values.
     pub(super) fn rows(&self, job: &Job) -> Vec<(&'static str, String)> {
         let mut rows = vec![
             ("files", self.files()),
@@ -113,7 +112,7 @@ impl Forecast {
         rows
     }
 
-    /// The plan as an object.
+    /// Returns the plan as JSON.
     pub(super) fn json(&self, job: &Job, placement: &Placement) -> serde_json::Value {
         json!({
             "job": job.path,
@@ -137,7 +136,7 @@ impl Forecast {
     /// Refuses a job that needs more memory than this machine has.
     ///
     /// # Errors
-    /// It does; the remedy is a smaller sample, where that helps.
+    /// The job needs more; the remedy is a smaller sample, where that helps.
     pub(super) fn refuse_what_cannot_fit(&self, job: &Job) -> Result<(), Failure> {
         let Some(memory) = self.memory_here else {
             return Ok(());
@@ -267,7 +266,7 @@ impl Forecast {
     }
 }
 
-/// The corpus that the job reads and has not made yet.
+/// Returns the corpus that the job reads and has not generated yet.
 fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
     job.synth
         .as_ref()
@@ -275,7 +274,7 @@ fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
         .filter(|synth| !synth.is_made())
 }
 
-/// What to do where a job's input is not there yet.
+/// Adds a remedy if a job's input does not exist.
 fn without_input(error: InputError) -> Failure {
     let is_absent = matches!(
         error,
@@ -288,7 +287,7 @@ fn without_input(error: InputError) -> Failure {
     }
 }
 
-/// How many processes are on the host of process `index`.
+/// Counts the processes on the host of process `index`.
 fn sharing_host(addresses: &[String], index: usize) -> usize {
     let host = |address: &String| host_of(address).to_lowercase();
     let mine = addresses.get(index).map(host);

@@ -1,5 +1,5 @@
-//! The flags that are passed on to another process of the run: every flag that was typed, except
-//! those that say where it runs. Derived from clap's own list, so that no flag can be forgotten.
+//! The flags that are passed on to other processes of the run: every flag that was typed, except those that
+//! say where it runs. Derived from clap's own list, so that no flag can be forgotten.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Args, Command as Clap};
 
 use super::args::{Cli, Command, EvaluateArgs, PlacementArgs, RunArgs};
 
-/// Notes in the arguments of a run what was typed.
+/// Stores the typed flags in the arguments of a run.
 pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
     let Some((_, matches)) = matches.subcommand() else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
     args.given = given(matches, forwarded);
 }
 
-/// The flags of `forwarded` in `matches`, then the positional arguments.
+/// Returns the flags of `forwarded` in `matches`, then the positional arguments.
 fn given(matches: &ArgMatches, forwarded: Vec<Arg>) -> Vec<OsString> {
     let (mut flags, mut others) = (Vec::new(), vec![OsString::from("--")]);
     for arg in forwarded {
@@ -50,8 +50,8 @@ fn given(matches: &ArgMatches, forwarded: Vec<Arg>) -> Vec<OsString> {
     flags
 }
 
-/// All arguments of a command that go to other processes: those of its place differ from process to process, or are
-/// worked out by the one that starts the others.
+/// Returns the arguments of a command that other processes get: all but its placement, which differs between
+/// processes or is computed by the process that starts the others.
 fn forwarded<A: Args>() -> Vec<Arg> {
     let run = A::augment_args(Clap::new("run"));
     let place = PlacementArgs::augment_args(Clap::new("place"));
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// The ways in which `arg` may be typed.
+    /// Returns the ways in which `arg` may be typed.
     fn typed(arg: &Arg) -> Vec<OsString> {
         let samples = SAMPLES.iter();
         match arg.get_long() {
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Command lines that together have every argument, each as many as get along.
+    /// Returns command lines that together have every argument, each as many as are compatible.
     fn lines() -> Vec<Vec<OsString>> {
         let mut lines: Vec<Vec<OsString>> = vec![Vec::new()];
         for arg in forwarded::<RunArgs>() {
@@ -107,7 +107,7 @@ mod tests {
                 let with = |word| [line.clone(), vec![word]].concat();
                 let is_fine = |line: &Vec<OsString>| {
                     let kind = parse(&["topicmill", "run"], line).err();
-                    // Others that are needed come later.
+                    // Required arguments may come later.
                     kind.is_none_or(|kind| kind == ErrorKind::MissingRequiredArgument)
                 };
                 typed(&arg).into_iter().map(with).find(is_fine)

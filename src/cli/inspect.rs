@@ -26,7 +26,7 @@ enum Thing {
     Table,
 }
 
-/// Shows what lies at a path.
+/// Shows what is stored at a path.
 ///
 /// # Errors
 /// There is nothing that can be shown; it cannot be read; stdout cannot be written.
@@ -41,7 +41,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     let mut view = View::open(&args.path, Wanted::Outline)?;
     let mut thing = recognise(view.path())?;
     if matches!(thing, Some(Thing::Table)) || args.is_of_a_topic() {
-        // Rows are wanted, not only what the files say of them.
+        // Rows are needed, not only the files' metadata.
         view = View::open(&args.path, Wanted::All)?;
         thing = recognise(view.path())?;
     }

@@ -11,7 +11,7 @@ use mesh::hosts::{self, host_of};
 use mesh::launch::{Launch, are_here};
 use mesh::secret::Secret;
 
-/// Starts the processes, or with `--dry-run` shows how.
+/// Starts the processes, or with `--dry-run` prints the commands.
 ///
 /// # Errors
 /// The flags or the host file are wrong; a process cannot be started; any error that ends the run.
@@ -38,7 +38,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     })
 }
 
-/// The launch that flags, host file and environment ask for.
+/// Returns the launch that flags, host file and environment describe.
 fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     if let Some(flag) = args.place() {
         let message = format!("launch cannot be used with {flag}");
@@ -74,7 +74,7 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     })
 }
 
-/// The variables of this environment with these names.
+/// Returns the variables of this environment with these names.
 fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let variable = |name: &String| {
         let refuse = |reason: &str, help: &str| {
@@ -103,7 +103,7 @@ fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
     names.iter().map(variable).collect()
 }
 
-/// Threads of each process, if they are known here: on other hosts each process counts its cores.
+/// Returns the threads of each process, if they are known here; on other hosts each process counts its cores.
 fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
     let share = || {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Bytes of memory that this process may use: those of this machine, or the limit of its container or scheduler where
-/// that is less; `None` where the system does not say (Linux does).
+/// Returns the bytes of memory that this process may use: the machine's, or the limit of its container or
+/// scheduler if that is lower; `None` if the system does not report it (Linux does).
 pub(super) fn memory_bytes() -> Option<u64> {
     let machine = of_file("/proc/meminfo", "MemTotal:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -14,8 +14,8 @@ pub(super) fn memory_bytes() -> Option<u64> {
     limits.chain([machine]).min()
 }
 
-/// The files that may limit the memory of a process in these control groups (versions 2 and 1), those of the groups
-/// around them included.
+/// Returns the files that may limit the memory of a process in these control groups (versions 2 and 1),
+/// including those of the groups around them.
 fn limit_files(groups: &str) -> Vec<PathBuf> {
     let of_line = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -38,19 +38,18 @@ fn limit_files(groups: &str) -> Vec<PathBuf> {
     groups.lines().filter_map(of_line).flatten().collect()
 }
 
-/// Bytes of memory that this process has in use now; `None` where the system does not say.
+/// Returns the bytes of memory that this process uses now; `None` if the system does not report it.
 pub(super) fn resident_bytes() -> Option<u64> {
     of_file("/proc/self/status", "VmRSS:")
 }
 
-/// The most bytes of memory that this process ever had in use; `None` where the system does not
-/// say.
+/// Returns the most bytes of memory that this process ever used; `None` if the system does not report it.
 pub(super) fn peak_resident_bytes() -> Option<u64> {
     of_file("/proc/self/status", "VmHWM:")
 }
 
-/// Bytes that are free at `path`, or where it will be made; `None` where the system does not say, and in an object
-/// store.
+/// Returns the bytes that are free at `path`, or where it will be created; `None` if the system does not
+/// report it, and in an object store.
 pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     if store::is_remote(path) {
         return None;
@@ -61,7 +60,7 @@ pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     Some(system.f_bavail * system.f_frsize)
 }
 
-/// The name of this host; "unknown" where it is found neither in the system nor in `HOSTNAME`.
+/// Returns the name of this host; "unknown" if neither the system nor `HOSTNAME` has it.
 pub(super) fn host() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let named = system.or_else(|| std::env::var("HOSTNAME").ok());
@@ -71,12 +70,12 @@ pub(super) fn host() -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// The figure of this name in a file of `/proc`, in bytes.
+/// Returns the figure of this name in a file of `/proc`, in bytes.
 fn of_file(path: &str, name: &str) -> Option<u64> {
     kibibytes_of(&std::fs::read_to_string(path).ok()?, name)
 }
 
-/// The line of this name, which is in kB (1024), as bytes.
+/// Returns the figure of this name, which is in kB (1024), in bytes.
 fn kibibytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

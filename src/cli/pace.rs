@@ -10,7 +10,7 @@ use crate::job::ProgressSnapshot;
 pub(super) struct Pace {
     /// The latest state.
     pub(super) latest: ProgressSnapshot,
-    /// When the phase was first seen, since the start of the run.
+    /// When the phase was first seen, from the start of the run.
     pub(super) since: Duration,
     /// How much was done then.
     pub(super) done_then: u64,
@@ -19,7 +19,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A phase that begins now.
+    /// Starts a phase.
     pub(super) fn new(first: ProgressSnapshot, now: Duration) -> Self {
         Self {
             done_then: first.done,
@@ -29,12 +29,12 @@ impl Pace {
         }
     }
 
-    /// Since the phase began.
+    /// Returns the time since the phase began.
     pub(super) fn elapsed(&self) -> Duration {
         self.now.saturating_sub(self.since)
     }
 
-    /// Units per second since the phase began; 0 in its first moment.
+    /// Returns the units per second since the phase began; 0 in its first moment.
     pub(super) fn per_second(&self) -> f64 {
         let seconds = self.elapsed().as_secs_f64();
         let done = self.latest.done.saturating_sub(self.done_then);
@@ -45,13 +45,13 @@ impl Pace {
         }
     }
 
-    /// Time left at this pace, if there is a total and a pace.
+    /// Returns the time left at this pace, if there is a total and a pace.
     pub(super) fn left(&self) -> Option<Duration> {
         let rest = self.latest.total?.saturating_sub(self.latest.done);
         Duration::try_from_secs_f64(rest as f64 / self.per_second()).ok()
     }
 
-    /// "3,210 documents/s, 12.0 s left, held-out −7.61": what is known about it.
+    /// Formats what is known about it: "3,210 documents/s, 12 s left, held-out −7.61".
     pub(super) fn remarks(&self) -> String {
         let left = self.left().map(|left| left.as_secs_f64());
         let mut parts = figures::rate_and_left(self.per_second(), self.latest.unit, left);
@@ -61,7 +61,7 @@ impl Pace {
         parts.join(", ")
     }
 
-    /// "ingest: done in 15.6 s (3,210 documents/s)".
+    /// Formats its end: "ingest: done in 15.6 s (3,210 documents/s)".
     pub(super) fn closing(&self) -> String {
         let time = figures::duration(self.elapsed());
         let rate = match self.per_second() {

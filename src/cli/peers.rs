@@ -1,4 +1,4 @@
-//! The flags about other processes, checked once into the settings of a cluster.
+//! The flags about other processes, converted once into the settings of a cluster.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use mesh::settings::{
 use mesh::tls::Tls;
 use mesh::{ClusterSettings, Placement};
 
-/// Stands for the own host in the paths of certificate and key.
+/// Placeholder for this process's host in the paths of certificate and key.
 const HOST: &str = "{host}";
 
 /// How a process gets on with the others of its run, as typed.
@@ -55,17 +55,17 @@ pub(crate) struct PeerArgs {
 }
 
 impl PeerArgs {
-    /// Takes over the signals of a process that waits for the others, which have a while to stop.
+    /// Takes over the signals of a process that waits for others, which get some time to stop.
     pub(super) fn take_over_signals(&self) -> Interrupts {
         let patience = self.stop_timeout.map(Duration::from_secs);
         Interrupts::take_over(patience.unwrap_or(DEFAULT_STOP_TIMEOUT))
     }
 
-    /// The settings of a process whose attempt is called `run`; warns of a secret that lies open. One
-    /// that is alone needs no secret and no certificate.
+    /// Returns the settings of a process in the attempt `run`; warns about a secret that others can read. A
+    /// process that is alone needs no secret and no certificate.
     ///
     /// # Errors
-    /// A secret or certificate that cannot be read or used.
+    /// The secret or a certificate cannot be read or used.
     pub(super) fn settings(
         &self,
         job: &Job,
@@ -118,7 +118,7 @@ impl PeerArgs {
     }
 }
 
-/// A new secret for processes that this one starts, unless they find one themselves.
+/// Creates a secret for the processes that this one starts, unless they find one themselves.
 ///
 /// # Errors
 /// The secret that they would find is unusable, or the system has no random numbers.

@@ -11,14 +11,14 @@ use comfy_table::{CellAlignment, Table};
 
 /// Parts of a character that a bar can end with, the smallest first.
 const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
-/// Heights of a point of a curve, the lowest first.
+/// Heights of a point in a curve, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Maximum number of points of a curve.
 const MOST_POINTS: usize = 24;
-/// Width of a page where it is not known.
+/// Width of a page if that of the window is unknown.
 const WIDTH: usize = 100;
 
-/// A bar of a share of `width` characters; the share is from 0 to 1.
+/// Draws a bar over a share, from 0 to 1, of `width` characters.
 pub(super) fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let whole = PARTS[7].to_string().repeat(eighths / 8);
@@ -28,8 +28,8 @@ pub(super) fn bar(share: f64, width: usize) -> String {
     }
 }
 
-/// A curve of these values from the lowest to the highest, or of some of them, evenly spread;
-/// nothing for fewer than two.
+/// Draws a curve of these values, or of some of them, evenly spread, from the lowest to the highest; empty
+/// for fewer than two.
 pub(super) fn curve(values: &[f64]) -> String {
     let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     let points = finite.len().min(MOST_POINTS);
@@ -48,7 +48,7 @@ pub(super) fn curve(values: &[f64]) -> String {
         .collect()
 }
 
-/// Characters across the window: as the shell says, or the terminal; `None` off a terminal.
+/// Returns the width of the window, from `COLUMNS` or the terminal; `None` unless from 40 to 400.
 pub(super) fn window() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
@@ -62,12 +62,12 @@ pub(super) fn window() -> Option<usize> {
         .filter(|width| (40..=400).contains(width))
 }
 
-/// Characters across a page: those of the window, if there is one.
+/// Returns the width of a page in characters: that of the window, if there is one.
 pub(super) fn page_width() -> usize {
     window().unwrap_or(WIDTH)
 }
 
-/// How many rows to show where 0 shows all.
+/// Returns the number of rows to show, where 0 means all.
 pub(super) fn at_most(count: usize) -> usize {
     match count {
         0 => usize::MAX,
@@ -75,7 +75,7 @@ pub(super) fn at_most(count: usize) -> usize {
     }
 }
 
-/// The text with ASCII characters for those of pictures, if the locale has no UTF-8.
+/// Replaces characters of pictures with ASCII if the locale has no UTF-8.
 pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
     match has_utf8(&names) {
@@ -84,7 +84,7 @@ pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether the first locale that is set has UTF-8; without any, terminals have.
+/// Whether the first locale that is set has UTF-8; true if none is set.
 fn has_utf8(names: &[String]) -> bool {
     let locale = names.iter().find(|name| !name.is_empty());
     locale.is_none_or(|name| {
@@ -113,8 +113,8 @@ fn ascii(text: &str) -> String {
     plain
 }
 
-/// An empty table without lines, with these columns, `|` between them; those that begin with `>` are aligned to the
-/// right.
+/// Creates an empty table without lines; `|` separates the columns, and those that begin with `>` are aligned
+/// to the right.
 pub(super) fn table(columns: &str) -> Table {
     let columns: Vec<&str> = columns.split('|').collect();
     let names = columns.iter().map(|name| name.trim_start_matches('>'));

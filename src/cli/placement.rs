@@ -1,5 +1,5 @@
-//! Where a job runs: the flags, or the environment if there are none, checked once into a value
-//! that cannot be wrong.
+//! Where a job runs: the flags, or the environment where they are absent, checked once into a value that is
+//! always valid.
 
 use std::num::NonZeroUsize;
 
@@ -41,10 +41,10 @@ pub(crate) enum Placement {
     },
 }
 
-/// What to do about `--processes` together with flags of a cluster's member.
+/// Remedy for `--processes` together with flags of a cluster's member.
 const BOTH_WAYS: &str = "--processes N starts all processes on this machine; -n, -p and --hosts \
                          describe one process of several that you start yourself";
-/// What to do about a member of a cluster that is only half described.
+/// Remedy for a member of a cluster that is only half described.
 const INCOMPLETE: &str = "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
      (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)";
 
@@ -53,7 +53,7 @@ const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
 
-/// What the environment sets and flags do not.
+/// What the environment sets and the flags do not.
 #[derive(Debug, Default)]
 struct Surroundings {
     /// This process's place, if its number or the number of processes is needed.
@@ -63,7 +63,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// Looks for what `args` lacks.
+    /// Looks in the environment for what `args` lacks.
     fn look(args: &PlacementArgs) -> Result<Self, Failure> {
         let mut surroundings = Self::default();
         let variables = environment::variables();
@@ -83,20 +83,19 @@ impl Surroundings {
 }
 
 impl Placement {
-    /// Checks the flags, and looks into the environment for what they leave open.
+    /// Checks the flags, and takes from the environment what they leave open.
     ///
     /// # Errors
-    /// Numbers out of range; flags that exclude or need each other; an environment that makes no
-    /// sense.
+    /// A number is out of range; flags exclude or need each other; the environment is inconsistent.
     pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self::check_on(args, cores, Surroundings::look(args)?)
     }
 
-    /// In this process alone, whatever the environment says.
+    /// Places a job in this process alone, whatever the environment says.
     ///
     /// # Errors
-    /// A number out of range.
+    /// The number is out of range.
     pub(crate) fn here(threads: Option<Threads>) -> Result<Self, Failure> {
         let args = PlacementArgs {
             threads,
@@ -133,7 +132,7 @@ impl Placement {
         }
     }
 
-    /// One process of several, each part of its place by its flag or else by the environment.
+    /// Places one process of several; each part of its place comes from its flag or else from the environment.
     fn member(
         args: &PlacementArgs,
         cores: usize,
@@ -173,8 +172,8 @@ impl Placement {
         })
     }
 
-    /// A token that is shared by the processes of this attempt alone: the
-    /// variable `TOPICMILL_RUN`, or what a scheduler sets; empty if neither.
+    /// Returns a token that only the processes of this attempt share: the variable `TOPICMILL_RUN`, or what a
+    /// scheduler sets; empty without either.
     pub(crate) fn token(&self) -> String {
         let own = std::env::var(RUN_VARIABLE).ok();
         let found = match self {
@@ -184,7 +183,7 @@ impl Placement {
         own.or(found).unwrap_or_default()
     }
 
-    /// Processes in all.
+    /// Returns the number of processes.
     pub(crate) fn process_count(&self) -> usize {
         match self {
             Self::Threads(_) => 1,
@@ -193,7 +192,7 @@ impl Placement {
         }
     }
 
-    /// Threads of each process.
+    /// Returns the threads of each process.
     pub(crate) fn threads(&self) -> Threads {
         match self {
             Self::Threads(threads) | Self::Spawn { threads, .. } | Self::Member { threads, .. } => {

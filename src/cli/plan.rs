@@ -14,13 +14,13 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
 
-/// Prints the plan, or with `--resolved` the job in full.
+/// Prints the plan, or with `--resolved` the complete job.
 ///
 /// # Errors
-/// The job or the flags are wrong; the input is not there; the job cannot fit in this machine's
-/// memory; stdout cannot be written.
+/// The job or the flags are wrong; the input is missing; the job needs more than this machine's memory;
+/// stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    // Where nothing says which of several processes this is, the plan is that of the first.
+    // If nothing says which of several processes this is, the plan is for the first.
     let mut place = args.placement.clone();
     let placement = Placement::check(&place).or_else(|error| {
         if place.process_count.is_none() || place.process.replace(0).is_some() {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
         super::print_json(&forecast.json(&job, &placement))?;
     } else {
         let mut lines = describe(&job, &placement)?;
-        // The forecast knows more of it.
+        // The forecast has a more detailed one.
         lines.retain(|(name, _)| *name != "output");
         lines.extend(forecast.rows(&job));
         super::print(&rows(&lines))?;
@@ -45,10 +45,10 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     forecast.refuse_what_cannot_fit(&job)
 }
 
-/// A plan's rows: what, and how.
+/// Returns a plan's rows, as names and values.
 ///
 /// # Errors
-/// The output cannot be looked at: this build has no S3 support, or the store does not answer.
+/// The output cannot be checked: this build has no S3 support, or the store does not respond.
 pub(super) fn describe(
     job: &Job,
     placement: &Placement,
@@ -87,10 +87,10 @@ pub(super) fn describe(
     Ok(rows)
 }
 
-/// Width of the names of rows.
+/// Width of the column of names.
 const NAMES: usize = 12;
 
-/// The rows as text, names in a column; values are broken where the window ends, if there is one.
+/// Formats the rows as text, names in a column; values wrap where the window ends, if there is one.
 pub(super) fn rows(rows: &[(&'static str, String)]) -> String {
     rows_within(rows, window().unwrap_or(usize::MAX))
 }
@@ -278,7 +278,7 @@ fn project(job: &Job) -> String {
     }
 }
 
-/// The method, and how long it takes.
+/// Names the method and its number of sweeps or iterations.
 fn inference(infer: &InferSettings) -> String {
     let sweeps = || {
         let chains = match infer.chains {

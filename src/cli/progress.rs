@@ -36,7 +36,7 @@ impl Drop for Renderer {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // A display that panicked has said so already; the job's result is not its affair.
+            // A display that panicked has already reported it; the job's result does not depend on it.
             let _ = thread.join();
         }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert!(polled.load(Ordering::Relaxed) >= 1);
     }
 
-    /// A screen without a viewer.
+    /// A screen that shows nothing.
     struct Silent;
 
     impl Screen for Silent {

@@ -20,7 +20,7 @@ const SIGNAL_WORDS: Words = Words {
 /// Answers every document of standard input on standard output.
 ///
 /// # Errors
-/// Flags of a run; an unusable job or result; any error that ends the stream.
+/// A flag applies only to a run; the job or the result is unusable; any error that ends the stream.
 pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if !args.stdin && args.dash.is_none() {
         let failure = Failure::usage("--strict applies only to a stream");
@@ -55,7 +55,7 @@ fn told_once(error: Failure) -> Failure {
     error
 }
 
-/// The result of the stream, in one line.
+/// Summarizes the stream in one line.
 fn report(summary: &Summary, seconds: f64) -> String {
     let per_second = summary.documents as f64 / seconds.max(1e-9);
     let bad = match summary.bad {

@@ -11,7 +11,7 @@ use crate::report::report;
 use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
 use store::is_remote;
 
-/// Writes the page, and says where.
+/// Writes the page, and prints its path.
 ///
 /// # Errors
 /// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
@@ -28,10 +28,10 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     super::print(&plan::rows(&[("report", page)]))
 }
 
-/// Refuses what does not exist or is no result, and a result whose run has not ended.
+/// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
 pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
     super::existing_output(root)?;
-    // An evaluation has none.
+    // An evaluation has no corpus.
     let has_collection = exists(&root.join("corpus"))?;
     if has_collection && exists(&root.join(SUCCESS))? {
         return Ok(());
@@ -50,7 +50,7 @@ pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Writes the page into the result's folder; its path and size.
+/// Writes the page into the result's folder; returns its path and size.
 fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
     let output = Output::lead(root)?;
     let page = report(&output)?;

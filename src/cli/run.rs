@@ -1,4 +1,4 @@
-//! `topicmill run | ingest | train | project JOB`: the one place that starts a job.
+//! `topicmill run | ingest | train | project JOB`: the only place that starts a job.
 
 use std::path::Path;
 use std::process::Command;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     start(job, args, stages, &placement)
 }
 
-/// Prints what is about to run, on a page or a terminal.
+/// Prints what is about to run, if a person is to see it.
 pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
@@ -52,7 +52,7 @@ pub(super) fn describe(
     super::print(&plan::rows(&rows))
 }
 
-/// Runs stages of a job that is read and shown already.
+/// Runs stages of a job that has been read and shown.
 ///
 /// # Errors
 /// Any error that ends the run.
@@ -67,7 +67,7 @@ pub(super) fn start(
     })
 }
 
-/// One process of a run, in this one.
+/// This process, as one of a run.
 pub(super) struct Here {
     pub(super) placement: mesh::Placement,
     pub(super) settings: ClusterSettings,
@@ -95,7 +95,7 @@ impl Here {
         })
     }
 
-    /// The output folder of the run at `path`, of which the first process is the leader.
+    /// Opens the output folder at `path`; process 0 leads it.
     pub(super) fn output(&self, job: &Job, path: &Path) -> Result<Output, Failure> {
         let process = self.placement.process;
         let place = Place::new(path, job.output.scratch.as_deref(), process);
@@ -105,7 +105,6 @@ impl Here {
         })
     }
 
-    /// The process.
     pub(super) fn process(&self, job: Job, output: Output, args: &RunArgs) -> Arc<Process> {
         let mut process = Process::new(job, output, self.placement.clone());
         process.overwrites = args.overwrite;
@@ -116,7 +115,7 @@ impl Here {
     }
 }
 
-/// Runs a job in children, or in this process as `run_here` does it.
+/// Runs a job in children, or in this process by `run_here`.
 ///
 /// # Errors
 /// Any error that ends the run.
@@ -151,7 +150,7 @@ pub(super) fn dispatch(
     run_here(job, here)
 }
 
-/// Does the work of a process while it is watched, and leaves its output folder.
+/// Does the work of a process while watching it, and leaves its output folder.
 pub(super) fn watched(
     process: &Arc<Process>,
     stages: Stages,
@@ -222,7 +221,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     }
 }
 
-/// One warning for all documents without text, which names the first.
+/// Returns one warning for all documents without text, which names the first.
 fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     let first = remarks.iter().min()?;
     let statuses = summary.documents_by_status.iter();
@@ -244,7 +243,7 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     })
 }
 
-/// A warning where more than single documents lost all their terms.
+/// Returns a warning if more than a few documents lost all their terms.
 fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
     let without = summary.documents_by_status.get("no_vocabulary")?;
     let all: u64 = summary.documents_by_status.values().sum();
@@ -261,7 +260,7 @@ fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
     })
 }
 
-/// A warning where more than single documents have bytes that are not UTF-8.
+/// Returns a warning if more than a few documents have bytes that are not UTF-8.
 fn misencoded(summary: &Summary) -> Option<String> {
     let repaired = summary.documents_by_status.get("repaired")?;
     let all: u64 = summary.documents_by_status.values().sum();

@@ -29,7 +29,7 @@ pub(crate) enum Display {
 }
 
 impl Display {
-    /// The display that the flags ask for, given where stderr goes.
+    /// Returns the display that the flags request, considering where stderr goes.
     pub(crate) fn choose(quiet: bool, json: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         match (quiet, json) {
@@ -41,7 +41,7 @@ impl Display {
     }
 }
 
-/// The screen of a display; none where nothing is to be shown.
+/// Returns the screen of a display; none if it shows nothing.
 pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
     match display {
         Display::Quiet => None,
@@ -51,7 +51,7 @@ pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
     }
 }
 
-/// Something to show phases on.
+/// Something that shows phases.
 pub(super) trait Screen {
     /// A phase begins.
     fn open(&mut self, pace: &Pace);
@@ -63,7 +63,7 @@ pub(super) trait Screen {
     fn end(&mut self) {}
 }
 
-/// The occasion of a line.
+/// The point in a phase at which a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
     Open,
@@ -71,7 +71,7 @@ enum Moment {
     Close,
 }
 
-/// Lines for a log: at each phase's begin and end, and every so often.
+/// Lines for a log: at the start and the end of each phase, and every so often.
 struct Lines<W> {
     out: W,
     every: Duration,
@@ -93,7 +93,7 @@ impl<W: Write> Lines<W> {
         self.last = pace.now;
         let line = (self.line)(pace, moment);
         if !line.is_empty() {
-            // A log that went away must not end the run.
+            // A log that can no longer be written must not end the run.
             let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
         }
     }
@@ -115,7 +115,7 @@ impl<W: Write> Screen for Lines<W> {
     }
 }
 
-/// A plain line, with the number of its process if there are several.
+/// Formats a plain line, with the number of its process if there are several.
 fn own_line(pace: &Pace, moment: Moment) -> String {
     format!("{}{}", super::prefix(), plain_line(pace, moment))
 }
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// The lines printed for a run polled at these moments (in milliseconds).
+    /// Returns the lines printed for a run polled at these moments (in milliseconds).
     fn lines(
         every: Duration,
         line: fn(&Pace, Moment) -> String,

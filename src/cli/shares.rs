@@ -1,8 +1,8 @@
-//! The progress of a whole run, as its first process shows it: its own share, and those of the
-//! others as they last wrote them beside their logs.
+//! The progress of a whole run, as its first process shows it: its own share, and those that the other
+//! processes last wrote beside their logs.
 //!
-//! Processes whose logs are not seen here, as with an output in an object store, are not counted,
-//! and the progress says so.
+//! Processes whose logs cannot be seen from here, as with an output in an object store, are not counted, and
+//! the progress says so.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,12 +26,12 @@ struct Seen {
     at: Option<Instant>,
     phase: &'static str,
     unit: &'static str,
-    /// Done and total of each other process in this phase.
+    /// Done and total in this phase, by process.
     shares: BTreeMap<usize, (u64, Option<u64>)>,
 }
 
 impl Shares {
-    /// Of a run of `processes` processes that write their statuses to `logs`.
+    /// Creates the shares of a run of `processes` processes that write their statuses to `logs`.
     pub(super) fn new(logs: PathBuf, processes: usize) -> Self {
         Self {
             logs,
@@ -40,9 +40,9 @@ impl Shares {
         }
     }
 
-    /// The progress of all processes, `own` being that of the first one.
+    /// Returns the progress of all processes; `own` is that of the first.
     pub(super) fn whole(&self, own: ProgressSnapshot) -> ProgressSnapshot {
-        // Rounds are those of the run, and the first process alone makes a corpus.
+        // Rounds count for the whole run, and the first process alone generates a corpus.
         let is_whole = own.unit == "rounds" || ["", "join", "synth"].contains(&own.phase);
         if self.processes == 1 || is_whole {
             return own;
@@ -61,8 +61,8 @@ impl Seen {
         self.at.is_none_or(|at| at.elapsed() >= STATUS_EVERY)
     }
 
-    /// Takes the shares of the others in the phase of `own`. Of a process that has left the phase,
-    /// the share is done.
+    /// Updates the shares of the others in the phase of `own`. A process that has left the phase has done its
+    /// share.
     fn take(&mut self, own: &ProgressSnapshot, statuses: &[ProcessStatus]) {
         if (self.phase, self.unit) != (own.phase, own.unit) {
             (self.phase, self.unit) = (own.phase, own.unit);
@@ -82,8 +82,8 @@ impl Seen {
         }
     }
 
-    /// The whole of which `own` and the shares are parts. A process that is not in the phase yet
-    /// is taken to have as much to do as the first.
+    /// Adds `own` and the shares. A process that is not in the phase yet is expected to have as much to do as
+    /// the first.
     fn add(&self, own: ProgressSnapshot, others: usize) -> ProgressSnapshot {
         let is_same = (self.phase, self.unit) == (own.phase, own.unit);
         let shares = self.shares.values().filter(|_| is_same);

@@ -20,7 +20,7 @@ const TOPICS: usize = 3;
 
 /// The subject that documents are compared with.
 struct Subject {
-    /// Its topics and their proportions, the heaviest first.
+    /// Its topics and their proportions, the largest first.
     topics: Vec<(i32, f32)>,
     /// The document, if it is one.
     doc_id: Option<i64>,
@@ -63,7 +63,7 @@ fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
     })
 }
 
-/// The topics of a text, by the result's model.
+/// Infers the topics of a text with the result's model.
 fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
     let mut bytes = Vec::new();
     let (name, read) = match file == Path::new("-") {

@@ -1,5 +1,4 @@
-//! A job from flags and a look at its input: what `topicmill topics` runs and `topicmill new`
-//! writes.
+//! A job made from flags and a look at its input: `topicmill topics` runs it, and `topicmill new` writes it.
 
 mod columns;
 mod language;
@@ -20,9 +19,9 @@ use wording::{describe, heading, too_few};
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;
-/// Documents to a topic in a small one.
+/// Documents per topic in a small one.
 const DOCUMENTS_PER_TOPIC: u64 = 10;
-/// Topics of a small one, at least.
+/// The fewest topics of a small one.
 const LEAST_TOPICS: u64 = 5;
 /// Keys that name columns of the documents' metadata.
 const COLUMN_KEYS: [&str; 2] = ["project.trends", "evaluate.labels"];
@@ -39,17 +38,16 @@ const OFTEN_CHANGED: [&str; 7] = [
 
 /// A job that is not written yet.
 pub(super) struct Starter {
-    /// The job.
     pub(super) job: Job,
     /// Its text.
     pub(super) text: String,
-    /// What was recognised in the input, as rows for people.
+    /// What was detected in the input, as rows for people.
     pub(super) rows: Vec<(&'static str, String)>,
 }
 
 impl Starter {
-    /// The job for these flags that is to be written at `path`, its result going to `output`.
-    /// Standard input is stored beside it first.
+    /// Creates the job for these flags, to be written at `path`, with its result in `output`. Stores standard
+    /// input beside it first.
     ///
     /// # Errors
     /// A flag is wrong; the input cannot be read or modelled.
@@ -127,8 +125,8 @@ impl Starter {
     }
 }
 
-/// Sets one key that the preview shows to be necessary, unless a flag sets it. Returns whether it did; the input must
-/// then be previewed again.
+/// Sets one key that the preview shows to be necessary, unless a flag sets it. Returns whether it set one; the
+/// input must then be previewed again.
 fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
     let format = match preview.formats[..] {
         ["tsv"] if preview.has_quotes => Some(("csv", "Some fields have quotes around them.")),
@@ -167,7 +165,7 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     Ok(true)
 }
 
-/// The keys that the flags set.
+/// Returns the keys that the flags set.
 fn asked(
     args: &StarterArgs,
     path: &Path,
@@ -225,14 +223,14 @@ fn asked(
     if let Some(seed) = args.seed {
         template.set("model.seed", seed)?;
     }
-    // Columns of metadata are not known yet.
+    // The metadata columns are not known yet.
     let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
     let mut others = args.set.iter().filter(|text| !names_columns(text));
     others.try_for_each(|text| template.set_text(text))?;
     Ok(template)
 }
 
-/// Whether the file at `path` lies in a folder of the input.
+/// Whether the file at `path` is in a folder of the input.
 fn is_among(path: &Path, input: &[String]) -> bool {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else {
@@ -244,7 +242,7 @@ fn is_among(path: &Path, input: &[String]) -> bool {
     input.any(|input| folder.starts_with(input))
 }
 
-/// The names of jobs in the folder of `path` whose results are beside them.
+/// Returns the names of jobs in the folder of `path` that have their results beside them.
 fn finished_beside(path: &Path) -> BTreeSet<OsString> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let Ok(entries) = folder.unwrap_or(Path::new(".")).read_dir() else {
@@ -261,25 +259,25 @@ fn finished_beside(path: &Path) -> BTreeSet<OsString> {
     names.collect()
 }
 
-/// The globs that the job excludes, and these.
+/// Returns the globs that the job excludes, and these.
 fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<String> {
     asked.corpus.exclude.iter().chain(globs).cloned().collect()
 }
 
-/// Sets the number of topics and the least documents of a term, by the number of documents.
+/// Sets the number of topics and the minimum documents of a term, by the number of documents.
 fn sizes(template: &mut Template, preview: &Preview, args: &StarterArgs) -> Result<u64, Failure> {
     let documents = preview.survey.documents;
     let usual = (documents / DOCUMENTS_PER_TOPIC).clamp(LEAST_TOPICS, TOPICS);
     let topics = args.topics.map_or(usual, u64::from);
     template.set("model.topics", topics as i64)?;
     template.remark("model.topics", "More topics are narrower.");
-    // A fifth of a per cent of the documents, up to the key's default.
+    // Half a per cent of the documents, from 2 to the key's default.
     let least = (documents / 200).clamp(2, 5);
     template.set("vocabulary.min_documents", least as i64)?;
     Ok(topics)
 }
 
-/// Where the job for a result is written: beside the folder, or here for an object store.
+/// Returns where the job for a result is written: beside the folder, or here for an object store.
 pub(super) fn job_file(output: &Path) -> PathBuf {
     let mut name = output
         .file_name()

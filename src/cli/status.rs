@@ -19,10 +19,10 @@ use crate::tables::output::check_ours;
 use lda::train::RoundReport;
 use store::is_remote;
 
-/// Held-out figures that are shown, the latest ones.
+/// Number of held-out figures that are shown, the latest ones.
 const TREND: usize = 6;
 
-/// Prints how far the run is.
+/// Prints the progress of the run.
 ///
 /// # Errors
 /// There is no such folder, or it is not a run's; it cannot be read; stdout cannot be written.
@@ -37,7 +37,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     check_ours(&args.output)?;
     let here = machine::host();
     let silent_after = match is_remote(&args.output) {
-        // Statuses in an object store are copies, and rarer.
+        // Statuses in an object store are copies, made less often.
         true => 5 * SHARE_EVERY,
         false => 5 * STATUS_EVERY,
     };
@@ -71,8 +71,7 @@ fn page(args: &StatusArgs, state: &RunState, processes: &Processes<'_>) -> Strin
     page
 }
 
-/// Whether the run continues: its lock is held or, where locks are not visible, its processes show
-/// signs of life.
+/// Whether the run continues: its lock is held or, where locks are not visible, its processes are alive.
 fn is_running(state: &RunState, processes: &Processes<'_>) -> bool {
     state.holder.is_some() || (!state.complete && processes.are_alive())
 }
@@ -167,8 +166,8 @@ fn tables(state: &RunState) -> String {
         .join(", ")
 }
 
-/// Rounds with their held-out figures, oldest first: of the header that knows the training log (a
-/// finished model's does not), and what the processes have told since.
+/// Returns rounds with their held-out figures, oldest first: those of the header that has the training log (a
+/// finished model's does not), and those that the first process has reported since.
 fn held_out(state: &RunState) -> Vec<(u64, f64)> {
     let headers = [&state.checkpoint, &state.model];
     let header = headers.into_iter().flatten().find(|h| !h.log.is_empty());
@@ -183,7 +182,7 @@ fn held_out(state: &RunState) -> Vec<(u64, f64)> {
     all
 }
 
-/// "-8.1203 (round 10), -7.9120 (round 20) nats per token".
+/// Formats the latest figures: "-8.1203 (round 10), -7.9120 (round 20) nats per token".
 fn trend(evaluated: &[(u64, f64)]) -> Option<String> {
     let shown = &evaluated[evaluated.len().saturating_sub(TREND)..];
     let figure = |(round, value): &(u64, f64)| format!("{value:.4} (round {round})");
@@ -280,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Its processes `seconds` from now, for another host than the run's.
+    /// Returns its processes `seconds` from now, seen from another host than the run's.
     fn later(state: &RunState, seconds: u64) -> Processes<'_> {
         Processes {
             all: &state.processes,

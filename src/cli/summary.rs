@@ -1,4 +1,4 @@
-//! The end of a run: the topics as a table, the figures, and the line that opens the result.
+//! The end of a run: the topics as a table, the figures, and commands for the next steps.
 
 mod changes;
 mod drift;
@@ -13,11 +13,11 @@ pub(super) use changes::moved;
 use store::is_remote;
 pub(super) use topics::{MOST_TERMS, held_out_curve, topic_table, words_within};
 
-/// Rows of the table of topics; the table on disk has them all.
+/// Maximum number of rows in the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
 
-/// Prints the end of a run of `job`, completed from the tables of its output if these are on this machine; `overrides`
-/// is what the command line set besides it, `section.key=value`.
+/// Prints the end of a run of `job`, completed from the tables of its output if these are on this machine.
+/// `overrides` are the keys that the command line set, as `section.key=value`.
 ///
 /// # Errors
 /// A table cannot be read; stdout cannot be written.
@@ -44,7 +44,7 @@ pub(super) fn print(
     }
 }
 
-/// The page, `width` characters wide.
+/// Returns the page, `width` characters wide.
 fn text(
     summary: &Summary,
     job: Option<&Job>,
@@ -64,7 +64,7 @@ fn text(
     page
 }
 
-/// The last line of `--json`.
+/// Returns the last line of `--json`.
 fn json_summary(summary: &Summary) -> String {
     // Non-finite figures become null; nothing else can go wrong with plain data.
     let mut line = serde_json::to_string(summary).unwrap_or_default();
@@ -125,7 +125,7 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     rows.extend(changes::line(&summary.changes).map(|line| ("changes", line)));
-    // The topic of a label has all words of its documents, and is none that was planted.
+    // The topic of a label has all words of its documents, so it is not a planted topic.
     let planted = summary.planted_found.filter(|_| summary.labels.is_none());
     if let Some((found, planted)) = planted {
         rows.push(("planted", format!("{found} of {planted} topics recovered")));
@@ -145,8 +145,8 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows
 }
 
-/// "159, predicted for 2,514 documents: F1 0.413 micro-averaged, 0.291 over labels, 0.412 over documents; 2 have
-/// no token in the sample: …".
+/// Describes labels: "159, predicted for 2,514 documents: F1 0.413 micro-averaged, 0.291 over labels, 0.412 over
+/// documents; 2 without a document in the sample: …".
 fn of_labels(labels: &LabelSummary) -> String {
     let mut text = figures::grouped(labels.labels);
     let f1 = (labels.micro_f1, labels.macro_f1, labels.document_f1);
@@ -166,7 +166,7 @@ fn of_labels(labels: &LabelSummary) -> String {
     text
 }
 
-/// "100, including 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
+/// Describes faults: "100, including 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
 fn faults_line(faults: &TopicFaults) -> String {
     let told: Vec<String> = faults
         .by_name()
@@ -188,7 +188,7 @@ fn faults_line(faults: &TopicFaults) -> String {
     format!("{topics}, including {}", told.join(", "))
 }
 
-/// "11,314 with 1,234,567 tokens in the vocabulary: 11,300 ok, 14 empty".
+/// Describes documents: "11,314 with 1,234,567 tokens in the vocabulary: 14 empty, 11,300 ok".
 fn documents(summary: &Summary) -> String {
     let statuses: Vec<String> = summary
         .documents_by_status

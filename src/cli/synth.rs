@@ -13,7 +13,7 @@ use super::{Failure, figures, plan};
 use crate::job::{ProgressSnapshot, SynthStage};
 use corpus::synth::{SynthSummary, synthesize};
 
-/// Makes the corpus.
+/// Generates the corpus.
 ///
 /// # Errors
 /// The flags are wrong; the folder contains something else, or cannot be written.
@@ -28,7 +28,7 @@ pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
     }
 }
 
-/// Makes the corpus of a job or of flags, and shows how far it is.
+/// Generates the corpus that `stage` describes, and shows the progress.
 ///
 /// # Errors
 /// See [`synthesize`].
@@ -85,7 +85,7 @@ fn json_of(stage: &SynthStage, made: &SynthSummary) -> serde_json::Value {
     })
 }
 
-/// The flags, checked as section `[synth]` of a job is.
+/// Checks the flags as section `[synth]` of a job.
 fn checked(args: &SynthArgs) -> Result<SynthStage, Failure> {
     let whole = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let mut flags = vec![

@@ -1,4 +1,4 @@
-//! `topicmill topics INPUT…`: a result without a job file, and the job file for the next one.
+//! `topicmill topics INPUT…`: a result without a job file, and a job file for the next one.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     start(starter.job, path, args.start)
 }
 
-/// Runs a job that is written at `path`, in this process.
+/// Runs a job that has been written at `path`, in this process.
 ///
 /// # Errors
 /// Any error that ends a run.
@@ -44,7 +44,7 @@ pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Fail
     run::start(job, &args, Stages::All, &placement)
 }
 
-/// Refuses an output of another job before anything is written.
+/// Refuses an output with the result of another job, before anything is written.
 pub(super) fn refuse_other_job(job: &Job) -> Result<(), Failure> {
     let OutputState::OtherJob { differs } = output_state(job)? else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `topicmill verify OUT`: a result against its manifest, and its digest.
+//! `topicmill verify OUT`: checks a result against its manifest, or prints its digest.
 
 use std::path::Path;
 

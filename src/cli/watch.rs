@@ -1,5 +1,5 @@
-//! The output of processes that this one started: their lines, prefixed with the process's name,
-//! and how each process ends.
+//! The output of processes that this one started: their lines, prefixed with the process's name, and how each
+//! process ends.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Exit, Failure};
 use mesh::family::{Ending, Event, Watch};
 
-/// Writes what happens to the processes of these names on stderr, line by line.
+/// Writes the events of the processes with these names to stderr, line by line.
 pub(super) fn on_stderr(names: Vec<String>) -> Watch {
     Arc::new(move |event| {
         let line = match event {
@@ -34,20 +34,20 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
                 .into_bytes()
             }
         };
-        // A line goes out whole, under one lock. Nothing is left to be done if it cannot.
+        // Written whole, under one lock. If it cannot be written, there is nothing left to do.
         let _ = io::stderr().lock().write_all(&line);
     })
 }
 
-/// How this process ends when those it started have ended. Their own messages have given the cause,
-/// unless a process could not write one; `name` names it.
+/// Returns how this process ends when those that it started have ended. Their own messages have given the
+/// cause, unless a process could not write one; `name` names it.
 pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<(), Failure> {
     let exit = match ending.code {
         0 => return Ok(()),
         code => Exit::of(code),
     };
     Err(match ending.culprit.filter(|_| ending.code > 128) {
-        // Whichever was told to stop has told the others.
+        // A process that was told to stop has told the others.
         Some(_) if exit == Exit::Interrupted && !ending.interrupted => Failure::message(
             exit,
             "a process was told to stop; rerun the same command to resume",
@@ -59,7 +59,7 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
     })
 }
 
-/// How a process ended, as text.
+/// Describes how a process ended.
 fn end(code: u8) -> String {
     match Exit::of(code) {
         Exit::Unavailable => "lost a worker, its peers or its host".to_owned(),

@@ -1,7 +1,7 @@
 //! Watching a run: the log, the status file, the metrics and the profile of a process.
 //!
-//! One thread polls the process a few times a second, as the display does; computation does not
-//! know about it. What cannot be written or served causes one warning, and the run continues.
+//! One thread polls the process a few times a second, as the display does; computation does not know about
+//! it. If something cannot be written or served, there is one warning, and the run continues.
 
 mod endpoint;
 mod journal;
@@ -27,29 +27,28 @@ use crate::job::Stages;
 use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis};
 use mesh::settings::RUN_VARIABLE;
 
-/// How often the process is looked at.
+/// How often the process is polled.
 const POLL: Duration = Duration::from_millis(200);
-/// Time between two lines of the log about the progress of a phase.
+/// Time between two log lines about the progress of a phase.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// How long the end of a process waits for its log.
+/// How long a process that ends waits for its log.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// How often the status is copied into an object store.
 pub(super) const SHARE_EVERY: Duration = Duration::from_secs(10);
 
-/// The process that is watched, for an end that comes from any thread.
+/// The watched process, so that any thread can report its end.
 static CURRENT: OnceLock<Arc<Watched>> = OnceLock::new();
 
-/// The thread that watches, from [`start`](Self::start) to [`end`](Self::end).
+/// The watching thread, from [`start`](Self::start) to [`end`](Self::end).
 pub(super) struct Watch {
     watched: Arc<Watched>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A process that is watched.
 struct Watched {
     process: Arc<Process>,
-    /// None where its thread could not be started.
+    /// None if its thread could not be started.
     journal: Option<Journal>,
     /// The part of the status that never changes.
     identity: ProcessStatus,
@@ -61,8 +60,8 @@ struct Watched {
 }
 
 impl Watch {
-    /// Begins to log and to report on `process`. The output must be this run's: of the leading
-    /// process, whose lock it holds.
+    /// Starts logging and reporting on `process`, which must have opened the output as its own: process 0 holds
+    /// its lock.
     pub(super) fn start(process: &Arc<Process>, stages: Stages, args: &WatchingArgs) -> Self {
         let leads = process.placement.process == 0;
         if leads {
@@ -90,8 +89,8 @@ impl Watch {
         Self { watched, thread }
     }
 
-    /// Writes the profile and the last words of a process that ends here with an exit code, and
-    /// why if that is not 0.
+    /// Writes the profile, the last log line and the last status of a process that ends here with this exit
+    /// code; `reason` says why if that is not 0.
     pub(super) fn end(mut self, code: u8, reason: &str) {
         profile::report(&self.watched.process);
         self.watched.end(code, reason);
@@ -102,15 +101,14 @@ impl Watch {
     }
 }
 
-/// Logs the end of the watched process, if there is one: for exits that do not return to the
-/// caller.
+/// Logs the end of the watched process, if there is one, for exits that do not return to the caller.
 pub(super) fn end_current(code: u8, reason: &str) {
     if let Some(watched) = CURRENT.get() {
         watched.end(code, reason);
     }
 }
 
-/// Starts the log and sends it all events of this program and of `mesh`, and warnings of other crates.
+/// Starts the log, and sends it all events of this program and of `mesh`, and the warnings of other crates.
 fn start_log() -> Option<Journal> {
     let journal = Journal::start(super::warn).ok()?;
     let ours = Targets::new()
@@ -185,7 +183,7 @@ impl Watched {
         }
     }
 
-    /// Looks at the process until it ends.
+    /// Polls the process until it ends.
     fn look(&self) {
         let (mut is_open, mut phase) = (false, String::new());
         let (mut written, mut said) = (None::<Instant>, Instant::now());
@@ -224,18 +222,18 @@ impl Watched {
         }
     }
 
-    /// Writes the status, unless the last one is written.
+    /// Writes the status, unless the last one has been written.
     fn write_status(&self) {
         let status = self.status(None);
-        // Held while writing, so that nothing comes after the last one.
+        // Held while writing, so that nothing follows the last one.
         let is_ended = self.is_ended.lock();
         if !*is_ended {
-            // A reader sees the age of the previous status; the next write may succeed.
+            // If this fails, readers see the age of the previous status, and the next write may succeed.
             let _ = status.write(&self.process.output.logs());
         }
     }
 
-    /// Shares the status with hosts that do not see this disk.
+    /// Copies the status to where hosts that do not see this disk can read it.
     fn share_status(&self) {
         let name = ProcessStatus::file_name(self.identity.process);
         // As above.
@@ -270,7 +268,7 @@ impl Watched {
         );
     }
 
-    /// The last line and the last status; only of the first end.
+    /// Writes the last log line and the last status; only the first call does.
     fn end(&self, code: u8, reason: &str) {
         if std::mem::replace(&mut *self.is_ended.lock(), true) {
             return;
@@ -297,7 +295,7 @@ impl Watched {
                 "process ends"
             );
         }
-        // The output of a process that others have not yet met may be another run's.
+        // Until this process has met the others, the output may be that of another run.
         if !self.process.is_joined() {
             return;
         }

@@ -1,6 +1,6 @@
-//! The bags of words for gensim: `corpus.mm` (MatrixMarket, read by `MmCorpus`), `dictionary.txt`
-//! (read by `Dictionary.load_from_text`) and `documents.txt`, the documents' ids line by line. Terms
-//! have our numbers in both. SciPy's `mmread` reads the corpus, too.
+//! The bags of words for gensim: `corpus.mm` (MatrixMarket, read by `MmCorpus`), `dictionary.txt` (read by
+//! `Dictionary.load_from_text`) and `documents.txt`, the documents' ids line by line. The first two use our term
+//! ids. SciPy's `mmread` also reads the corpus.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         }
         Ok(())
     })?;
-    // The header counts the entries: the shards are read twice. The first time gives the ids.
+    // The header counts the entries, so the shards are read twice; the first time writes the ids.
     let mut entries = 0;
     sink.named(DOCUMENTS, |out| {
         source.for_each_document(Columns::All, |_, document| {
@@ -44,7 +44,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     })
 }
 
-/// A text on one line, without tabs.
+/// Puts a text on one line, without tabs.
 fn line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }

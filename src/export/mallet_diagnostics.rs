@@ -1,6 +1,5 @@
-//! MALLET's topic diagnostics in XML, with the attributes, in the order and with the digits of
-//! `TopicModelDiagnostics.toXML`. The figures are those of the tables `topics` and
-//! `topic_term_diagnostics`; a figure that does not exist is NaN, as in MALLET.
+//! MALLET's topic diagnostics in XML, with the attributes, order and digits of `TopicModelDiagnostics.toXML`. The
+//! figures are those of the tables `topics` and `topic_term_diagnostics`; a missing figure is NaN, as in MALLET.
 
 use std::io::{self, Write};
 
@@ -8,7 +7,7 @@ use super::{Sink, Source};
 use crate::failure::Failure;
 use crate::tables::columns::{Row, for_each_row};
 
-/// The columns of `topics`, and the attributes of a topic that they are.
+/// The columns of `topics`, and the topic attributes that they become.
 const TOPIC_COLUMNS: [&str; 12] = [
     "tokens",
     "document_entropy",
@@ -38,7 +37,7 @@ const TOPIC_ATTRIBUTES: [&str; 12] = [
     "exclusivity",
 ];
 
-/// The columns of `topic_term_diagnostics`: what a word is, and from the seventh on its attributes.
+/// The columns of `topic_term_diagnostics`: the word's own, and from the eighth on its attributes.
 const WORD_COLUMNS: [&str; 13] = [
     "topic",
     "term",
@@ -64,7 +63,6 @@ const WORD_ATTRIBUTES: [&str; 6] = [
 ];
 const DOCUMENTS: usize = 6;
 
-/// Writes the XML.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let words = words(source)?;
@@ -85,8 +83,8 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     })
 }
 
-/// The lines of each topic's words. Words whose documents were not counted are left out: MALLET
-/// lists as many as it counts.
+/// Returns the lines of each topic's words. Words whose documents were not counted are left out: MALLET lists
+/// only as many as it counts.
 fn words(source: &Source) -> Result<Vec<Vec<u8>>, Failure> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let table = source.require("topic_term_diagnostics")?;
@@ -128,7 +126,7 @@ fn figure(row: &Row<'_>, column: usize) -> f64 {
     row.number(column).unwrap_or(f64::NAN)
 }
 
-/// A text within an element. XML 1.0 cannot name control characters at all.
+/// Escapes a text within an element. XML 1.0 cannot represent control characters at all.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     let text = text.replace('>', "&gt;");

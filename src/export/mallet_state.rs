@@ -1,5 +1,5 @@
-//! MALLET's Gibbs state: α, β, and a line per token with its topic, as `mallet train-topics
-//! --output-state` writes it.
+//! MALLET's Gibbs state: α, β, and a line per token with its topic, as written by `mallet train-topics
+//! --output-state`.
 //!
 //! ```text
 //! #doc source pos typeindex type topic
@@ -8,10 +8,10 @@
 //! 0 a.txt 0 12 whale 1
 //! ```
 //!
-//! A finished result does not hold the topics of single tokens. They are drawn here, from the
-//! posterior of each document given the model: [`SWEEPS`] Gibbs sweeps with φ fixed, of which the
-//! last is written. The draws depend on the seed and the document's number alone. A bag of words has
-//! no positions: the tokens of a document are listed by term.
+//! A finished result does not contain the topics of single tokens. They are drawn here from the posterior of each
+//! document given the model: [`SWEEPS`] Gibbs sweeps with φ fixed, of which the last is written. The draws depend
+//! only on the seed and the document's number. A bag of words has no positions, so the tokens of a document are
+//! listed by term.
 
 use std::io::{BufWriter, Write};
 
@@ -29,7 +29,6 @@ use lda::model::factors::{FactorTable, Factors};
 /// Sweeps over a document, the first of which is sequential.
 const SWEEPS: usize = 10;
 
-/// Writes the state.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let model = source.model()?;
@@ -68,7 +67,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     })
 }
 
-/// Draws the topics of documents, one after the other, with the same buffers.
+/// Draws the topics of documents, one after the other, reusing its buffers.
 struct Drawing<'a> {
     table: FactorTable<'a>,
     seed: u64,
@@ -77,7 +76,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Term and topic of each token of a document, terms ascending.
+    /// Returns the term and topic of each token of a document, terms ascending.
     fn assign(&mut self, number: u64, document: &ShardDocument) -> Result<&[(u32, u16)], Failure> {
         let bag = document.bag();
         let mut stream = Stream::keyed(self.seed, Stage::Export, 0, number);
@@ -97,7 +96,7 @@ impl Drawing<'_> {
     }
 }
 
-/// A text as one field of a line: readers split lines at blanks.
+/// Makes a text one field of a line: readers split lines at white space.
 fn word(text: &str) -> String {
     let filled = |c: char| match c.is_whitespace() || c.is_control() {
         true => '_',

@@ -1,6 +1,6 @@
-//! The model as NumPy's arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt`; `labels.txt` of a result whose topics
-//! are labels; and, of one with a projection, θ as the three arrays of SciPy's `csr_array`, with the proportions of the
-//! table `document_topics`.
+//! The model as NumPy arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt`; `labels.txt` if topics are labels; and,
+//! if documents were projected, θ as the three arrays of SciPy's `csr_array`, with the proportions in the table
+//! `document_topics`.
 //!
 //! ```text
 //! theta = csr_array((data, indices, indptr), shape=(documents, K))
@@ -22,7 +22,6 @@ const FILES: [&str; 7] = [
     "theta_indptr.npy",
 ];
 
-/// Writes the arrays.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&FILES)?;
     let [alpha, labels, phi, terms, data, indices, indptr] = FILES;
@@ -76,7 +75,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.named(indptr, |out| {
         header(out, "<i8", &[source.documents() + 1])?;
         let (mut next, mut before) = (0, 0_u64);
-        // Of each document the entries before it, and at the end all.
+        // For each document, the number of entries before it; at the end, of all.
         for_each_row(theta.path(), &["doc_id"], |row| {
             let document = row.number(0).unwrap_or_default() as u64;
             while next <= document {
@@ -107,7 +106,7 @@ fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), Failure>
     })
 }
 
-/// The header of version 1.0, padded so that the values begin at a multiple of 64 bytes.
+/// Writes the header of version 1.0, padded so that the values begin at a multiple of 64 bytes.
 fn header(out: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
     let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({sizes}), }}");

@@ -1,7 +1,7 @@
 //! The JSON that pyLDAvis draws: `PreparedData.to_json` of pyLDAvis 3, without its page.
 //!
-//! Topics keep their order: the number on the page is ours plus 1, for LDAvis counts from 1. It
-//! sorts them by size otherwise. Coordinates are those of `lda::evaluate::map`.
+//! Topics keep their order: the number on the page is ours plus 1, because LDAvis counts from 1. By default, LDAvis
+//! sorts topics by size. Coordinates are those of `lda::evaluate::map`.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ use lda::evaluate::map::topic_map;
 /// Terms that a bar chart shows.
 const BARS: usize = 30;
 
-/// Writes the JSON.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let (phi, terms) = (source.phi()?, source.terms()?);
@@ -45,7 +44,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.file(|out| Ok(serde_json::to_writer(out, &prepared).map_err(std::io::Error::from)?))
 }
 
-/// A circle per topic; those without tokens are at the origin.
+/// Returns a circle per topic; those without tokens are at the origin.
 fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Topics {
     let mut topics = Topics::default();
     for (topic, place) in places.iter().enumerate() {
@@ -88,7 +87,7 @@ struct Topics {
     share: Vec<f64>,
 }
 
-/// Bars: the terms of each topic, and of `Default`, where no topic is selected.
+/// Bars: the terms of each topic, and of `Default` for no selected topic.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Bars<'a> {
@@ -103,7 +102,7 @@ struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    /// Adds the most salient terms, then each topic's, `bars` for each λ; gives all of them, ascending.
+    /// Adds the most salient terms, then each topic's, `bars` for each λ; returns all of them, ascending.
     fn fill(
         &mut self,
         relevance: &Relevance<'_>,
@@ -113,7 +112,7 @@ impl<'a> Bars<'a> {
         let mut shown = BTreeSet::new();
         for (place, term) in relevance.salient(bars).into_iter().enumerate() {
             let total = relevance.total(term).floor();
-            // Ranks in place of figures put the terms in this order.
+            // Ranks instead of figures keep the terms in this order.
             let rank = (bars - place) as f64;
             self.push(
                 &terms[term as usize],
@@ -150,7 +149,7 @@ impl<'a> Bars<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Adds `shown` terms by text, with the topics that have at least half a token of them.
+    /// Adds the terms in `shown`, sorted by text, with the topics that have at least half a token of them.
     fn fill(&mut self, relevance: &Relevance<'_>, terms: &'a [String], shown: &BTreeSet<u32>) {
         let mut shown: Vec<u32> = shown.iter().copied().collect();
         shown.sort_by_key(|&term| &terms[term as usize]);
@@ -165,12 +164,12 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// To four decimals, as in pyLDAvis.
+/// Rounds to four decimals, as pyLDAvis does.
 fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// The areas of circles where a term is selected: the topics' shares of its tokens.
+/// The areas of circles when a term is selected: the topics' shares of its tokens.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Tokens<'a> {

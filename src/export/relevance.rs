@@ -1,41 +1,40 @@
 //! The numbers behind LDAvis (Sievert & Shirley 2014): how many tokens of a term each topic has, the
 //! relevance of terms to topics, and the saliency of terms (Chuang et al. 2012).
 //!
-//! φ is sparse: a term that no token of a topic was assigned to counts there with the smoothing
-//! alone, and is not listed among the topic's terms.
+//! φ is sparse: in a topic that has no token of a term, the term counts only by the smoothing, and is not listed
+//! among the topic's terms.
 
 use super::Phi;
 use lda::evaluate::relevance::{Relevance as TermRelevance, most_relevant};
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
 
-/// Steps of λ.
+/// Number of steps of λ.
 const LAMBDA_STEPS: u32 = 100;
 
-/// Terms and topics, by tokens of the whole collection.
+/// Terms and topics, weighted by tokens of the whole collection.
 pub(super) struct Relevance<'a> {
     phi: &'a Phi,
     /// N_k: tokens of each topic.
     tokens: &'a [f64],
     /// Σ_k φ_kw N_k for each term.
     totals: Vec<f64>,
-    /// Σ_w of these.
+    /// The sum of these over all terms.
     all: f64,
 }
 
 /// A term of a topic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RelevantTerm {
-    /// The term.
     pub(super) term: u32,
     /// Its tokens in the topic, φ_kw N_k.
     pub(super) tokens: f64,
-    /// How much it says of the topic.
+    /// How much it says about the topic.
     pub(super) relevance: TermRelevance,
 }
 
 impl<'a> Relevance<'a> {
-    /// Of topics with these tokens.
+    /// Prepares topics with these tokens.
     pub(super) fn new(phi: &'a Phi, tokens: &'a [f64]) -> Self {
         let smoothing = phi.topics.iter().zip(tokens);
         let everywhere: f64 = smoothing.map(|(topic, n)| topic.absent_weight * n).sum();
@@ -54,22 +53,21 @@ impl<'a> Relevance<'a> {
         }
     }
 
-    /// Tokens of a term in all topics.
+    /// Returns the tokens of a term in all topics.
     pub(super) fn total(&self, term: u32) -> f64 {
         self.totals[term as usize]
     }
 
-    /// K.
     pub(super) fn topic_count(&self) -> usize {
         self.tokens.len()
     }
 
-    /// A topic's share of all tokens.
+    /// Returns a topic's share of all tokens.
     pub(super) fn share(&self, topic: usize) -> f64 {
         self.tokens[topic] / self.all
     }
 
-    /// The terms among a topic's `count` most relevant ones for some λ, most probable first.
+    /// Returns the terms among a topic's `count` most relevant ones for some λ, most probable first.
     pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<RelevantTerm> {
         let listed = self.listed(topic);
         let relevances: Vec<TermRelevance> = listed.iter().map(|term| term.relevance).collect();
@@ -99,10 +97,10 @@ impl<'a> Relevance<'a> {
             .collect()
     }
 
-    /// The `count` most salient terms, p_w Σ_k q_k ln (q_k / p_k) with q_k = φ_kw / Σ_j φ_jw, most
-    /// salient first. This is LDAvis's form, in which topics count alike in q.
+    /// Returns the `count` most salient terms, by p_w Σ_k q_k ln (q_k / p_k) with q_k = φ_kw / Σ_j φ_jw, most salient
+    /// first. This is LDAvis's form, which weights all topics alike in q.
     pub(super) fn salient(&self, count: usize) -> Vec<u32> {
-        // Of Σ_k φ_kw ln (φ_kw / p_k), first as if no topic listed the term.
+        // Σ_k φ_kw ln (φ_kw / p_k), first as if no topic listed the term.
         let part = |share: f64, weight: f64| weight * ln(weight / share);
         let shares: Vec<f64> = (0..self.tokens.len()).map(|k| self.share(k)).collect();
         // A topic without tokens has no share to compare with.
@@ -138,7 +136,7 @@ impl<'a> Relevance<'a> {
         terms
     }
 
-    /// The topics with at least half a token of each of `terms`, ascending, and their tokens.
+    /// Returns the topics with at least half a token of each of `terms`, ascending, and their tokens.
     pub(super) fn spread(&self, terms: &[u32]) -> Vec<Vec<(usize, f64)>> {
         let mut place = vec![usize::MAX; self.totals.len()];
         for (index, &term) in terms.iter().enumerate() {

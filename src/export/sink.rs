@@ -1,4 +1,4 @@
-//! Where an export goes: each file is written beside its final name, and then renamed.
+//! The destination of an export: each file is written beside its final name, and then renamed.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// To the file or folder `path`; `overwrite` says whether files there are replaced.
+    /// Creates a sink for the file or folder `path`; `overwrite` allows existing files to be replaced.
     ///
     /// # Errors
     /// The address is wrong; `path` is in a finished result.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Failure> {
         let folder = match is_remote(path) {
             true => path.to_owned(),
-            // The folder that exists and that the others will be in.
+            // The innermost folder that exists; the others will be in it.
             false => std::path::absolute(path)
                 .map_err(Failure::io(path))?
                 .ancestors()
@@ -46,11 +46,11 @@ impl Sink {
         })
     }
 
-    /// Refuses to overwrite, unless that is allowed. `names` are the files of a folder;
-    /// none if the export is one file.
+    /// Refuses to overwrite, unless that is allowed. `names` are the files of a folder; it is empty if the export is
+    /// one file.
     ///
     /// # Errors
-    /// A file exists; the store does not answer.
+    /// A file exists; the store does not respond.
     pub(crate) fn check(&self, names: &[&str]) -> Result<(), Failure> {
         let folder = names.iter().map(|name| self.path.join(name));
         let file = names.is_empty().then(|| self.path.clone());
@@ -65,7 +65,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the export's only file, of these bytes.
+    /// Writes these bytes as the export's only file.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.file(|out| Ok(out.write_all(bytes)?))
     }
@@ -87,7 +87,7 @@ impl Sink {
         self.put(&self.path.join(name), |path| buffered(path, write))
     }
 
-    /// Writes the export's only file by what opens it itself.
+    /// Writes the export's only file with a function that opens it itself.
     pub(super) fn table(
         &self,
         write: impl FnOnce(&Path) -> Result<(), Failure>,
@@ -106,7 +106,7 @@ impl Sink {
             .map_err(Failure::from)
             .and_then(|()| write(&temporary))
             .and_then(|()| Ok(self.store.commit(&temporary, path)?));
-        // Renamed on a disk; what is left of an upload, or of a failure, goes.
+        // On a disk it has been renamed; this removes what an upload or a failure leaves.
         let removed = store::remove_file(&temporary);
         written
             .and_then(|()| Ok(removed?))
@@ -123,7 +123,7 @@ fn buffered(
     Ok(out.flush()?)
 }
 
-/// Where a file is written before it gets its name: beside it, or on the disk of this machine.
+/// Returns where a file is written before it gets its name: beside it, or on a local disk.
 fn temporary(path: &Path) -> PathBuf {
     if is_remote(path) {
         return store::temporary("export");

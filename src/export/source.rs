@@ -15,12 +15,10 @@ use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
 use lda::model::published::{PublishedTopic, publish};
 
-/// A finished result. Its files are read when they are requested; of a result in an object store,
-/// copies are read.
+/// A finished result. Its files are read on demand; of a result in an object store, copies are read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub root: PathBuf,
-    /// Its manifest.
     pub(crate) manifest: Manifest,
 }
 
@@ -39,29 +37,29 @@ impl Source {
         Ok(Self { root, manifest })
     }
 
-    /// The trained model.
+    /// Reads the trained model.
     pub(super) fn model(&self) -> Result<Saved, Failure> {
         checkpoint::read(self.view(MODEL_FILE)?.path())
     }
 
-    /// φ as the result publishes it.
+    /// Computes φ as the result publishes it.
     pub(super) fn phi(&self) -> Result<Phi, Failure> {
         Ok(Phi::new(&self.model()?))
     }
 
-    /// The vocabulary.
+    /// Reads the vocabulary.
     pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
         Ok(vocabulary_file::read(self.view(VOCABULARY_FILE)?.path())?)
     }
 
-    /// The kept terms, by term id.
+    /// Reads the kept terms, by term id.
     pub(super) fn terms(&self) -> Result<Vec<String>, Failure> {
         let vocabulary = self.vocabulary()?;
         let kept = vocabulary.kept_terms().iter();
         Ok(kept.map(|term| term.term.clone()).collect())
     }
 
-    /// The folder of a table, if the result has that table.
+    /// Opens the folder of a table, if the result has that table.
     pub(super) fn table(&self, name: &str) -> Result<Option<View>, Failure> {
         match self.manifest.tables.contains_key(name) {
             true => self.view(name).map(Some),
@@ -69,7 +67,7 @@ impl Source {
         }
     }
 
-    /// The folder of a table that the format needs.
+    /// Opens the folder of a table that the format needs.
     pub(super) fn require(&self, name: &str) -> Result<View, Failure> {
         let missing = || {
             Failure::data(format!(
@@ -80,18 +78,18 @@ impl Source {
         self.table(name)?.ok_or_else(missing)
     }
 
-    /// Rows of a table; 0 if the result does not have it.
+    /// Returns the rows of a table; 0 if the result lacks it.
     pub(super) fn rows(&self, name: &str) -> u64 {
         self.manifest.tables.get(name).map_or(0, |table| table.rows)
     }
 
-    /// Documents of the collection.
+    /// Returns the number of documents in the collection.
     pub(super) fn documents(&self) -> u64 {
         self.manifest.documents_by_status.values().sum()
     }
 
-    /// Hands over each document of the collection with its number, in the input's order; one shard
-    /// is open at a time.
+    /// Passes each document of the collection to `visit` with its number, in the input's order, with one shard open
+    /// at a time.
     pub(super) fn for_each_document(
         &self,
         columns: Columns,
@@ -116,7 +114,7 @@ impl Source {
     }
 }
 
-/// The topics' term distributions, α, and where they come from.
+/// The topics' term distributions, α, and the hash of their model.
 #[derive(Clone, Debug)]
 pub(crate) struct Phi {
     /// Each topic's listed terms.
@@ -125,12 +123,11 @@ pub(crate) struct Phi {
     pub(crate) vocabulary_size: usize,
     /// α_k of each topic.
     pub(crate) alpha: Vec<f64>,
-    /// The model's hash.
     pub(crate) model_hash: String,
 }
 
 impl Phi {
-    /// Of a finished model.
+    /// Computes φ from a finished model.
     fn new(saved: &Saved) -> Self {
         let header = &saved.header;
         Self {
@@ -141,7 +138,7 @@ impl Phi {
         }
     }
 
-    /// The topics as the mathematics takes them.
+    /// Returns the topics as term distributions.
     pub(super) fn distributions(&self) -> Vec<TermDistribution<'_>> {
         let topics = self.topics.iter();
         topics
@@ -149,7 +146,7 @@ impl Phi {
             .collect()
     }
 
-    /// φ_kw of every term of a topic, into `row`.
+    /// Writes φ_kw of every term of a topic to `row`.
     pub(super) fn dense(&self, topic: &PublishedTopic, row: &mut Vec<f32>) {
         row.clear();
         row.resize(self.vocabulary_size, topic.absent_weight as f32);
@@ -159,7 +156,7 @@ impl Phi {
     }
 }
 
-/// The text of a small file; empty if there is none.
+/// Reads a small file as text; empty if there is none.
 fn small(path: &Path) -> Result<String, Failure> {
     let bytes = store::at(path)?.read(path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! The numbers behind LDAvis against their definitions on dense matrices; files that are complete or
+//! The numbers behind LDAvis, checked against their definitions on dense matrices; files that are complete or
 //! absent.
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Defaults that depend on more than one key: how a budget and a method infer documents. All others
-//! are in the rows of [`keys`](super::keys).
+//! Defaults that depend on more than one key: how a budget and a method infer documents. All others are in the
+//! rows of [`keys`](super::keys).
 
 use toml::Value;
 
@@ -7,10 +7,10 @@ use super::settings::Budget;
 use super::words::Worded;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
-/// The sum of α for an external model whose files do not contain it: as where α is fixed.
+/// The sum of α for an external model whose files do not contain it: the value of a fixed α.
 pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
-/// `project.method`, by `project.budget`; docs/INFERENCE.md has the measurements behind this and
+/// Returns `project.method` for a `project.budget`; docs/INFERENCE.md has the measurements behind this and
 /// [`inference`].
 pub(crate) fn method(budget: Budget) -> Method {
     match budget {
@@ -19,9 +19,9 @@ pub(crate) fn method(budget: Budget) -> Method {
     }
 }
 
-/// The settings of `[project]` that depend on budget and method: sweeps of a document, passes over
-/// documents that are sampled together, iterations of methods that do not sample. More than two to
-/// five of CVB0 lead away from the posterior's mean.
+/// Returns the settings of `[project]` that depend on budget and method: sweeps of a document, passes over
+/// documents that are sampled together, iterations of methods that do not sample. More than two to five
+/// iterations of CVB0 lead away from the posterior mean.
 pub fn inference(budget: Budget, method: Method) -> InferSettings {
     let (burn_in_sweeps, kept_sweeps) = match (method.is_joint(), budget) {
         (false, Budget::Fast) => (1, 2),
@@ -50,7 +50,7 @@ pub fn inference(budget: Budget, method: Method) -> InferSettings {
     }
 }
 
-/// The values of `[project]` that a budget and a method imply, the method too if it is the budget's.
+/// Returns the values of `[project]` that a budget and a method imply; the method too, if it is the budget's.
 pub(super) fn values(budget: Budget, chosen: Option<Method>) -> Vec<(&'static str, Value)> {
     let mut values = Vec::new();
     let usual = method(budget);

@@ -1,7 +1,7 @@
 //! The settings that the rest of the program reads, filled from the values of a job.
 //!
-//! Values are checked by `resolve`, so that nothing can be wrong here. A setting
-//! has its key's name, or is spelled out.
+//! `resolve` has checked the values, so that nothing can fail here. A setting has the name of its key, or is
+//! written out.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
 
-/// Settings whose fields have the names of the section's keys; those that do not, after the `;`.
+/// Fills fields that have the names of the section's keys; other fields follow the `;`.
 macro_rules! settings {
     ($values:ident, $type:ident, $section:literal: $($field:ident),* ; $($rest:tt)*) => {
         $type {
@@ -31,7 +31,7 @@ macro_rules! settings {
 }
 
 impl Values {
-    /// A size in bytes.
+    /// Returns a size in bytes.
     fn bytes(&self, path: &'static str) -> u64 {
         (self.get::<f64>(path) * MIB) as u64
     }
@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// The languages that are read, if any is identified.
+    /// Returns the languages that are read, if languages are identified.
     pub(super) fn languages(&self) -> Option<Vec<String>> {
         let languages: Vec<String> = self.get("corpus.languages");
         let identifies = self.get("corpus.identify_language") || !languages.is_empty();
@@ -120,7 +120,7 @@ impl Values {
         }
     }
 
-    /// The tree that the job asks for.
+    /// Returns the settings of the job's tree.
     pub(super) fn tree(&self) -> Option<TreeSettings> {
         Some(TreeSettings {
             path: self.get::<Option<PathBuf>>("tree.file")?,
@@ -202,7 +202,7 @@ mod tests {
     use crate::job::keys::{Key, SECTIONS};
     use crate::job::state::MODEL_FILE;
 
-    /// Values of which some other than the default fits any key.
+    /// Candidate values; for every key, one of them is valid and not the default.
     const CANDIDATES: [&str; 11] = [
         "true",
         "false",
@@ -231,7 +231,7 @@ mod tests {
             let text = if has_labels { &labelled } else { text };
             Job::parse(text, &folder.path().join("job.toml"), sets)
         };
-        // Some keys have an effect in one of these jobs only.
+        // Some keys have an effect in only one of these jobs.
         let bases = [
             "train.memory=auto",
             "train.memory=off",
@@ -247,7 +247,7 @@ mod tests {
             bases.iter().any(|base| {
                 let set = job(&[base.clone(), format!("{}={value}", key.path)]);
                 let base = job(std::slice::from_ref(base)).unwrap();
-                // The values are another, of course: whether a setting is, is the question.
+                // The values differ, of course; the question is whether a setting does.
                 let values = base.values.clone();
                 set.is_ok_and(|set| Job { values, ..set } != base)
             })

@@ -1,10 +1,9 @@
-//! The keys of a job file, a row each: name, kind of value, default, meaning, and whether a hash
-//! covers it.
+//! The keys of a job file, one row each: name, kind of value, default, meaning, and whether a hash covers it.
 //!
-//! Everything else follows from the rows: which keys are known and what is suggested for another,
-//! what a value may be (`kind`), what a job means that does not set it, the resolved job, the
-//! hashes, the tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its
-//! sentence in docs/JOB.md; the comment below that is the reason for its default.
+//! Everything else follows from the rows: which keys are known and what is suggested for an unknown one, which
+//! values are allowed (`kind`), what a job means that does not set a key, the resolved job, the hashes, the
+//! tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its description in docs/JOB.md;
+//! the comment below it is the reason for its default.
 
 mod input;
 mod output;
@@ -15,7 +14,7 @@ use toml::de::ValueDeserializer;
 
 use super::kind::Kind;
 
-/// Every section, in the order in which a resolved job has them.
+/// Every section, in the order of a resolved job.
 pub const SECTIONS: &[Section] = &[
     input::CORPUS,
     input::HTRC,
@@ -34,7 +33,7 @@ pub const SECTIONS: &[Section] = &[
     input::SYNTH,
 ];
 
-/// Pairs of keys that say the same thing in two ways: without either, the second has its default.
+/// Pairs of keys that are alternatives: without either, the second has its default.
 pub(super) const ALTERNATIVES: &[[&str; 2]] = &[
     ["sample.fraction", "sample.documents"],
     ["model.alpha", "model.alpha_sum"],
@@ -59,22 +58,22 @@ pub struct Key {
     pub path: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
-    /// Its meaning if it is not set.
+    /// What a job means that does not set it.
     pub preset: Preset,
-    /// The values that it takes.
+    /// The allowed values.
     pub(super) kind: Kind,
-    /// Its peculiarities.
+    /// Its special properties.
     pub(super) marks: &'static [Mark],
 }
 
-/// The meaning of a key that a job does not set. Values are TOML.
+/// What a job means that does not set a key. Values are TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The same as with this value.
     Default(&'static str),
-    /// Nothing: the key must be set, for example to this value.
+    /// An error: the key must be set, for example to this value.
     Required(&'static str),
-    /// That the other key of a pair says it.
+    /// That the other key of a pair applies.
     Absent,
 }
 
@@ -87,47 +86,47 @@ pub(super) enum Stage {
     Evaluate,
 }
 
-/// A peculiarity of a key.
+/// A special property of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// The hash of its section does not cover it.
     Unhashed,
-    /// It is of Gibbs passes: without effect if nothing is remembered.
+    /// Applies to Gibbs passes: has no effect if nothing is remembered.
     Gibbs,
-    /// It is of what is remembered.
+    /// Applies to what is remembered.
     Memory,
-    /// It is of online passes: without effect if there are none.
+    /// Applies to online passes: has no effect if there are none.
     Online,
-    /// It is of sampling.
+    /// Applies to sampling.
     Sweeps,
-    /// It is of steps that decay.
+    /// Applies to decaying steps.
     Steps,
-    /// It is of rounds that take less than all documents.
+    /// Applies to rounds over fewer than all documents.
     NotBatch,
-    /// Its default is what every job did before there was the key: hashed where it is set to another
-    /// value, so that existing outputs resume.
+    /// Its default is what every job did before the key existed: hashed only if set to another value, so that
+    /// existing outputs resume.
     Later,
-    /// It is of documents that each round draws.
+    /// Applies to schedules that draw documents in each round.
     Drawn,
-    /// It is of documents that are drawn by what their visits have changed.
+    /// Applies to schedules that draw documents by how much their visits changed.
     Residual,
-    /// It is of inference: without effect if training is the end.
+    /// Applies to inference: has no effect if training is the last stage.
     Inference,
-    /// It is of labelled documents.
+    /// Applies to labelled documents.
     Labelled,
-    /// It is of a tree-structured prior.
+    /// Applies to a tree-structured prior.
     Tree,
-    /// It is of phrases that are found.
+    /// Applies to detected phrases.
     Detected,
-    /// It is of a warm start.
+    /// Applies to a warm start.
     WarmStart,
-    /// It is of what is summed up over documents.
+    /// Applies to sums over documents.
     RolledUp,
 }
 
 impl Mark {
-    /// Whether a job may set keys that have no effect in it to their defaults: a job that spells out all
-    /// defaults is the job that sets nothing.
+    /// Whether a job in which such keys have no effect may set them to their defaults: a job that spells out all
+    /// defaults equals one that sets nothing.
     pub(super) fn may_be_spelt_out(self) -> bool {
         matches!(
             self,
@@ -142,7 +141,7 @@ impl Mark {
     }
 }
 
-/// A section from its rows: `name: kind, preset, marks;`.
+/// Builds a section from its rows: `name: kind, preset, marks;`.
 macro_rules! rows {
     ($section:literal, $stage:expr; $(
         $(#[doc = $meaning:literal])+
@@ -164,34 +163,34 @@ macro_rules! rows {
 use rows;
 
 impl Section {
-    /// The key of this name.
+    /// Returns the key of this name.
     pub(super) fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name() == name)
     }
 
-    /// The names of its keys.
+    /// Returns the names of its keys.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.keys.iter().map(Key::name)
     }
 }
 
 impl Key {
-    /// Its name within the section.
+    /// Returns its name within the section.
     pub fn name(&self) -> &'static str {
         split(self.path).1
     }
 
-    /// The values that it takes, as an error names them.
+    /// Returns the allowed values, as an error names them.
     pub fn allowed(&self) -> String {
         self.kind.allowed()
     }
 
-    /// The words that it takes.
+    /// Returns the words that are allowed.
     pub fn words(&self) -> &'static [&'static str] {
         self.kind.words()
     }
 
-    /// The value that it has by default.
+    /// Returns its default value.
     pub(super) fn default_value(&self) -> Option<Value> {
         let Preset::Default(text) = self.preset else {
             return None;
@@ -201,29 +200,29 @@ impl Key {
     }
 }
 
-/// Section and name of "section.name".
+/// Splits "section.name".
 pub(super) fn split(path: &'static str) -> (&'static str, &'static str) {
     path.split_once('.').unwrap_or((path, ""))
 }
 
-/// The section of this name.
+/// Returns the section of this name.
 pub(super) fn section(name: &str) -> Option<&'static Section> {
     SECTIONS.iter().find(|section| section.name == name)
 }
 
-/// The key of this path.
+/// Returns the key at this path.
 pub(super) fn key(path: &str) -> Option<&'static Key> {
     let (name, key) = path.split_once('.')?;
     section(name)?.key(key)
 }
 
-/// The keys with a mark.
+/// Returns the keys with a mark.
 pub(super) fn marked(mark: Mark) -> impl Iterator<Item = &'static Key> {
     let keys = SECTIONS.iter().flat_map(|section| section.keys);
     keys.filter(move |key| key.marks.contains(&mark))
 }
 
-/// The default of a key, as a flag's default value.
+/// Returns the default of a key, as text for a flag's default value.
 pub(crate) fn default_of(path: &str) -> &'static str {
     match key(path).map(|key| key.preset) {
         Some(Preset::Default(value)) => value,
@@ -231,7 +230,7 @@ pub(crate) fn default_of(path: &str) -> &'static str {
     }
 }
 
-/// The sections that have a key of this name, in order.
+/// Returns the sections that have a key of this name, in order.
 pub(super) fn sections_with(name: &str) -> Vec<&'static str> {
     let sections = SECTIONS
         .iter()
@@ -239,13 +238,13 @@ pub(super) fn sections_with(name: &str) -> Vec<&'static str> {
     sections.map(|section| section.name).collect()
 }
 
-/// The section that was probably meant.
+/// Returns the section that was probably meant.
 pub(super) fn nearest_section(name: &str) -> Option<&'static str> {
     nearest(name, SECTIONS.iter().map(|section| section.name))
 }
 
-/// The section and key that were probably meant by `name` in `home`: the same word in another
-/// section, before a similar one in this section.
+/// Returns the section and key that were probably meant by `name` in `home`: the same word in any section,
+/// before a similar one in this section.
 pub(super) fn nearest_key(home: &Section, name: &str) -> Option<(&'static str, &'static str)> {
     let same = SECTIONS.iter().find_map(|section| section.key(name));
     let key = same.map(|key| key.path).or_else(|| {
@@ -255,7 +254,7 @@ pub(super) fn nearest_key(home: &Section, name: &str) -> Option<(&'static str, &
     key.map(split)
 }
 
-/// The candidate most like `word`, if it is like enough to be a slip of the pen.
+/// Returns the candidate most similar to `word`, if it is similar enough to be a typing error.
 fn nearest(word: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     const LIKE_ENOUGH: f64 = 0.5;
     let mut best: Option<(f64, &'static str)> = None;

@@ -1,5 +1,5 @@
-//! The kinds of values of keys: each checks a value, brings it into the one form that hashes and
-//! saved jobs have, and names what is allowed in an error.
+//! The kinds of values that keys take. Each checks a value, brings it into the one form that hashes and saved
+//! jobs use, and names the allowed values in an error.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use corpus::encoding::TextEncoding;
 use corpus::stop_words::languages;
 use toml::Value;
 
-/// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
+/// Bytes per MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
 pub(super) const COUNT: u64 = u32::MAX as u64;
@@ -20,9 +20,9 @@ const AUTO: &[&str] = &["auto"];
 pub(super) enum Kind {
     /// true or false.
     Flag,
-    /// A whole number, from and to.
+    /// A whole number in this range.
     Whole(u64, u64),
-    /// 0, or a whole number, from and to.
+    /// 0, or a whole number in this range.
     ZeroOr(u64, u64),
     /// A number.
     Real(Reals),
@@ -34,15 +34,15 @@ pub(super) enum Kind {
     Word(&'static [&'static str]),
     /// A list of these words, each at most once.
     Words(&'static [&'static str]),
-    /// A text; empty if none is given.
+    /// A text; empty for none.
     Text,
     /// A text that is not empty.
     Name,
-    /// A file or folder to read, relative to the job file's folder; empty if none is given.
+    /// A file or folder to read, relative to the job file's folder; empty for none.
     File,
     /// The label of an encoding.
     Encoding,
-    /// A text or a list of texts, what must hold for them, and how an error says it.
+    /// A text or a list of texts; the condition for them, and its wording in an error.
     List(fn(&[&str]) -> bool, &'static str),
     /// Lists of stop words.
     StopWords,
@@ -52,7 +52,7 @@ pub(super) enum Kind {
     Auto(&'static Kind),
 }
 
-/// A range of numbers: what must hold for one, and how an error says it.
+/// A range of numbers: the condition, and its wording in an error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reals(pub(super) fn(f64) -> bool, pub(super) &'static str);
 
@@ -61,11 +61,11 @@ pub(super) const POSITIVE: Reals = Reals(|x| x > 0.0 && x.is_finite(), "a number
 /// Parameters of a Dirichlet prior. Smaller ones vanish beside counts of 32 bits.
 pub(super) const CONCENTRATION: Reals =
     Reals(|x| (1e-6..=1e6).contains(&x), "a number from 1e-6 to 1e6");
-/// Numbers from 0.
+/// Numbers from 0 on.
 pub(super) const NOT_NEGATIVE: Reals = Reals(|x| x >= 0.0 && x.is_finite(), "a number from 0");
-/// Shares that are not nothing: (0, 1].
+/// Shares above nothing: (0, 1].
 pub(super) const SHARE: Reals = Reals(|x| x > 0.0 && x <= 1.0, "a number above 0, at most 1");
-/// Shares that are not all: [0, 1).
+/// Shares below everything: [0, 1).
 pub(super) const PART: Reals = Reals(|x| (0.0..1.0).contains(&x), "a number from 0, below 1");
 
 impl Reals {
@@ -76,7 +76,7 @@ impl Reals {
 }
 
 impl Kind {
-    /// The value in its one form, if it is of this kind. Files are relative to `folder`.
+    /// Returns the value in its one form, if it is of this kind. Files are relative to `folder`.
     pub(super) fn value(&self, value: &Value, folder: &Path) -> Option<Value> {
         let text = || value.as_str().map(str::to_owned);
         let within = |least, most| {
@@ -116,7 +116,7 @@ impl Kind {
         }
     }
 
-    /// The allowed values, as an error and docs/JOB.md say it.
+    /// Describes the allowed values, for errors and docs/JOB.md.
     pub(super) fn allowed(&self) -> String {
         let all = |words: &[&str], between: &str| {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// The words that a value may be.
+    /// Returns the words that a value may be.
     pub(super) fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Word(words) | Self::Words(words) | Self::WordOr(words, _) => words,
@@ -160,7 +160,7 @@ impl Kind {
         }
     }
 
-    /// Whether anything after `--set` is a text of this kind, since the shell eats quotes.
+    /// Whether a number or boolean after `--set` is a text of this kind, since the shell removes quotes.
     pub(super) fn is_text(&self) -> bool {
         matches!(
             self,
@@ -169,7 +169,7 @@ impl Kind {
     }
 }
 
-/// A number, whole or not.
+/// Returns a number, whole or not.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_float().or(value.as_integer().map(|i| i as f64))
 }
@@ -184,14 +184,14 @@ pub(super) fn is_distinct(texts: &[&str]) -> bool {
     (1..texts.len()).all(|i| !texts[..i].contains(&texts[i]))
 }
 
-/// A size in MiB, rounded to whole bytes; at least one byte, unless it is 0.
+/// Rounds a size in MiB to whole bytes; at least one byte, unless it is 0.
 fn exact(mebibytes: f64) -> Value {
     let bytes = (mebibytes * MIB) as u64;
     let bytes = bytes.max(u64::from(mebibytes > 0.0));
     Value::Float(bytes as f64 / MIB)
 }
 
-/// A list of texts from such a list or a single text.
+/// Makes a list of texts from such a list or a single text.
 fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
     let texts: Option<Vec<&str>> = match value {
         Value::Array(items) => items.iter().map(Value::as_str).collect(),
@@ -200,7 +200,7 @@ fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
     texts.filter(|texts| holds(texts)).map(Value::from)
 }
 
-/// A file that a job names, by a path that does not depend on the job file's folder.
+/// Resolves a file that a job names to a path that does not depend on the job file's folder.
 fn located(name: &str, folder: &Path) -> Value {
     match name.is_empty() {
         true => Value::from(name),
@@ -224,7 +224,7 @@ fn stop_words(lists: &Value, folder: &Path) -> Option<Value> {
     collect(lists.iter().map(list))
 }
 
-/// Whether a list of stop words is a file, and no language.
+/// Whether a list of stop words is a file rather than a language.
 pub(super) fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".txt")
 }

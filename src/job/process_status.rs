@@ -1,8 +1,8 @@
-//! The status that a process writes while it runs: one small file per process, rewritten every few
-//! seconds, so that any host that sees the output folder can show the progress of a run.
+//! The status that a process writes while it runs: one small file per process, rewritten every few seconds, so
+//! that any host that sees the output folder can show the progress of a run.
 //!
-//! A file is complete or absent (it is renamed to its name), but not synced: it describes a living
-//! process, and is worthless after a power loss.
+//! A file is complete or absent (it is renamed to its name), but not synced: it describes a living process, and
+//! is worthless after a power loss.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// How often a process writes its status.
 pub(crate) const STATUS_EVERY: Duration = Duration::from_secs(2);
 
-/// A process at one moment. Times are milliseconds since 1970 by the clock of its host.
+/// A process at one moment. Times are milliseconds since 1970, by the clock of its host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessStatus {
@@ -28,11 +28,11 @@ pub struct ProcessStatus {
     pub(crate) process: usize,
     /// Processes of the run.
     pub(crate) processes: usize,
-    /// Its worker threads.
+    /// Its number of worker threads.
     pub(crate) threads: usize,
-    /// Its host's name.
+    /// The name of its host.
     pub(crate) host: String,
-    /// Its number on that host.
+    /// Its process id on that host.
     pub(crate) pid: u32,
     /// When it started.
     pub(crate) started_unix_ms: u64,
@@ -42,15 +42,15 @@ pub struct ProcessStatus {
     pub(crate) phase: String,
     /// How much of it is done, in `unit`s.
     pub(crate) done: u64,
-    /// How much of it there is for this process, when that is known.
+    /// The total for this process, if it is known.
     pub(crate) total: Option<u64>,
-    /// The unit of the counts. Rounds are those of the run, all others the process's share.
+    /// The unit of the counts. Rounds count for the whole run, everything else is the process's share.
     pub(crate) unit: String,
-    /// Units per second, now: over the last seconds.
+    /// Units per second over the last seconds.
     pub(crate) per_second: f64,
     /// Seconds since the phase began.
     pub(crate) phase_seconds: f64,
-    /// Seconds that it will still take at its pace so far, when that is known.
+    /// Estimated seconds until the phase ends, if they are known.
     pub(crate) left_seconds: Option<f64>,
     /// Training rounds done.
     pub(crate) rounds: u64,
@@ -60,9 +60,9 @@ pub struct ProcessStatus {
     pub(crate) checkpoint: Option<CheckpointStatus>,
     /// Bytes sent to other processes.
     pub(crate) bytes_sent: u64,
-    /// Bytes of memory in use, where the system says.
+    /// Bytes of memory in use, if the system reports them.
     pub(crate) memory_bytes: Option<u64>,
-    /// The most that were ever in use, where the system says.
+    /// The most bytes that were ever in use, if the system reports them.
     pub(crate) peak_memory_bytes: Option<u64>,
     /// Where the metrics are served, if they are.
     pub(crate) metrics_address: Option<String>,
@@ -72,7 +72,6 @@ pub struct ProcessStatus {
     pub(crate) exit: Option<ExitStatus>,
 }
 
-/// A held-out evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evaluation {
     /// Rounds done then.
@@ -81,7 +80,6 @@ pub(crate) struct Evaluation {
     pub(crate) loglik_per_token: f64,
 }
 
-/// A checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CheckpointStatus {
     /// Rounds done then.
@@ -90,7 +88,7 @@ pub(crate) struct CheckpointStatus {
     pub(crate) written_unix_ms: u64,
     /// Seconds that it took.
     pub(crate) seconds: f64,
-    /// Bytes that the process wrote of it.
+    /// Bytes of it that the process wrote.
     pub(crate) bytes: u64,
 }
 
@@ -104,15 +102,15 @@ pub(crate) struct ExitStatus {
 }
 
 impl ProcessStatus {
-    /// The file that process `process` writes its status to, in the folder of logs.
+    /// Returns the name of the file, in the folder of logs, to which process `process` writes its status.
     pub(crate) fn file_name(process: usize) -> String {
         format!("status-{process:05}.json")
     }
 
-    /// Writes the status into the folder of logs, replacing the one before.
+    /// Writes the status into the folder of logs, replacing the previous one.
     ///
     /// # Errors
-    /// The file system refuses.
+    /// The file cannot be written.
     pub(crate) fn write(&self, logs: &Path) -> io::Result<()> {
         let path = logs.join(Self::file_name(self.process));
         let temporary = path.with_extension("json.tmp");
@@ -122,8 +120,8 @@ impl ProcessStatus {
         fs::rename(&temporary, &path)
     }
 
-    /// The statuses in a folder of logs, by number of the process. What is being
-    /// replaced or is no status is left out.
+    /// Reads the statuses in a folder of logs, sorted by process. Leaves out files that are being replaced or are
+    /// not statuses.
     pub(crate) fn read_all(logs: &Path) -> Vec<Self> {
         let mut all: Vec<Self> = status_files(logs)
             .filter_map(|path| fs::read(path).ok())
@@ -133,7 +131,7 @@ impl ProcessStatus {
         all
     }
 
-    /// The status that `json` describes, or `None` if it is not a status.
+    /// Parses a status; `None` if `json` is not one.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }
@@ -141,29 +139,29 @@ impl ProcessStatus {
     /// Removes the statuses of an earlier attempt.
     pub(crate) fn clear(logs: &Path) {
         for path in status_files(logs) {
-            // One that stays is replaced, or shown with its age.
+            // One that cannot be removed is replaced, or shown with its age.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Time from its writing to `now`; none if the clocks of two hosts disagree the other way.
+    /// Returns the time from its writing to `now`; zero if the writing host's clock is ahead.
     pub(crate) fn age(&self, now: SystemTime) -> Duration {
         since(self.written_unix_ms, now)
     }
 }
 
-/// Time from a moment to `now`.
+/// Returns the time from a moment to `now`; zero if the moment is later.
 pub(crate) fn since(unix_ms: u64, now: SystemTime) -> Duration {
     Duration::from_millis(unix_millis(now).saturating_sub(unix_ms))
 }
 
-/// A moment as milliseconds since 1970.
+/// Converts a moment to milliseconds since 1970.
 pub(crate) fn unix_millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The status files of all processes.
+/// Lists the status files of all processes.
 fn status_files(logs: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(logs).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| {

@@ -10,8 +10,8 @@ pub(crate) struct ProgressSnapshot {
     pub(crate) phase: &'static str,
     /// How much of it is done, in `unit`s; never falls within a phase.
     pub(crate) done: u64,
-    /// The total for this process, if it is known. Rounds are those of the run, bytes and documents
-    /// the process's share.
+    /// The total for this process, if it is known. Rounds count for the whole run; bytes and documents are the
+    /// process's share.
     pub(crate) total: Option<u64>,
     /// The unit of the counts: "documents", "rounds", …
     pub(crate) unit: &'static str,
@@ -22,21 +22,21 @@ pub(crate) struct ProgressSnapshot {
 /// The state of training, as a process sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TrainingSnapshot {
-    /// Rounds done, those before a resume included.
+    /// Rounds done, including those before a resume.
     pub(crate) rounds: u64,
     /// The latest evaluations, oldest first. At most `MOST_EVALUATIONS`.
     pub(crate) heldout: Vec<Evaluation>,
-    /// Where the process's first worker spent the rounds of this run.
+    /// Time that the process's first worker spent on each part of this run's rounds.
     pub(crate) spent: RoundSeconds,
     /// The newest checkpoint that this run has written.
     pub(crate) checkpoint: Option<CheckpointStatus>,
 }
 
-/// Evaluations that a [`TrainingSnapshot`] keeps.
+/// Number of evaluations that a [`TrainingSnapshot`] keeps.
 const MOST_EVALUATIONS: usize = 12;
 
 impl TrainingSnapshot {
-    /// Notes an evaluation after this many rounds.
+    /// Adds an evaluation after this many rounds.
     pub(crate) fn evaluated(&mut self, round: u64, loglik_per_token: f64) {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);
@@ -60,10 +60,10 @@ pub(crate) enum WorkStage {
 }
 
 impl WorkStage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub(crate) const ALL: [WorkStage; 3] = [Self::Ingest, Self::Train, Self::Project];
 
-    /// Its name: "ingest", "train", "project".
+    /// Returns its name: "ingest", "train", "project".
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ingest => "ingest",
@@ -76,7 +76,6 @@ impl WorkStage {
 /// The work of a process in a stage, in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
-    /// Documents.
     pub(crate) documents: u64,
     /// Tokens: in ingest all that were found, later those in the vocabulary.
     pub(crate) tokens: u64,

@@ -1,5 +1,5 @@
-//! From a job as written to the value of every key: values are checked by their kinds, defaults are
-//! filled in, and what one key demands of another is enforced. Nothing is read from disk here.
+//! Turns a job as written into the value of every key: checks values by their kinds, fills in defaults, and
+//! enforces what one key demands of another. Nothing is read from disk here.
 
 mod labels;
 mod languages;
@@ -23,20 +23,19 @@ use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
-/// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
-/// file.
+/// `train.sample_mib` without memory: about as much as a process reads ahead; small samples need no file.
 const STREAMED_SAMPLE_MIB: f64 = 32.0;
-/// exp Ψ of a smaller η is next to nothing, in every topic.
+/// The least η: exp Ψ of a smaller one is almost nothing, in every topic.
 const LEAST_ETA_OF_EXP_PSI: f64 = 0.01;
 
-/// The value of every key of a job, by path. Keys without effect in it are absent.
+/// The value of every key of a job, by path. Keys that have no effect in the job are absent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values(BTreeMap<&'static str, Value>);
 
-/// The values of a job: those that are set, and what follows for all others.
+/// Returns the values of a job: those that are set, and what follows for all others.
 ///
 /// # Errors
-/// Wrong types and ranges, missing keys, and keys that contradict each other.
+/// A value has the wrong type or range, a key is missing, or keys contradict each other.
 pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Values, Failure> {
     let is_there = |section: &&Section| section.name != "synth" || source.has("synth");
     let sections = || SECTIONS.iter().filter(is_there);
@@ -60,7 +59,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     Ok(values)
 }
 
-/// The values of a section that depends on no other.
+/// Returns the values of a section that depends on no other.
 ///
 /// # Errors
 /// Those of [`resolve`].
@@ -76,8 +75,8 @@ pub(super) fn resolve_alone(
     Ok(values)
 }
 
-/// The keys of a file that only say what the budget means which it names, as all do in a resolved
-/// job: another budget, or method, takes their place. What the file says otherwise is not among them.
+/// Returns the keys that a file sets to what its budget implies, as all do in a resolved job: another budget or
+/// method replaces them. Values that differ from the budget's are not among them.
 pub(super) fn implied_by_budget(source: &Source) -> Vec<&'static str> {
     let set = |path| source.get(path).map(|entry| &entry.value);
     // Errors are reported when the values are taken.
@@ -94,7 +93,7 @@ pub(super) fn implied_by_budget(source: &Source) -> Vec<&'static str> {
 }
 
 impl Values {
-    /// The setting of a key; its default, where it has no effect.
+    /// Returns the setting of a key; its default if it has no effect.
     pub(super) fn get<T: Setting>(&self, path: &'static str) -> T {
         let value = self.value(path).cloned();
         let value = value.or_else(|| keys::key(path)?.default_value());
@@ -102,7 +101,7 @@ impl Values {
         setting.unwrap_or_else(|| panic!("{path} is checked to be a setting: {value:?}"))
     }
 
-    /// The value of a key, unless it has no effect.
+    /// Returns the value of a key, unless it has no effect.
     pub(super) fn value(&self, path: &str) -> Option<&Value> {
         self.0.get(path)
     }
@@ -116,7 +115,7 @@ impl Values {
         self.0.insert(path, value.into());
     }
 
-    /// Takes each value of a section by itself: as it is set, or by default.
+    /// Takes each value of a section by itself: the one that is set, or the default.
     fn take(&mut self, section: &Section, source: &Source, folder: &Path) -> Result<(), Failure> {
         for key in section.keys {
             let value = match source.get(key.path) {
@@ -131,7 +130,7 @@ impl Values {
         Ok(())
     }
 
-    /// Sees that every key has a value that must.
+    /// Checks that every required key has a value.
     fn require(&self, section: &Section, path: &Path) -> Result<(), Failure> {
         let labels = self.is_labelled().then_some("model.topics");
         for key in section.keys {
@@ -186,7 +185,7 @@ impl Values {
         Ok(())
     }
 
-    /// The papers' comparisons remember nothing, but for CVB0, and each dense one knows one geometry.
+    /// Fixes keys that a method of the papers leaves no choice in: memory, geometry, passes, schedule.
     fn settle_method(&mut self, source: &Source) -> Result<(), Failure> {
         let method: LocalMethod = self.get("train.method");
         if method == LocalMethod::Sampled {
@@ -225,7 +224,7 @@ impl Values {
         Ok(())
     }
 
-    /// Gives a key the only value that it may have; `with`: what allows no other.
+    /// Sets a key to the only value that it may have; `with` names what allows no other.
     fn fix(
         &mut self,
         source: &Source,
@@ -240,7 +239,7 @@ impl Values {
         Ok(())
     }
 
-    /// The paper's geometry has no Gibbs passes, which know the mean only: it needs `memory` off.
+    /// The paper's geometry needs `memory` off, because Gibbs passes support only the mean.
     fn settle_model(&mut self, source: &Source) -> Result<(), Failure> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
         if let (Some(Value::Array(alpha)), Some(topics)) = (self.value("model.alpha"), topics)
@@ -340,7 +339,7 @@ impl Values {
         }
     }
 
-    /// Trends are of columns that documents have, and none is of nothing.
+    /// Trends need columns that documents have.
     fn settle_trends(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.says("project.trends") {
             return Ok(());

@@ -8,9 +8,9 @@ use super::keys::{Key, Mark, SECTIONS, Stage};
 use super::kind::Kind;
 
 impl Job {
-    /// The complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.
-    /// Parsing it returns this job again, wherever the text is stored (`corpus.base` is absolute;
-    /// `output.path` and `synth.path` stay relative to the current directory).
+    /// Returns the complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.
+    /// Parsing it returns this job again, wherever the text is stored (`corpus.base` is absolute; `output.path`
+    /// and `synth.path` stay relative to the current directory).
     pub fn resolved_toml(&self) -> String {
         let section = |section: &super::keys::Section| {
             let line = |key: &Key| {
@@ -24,37 +24,37 @@ impl Job {
         sections.join("\n")
     }
 
-    /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[tokens]`, `[vocabulary]`
-    /// and `[synth]` and of the word lists' contents; not of the job file's location.
+    /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`,
+    /// `[vocabulary]` and `[synth]`, with the contents of files; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
         self.hash("corpus", Stage::Corpus, &[])
     }
 
-    /// Names the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and what
-    /// `[sample]`, `[model]` and `[train]` say, except for what changes no result.
+    /// Identifies the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and of `[sample]`,
+    /// `[model]`, `[tree]` and `[train]`, except for keys that change no result.
     pub fn train_hash(&self) -> String {
         let corpus = self.corpus_hash();
         self.hash("train", Stage::Train, &[("corpus", &corpus)])
     }
 
-    /// Names the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and what
-    /// `[project]` says, and `[maxent]` where the method uses it.
+    /// Identifies the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and of `[project]`, and of
+    /// `[maxent]` if the method uses it.
     pub fn project_hash(&self) -> String {
         let train = self.train_hash();
         self.hash("project", Stage::Project, &[("train", &train)])
     }
 
-    /// Names an evaluation of a model with this fingerprint: a sha256, in hex, of
-    /// [`train_hash`](Self::train_hash), which decides the splits, and what `[evaluate]` says. No
-    /// other hash depends on that section.
+    /// Identifies an evaluation of a model with this fingerprint: a sha256, in hex, of
+    /// [`train_hash`](Self::train_hash), which determines the splits, and of `[evaluate]`. No other hash depends
+    /// on that section.
     pub fn evaluate_hash(&self, model: &str) -> String {
         let train = self.train_hash();
         let before = [("train", &train[..]), ("model", model)];
         self.hash("evaluate", Stage::Evaluate, &before)
     }
 
-    /// What all processes of a run must agree on: the hashes of its results, and the keys that change no result but
-    /// decide when the processes do something together, such as writing a checkpoint.
+    /// Returns what all processes of a run must agree on: the hashes of its results, and the keys that change no
+    /// result but determine when processes act together, such as writing a checkpoint.
     pub(crate) fn run_hash(&self) -> String {
         let keys = SECTIONS.iter().flat_map(|section| section.keys);
         let decides = |key: &&Key| {
@@ -67,13 +67,12 @@ impl Job {
         hex::encode(Sha256::digest(text.as_bytes()))
     }
 
-    /// The id of the job in its tables: the first digits of
-    /// [`project_hash`](Self::project_hash).
+    /// Returns the id of the job in its tables: the first digits of [`project_hash`](Self::project_hash).
     pub(crate) fn id(&self) -> String {
         self.project_hash().chars().take(12).collect()
     }
 
-    /// Hashes lines `section.key=value`, the values as JSON: a form that no crate's version changes.
+    /// Hashes lines `section.key=value`, with values as JSON, a form that no crate's version changes.
     fn hash(&self, name: &str, stage: Stage, before: &[(&str, &str)]) -> String {
         let mut text = format!("topicmill {name} 1\n");
         for (key, value) in before {
@@ -92,7 +91,7 @@ impl Job {
         hex::encode(Sha256::digest(text.as_bytes()))
     }
 
-    /// The value of a key in a hash: not where files are, but what is in them.
+    /// Returns the value of a key in a hash: for files, their contents instead of their paths.
     fn hashed_value(&self, key: &Key) -> Option<Value> {
         let value = self
             .values
@@ -112,7 +111,7 @@ impl Job {
         }
     }
 
-    /// The value with the digests of files in place of their paths.
+    /// Replaces the paths of files in a value by the hashes of their contents.
     fn contents(&self, value: &Value) -> Value {
         let named = |path: &String| {
             let mut files = self.files.iter();

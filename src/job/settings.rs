@@ -1,4 +1,4 @@
-//! The settings of projection, already checked.
+//! The settings of trees and of projection, already checked.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
 use lda::tree::constraints::Strengths;
 
-/// How much time a document may take: picks what a job does not say (docs/INFERENCE.md).
+/// How much time a document may take; sets what a job does not (docs/INFERENCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Budget {
-    /// As fast as it goes without losing the main topics.
+    /// The fastest that keeps the main topics.
     Fast,
     /// The quality of 100 sweeps of Gibbs sampling, in a fraction of their time.
     Balanced,
-    /// As near to the posterior's mean as sampling comes within reason.
+    /// As close to the posterior mean as sampling comes in reasonable time.
     Thorough,
 }
 
@@ -26,13 +26,13 @@ pub enum Budget {
 pub struct TreeSettings {
     /// The file, or WordNet's folder.
     pub(crate) path: PathBuf,
-    /// Its kind; decided by its name when absent.
+    /// Its kind; if absent, its name decides.
     pub(super) kind: Option<Kind>,
-    /// How many words it names: at most as many terms are within structures.
+    /// How many words it names: the structures contain at most as many terms.
     pub(crate) word_count: usize,
-    /// β_1.
+    /// β₁.
     pub(crate) must_link: f64,
-    /// β_2.
+    /// β₂.
     pub(crate) cannot_link: f64,
     /// The part of WordNet that is used.
     pub(crate) wordnet: WordNetSettings,
@@ -42,17 +42,17 @@ impl TreeSettings {
     /// Reads the knowledge in the file.
     ///
     /// # Errors
-    /// It cannot be read, or is wrong.
+    /// It cannot be read, or is invalid.
     pub(crate) fn read(&self) -> Result<Knowledge, Failure> {
         knowledge::read(&self.path, self.kind())
     }
 
-    /// What kind of knowledge that is.
+    /// Returns the kind of the knowledge.
     pub(crate) fn kind(&self) -> Kind {
         self.kind.unwrap_or_else(|| Kind::guess(&self.path))
     }
 
-    /// How it becomes a tree, where a topic's ordinary terms have `eta`.
+    /// Returns how it becomes a tree in which a topic's ordinary terms have `eta`.
     pub(crate) fn knowledge(&self, eta: f64) -> KnowledgeSettings {
         KnowledgeSettings {
             strengths: Strengths {
@@ -68,36 +68,36 @@ impl TreeSettings {
 /// How the classifier of `MaxEnt` is trained: section `[maxent]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MaxEntSettings {
-    /// Documents of the sample that it is trained on, at most.
+    /// Maximum number of documents of the sample that it is trained on.
     pub(crate) documents: usize,
     /// σ², the variance of the Gaussian prior of its weights.
     pub(crate) prior_variance: f64,
-    /// Iterations of L-BFGS at most.
+    /// Maximum number of iterations of L-BFGS.
     pub(crate) iterations: u32,
-    /// Bytes of memory that training it may take. Does not change the result.
+    /// Maximum number of bytes of memory for training it. Does not change the result.
     pub(crate) most_bytes: u64,
 }
 
 /// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {
-    /// The budget by which settings that the job does not give were chosen.
+    /// The budget that chose the settings that the job does not set.
     pub(crate) budget: Budget,
     /// `None` stops after training (`method = "none"`).
     pub infer: Option<InferSettings>,
-    /// How the classifier is trained, where the method needs one.
+    /// How the classifier is trained, if the method needs one.
     pub(crate) maxent: MaxEntSettings,
-    /// Proportions below this are left out of `document_topics` and add to `dropped_mass`.
+    /// Smaller proportions are left out of `document_topics` and add to `dropped_mass`.
     pub(crate) threshold: f64,
-    /// At most this many topics a document in `document_topics`; 0 sets no limit.
+    /// Maximum number of topics per document in `document_topics`; 0 sets no limit.
     pub(crate) top: usize,
-    /// Columns of metadata by whose values topics are summed up in `topic_trends`.
+    /// Columns of metadata by whose values `topic_trends` sums topics.
     pub(crate) trends: Vec<String>,
-    /// Whether documents are summed up in tables.
+    /// Whether tables with sums over documents are written.
     pub(crate) rollups: bool,
     /// Topics over labels; 0 if labels are independent.
     pub(crate) label_topics: usize,
-    /// How many labels a document is predicted to have; estimated from its terms when absent.
+    /// How many labels are predicted per document; if absent, estimated from its terms.
     pub(crate) label_count: Option<usize>,
     /// Above 0, labels of at least this proportion are predicted.
     pub(crate) label_threshold: f64,
@@ -108,7 +108,7 @@ pub struct ProjectSettings {
 }
 
 impl ProjectSettings {
-    /// Which topics of a document are listed.
+    /// Returns which topics of a document are listed.
     pub(crate) fn listing(&self) -> Listing {
         Listing {
             threshold: self.threshold as f32,
@@ -116,17 +116,17 @@ impl ProjectSettings {
         }
     }
 
-    /// Whether it is estimated how many labels a document has.
+    /// Whether the number of a document's labels is estimated.
     pub(crate) fn estimates_label_count(&self) -> bool {
         self.label_count.is_none() && self.label_threshold == 0.0
     }
 
-    /// Whether anything is learnt of labels besides their topics.
+    /// Whether anything besides their topics is learnt about labels.
     pub(crate) fn needs_label_model(&self) -> bool {
         self.estimates_label_count() || self.label_topics > 0
     }
 
-    /// The parts of `model` that these settings need; `None` if it lacks one of them. It was learnt of `labels` labels.
+    /// Returns the parts of `model` that these settings need; `None` if it lacks one. `labels` is the number of labels.
     pub(crate) fn label_model(&self, model: LabelModel, labels: usize) -> Option<LabelModel> {
         let wanted = self.label_topics.min(labels);
         let count = model.count.filter(|_| self.estimates_label_count());
@@ -136,8 +136,8 @@ impl ProjectSettings {
         is_whole.then_some(LabelModel { count, topics })
     }
 
-    /// Ranks labels of documents, and predicts as many as these settings say; `model` is
-    /// [`label_model`](Self::label_model)'s, and `method` the one that infers documents.
+    /// Creates the ranker of documents' labels, which predicts as many as these settings say. `model` comes from
+    /// [`label_model`](Self::label_model), and `method` infers the documents.
     pub(crate) fn label_ranker(&self, model: &LabelModel, method: Method) -> LabelRanker {
         let count = match (self.label_threshold > 0.0, self.label_count, &model.count) {
             (true, ..) => LabelCount::Threshold(self.label_threshold as f32),

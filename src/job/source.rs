@@ -16,11 +16,10 @@ use crate::failure::Failure;
 /// A value and where it was set.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// The value.
     pub(super) value: Value,
     /// Where it was set: a line of the job file, the override as written, or the flag with its value.
     pub(super) place: String,
-    /// Whether that is the job file.
+    /// Whether it was set in the job file.
     pub(super) is_in_file: bool,
 }
 
@@ -33,7 +32,7 @@ impl Entry {
         }
     }
 
-    /// The error for this key's value.
+    /// Returns the error for this key's value.
     pub(super) fn invalid(&self, key: &'static str, allowed: String) -> Failure {
         let Self { place, value, .. } = self;
         Failure::usage(format!(
@@ -45,7 +44,7 @@ impl Entry {
 /// A job as written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
-    /// Names of sections, be they empty.
+    /// The names of its sections, including empty ones.
     sections: BTreeSet<&'static str>,
     /// Entries by the paths of their keys.
     entries: BTreeMap<&'static str, Entry>,
@@ -55,7 +54,7 @@ impl Source {
     /// Parses `text`, the content of the job file at `path` (used in errors only).
     ///
     /// # Errors
-    /// Not TOML; an unknown section or key.
+    /// The text is not TOML, or has an unknown section or key.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
         let place =
             |span: Range<usize>| format!("{}:{}", path.display(), line_of(text, span.start));
@@ -81,11 +80,11 @@ impl Source {
         Ok(source)
     }
 
-    /// Applies one `section.key=value`, the value being TOML or, failing that, a bare string. It
-    /// replaces the other key of a pair.
+    /// Applies one `section.key=value`, where the value is TOML or, failing that, a bare string. It replaces the
+    /// other key of a pair.
     ///
     /// # Errors
-    /// Another form; an unknown section or key.
+    /// The text has another form, or an unknown section or key.
     pub(super) fn set(&mut self, text: &str) -> Result<(), Failure> {
         let split = text.split_once('=').and_then(|(name, raw)| {
             let (section, key) = name.trim().split_once('.')?;
@@ -102,7 +101,7 @@ impl Source {
         let value = value.unwrap_or_else(|_| bare());
         let place = format!("--set {text}");
         let section = self.open(section, &place)?;
-        // The shell eats quotes, so that a number may be a text.
+        // The shell removes quotes, so a number may be meant as text.
         let is_text = section.key(name).is_some_and(|key| key.kind.is_text());
         let value = match value {
             Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if is_text => bare(),
@@ -116,10 +115,10 @@ impl Source {
         Ok(())
     }
 
-    /// Sets a key to the value of a flag of its own.
+    /// Sets a key from its own flag.
     ///
     /// # Errors
-    /// An unknown section or key.
+    /// The section or key is unknown.
     pub(super) fn set_flag(
         &mut self,
         section: &str,
@@ -136,27 +135,27 @@ impl Source {
         self.put(section, key, Entry::given(value, place)).map(drop)
     }
 
-    /// Forgets the entries, given with the paths of their keys, of which `is_forgotten` holds.
+    /// Removes the entries for which `is_forgotten` holds, given with the paths of their keys.
     pub(super) fn forget(&mut self, is_forgotten: impl Fn(&str, &Entry) -> bool) {
         self.entries
             .retain(|path, entry| !is_forgotten(path, entry));
     }
 
-    /// The entry of a key, if it was set.
+    /// Returns the entry of a key, if it was set.
     pub(super) fn get(&self, path: &str) -> Option<&Entry> {
         debug_assert!(keys::key(path).is_some(), "{path} is no key");
         self.entries.get(path)
     }
 
-    /// Whether a section was written, be it empty.
+    /// Whether a section was written, even an empty one.
     pub(super) fn has(&self, section: &str) -> bool {
         self.sections.contains(section)
     }
 
-    /// The error for a key's value, if the key was set.
+    /// Refuses a key's value, if the key was set.
     ///
     /// # Errors
-    /// That one.
+    /// The key was set.
     pub(super) fn refuse(
         &self,
         path: &'static str,
@@ -166,10 +165,10 @@ impl Source {
             .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed())))
     }
 
-    /// The error for a key's value, if the key was set on the command line.
+    /// Refuses a key's value, if the key was set on the command line.
     ///
     /// # Errors
-    /// That one.
+    /// The key was set there.
     pub(super) fn refuse_override(
         &self,
         path: &'static str,
@@ -212,7 +211,7 @@ impl Source {
     }
 }
 
-/// A key outside every section.
+/// Returns the error for a key outside any section.
 fn no_section(place: &str, key: &str) -> Failure {
     let help = match keys::sections_with(key).first() {
         None => {
@@ -223,7 +222,7 @@ fn no_section(place: &str, key: &str) -> Failure {
     Failure::usage(format!("{place}: `{key}` is outside any section")).help(help)
 }
 
-/// The section has no such key.
+/// Returns the error for a key that its section does not have.
 fn unknown_key(place: &str, section: &Section, name: &str) -> Failure {
     let help = match keys::nearest_key(section, name) {
         Some((home, key)) if home == section.name => format!("did you mean `{key}`?"),
@@ -244,7 +243,7 @@ fn plain_value(value: Spanned<DeValue<'_>>) -> Result<Value, toml::de::Error> {
     Value::deserialize(ValueDeserializer::from(value))
 }
 
-/// The line, from 1, of a byte offset.
+/// Returns the line, from 1, of a byte offset.
 fn line_of(text: &str, offset: usize) -> usize {
     let before = &text.as_bytes()[..offset.min(text.len())];
     1 + before.iter().filter(|byte| **byte == b'\n').count()

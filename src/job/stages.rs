@@ -18,7 +18,7 @@ pub(crate) enum Stages {
 }
 
 impl Stages {
-    /// The subcommand that runs them.
+    /// Returns the subcommand that runs them.
     pub(crate) fn command(self) -> &'static str {
         match self {
             Self::All => "run",

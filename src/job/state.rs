@@ -20,12 +20,12 @@ pub const MODEL_FILE: &str = "model/topics.model";
 /// Folder of the checkpoints and the assignments that belong to them.
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
-/// Path in the output folder of training's checkpoint after a number of rounds.
+/// Returns the path, in the output folder, of the checkpoint after a number of rounds.
 pub fn checkpoint_file(rounds: u64) -> String {
     format!("{CHECKPOINT_FOLDER}/train-{rounds:08}.model")
 }
 
-/// The numbers of rounds of the checkpoints among files of the folder, the newest first.
+/// Returns the rounds of the checkpoints among file names of the folder, the newest first.
 pub fn checkpoint_rounds(names: impl IntoIterator<Item = String>) -> Vec<u64> {
     let rounds = |name: String| {
         let rounds = name.strip_prefix("train-")?.strip_suffix(".model")?;
@@ -44,15 +44,15 @@ pub(crate) struct RunState {
     pub(crate) holder: Option<String>,
     /// The result of ingest, once it is complete.
     pub(crate) collection: Option<Collection>,
-    /// The header of the newest checkpoint whose header is sound.
+    /// The header of the newest checkpoint with an undamaged header.
     pub(crate) checkpoint: Option<Header>,
     /// The header of the finished model.
     pub(crate) model: Option<Header>,
-    /// The tables, as far as they are complete parts.
+    /// The complete parts of the tables.
     pub(crate) tables: Vec<TableListing>,
-    /// Names and bytes of unfinished files, by name.
+    /// Paths and bytes of unfinished files, sorted by path.
     pub(crate) unfinished: Vec<(String, u64)>,
-    /// Whether all is done.
+    /// Whether everything is done.
     pub(crate) complete: bool,
     /// The statuses of the latest attempt's processes, by number.
     pub(crate) processes: Vec<ProcessStatus>,
@@ -62,11 +62,11 @@ pub(crate) struct RunState {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum OutputState {
-    /// There is nothing.
+    /// It is empty or does not exist.
     Empty,
-    /// This job's result, complete.
+    /// The complete result of this job.
     Complete,
-    /// This job was begun: it resumes with a stage.
+    /// An unfinished result of this job, which resumes with a stage.
     Resumable {
         /// The stage: "ingest", "train" or "project".
         next: &'static str,
@@ -78,7 +78,7 @@ pub(crate) enum OutputState {
     },
     /// Another run is writing here.
     InUse {
-        /// Who.
+        /// The holder of its lock.
         holder: String,
     },
     /// Files that topicmill has not written.
@@ -89,7 +89,7 @@ pub(crate) enum OutputState {
 }
 
 impl RunState {
-    /// The state of the output folder `root`.
+    /// Reads the state of the output folder `root`.
     ///
     /// # Errors
     /// Something in it cannot be read or is damaged.
@@ -99,7 +99,7 @@ impl RunState {
         Self::read_view(view.path(), holder)
     }
 
-    /// The same of a local copy, the holder of the lock being known.
+    /// Reads the state from a local copy, given the holder of the lock.
     fn read_view(root: &Path, holder: Option<String>) -> Result<Self, Failure> {
         let collection = match root.join(COLLECTION_FILE).exists() {
             true => Some(Collection::read(root)?),
@@ -120,7 +120,7 @@ impl RunState {
         })
     }
 
-    /// Whether topicmill has left anything at all.
+    /// Whether the folder has nothing from topicmill.
     pub(crate) fn is_empty(&self) -> bool {
         self.collection.is_none()
             && self.checkpoint.is_none()
@@ -130,7 +130,7 @@ impl RunState {
             && !self.complete
     }
 
-    /// The part of this that differs from what `job` would make, if any does.
+    /// Returns the part that differs from what `job` would produce, if one does.
     fn difference(&self, job: &Job, root: &Path) -> Result<Option<&'static str>, Failure> {
         let corpus = self.collection.as_ref().map(|c| &c.settings_hash);
         if corpus.is_some_and(|hash| *hash != job.corpus_hash()) {
@@ -151,7 +151,7 @@ impl RunState {
     }
 }
 
-/// The state of the output folder of `job`.
+/// Returns the state of the output folder of `job`.
 ///
 /// # Errors
 /// Something there cannot be read or is damaged.
@@ -184,14 +184,14 @@ pub(crate) fn output_state(job: &Job) -> Result<OutputState, Failure> {
     Ok(OutputState::Resumable { next })
 }
 
-/// The header of the newest checkpoint; of the one before it if that is damaged.
+/// Returns the header of the newest undamaged checkpoint; an error if all are damaged.
 fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
     let names = Disk.names(&root.join(CHECKPOINT_FOLDER))?;
     let mut damaged = Ok(None);
     for rounds in checkpoint_rounds(names) {
         match checkpoint::read_header(&root.join(checkpoint_file(rounds))) {
             Err(error) if error.cause::<Damage>().is_some() => damaged = damaged.and(Err(error)),
-            // It has been replaced in this very moment.
+            // It was replaced after the folder was listed.
             Err(error) if error.io_kind() == Some(io::ErrorKind::NotFound) => {}
             header => return Ok(Some(header?)),
         }
@@ -199,7 +199,7 @@ fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
     damaged
 }
 
-/// Names and sizes of what lies in the folder of unfinished files, at any depth.
+/// Lists the paths and sizes of the unfinished files, at any depth.
 fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, Failure> {
     let name = |path: &Path| {
         path.strip_prefix(folder)
@@ -308,7 +308,7 @@ mod tests {
             output_state(&job).unwrap(),
             OutputState::OtherJob { differs }
         );
-        // A note beside a result changes nothing; beside nothing of ours, it is all there is.
+        // A user's file beside a result changes nothing; alone, it makes the folder foreign.
         fs::write(folder.path().join("thesis.tex"), "x").unwrap();
         assert_eq!(
             output_state(&job).unwrap(),

@@ -18,56 +18,51 @@ pub(crate) struct Summary {
     pub(crate) tokens: u64,
     /// Documents by status; statuses without documents may be left out.
     pub(crate) documents_by_status: BTreeMap<String, u64>,
-    /// Figures of ingest.
     pub(crate) ingest: Option<IngestSummary>,
-    /// Figures of training.
     pub(crate) train: Option<TrainSummary>,
-    /// Figures of projection.
     pub(crate) project: Option<ProjectSummary>,
     /// The result's folder.
     pub(crate) output: PathBuf,
     /// The page about the result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) report: Option<PathBuf>,
-    /// The stages whose result was complete before, so that they were not run again.
+    /// The stages that were already complete and were not run again.
     pub(crate) already_complete: Vec<String>,
-    /// The peak memory of the process that reports this, in bytes; absent where
-    /// the system does not say.
+    /// The peak memory of the reporting process, in bytes; absent if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peak_memory_bytes: Option<u64>,
-    /// Every topic, in any order; not in the JSON, since the table `topics` has them.
+    /// Every topic, in any order; not in the JSON, because the table `topics` has them.
     #[serde(skip)]
     pub(crate) topics: Vec<TopicLine>,
-    /// How each topic has moved, after a warm start; not in the JSON either, since `topic_changes` has it.
+    /// How each topic has moved after a warm start; not in the JSON, because `topic_changes` has it.
     #[serde(skip)]
     pub(crate) changes: Vec<ChangeLine>,
-    /// How many of the topics are dead, duplicates or junk, and the first of each.
+    /// How many topics are dead, duplicates or junk, and the first of each.
     pub(crate) topic_faults: Option<TopicFaults>,
-    /// How far the documents that were not trained on have moved from those that were; absent
-    /// without any.
+    /// How far the documents that were not trained on have moved from those that were; absent if there are none.
     pub(crate) drift: Option<DriftSummary>,
-    /// How well labels were predicted; absent where documents have none.
+    /// How well labels were predicted; absent if documents have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) labels: Option<LabelSummary>,
-    /// Planted topics found again and planted, in jobs that make their own corpus.
+    /// The numbers of recovered and of planted topics, in jobs that generate their own corpus.
     pub(crate) planted_found: Option<(usize, usize)>,
 }
 
-/// The labels of a collection, and how well they were predicted of the documents that have some and were not
-/// trained on; without such documents there are no figures.
+/// The labels of a collection, and how well they were predicted for the documents that have labels and were
+/// not trained on; without such documents there are no figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LabelSummary {
-    /// Labels of the collection: topics.
+    /// Labels of the collection, each a topic.
     pub(crate) labels: u64,
-    /// Those documents.
+    /// Documents that have labels and were not trained on.
     pub(crate) documents: u64,
-    /// Labels that no document trained on has: their topics have no terms.
+    /// Labels without a document in the sample: their topics have no terms.
     pub(crate) untrained: u64,
     /// F1 over all pairs of a document and a label.
     pub(crate) micro_f1: Option<f64>,
-    /// The mean over labels.
+    /// The mean F1 over labels.
     pub(crate) macro_f1: Option<f64>,
-    /// The mean over documents.
+    /// The mean F1 over documents.
     pub(crate) document_f1: Option<f64>,
 }
 
@@ -78,7 +73,6 @@ pub(crate) struct IngestSummary {
     pub(crate) seconds: f64,
     /// Bytes of input read, as stored on disk.
     pub(crate) bytes: u64,
-    /// Documents per second.
     pub(crate) documents_per_second: f64,
     /// Bytes of input per second.
     pub(crate) bytes_per_second: f64,
@@ -86,7 +80,7 @@ pub(crate) struct IngestSummary {
     pub(crate) tokens_total: u64,
     /// Terms in the vocabulary.
     pub(crate) terms: u64,
-    /// Phrases that were found; absent where the job looks for none.
+    /// Phrases that were detected; absent if the job detects none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) phrases: Option<u64>,
 }
@@ -102,8 +96,8 @@ pub(crate) struct TrainSummary {
     pub(crate) sample_documents: u64,
     /// Tokens of the sample visited per second of training.
     pub(crate) tokens_per_second: f64,
-    /// Log-likelihood per token of the held-out documents under the published model, in nats;
-    /// absent when nothing was held out.
+    /// Log-likelihood per token of the held-out documents under the published model, in nats; absent if no
+    /// document was held out.
     pub(crate) heldout_loglik_per_token: Option<f64>,
     /// How that was estimated, e.g. "document completion, even/odd tokens, 20 sweeps".
     pub(crate) heldout_method: String,
@@ -117,12 +111,11 @@ pub(crate) struct TrainSummary {
 /// Figures of projection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ProjectSummary {
-    /// Wall-clock seconds of training the classifier, where the method needs one; not in `seconds`.
+    /// Wall-clock seconds of training the classifier, if the method needs one; not included in `seconds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) maxent_seconds: Option<f64>,
     /// Wall-clock seconds.
     pub(crate) seconds: f64,
-    /// Documents per second.
     pub(crate) documents_per_second: f64,
     /// Tokens in the vocabulary per second.
     pub(crate) tokens_per_second: f64,
@@ -137,7 +130,7 @@ pub(crate) struct DriftSummary {
     pub(crate) are_held_out: bool,
     /// The share of their distinct terms that the model knows.
     pub(crate) known_term_share: Option<f64>,
-    /// The share of their tokens that the model knows, stop words left out.
+    /// The share of their tokens, without stop words, that the model knows.
     pub(crate) known_token_share: Option<f64>,
     /// Jensen–Shannon distance of the topics' shares from those of the training sample.
     pub(crate) topic_shift_js: Option<f64>,
@@ -146,9 +139,9 @@ pub(crate) struct DriftSummary {
     /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known, and there are
     /// documents beyond the sample.
     pub(crate) retrain: bool,
-    /// Groups of the documents, as far as they have rows in the table `drift`.
+    /// Groups of the documents that have rows in the table `drift`.
     pub(crate) groups: usize,
-    /// Of these, groups for which the model should be trained again.
+    /// Groups among these for which the model should be retrained.
     pub(crate) groups_to_retrain: usize,
     /// True if there are too many groups for one row each.
     pub(crate) too_many_groups: bool,
@@ -157,27 +150,27 @@ pub(crate) struct DriftSummary {
 /// Topics without use for a reader. A topic can be a duplicate and junk, but not dead as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct TopicFaults {
-    /// Topics in all.
+    /// Number of topics.
     pub(crate) topics: usize,
-    /// Those that have (almost) no token.
+    /// Those with (almost) no token.
     pub(crate) dead: Faulty,
     /// Those that repeat an earlier one.
     pub(crate) duplicates: Faulty,
-    /// Those that have tokens, and say nothing.
+    /// Those that have tokens but no meaning of their own.
     pub(crate) junk: Faulty,
 }
 
-/// Topics that have one fault.
+/// The topics with one fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Faulty {
-    /// How many they are.
+    /// Their number.
     pub(crate) count: usize,
     /// The ids of the first five.
     pub(crate) first: Vec<i32>,
 }
 
 impl TopicFaults {
-    /// The faults of these topics.
+    /// Returns the faults of these topics.
     pub(crate) fn of(topics: &[TopicLine]) -> Self {
         Self {
             topics: topics.len(),
@@ -187,7 +180,7 @@ impl TopicFaults {
         }
     }
 
-    /// The faults by name, in the order in which they are reported.
+    /// Returns the faults by name, in the order in which they are reported.
     pub(crate) fn by_name(&self) -> [(&'static str, &Faulty); 3] {
         [
             ("dead", &self.dead),
@@ -198,7 +191,7 @@ impl TopicFaults {
 }
 
 impl Faulty {
-    /// Topics that are named one by one.
+    /// Maximum number of topics listed one by one.
     const MOST_NAMED: usize = 5;
 
     fn of(topics: &[TopicLine], has_it: impl Fn(&TopicLine) -> bool) -> Self {

@@ -1,7 +1,7 @@
 //! A job as a person starts one: a few keys, each below its meaning, in the order of `keys`.
 //!
-//! The values that a template sets are checked as those of a job file, and errors name the flag. The text of
-//! a template is a job file that means the same job.
+//! The values of a template are checked like those of a job file, and errors name the flag. The text of a
+//! template is a job file that means the same job.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// Width of a comment.
 const WIDTH: usize = 100;
-/// Items of a list on one line; a longer list has a line for each.
+/// Maximum number of items of a list on one line; a longer list has a line for each.
 const ITEMS_ON_A_LINE: usize = 3;
 
 /// A job to be written.
@@ -27,25 +27,25 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// The template of a job, without its defaults.
+    /// Returns the template of a job, without its defaults.
     pub(crate) fn of(job: &Job) -> Self {
         let mut template = Self::default();
         for key in SECTIONS.iter().flat_map(|section| section.keys) {
             let value = job.values.value(key.path).cloned();
             if let Some(value) = value.filter(|value| key.default_value().as_ref() != Some(value)) {
-                // A key that was found is known.
+                // The key was found, so it is known.
                 let _ = template.set(key.path, value);
             }
         }
         template
     }
 
-    /// Forgets the keys, "section.key", of which `is_forgotten` holds.
+    /// Removes the keys, "section.key", for which `is_forgotten` holds.
     pub(crate) fn forget(&mut self, is_forgotten: impl Fn(&str) -> bool) {
         self.source.forget(|path, _| is_forgotten(path));
     }
 
-    /// Adds a paragraph to the comment that the text begins with.
+    /// Adds a paragraph to the comment at the start of the text.
     pub(crate) fn say(&mut self, paragraph: impl Into<String>) {
         self.heading.push(paragraph.into());
     }
@@ -59,10 +59,10 @@ impl Template {
         self.source.set_flag(section, key, value.into())
     }
 
-    /// Sets the key at `path` to its default, so that the text has it.
+    /// Sets the key at `path` to its default, so that the text contains it.
     pub(crate) fn set_default(&mut self, path: &str) {
         if let Some(value) = keys::key(path).and_then(Key::default_value) {
-            // A key that was found is known.
+            // The key was found, so it is known.
             let _ = self.set(path, value);
         }
     }
@@ -70,7 +70,7 @@ impl Template {
     /// Sets a key as the flag `--set` does: `section.key=value`.
     ///
     /// # Errors
-    /// Another form; an unknown section or key.
+    /// The text has another form, or an unknown section or key.
     pub(crate) fn set_text(&mut self, text: &str) -> Result<(), Failure> {
         self.source.set(text)
     }
@@ -87,7 +87,7 @@ impl Template {
         }
     }
 
-    /// The job at `path`, whose folder its own paths start from.
+    /// Returns the job at `path`; its own paths are relative to that folder.
     ///
     /// # Errors
     /// Those of [`Job::parse`].
@@ -95,7 +95,7 @@ impl Template {
         Job::of(&self.source, path)
     }
 
-    /// The text of the job file.
+    /// Returns the text of the job file.
     pub(crate) fn to_toml(&self) -> String {
         let mut text: String = self.heading.iter().map(|line| comment(line)).collect();
         for section in SECTIONS {
@@ -111,7 +111,7 @@ impl Template {
         text
     }
 
-    /// A key with the comment above it, if it is set.
+    /// Returns a key with the comment above it, if it is set.
     fn line(&self, key: &Key) -> Option<String> {
         let entry = self.source.get(key.path)?;
         let remark = self.remarks.get(key.path);
@@ -126,7 +126,7 @@ impl Template {
     }
 }
 
-/// A value as TOML.
+/// Formats a value as TOML.
 fn written(value: &Value) -> String {
     match value {
         Value::Array(items) if items.len() > ITEMS_ON_A_LINE => {
@@ -137,13 +137,13 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// Up to the first full stop that ends a sentence.
+/// Returns the text up to the first full stop that ends a sentence.
 fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     text.find(". ").map_or(text, |end| &text[..=end])
 }
 
-/// The text without links in parentheses, which lead nowhere from a job file.
+/// Removes links in parentheses, which lead nowhere from a job file.
 fn without_links(text: &str) -> String {
     let Some((before, rest)) = text.split_once(" ([") else {
         return text.to_owned();
@@ -152,7 +152,7 @@ fn without_links(text: &str) -> String {
     format!("{before}{}", without_links(after))
 }
 
-/// The text as lines of a comment.
+/// Formats text as lines of a comment.
 fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {

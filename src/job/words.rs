@@ -1,4 +1,4 @@
-//! The words that the values of keys may be, and how a setting is read off a value.
+//! The words that the values of keys may be, and how a setting is read from a value.
 
 use std::path::PathBuf;
 
@@ -17,17 +17,17 @@ use lda::model::settings::{Alpha, Geometry, LabelPrior};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
 use lda::train::warm_start::Unassigned;
 
-/// A setting that is read off a value; `None` if it is not one.
+/// A setting that is read from a value; `None` if the value does not fit.
 pub(super) trait Setting: Sized {
     fn read(value: &Value) -> Option<Self>;
 }
 
-/// A setting that is one of some words.
+/// A setting that is one of a set of words.
 pub(crate) trait Worded: Copy + PartialEq + 'static {
     /// The words, each with its value.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// Its word.
+    /// Returns its word.
     fn word(self) -> &'static str {
         let mut words = Self::WORDS.iter();
         let found = words.find(|(_, value)| *value == self);
@@ -35,7 +35,7 @@ pub(crate) trait Worded: Copy + PartialEq + 'static {
     }
 }
 
-/// The words for a type's values, after the word for none of them, if there is one.
+/// Defines the words for a type's values, after the word for no value, if there is one.
 macro_rules! words {
     ($words:ident: $type:ty $(, none $none:literal)? { $($word:literal => $value:ident),+ }) => {
         pub(super) const $words: &[&str] = &[$($none,)? $($word),+];

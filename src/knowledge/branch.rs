@@ -1,10 +1,10 @@
 //! The nodes of a hierarchy, and their priors.
 //!
-//! Unless it has a prior of its own, an edge from the root has η for each leaf below: before there
-//! are data, these are as probable together as if they were attached to the root. The edges from
-//! another node have β_1 together, and share it by the leaves below them: so every node draws its
-//! children with the same strength (the S of Boyd-Graber, Blei & Zhu 2007, "A topic model for word
-//! sense disambiguation"), and a node of few leaves ties them closer than one of many.
+//! Unless it has its own prior, an edge from the root has η for each leaf below it: before there are data, these
+//! leaves are together as probable as if they were attached to the root. The edges from any other node sum to β_1,
+//! shared by the leaves below them: every node thus draws its children with the same strength (the S of Boyd-Graber,
+//! Blei & Zhu 2007, "A topic model for word sense disambiguation"), and a node with few leaves ties them closer than
+//! one with many.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use lda::tree::Node;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
 
-/// A node whose leaves bear words or terms.
+/// A node whose leaves are words or terms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Branch<T> {
     pub(super) name: String,
-    /// β of the edge that leads to it, if it is not the usual one.
+    /// β of the edge that leads to it, if not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) prior: Option<f64>,
-    /// β of the edges to its own leaves, if it is not the usual one.
+    /// β of the edges to its own leaves, if not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) leaf_prior: Option<f64>,
     pub(super) terms: Vec<T>,
@@ -27,25 +27,25 @@ pub(super) struct Branch<T> {
 }
 
 impl<T> Branch<T> {
-    /// Nodes, this one among them.
+    /// Returns the number of nodes, including this one.
     pub(super) fn nodes(&self) -> usize {
         1 + self.children.iter().map(Self::nodes).sum::<usize>()
     }
 
-    /// Edges of the longest path to a leaf.
+    /// Returns the number of edges on the longest path to a leaf.
     pub(super) fn height(&self) -> usize {
         1 + self.children.iter().map(Self::height).max().unwrap_or(0)
     }
 
-    /// Leaves, of all nodes below and its own.
+    /// Returns the number of its own leaves and those of all nodes below.
     pub(super) fn leaves(&self) -> usize {
         self.terms.len() + self.children.iter().map(Self::leaves).sum::<usize>()
     }
 }
 
 impl Branch<u32> {
-    /// Without what has no term below, and without nodes that leave no choice: with one child they
-    /// are passed through. `None` if nothing is left. `empty` counts nodes without a term.
+    /// Removes what has no term below, and nodes that leave no choice: a node with one child is replaced by it. `None`
+    /// if nothing is left. `empty` counts nodes without a term.
     fn prune(mut self, empty: &mut usize) -> Option<Self> {
         for child in std::mem::take(&mut self.children) {
             let Some(child) = child.prune(empty) else {
@@ -70,12 +70,12 @@ impl Branch<u32> {
         }
     }
 
-    /// Whether a child's only leaf can as well be its own.
+    /// Whether a child's only leaf can be attached to this node instead.
     fn takes(&self, term: u32, child: &Self) -> bool {
         child.prior.is_none() && self.leaf_prior.is_none() && !self.terms.contains(&term)
     }
 
-    /// `above`: the leaves of the node above, unless it is the root.
+    /// Makes the node; `above` is the number of leaves of the node above, unless that is the root.
     fn into_node(self, above: Option<usize>, strengths: Strengths) -> Node {
         let leaves = self.leaves();
         let usual = match above {
@@ -93,8 +93,8 @@ impl Branch<u32> {
     }
 }
 
-/// The nodes of a hierarchy, pruned, and how many of its nodes have no terms left, or one that makes
-/// no difference.
+/// Returns the nodes of a hierarchy, pruned, and how many of its nodes have no terms left, or a single one that
+/// makes no difference.
 pub(super) fn nodes(branches: Vec<Branch<u32>>, strengths: Strengths) -> (Vec<Node>, usize) {
     let mut empty = 0;
     let branches = branches.into_iter().filter_map(|b| b.prune(&mut empty));

@@ -6,10 +6,9 @@
 //! split: bank: money, loan | river, water
 //! ```
 //!
-//! `must` and `cannot` are the links of [`lda::tree::constraints`]. `split` gives a word a leaf for
-//! each of its senses, each in one must-link with the words that define it (Hu, Boyd-Graber & Satinoff
-//! 2011, "Interactive topic modeling"). A sense none of whose words is in the vocabulary has a leaf
-//! alone.
+//! `must` and `cannot` are the links of [`lda::tree::constraints`]. `split` gives a word a leaf for each of its senses,
+//! each must-linked with the words that define it (Hu, Boyd-Graber & Satinoff 2011, "Interactive topic modeling"). A
+//! sense without any word in the vocabulary has a leaf by itself.
 
 mod senses;
 
@@ -42,7 +41,7 @@ pub enum Relation {
 impl Relation {
     const ALL: [Self; 3] = [Self::Must, Self::Cannot, Self::Split];
 
-    /// The first word of its line.
+    /// Returns the first word of its line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Must => "must",
@@ -52,25 +51,25 @@ impl Relation {
     }
 }
 
-/// A line of such a file. Its `Display` is the line.
+/// A line of such a file; `Display` returns the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {
-    /// Words that belong together, two at least.
+    /// Words that belong together, at least two.
     Must(Vec<String>),
-    /// Words no two of which belong together, two at least.
+    /// Words of which no two belong together, at least two.
     Cannot(Vec<String>),
     /// A word with several senses.
     Split {
         /// The word.
         word: String,
-        /// For each sense, the words that define it; two senses at least.
+        /// For each sense, the words that define it; at least two senses.
         senses: Vec<Vec<String>>,
     },
 }
 
 impl Constraint {
-    /// How many words it names.
+    /// Returns how many words it names.
     pub(super) fn word_count(&self) -> usize {
         match self {
             Self::Must(words) | Self::Cannot(words) => words.len(),
@@ -79,18 +78,18 @@ impl Constraint {
     }
 }
 
-/// Text that is no constraint.
+/// The error that a text is not a constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct SyntaxError {
-    /// The character, from 1.
+    /// The position of the character, from 1.
     pub(crate) column: usize,
     /// The problem and its remedy.
     pub(crate) problem: String,
 }
 
 impl SyntaxError {
-    /// An error at `part`, a slice of `line`.
+    /// Creates an error at `part`, a slice of `line`.
     fn at(part: &str, line: &str, problem: impl Into<String>) -> Self {
         let before = part.as_ptr() as usize - line.as_ptr() as usize;
         Self {
@@ -110,7 +109,7 @@ impl Constraint {
     /// ```
     ///
     /// # Errors
-    /// Fewer than two words or senses; an empty or repeated word.
+    /// There are fewer than two words or senses, or an empty or repeated word.
     pub fn parse(relation: Relation, text: &str) -> Result<Self, SyntaxError> {
         Self::parse_in(text, relation, text)
     }
@@ -157,7 +156,7 @@ fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
     Ok(Constraint::Split { word, senses })
 }
 
-/// The words of a list, which is a slice of `line`.
+/// Returns the words of a list, which is a slice of `line`.
 fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
     let (mut words, mut known) = (Vec::new(), HashSet::new());
     for part in list.split(',') {
@@ -175,7 +174,7 @@ fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
     Ok(words)
 }
 
-/// Refuses what a line of a file would not hold.
+/// Refuses a word that a line of a file cannot represent.
 fn check_word(line: &str, word: &str) -> Result<(), SyntaxError> {
     let problem = if without_comment(word) != word {
         format!("the `#` of `{word}` would begin a comment: name this word in a tree")
@@ -200,11 +199,11 @@ impl fmt::Display for Constraint {
     }
 }
 
-/// Parses a file of constraints: each with the number of its line, from 1. Empty lines are skipped,
-/// and what follows a `#` at the start of a line or after white space.
+/// Parses a file of constraints; returns each with its line number, from 1. Skips empty lines, and text after a `#`
+/// at the start of a line or after white space.
 ///
 /// # Errors
-/// An invalid line; no constraint at all.
+/// A line is invalid; there is no constraint.
 pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure> {
     let mut constraints = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -235,7 +234,7 @@ fn parse_line(line: &str) -> Result<Constraint, SyntaxError> {
     Constraint::parse_in(line, relation, text)
 }
 
-/// The nodes that constraints make, each named by the first terms below it.
+/// Returns the nodes that constraints make, each named by the first terms below it.
 pub(super) fn structures(
     file: &str,
     lines: &[(usize, Constraint)],
@@ -275,10 +274,10 @@ pub(super) fn structures(
     Ok((senses.place(nodes, lexicon, strengths)?, pruned))
 }
 
-/// The words of constraints that a vocabulary lacks.
+/// Returns the words of constraints that a vocabulary lacks.
 ///
 /// # Errors
-/// They contradict each other, or nothing of them is left.
+/// The constraints contradict each other, or nothing of them is left.
 pub(crate) fn check(
     constraints: &[Constraint],
     vocabulary: &Vocabulary,
@@ -287,7 +286,7 @@ pub(crate) fn check(
     const FILE: &str = "the constraints";
     let lines: Vec<_> = (1..).zip(constraints.iter().cloned()).collect();
     let mut lexicon = Lexicon::new(vocabulary, tokens);
-    // Which words there are does not depend on priors.
+    // Which words are known does not depend on priors.
     let strengths = Strengths {
         ordinary: 1.0,
         must: 1.0,
@@ -301,7 +300,7 @@ pub(crate) fn check(
     }
 }
 
-/// The error, in the file's own words.
+/// Words the error in terms of the file.
 fn refused<'v>(
     file: &str,
     cannot_lines: &[usize],

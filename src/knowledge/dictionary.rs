@@ -1,9 +1,9 @@
 //! A bilingual dictionary: a word and its translations in each line.
 //!
-//! A line is a concept, with one node: the words of it that are terms belong together, in whatever
-//! language (Hu, Zhai, Eidelman & Boyd-Graber 2014, "Polylingual tree-based topic models for
-//! translation domain adaptation"). Lines are not merged by the words that they share, which would
-//! connect `riva` with `banca` by way of `bank`: a word has a leaf in each of its lines.
+//! A line is a concept with one node: those of its words that are terms belong together, in any language (Hu, Zhai,
+//! Eidelman & Boyd-Graber 2014, "Polylingual tree-based topic models for translation domain adaptation"). Lines are
+//! not merged by words that they share, which would connect `riva` with `banca` through `bank`: a word has a leaf in
+//! each of its lines.
 
 use crate::failure::Failure;
 use lda::tree::Node;
@@ -14,12 +14,12 @@ use super::groups::Groups;
 use super::lexicon::Lexicon;
 use super::text::fields;
 
-/// Parses a dictionary: for each line a list of words, first the word, then its translations (one at least). The first
-/// line decides what separates words in all: tabs, else commas (with quotes as in CSV), else spaces. Empty lines and
-/// lines that begin with `#` are skipped.
+/// Parses a dictionary: for each line a list of words, first the word, then its translations (at least one). The
+/// first line determines what separates words in all lines: tabs, or else commas (with quotes as in CSV), or else
+/// spaces. Empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// A line with one word only; broken quotes.
+/// A line has only one word, or an unclosed quote; there is no entry.
 pub fn parse(file: &str, text: &str) -> Result<Vec<Vec<String>>, Failure> {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -57,7 +57,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Vec<String>>, Failure> {
     Ok(entries)
 }
 
-/// A node for each line.
+/// Returns a node for each line.
 pub(super) fn structures(
     entries: &[Vec<String>],
     lexicon: &mut Lexicon<'_>,

@@ -1,5 +1,5 @@
-//! Groups of terms that belong together, each a node below the root, whatever other groups say: a
-//! term has a leaf in every group that it is in (Hu & Boyd-Graber 2012, Section 5).
+//! Groups of terms that belong together, each a node below the root, independent of other groups: a term has a leaf in
+//! every group that contains it (Hu & Boyd-Graber 2012, Section 5).
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use lda::tree::constraints::Strengths;
 
 use super::Pruned;
 
-/// Nodes of groups, as they come.
+/// The nodes of groups, in the order they were added.
 pub(super) struct Groups {
     strengths: Strengths,
     known: HashSet<Vec<u32>>,
@@ -17,7 +17,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Without groups; `pruned` is what is known already.
+    /// Starts without groups; `pruned` is what is already known.
     pub(super) fn new(pruned: Pruned, strengths: Strengths) -> Self {
         Self {
             strengths,
@@ -27,7 +27,7 @@ impl Groups {
         }
     }
 
-    /// Adds a group of distinct terms, ascending, unless they are fewer than two, or have been added.
+    /// Adds a group of distinct terms, ascending, unless it has fewer than two or has already been added.
     pub(super) fn add(&mut self, name: &str, terms: Vec<u32>) {
         self.pruned.entries += 1;
         if terms.len() < 2 {

@@ -1,4 +1,4 @@
-//! The terms of a vocabulary, found by the words that people write.
+//! The terms of a vocabulary, found by words as people write them.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use corpus::settings::TokenSettings;
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 
-/// Unknown words that are kept as examples.
+/// Maximum number of unknown words that are kept as examples.
 pub(super) const EXAMPLES: usize = 5;
 
-/// Finds terms, and remembers which words were none.
+/// Finds terms, and remembers which words are not terms.
 pub(crate) struct Lexicon<'v> {
     vocabulary: &'v Vocabulary,
     tokenizer: Tokenizer,
@@ -31,8 +31,8 @@ impl<'v> Lexicon<'v> {
         }
     }
 
-    /// The kept term that a word is: as it is written, else as the one token that the job's
-    /// tokenizer makes of it.
+    /// Returns the kept term for a word: the word as written, or else the single token that the job's tokenizer
+    /// makes of it.
     pub(crate) fn find(&mut self, word: &str) -> Option<u32> {
         if let Some(found) = self.found.get(word) {
             return *found;
@@ -57,7 +57,7 @@ impl<'v> Lexicon<'v> {
         id.filter(|_| tokens == 1)
     }
 
-    /// The terms of these words, each once, ascending.
+    /// Returns the terms of these words, each once, ascending.
     pub(super) fn find_all(&mut self, words: &[String]) -> Vec<u32> {
         let mut terms: Vec<u32> = words.iter().filter_map(|word| self.find(word)).collect();
         terms.sort_unstable();
@@ -65,17 +65,17 @@ impl<'v> Lexicon<'v> {
         terms
     }
 
-    /// A kept term's text.
+    /// Returns a kept term's text.
     pub(super) fn term(&self, id: u32) -> &'v str {
         &self.vocabulary.kept_terms()[id as usize].term
     }
 
-    /// V.
+    /// Returns V.
     pub(super) fn len(&self) -> usize {
         self.vocabulary.kept()
     }
 
-    /// Says which words were looked up, and which of them are no terms.
+    /// Reports how many words were looked up, and which of them are not terms.
     pub(super) fn report(self, pruned: &mut Pruned) {
         if !self.found.is_empty() {
             pruned.words = self.found.len();

@@ -1,4 +1,4 @@
-//! A tree that a user wrote, in TOML or JSON: nodes with words and nodes below them.
+//! A tree written by a user in TOML or JSON: nodes with words, and nodes below them.
 //!
 //! ```toml
 //! [[children]]
@@ -28,7 +28,7 @@ pub struct Outline {
     children: Vec<Branch<String>>,
 }
 
-/// A node as it is written.
+/// A node as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -42,7 +42,7 @@ struct Written {
 }
 
 impl Outline {
-    /// How many words it names.
+    /// Returns how many words it names.
     pub(super) fn word_count(&self) -> usize {
         self.children.iter().map(Branch::leaves).sum()
     }
@@ -97,8 +97,8 @@ impl Written {
 /// Parses a tree: JSON if it begins with `{`, else TOML.
 ///
 /// # Errors
-/// Neither; unknown keys; nodes without anything; a word twice in a node; invalid priors; more
-/// than [`MAX_DEPTH`] levels. All but a few errors of TOML name the line.
+/// It is neither; it has unknown keys, empty nodes, a word twice in a node, invalid priors, or more than [`MAX_DEPTH`]
+/// levels. Except for a few errors in TOML, the error names the line.
 pub fn parse(file: &str, text: &str) -> Result<Outline, Failure> {
     let outline: Outline = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| {
@@ -119,7 +119,7 @@ pub fn parse(file: &str, text: &str) -> Result<Outline, Failure> {
     }
 }
 
-/// The nodes of a tree that have terms below them.
+/// Returns the nodes of a tree that have terms below them.
 pub(super) fn structures(
     outline: &Outline,
     lexicon: &mut Lexicon<'_>,

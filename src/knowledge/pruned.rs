@@ -4,33 +4,32 @@ use std::fmt;
 
 use crate::failure::Failure;
 
-/// The entries of WordNet, which looks up terms, whereas other knowledge is of words.
+/// The kind of WordNet's entries; WordNet looks up terms, whereas other knowledge looks up words.
 pub(super) const SYNSETS: &str = "synsets";
 
-/// The entries that a tree leaves out because of the vocabulary. Displayed as one line for people.
+/// The entries that a tree leaves out because of the vocabulary. `Display` gives one line for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// The word for the entries, in the plural.
+    /// The name of the entries, in the plural.
     pub(crate) kind: &'static str,
     /// Distinct words of the knowledge; for WordNet, terms of the vocabulary.
     pub words: usize,
-    /// Of these, those that the vocabulary does not have; for WordNet, those that WordNet does not
-    /// have.
+    /// Those that the vocabulary lacks; for WordNet, those that WordNet lacks.
     pub unknown_words: usize,
     /// The first of them.
     pub(crate) examples: Vec<String>,
-    /// Constraints, nodes, lines of the dictionary; for WordNet, synsets with a term.
+    /// Number of constraints, nodes or lines of the dictionary; for WordNet, of synsets with a term.
     pub entries: usize,
-    /// Of these, those left out for want of terms: two different ones; in a hierarchy, one.
+    /// Those left out for lack of terms: fewer than two; in a hierarchy, none.
     pub dropped_entries: usize,
-    /// Of these, those left out because another has the same terms.
+    /// Those left out because another has the same terms.
     pub(crate) repeated_entries: usize,
     /// Senses of terms beyond the most frequent ones.
     pub(crate) dropped_senses: usize,
 }
 
 impl Pruned {
-    /// Of entries of this kind, none yet.
+    /// Starts for entries of this kind.
     pub(super) fn of(kind: &'static str) -> Self {
         Self {
             kind,
@@ -38,7 +37,7 @@ impl Pruned {
         }
     }
 
-    /// No word of a file is a term.
+    /// Returns the error that no word of a file is a term.
     pub(super) fn nothing_left(&self, file: &str) -> Failure {
         let problem = format!(
             "nothing is left for the vocabulary: {self}; is it in the language of the collection, and \

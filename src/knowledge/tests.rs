@@ -9,14 +9,14 @@ pub(super) const STRENGTHS: Strengths = Strengths {
     cannot: 1e-20,
 };
 
-/// `bytes` as a gzip member.
+/// Compresses `bytes` as a gzip member.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-/// The terms of a vocabulary, by number.
+/// Creates a vocabulary of these terms, by number.
 pub(super) fn vocabulary(terms: &str) -> Vocabulary {
     let term = |term: &str| VocabularyTerm {
         term: term.to_owned(),
@@ -51,7 +51,7 @@ pub(super) fn all_synsets() -> WordNetSettings {
     }
 }
 
-/// A file in its own folder.
+/// Writes a file in its own folder.
 fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

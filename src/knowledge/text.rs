@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The fields of a line, without spaces around them; between commas they may have quotes as in CSV.
+/// Splits a line into fields, without spaces around them; with commas, fields may be quoted as in CSV.
 pub(crate) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String> {
     let owned = |field: &str| field.trim().to_owned();
     if delimiter != ',' || !line.contains('"') {
@@ -42,7 +42,7 @@ pub(crate) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String>
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .from_reader(line.as_bytes());
-    // A line of text has one record, or none.
+    // A line of text has at most one record.
     _ = reader.read_record(&mut record);
     Ok(record.iter().map(owned).collect())
 }

@@ -1,5 +1,4 @@
-//! WordNet's database (Miller 1995; versions 3.0 and 3.1): synsets as groups of terms, or its
-//! hierarchy.
+//! WordNet's database (Miller 1995; versions 3.0 and 3.1): synsets as groups of terms, or its hierarchy.
 //!
 //! Terms are found as WordNet's own programs find them ([`database`]): a term has the senses of its
 //! spelling and of its base forms, so that `cats` is in the synsets of `cat`.
@@ -22,7 +21,7 @@ use super::{KnowledgeSettings, Pruned, text};
 use corpus::vocabulary::Vocabulary;
 use database::Database;
 
-/// A part of speech: its files have its name.
+/// A part of speech, which has its own files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -30,17 +29,17 @@ pub enum Part {
     Noun,
     /// Verbs.
     Verb,
-    /// Adjectives, satellites among them.
+    /// Adjectives, including satellites.
     Adjective,
     /// Adverbs.
     Adverb,
 }
 
 impl Part {
-    /// All of them.
+    /// All parts of speech.
     pub(crate) const ALL: [Self; 4] = [Self::Noun, Self::Verb, Self::Adjective, Self::Adverb];
 
-    /// The ending of its files.
+    /// Returns the extension of its files.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Noun => "noun",
@@ -50,7 +49,7 @@ impl Part {
         }
     }
 
-    /// As pointers and names of synsets have it.
+    /// Returns its letter in pointers and in the names of synsets.
     fn letter(self) -> &'static str {
         match self {
             Self::Noun => "n",
@@ -61,29 +60,29 @@ impl Part {
     }
 }
 
-/// The structure that synsets become.
+/// The structure that synsets form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// Each synset with two terms or more is a node below the root, whose terms belong together, as
-    /// in the experiments of Hu & Boyd-Graber 2012 (Section 5).
+    /// Each synset with at least two terms is a node below the root, whose terms belong together, as in the experiments
+    /// of Hu & Boyd-Graber 2012 (Section 5).
     Synsets,
-    /// Synsets are below their hypernyms (Boyd-Graber, Blei & Zhu 2007). One with several hypernyms
-    /// is below each; the terms of one that has others below are a node of their own beside these.
+    /// Synsets are below their hypernyms (Boyd-Graber, Blei & Zhu 2007). A synset with several hypernyms is below each;
+    /// if a synset has others below it, its own terms are a separate node beside these.
     Hierarchy,
 }
 
 /// The part of WordNet that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordNetSettings {
-    /// The structure that synsets become.
+    /// The structure that synsets form.
     pub structure: Structure,
-    /// Parts of speech; those that the database lacks are none of it.
+    /// Parts of speech; those that the database lacks are ignored.
     pub parts: Vec<Part>,
-    /// The most senses of a term in each part of speech, by WordNet's order: the most frequent first.
+    /// Maximum number of senses of a term in each part of speech, the most frequent first, in WordNet's order.
     pub max_senses: usize,
 }
 
-/// A database: a part of speech has its own files.
+/// A database, with files for each part of speech.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct WordNet {
@@ -97,18 +96,18 @@ struct Members<'w> {
 }
 
 impl WordNet {
-    /// Of these parts of speech.
+    /// Creates it from these parts of speech.
     pub fn new(databases: Vec<Database>) -> Self {
         Self { databases }
     }
 
-    /// How many words it names, some in several parts of speech.
+    /// Returns how many words it names; a word counts in each part of speech.
     pub(super) fn word_count(&self) -> usize {
         self.databases.iter().map(Database::lemma_count).sum()
     }
 
-    /// Reads `data.noun`, `index.noun`, `noun.exc` and those of the other parts of speech: `noun.exc`
-    /// may be absent, and all files of a part of speech.
+    /// Reads `data.noun`, `index.noun`, `noun.exc` and those of the other parts of speech. `noun.exc` may be absent,
+    /// and so may all files of a part of speech.
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let mut databases = Vec::new();
         for part in Part::ALL {
@@ -137,7 +136,7 @@ impl WordNet {
         Ok(Self::new(databases))
     }
 
-    /// The nodes that the synsets of a vocabulary's terms make.
+    /// Returns the nodes that the synsets of a vocabulary's terms form.
     pub(super) fn structures(
         &self,
         vocabulary: &Vocabulary,
@@ -206,9 +205,9 @@ fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
 struct Hierarchy<'w> {
     database: &'w Database,
     members: &'w [Vec<u32>],
-    /// Of each synset, ascending.
+    /// The hyponyms of each synset, ascending.
     hyponyms: Vec<Vec<u32>>,
-    /// Of each synset: terms at and below it, by every way down.
+    /// For each synset, the terms at and below it, counted on every path down.
     below: Vec<usize>,
 }
 
@@ -246,7 +245,7 @@ impl<'w> Hierarchy<'w> {
         roots.map(|(number, _)| number)
     }
 
-    /// The synsets among these that have terms, with what is below them.
+    /// Returns those of the synsets that have terms, with what is below them.
     fn grow(&self, synsets: impl Iterator<Item = u32>) -> Vec<Branch<u32>> {
         let used = synsets.filter(|&synset| self.below[synset as usize] > 0);
         used.map(|synset| self.branch(synset)).collect()

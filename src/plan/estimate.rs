@@ -1,19 +1,19 @@
-//! The estimate of what a job takes: documents, rounds, memory of each process, disk. It is to be right within a factor
-//! of two, and of memory rather high than low; nothing that runs depends on it.
+//! The estimate of what a job takes: documents, rounds, memory of each process, disk. It aims to be right within a
+//! factor of two, and errs on the high side for memory; nothing that runs depends on it.
 //!
-//! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V
-//! terms kept, P processes of T threads:
+//! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V terms kept,
+//! P processes of T threads:
 //!
-//! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; of a
-//!   document of n tokens, n / √(1 + n/500);
+//! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; in a document of
+//!   n tokens, n / √(1 + n/500);
 //! - of these, 1.5 / m are in m documents (Zipf gives 1 / m; 1.3 to 1.7 were measured);
-//! - a kept term w is in n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
-//!   weight that pruning leaves is `prune` tokens;
+//! - a kept term w is in n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each weight that
+//!   pruning leaves is `prune` tokens;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
-//! - CVB0 keeps 2 bytes for each topic of a (document, term), or each of 20 labels;
-//! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
-//! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
-//!   each n up to twice the mean length of a document.
+//! - CVB0 keeps 2 bytes for each topic of a (document, term), or for each of 20 labels;
+//! - the sample as bags: 8 bytes per (document, term), twice while it is sorted;
+//! - if α is learnt, each thread counts how many documents have n tokens of a topic: 4 bytes for each n up to
+//!   twice the mean length of a document.
 
 mod disk;
 pub(crate) mod seconds;
@@ -35,11 +35,11 @@ use sums::sums;
 use tree::whole_rows;
 use weights::weight_count;
 
-/// Bytes of the program and of what its allocator keeps: 28 MiB with 1,000 short documents.
+/// Bytes of the program and of its allocator's reserve: 28 MiB with 1,000 short documents.
 const PROGRAM_BYTES: u64 = 28 << 20;
-/// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
+/// Bytes of a distinct term while it is counted: its text, two counts, its slot in a hash table.
 const TERM_BYTES: u64 = 96;
-/// Bytes of a token while pairs are counted: there are fewer distinct pairs than tokens.
+/// Bytes per token while pairs are counted: there are fewer distinct pairs than tokens.
 const TOKEN_PAIR_BYTES: u64 = 32;
 /// Bytes of a kept term in training: text, counts, row headers, marks.
 const KEPT_TERM_BYTES: u64 = 160;
@@ -47,30 +47,30 @@ const KEPT_TERM_BYTES: u64 = 160;
 const PAIR_BYTES: u64 = 8;
 /// Bytes of a document besides its pairs: its number, and where it ends.
 const DOCUMENT_BYTES: u64 = 16;
-/// Bytes of the influence of a document, where documents are drawn.
+/// Bytes of the influence of a document, if documents are drawn.
 const INFLUENCE_BYTES: u64 = 24;
 /// Bytes of a prepared weight: a topic, the weight, a running sum.
 const FACTOR_BYTES: u64 = 10;
-/// Bytes of a weight while the report is made: in the finished model, and in what is read back.
+/// Bytes of a weight while the report is made: in the finished model, and when read back.
 const REPORT_BYTES: u64 = 24 + 40;
-/// Bytes of a Parquet part while it is written (a row group, its batches), at least and at most.
+/// Bytes of a Parquet part while it is written (a row group, its batches): minimum and maximum.
 const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
-/// Bytes of a part's rows before they are compressed: a token in the drafts and a shard, a topic of a document, a
+/// Bytes of a part's rows before compression: per token in drafts and shards, per topic of a document, per
 /// document.
 const TOKEN_BYTES: u64 = 13;
 const ROW_BYTES: u64 = 20;
 const DOCUMENT_ROW_BYTES: u64 = 128;
-/// Bytes that a byte of Extracted Features takes while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
+/// Bytes per byte of Extracted Features while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
 const VOLUME_BYTES: u64 = 14;
 /// Maximum number of parts that a thread writes at a time: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 
-/// Labels that a labelled collection is taken to have, if `model.topics` does not say, and each of its documents: as
-/// in large catalogues of tags.
+/// Assumed numbers of labels of a labelled collection, if `model.topics` is not set, and of each of its documents:
+/// those of large catalogues of tags.
 pub(crate) const LABELS: u64 = 1000;
 const OWN_LABELS: u64 = 20;
 
-/// K, as far as it is known before the labels are.
+/// Returns K, or an assumed K if the labels determine it.
 fn topic_count(job: &Job) -> usize {
     match job.model.topics {
         0 => LABELS as usize,
@@ -85,11 +85,11 @@ pub(crate) struct Estimate {
     pub(crate) sample_documents: u64,
     /// Documents of the sample that quality is measured on.
     pub(crate) held_out_documents: u64,
-    /// Minibatches a pass.
+    /// Minibatches per pass.
     pub(crate) minibatches: u64,
     /// Maximum number of rounds.
     pub(crate) rounds: u64,
-    /// Passes, at most, and those of them that are online.
+    /// Maximum number of passes, and how many of them are online.
     pub(crate) passes: [u64; 2],
     /// Bytes of all assignments, if they are remembered.
     pub(crate) remembered: Option<u64>,
@@ -101,30 +101,30 @@ pub(crate) struct Estimate {
     pub(crate) disk: Disk,
 }
 
-/// About how many bytes of memory of one process.
+/// Approximate bytes of memory of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Memory {
     /// The program itself.
     pub(crate) program: u64,
     /// Ingest: the terms that are counted.
     pub(crate) counted_terms: u64,
-    /// Ingest: the pairs of tokens among which phrases are looked for.
+    /// Ingest: the pairs of tokens that are counted to detect phrases.
     pub(crate) counted_pairs: u64,
     /// Ingest: blocks being parsed, shards being written.
     pub(crate) blocks: u64,
     /// Training: its share of the sample as bags of words.
     pub(crate) sample: u64,
-    /// Training and projection: the vocabulary that is kept.
+    /// Training and projection: the kept vocabulary.
     pub(crate) vocabulary: u64,
     /// Training and projection: the model, K · (non-zeros of a term).
     pub(crate) model: u64,
-    /// Training and projection: what the model is prepared into for sampling.
+    /// Training and projection: the model, prepared for sampling.
     pub(crate) factors: u64,
-    /// Training and projection: rows of all topics, of the terms within a tree.
+    /// Training and projection: rows over all topics, for the terms in a tree.
     pub(crate) tree: u64,
-    /// Training: a round's statistics, here and on their way, and what α is learnt from.
+    /// Training: a round's statistics, here and in transit, and the counts for learning α.
     pub(crate) statistics: u64,
-    /// Training: the assignments that are remembered, and the influences of drawn documents.
+    /// Training: remembered assignments, and the influences of drawn documents.
     pub(crate) assignments: u64,
     /// Projection: shards being read, tables being written.
     pub(crate) tables: u64,
@@ -139,12 +139,12 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The program, and the largest of what ingest, training, projection and the report need, each on its own.
+    /// Returns the program's memory plus the largest of what ingest, training, projection and the report need.
     pub(crate) fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
         let train = model + self.sample + self.statistics + self.assignments;
-        // Memory of training is still held.
+        // The memory of training is still in use.
         let together = match self.together {
             0 => 0,
             bytes => bytes + model + self.model + self.sample + self.assignments,
@@ -155,7 +155,7 @@ impl Memory {
     }
 }
 
-/// The estimate for `job` with this input, in `processes` processes of `threads` threads.
+/// Estimates `job` with this input, in `processes` processes of `threads` threads.
 pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) -> Estimate {
     let (processes, threads) = (processes as u64, threads as u64);
     let sampled = sampled_documents(job, survey.documents);
@@ -180,7 +180,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let has_checkpoints = (every > 0 && schedule.round_count() > u64::from(every))
         || (minutes > 0.0 && trains > 60.0 * minutes);
     let checkpointed = has_checkpoints.then(|| remembered.unwrap_or(0));
-    // Parts are of one block of the input, and twice that while they are compressed.
+    // A part has one block of the input; while it is compressed it takes twice that.
     let blocks = survey.blocks.max(1);
     let parts = |bytes: u64, open: u64| {
         let [least, most] = PART_BYTES;
@@ -229,7 +229,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     }
 }
 
-/// Statistics of a round with this model, three times on their way, what threads sum up, and what α is learnt from.
+/// Estimates a round's statistics, three times in transit, the threads' sums, and the counts for learning α.
 fn statistics(
     job: &Job,
     schedule: &Schedule,
@@ -238,14 +238,14 @@ fn statistics(
     threads: u64,
 ) -> u64 {
     let topics = topic_count(job) as u64;
-    // Those of one minibatch; once, those of all remembered assignments.
+    // The draws of one minibatch; initially, those of all remembered assignments.
     let draws = tokens.div_ceil(schedule.minibatch_count) * u64::from(job.train.kept_sweeps);
     let counted = match schedule.remembers() {
         _ if schedule.estimates() || job.train.method.is_dense() => weights,
         true => weights.min(tokens),
         false => 0,
     };
-    // Each thread sums up γ in rows of all topics, or φ^p, which took twice as much.
+    // Each thread sums γ in rows over all topics, or φ^p, which took twice as much.
     let summed = match job.train.method {
         _ if schedule.estimates() => 2 * threads * weights,
         LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights,
@@ -258,7 +258,7 @@ fn statistics(
     (3 * draws.min(topics * kept).max(counted) + summed) * PAIR_BYTES + histograms
 }
 
-/// Pairs of tokens, counted in parts, if phrases are looked for.
+/// Estimates the pairs of tokens, counted in parts, if phrases are detected.
 fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u64 {
     if job.phrases.detection.is_none() {
         return 0;
@@ -267,7 +267,7 @@ fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u6
     threads * TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART)
 }
 
-/// Bags, twice while they are sorted; beyond the limit, three minibatches of them.
+/// Estimates the bags, twice while they are sorted; beyond the limit, plus three minibatches.
 fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     match bytes > job.train.sample_bytes {
         false => 2 * bytes,
@@ -275,7 +275,7 @@ fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     }
 }
 
-/// Bytes of remembered assignments, if memory is to hold them, and of the influences of drawn documents.
+/// Estimates the remembered assignments in memory, and the influences of drawn documents.
 fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) -> u64 {
     let [documents, bytes] = sizes.map(|size| size.div_ceil(processes));
     let remembered = match schedule.remembers() {
@@ -285,8 +285,8 @@ fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) 
     remembered + documents * INFLUENCE_BYTES * u64::from(schedule.is_drawn())
 }
 
-/// Bags, twice while they are sorted, two bytes per token, and the topics of each document: at most
-/// one per token while there are few passes.
+/// Estimates the bags, twice while they are sorted, two bytes per token, and the topics of each document: at
+/// most one per token while there are few passes.
 fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     let method = job.project.infer.as_ref().map(|infer| infer.method);
     let documents = match method.filter(|method| method.is_joint()) {
@@ -299,7 +299,7 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
 
-/// Bytes for fitting the classifier, if the method needs one: all kept terms may occur.
+/// Estimates the bytes for fitting the classifier, if the method needs one: all kept terms may occur.
 fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
     if !job.project.needs_classifier() {
         return 0;
@@ -308,8 +308,8 @@ fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
     lda::regression::memory(examples as usize, topic_count(job), kept as usize)
 }
 
-/// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
-/// it is not the sample that needs them.
+/// Returns the largest sample, in documents, with which a process stays within `bytes` of memory; `None` if a
+/// smaller sample does not help.
 pub(crate) fn fitting_sample(
     job: &Job,
     survey: &Survey,
@@ -336,13 +336,13 @@ fn sampled_documents(job: &Job, documents: u64) -> u64 {
     }
 }
 
-/// Tokens in the vocabulary, of `documents` documents.
+/// Estimates the tokens in the vocabulary of `documents` documents.
 fn kept_tokens(survey: &Survey, documents: u64) -> u64 {
     let share = documents as f64 / survey.documents.max(1) as f64;
     (survey.kept_tokens as f64 * share) as u64
 }
 
-/// (document, term) pairs of `tokens` tokens in `documents` documents.
+/// Estimates the (document, term) pairs of `tokens` tokens in `documents` documents.
 fn pairs(tokens: u64, documents: u64) -> u64 {
     let mean = tokens as f64 / documents.max(1) as f64;
     (tokens as f64 / (1.0 + mean / 500.0).sqrt()) as u64
@@ -352,13 +352,13 @@ fn distinct_terms(tokens: u64) -> u64 {
     tokens.min((50.0 * (tokens as f64).sqrt()) as u64)
 }
 
-/// Bytes of the tables about documents, before they are compressed.
+/// Estimates the bytes of the tables about documents, before compression.
 fn of_documents(job: &Job, survey: &Survey) -> u64 {
     let documents = survey.documents.saturating_mul(DOCUMENT_ROW_BYTES);
     documents.saturating_add(listed_rows(job, survey.documents, survey).saturating_mul(ROW_BYTES))
 }
 
-/// Rows of `document_topics`, at most: a document lists no more topics than it has tokens.
+/// Returns an upper bound on the rows of `document_topics`: a document lists no more topics than it has tokens.
 fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
     let project = &job.project;
     if project.infer.is_none() {
@@ -375,7 +375,7 @@ fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
         .min(kept_tokens(survey, documents))
 }
 
-/// Those of `distinct` terms that are in enough documents.
+/// Estimates how many of `distinct` terms are in enough documents.
 fn kept_terms(job: &Job, distinct: u64) -> u64 {
     let frequent = 3 * distinct / (2 * job.vocabulary.min_documents.max(1));
     frequent.min(distinct).min(job.vocabulary.max_terms as u64)

@@ -1,5 +1,4 @@
-//! The starts of files, from which the rest is estimated: how dense compression is, and how many
-//! bytes a record has.
+//! The starts of files, from which the rest is estimated: how well they compress, and how many bytes a record has.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -12,11 +11,11 @@ use corpus::input::{InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format};
 use store::Source;
 
-/// Bytes of content of a file in which first records are looked for.
+/// Bytes of a file's content in which its first records are looked for.
 pub(super) const LOOK_BYTES: u64 = 1 << 20;
-/// Bytes of content of each format that are looked at for its density and its records.
+/// Bytes of content of each format that are read for its compression and its records.
 pub(super) const LOOKED_AT: u64 = 64 << 20;
-/// Files of a format that are looked at, evenly spread over the input.
+/// Maximum number of files of a format that are read, evenly spread over the input.
 pub(super) const LOOK_FILES: usize = 8;
 
 /// The start of a file.
@@ -24,11 +23,11 @@ pub(super) const LOOK_FILES: usize = 8;
 pub(super) struct Look {
     /// Complete records.
     records: u64,
-    /// Their bytes, and those before them.
+    /// Their bytes, including those before them.
     bytes: u64,
-    /// Bytes of content that were seen.
+    /// Bytes of content that were read.
     seen: u64,
-    /// Bytes on disk that hold them.
+    /// Bytes on disk that contain them.
     on_disk: u64,
     is_compressed: bool,
 }
@@ -57,7 +56,7 @@ impl Look {
     }
 }
 
-/// Looks at the starts of some of the files, evenly spread: the fewer there are, the longer at each.
+/// Reads the starts of some of the files, evenly spread: the fewer the files, the more of each.
 pub(super) fn looks_at(
     files: &[&InputFile],
     settings: &CorpusSettings,
@@ -65,7 +64,7 @@ pub(super) fn looks_at(
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOKED_AT / count;
-    // The sizes of columnar files and plain texts are enough.
+    // For columnar files and plain texts, the sizes are enough.
     let is_told = |file: &InputFile| match file.format {
         Format::Parquet | Format::Arrow | Format::Uci | Format::MatrixMarket => true,
         Format::Text => file.compression == Compression::Plain,
@@ -75,7 +74,7 @@ pub(super) fn looks_at(
     files.map(|file| Look::at(file, limit, settings)).collect()
 }
 
-/// Bytes of content of all files of a format: compressed files are as dense as those looked at.
+/// Estimates the content of all files of a format: compressed files are assumed to compress like those read.
 pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
     let compressed = looks.iter().filter(|look| look.is_compressed);
     let [seen, on_disk] = compressed.fold([0, 0], |[seen, on_disk], look| {
@@ -90,14 +89,14 @@ pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
     files.iter().map(content).sum()
 }
 
-/// Records in this many bytes of content, about: those that were seen, scaled.
+/// Estimates the records in this many bytes of content by scaling those that were seen.
 pub(super) fn records_of(looks: &[Look], content: u64) -> u64 {
     let records: u64 = looks.iter().map(|look| look.records).sum();
     let bytes: u64 = looks.iter().map(|look| look.bytes).sum();
     (u128::from(records) * u128::from(content) / u128::from(bytes.max(1))) as u64
 }
 
-/// Complete records at a file's start, and their bytes.
+/// Counts the complete records at a file's start, and their bytes.
 fn count_records(content: &[u8], boundary: Boundary, is_whole: bool, header: u64) -> (u64, u64) {
     let is_filled = |record: &[u8]| !record.trim_ascii().is_empty();
     let (mut records, mut begin) = (0u64, 0);
@@ -105,7 +104,7 @@ fn count_records(content: &[u8], boundary: Boundary, is_whole: bool, header: u64
         records += u64::from(is_filled(&content[begin..end]));
         begin = end;
     }
-    // The last record needs no line break; one that is longer than what was looked at counts too.
+    // The last record needs no line break; a first record longer than what was read counts too.
     if is_filled(&content[begin..]) && (is_whole || records == 0) {
         records += 1;
         begin = content.len();
@@ -113,7 +112,7 @@ fn count_records(content: &[u8], boundary: Boundary, is_whole: bool, header: u64
     (records.saturating_sub(header), begin as u64)
 }
 
-/// Objects at a file's start, and their bytes. The last one may go on beyond what was looked at.
+/// Counts the objects at a file's start, and their bytes. The last one may extend beyond what was read.
 fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
     let ends = objects(0, content).map(|(begins, object)| begins + object.len() as u64);
     let ends: Vec<u64> = ends.collect();
@@ -124,7 +123,7 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
     )
 }
 
-/// The start of a file's content, without the character of UTF-8 that the limit cuts.
+/// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
 pub(super) fn first_bytes(
     file: &InputFile,
     limit: u64,
@@ -139,8 +138,8 @@ pub(super) fn first_bytes(
     Ok(content)
 }
 
-/// The start of a file's content, and the bytes on disk that were read for it; a stream that breaks
-/// is taken to end there.
+/// Returns the start of a file's content, and the bytes on disk that were read for it. A stream that breaks is
+/// taken to end there.
 fn start_of(
     file: &InputFile,
     limit: u64,
@@ -156,12 +155,12 @@ fn start_of(
     let stream = stream.map_err(InputError::unreadable(&file.path))?;
     let mut stream = only_records(stream, file.format, settings).take(limit);
     let mut content = Vec::new();
-    // Bytes before a break are kept in `content`; ingest reports the break itself.
+    // Bytes before a break stay in `content`; ingest reports the break itself.
     let _ = stream.read_to_end(&mut content);
     Ok((content, read.load(Ordering::Relaxed)))
 }
 
-/// A source whose bytes are counted.
+/// A source that counts the bytes read from it.
 struct Counted {
     source: Source,
     read: Arc<AtomicU64>,

@@ -1,8 +1,8 @@
-//! A preview of an input from its first records: its columns, which of them are id, text and metadata,
-//! the language, and the files that are no text.
+//! A preview of an input from its first records: its columns, which of them are id, text and metadata, the
+//! language, and the files that are not text.
 //!
-//! Reads the first records of a few files of each format, and the start of one file for each
-//! ending of text files. What follows is a proposal for a new job; nothing that runs depends on it.
+//! Reads the first records of a few files of each format, and the starts of some files of each extension of text
+//! files. The result is a proposal for a new job; nothing that runs depends on it.
 
 mod column;
 mod labels;
@@ -31,17 +31,17 @@ pub(crate) use labels::label_count;
 use records::Records;
 use values::count_values;
 
-/// Files of an ending that are looked at, to see whether they are text; in an object store, where each look is a
-/// request.
+/// Maximum number of files per extension that are read to see whether they are text; fewer in an object store,
+/// where each takes a request.
 const LOOKS: [usize; 2] = [1000, 20];
-/// Bytes of a text file that are looked at.
+/// Bytes of a text file that are read.
 const TEXT_BYTES: u64 = 64 << 10;
-/// Text files whose words are counted.
+/// Maximum number of text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
-/// Character references of HTML that are frequent in texts cut out of it.
+/// Character references that are frequent in texts cut from HTML.
 const REFERENCES: [&str; 6] = ["&amp;", "&quot;", "&lt;", "&gt;", "&nbsp;", "&#39;"];
-/// The share of lines that end within a word, above which the text comes from print.
+/// The share of lines that end within a word above which a text comes from print.
 const BROKEN_LINES: f64 = 0.01;
 
 /// An input, as its first records show it.
@@ -49,7 +49,7 @@ const BROKEN_LINES: f64 = 0.01;
 pub(crate) struct Preview {
     /// Its size.
     pub(crate) survey: Survey,
-    /// The formats there are, as `corpus.format` names them.
+    /// The formats of its files, as `corpus.format` names them.
     pub(crate) formats: Vec<&'static str>,
     /// The columns of its records, in their order; none if every file is a document.
     pub(crate) columns: Vec<Column>,
@@ -61,17 +61,17 @@ pub(crate) struct Preview {
     pub(crate) id: Option<String>,
     /// Short columns whose values repeat, such as years and labels.
     pub(crate) metadata: Vec<String>,
-    /// Files that are no text, by a glob that excludes them: how many there are.
+    /// Numbers of files that are not text, by a glob that excludes them.
     pub(crate) binary: BTreeMap<String, u64>,
-    /// Record files without a text column, found beside text files; by glob, as above.
+    /// Numbers of record files without a text column, found beside text files, by a glob that excludes them.
     pub(crate) textless: BTreeMap<String, u64>,
-    /// The likeliest encoding, if more than single texts or records are not UTF-8.
+    /// The likeliest encoding, if more than a few texts or records are not UTF-8.
     pub(crate) encoding: Option<TextEncoding>,
-    /// Whether the first line of tables is a row, and not the names of columns.
+    /// Whether the first line of tables is a row instead of column names.
     pub(crate) is_headless: bool,
     /// Whether every file that is a document begins with a line that is a JSON object.
     pub(crate) is_json_lines: bool,
-    /// The path to the array of JSON that holds the documents, where files are objects that are none.
+    /// The path to the JSON array that holds the documents, if the files' objects are not documents themselves.
     pub(crate) records_path: Option<String>,
     /// Whether every file that is a document is an e-mail.
     pub(crate) is_mail: bool,
@@ -83,15 +83,14 @@ pub(crate) struct Preview {
     pub(crate) has_quotes: bool,
     /// The first texts and records.
     records: Records,
-    /// A file of records, for errors.
+    /// A file of records, for error messages.
     example: Option<InputFile>,
 }
 
-/// Looks at the input of a job. Files that are not text are left out, unless none is left.
+/// Previews the input of a job. Files that are not text are left out, unless no others remain.
 ///
 /// # Errors
-/// There is no input, or it cannot be read; it is not text; its records are not what its format
-/// says.
+/// There is no input; it cannot be read or is not text; its records do not match their format.
 pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
     let binary = leave_out_binary(&mut input, refused, settings)?;
@@ -110,7 +109,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     let text = text_of(&columns);
     let id = id_of(&columns);
     let title = match formats[..] {
-        // Replies have the same.
+        // Replies have the same subject.
         ["mail"] => Some("subject".to_owned()),
         _ => text.as_deref().and_then(|text| title_of(&columns, text)),
     };
@@ -157,17 +156,17 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     })
 }
 
-/// Counts the tokens of the first records of a job's input, and corrects the survey's by them.
+/// Counts the tokens of the first records of a job's input, and corrects the survey with them.
 ///
 /// # Errors
-/// Those of [`preview`]; a stop list that cannot be read.
+/// Those of [`preview`]; a stop list cannot be read.
 pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
     let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
     let mut formats = Format::WORDS.iter().map(|(_, format)| *format);
     if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
-        // These are counted already, and mostly without stop words.
+        // Such formats are counted already, and mostly without stop words.
         return Ok(());
     }
     let records = first_records(&input, &job.corpus)?;
@@ -181,10 +180,10 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
             kept += u64::from(!lists.contains(token));
         });
     }
-    // The bytes of columnar files are not those of their texts.
+    // A columnar file's bytes do not measure its texts.
     let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
         true => survey.documents as f64 / records.len().max(1) as f64,
-        // A volume's size tells less than its counts of words.
+        // A volume's size says less than its word counts.
         false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
         false => survey.content_bytes as f64 / records.bytes.max(1) as f64,
     };
@@ -194,7 +193,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     Ok(())
 }
 
-/// The first records of some files of each format.
+/// Reads the first records of some files of each format.
 fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
     let mut records = Records::new(settings);
     for &(_, format) in Format::WORDS {
@@ -212,16 +211,16 @@ fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Fa
 }
 
 impl Preview {
-    /// The column of this name.
+    /// Returns the column of this name.
     pub(crate) fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The columns to read text from: those `asked` for, else the one that looks like it, and its title; none if
-    /// every file is a document.
+    /// Returns the columns to read text from: those that are `asked` for, or else the text column and its title;
+    /// none if every file is a document.
     ///
     /// # Errors
-    /// The records have no column that is requested, or none with text.
+    /// The records lack a requested column, or none contains text.
     pub(crate) fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, Failure> {
         let Some(file) = &self.example else {
             return Ok(Vec::new());
@@ -234,7 +233,7 @@ impl Preview {
         }
     }
 
-    /// No column contains text.
+    /// Returns the error that no column contains text.
     fn no_text(&self, file: &InputFile) -> Failure {
         let (columns, absent) = (self.names(), self.records.absent());
         let all = match columns.is_empty() {
@@ -265,7 +264,6 @@ impl Preview {
         }
     }
 
-    /// The names of the columns.
     pub(crate) fn names(&self) -> Vec<String> {
         self.columns
             .iter()
@@ -273,15 +271,15 @@ impl Preview {
             .collect()
     }
 
-    /// The languages of the texts of these columns, and without columns, as ISO 639-1 codes, the most frequent first;
-    /// without those of few texts, and those that have no stop list.
+    /// Returns the languages of the texts of these columns, and of texts without columns, as ISO 639-1 codes, the most
+    /// frequent first; leaves out those of few texts and those without a stop list.
     pub(crate) fn languages(&self, text: &[String]) -> Vec<&'static str> {
         language::of(&self.records.texts(text))
     }
 }
 
-/// Takes the files out of the input that are not text; those of an ending that are not looked at are like the first of
-/// them. Returns how many, `refused` ones too, by a glob that excludes them.
+/// Removes the files that are not text from the input; when enough files of an extension have been read, the rest
+/// are judged by the first. Returns the numbers of files, including `refused`, by a glob that excludes them.
 fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
@@ -332,7 +330,7 @@ fn leave_out_binary(
     }
 }
 
-/// Globs that match the files left out and none of the input, each with its number of files.
+/// Returns globs that match the left-out files and none of the input, each with its number of files.
 fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<String, u64> {
     let kept: BTreeSet<String> = (input.files.iter())
         .map(|file| glob_of(&file.path))
@@ -347,7 +345,7 @@ fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<
     globs
 }
 
-/// The glob for the files with this file's ending, or of its name.
+/// Returns the glob for the files with this file's extension, or else its name.
 fn glob_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let plain = stripped(&name);
@@ -361,7 +359,7 @@ fn escaped_name(path: &Path) -> String {
     glob::Pattern::escape(&path.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.
+/// Whether bytes are not text: they contain a NUL, or begin like a known binary format.
 pub(crate) fn looks_binary(start: &[u8]) -> bool {
     start.contains(&0) || start.starts_with(b"%PDF-") || start.starts_with(b"{\\rtf")
 }

@@ -1,7 +1,7 @@
 //! The size of a job's input, as far as it can be determined without reading it.
 //!
-//! Documents are counted where that is cheap (a text is a file; columnar files and bags of words
-//! contain the number) and estimated from the starts of a few files elsewhere.
+//! Documents are counted where that is cheap (a text is a file; columnar files and bags of words contain the
+//! number), and otherwise estimated from the starts of a few files.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use corpus::input::{self, Input, InputError, InputFile};
 use corpus::reader::columnar;
 use corpus::settings::{CorpusSettings, Format, SectionSize};
 
-/// Bytes of text to a token, the space after it included, until some are counted: those of English
-/// prose, and fewer than those of most texts with markup.
+/// Bytes of text per token, including the space after it, until tokens are counted: the figure for English prose,
+/// and less than for most texts with markup.
 const BYTES_PER_TOKEN: u64 = 6;
-/// Bytes of Extracted Features to a token, and to a page: those of 23 volumes in seven languages.
+/// Bytes of Extracted Features per token, and per page, in 23 volumes in seven languages.
 const BYTES_PER_COUNTED_TOKEN: u64 = 10;
 const BYTES_PER_PAGE: u64 = 4_000;
 /// Bytes of a generated document's line apart from its words.
 const SYNTH_LINE_BYTES: u64 = 45;
-/// Rows of a long table that are looked at.
+/// Maximum number of rows read from a long table.
 const LOOK_ROWS: usize = 10_000;
 
 /// The content of an input.
@@ -28,13 +28,13 @@ const LOOK_ROWS: usize = 10_000;
 pub struct Survey {
     /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
     pub(crate) kinds: BTreeMap<String, Kind>,
-    /// Files.
+    /// Number of files.
     pub(crate) files: u64,
     /// Their bytes on disk.
     pub(crate) bytes: u64,
     /// Bytes to expect once decompressed.
     pub(crate) content_bytes: u64,
-    /// Blocks, about: units of parsing, shards, parts of the output.
+    /// Approximate number of blocks: units of parsing, shards, parts of the output.
     pub(crate) blocks: u64,
     /// Bytes of content in a block.
     pub(crate) block_bytes: u64,
@@ -42,31 +42,31 @@ pub struct Survey {
     pub(crate) largest_volume: u64,
     /// Documents.
     pub documents: u64,
-    /// Whether `documents` was counted; else it is about right.
+    /// Whether `documents` was counted rather than estimated.
     pub(crate) documents_exact: bool,
-    /// Tokens, about.
+    /// Approximate number of tokens.
     pub(crate) tokens: u64,
-    /// Those of them that stop lists leave, about.
+    /// Approximate number of tokens that are not stop words.
     pub(crate) kept_tokens: u64,
-    /// Volumes, about; at most one for each document.
+    /// Approximate number of volumes; at most one per document.
     pub(crate) volumes: u64,
-    /// Different values of the columns whose trends are wanted, about; `None` if they were not looked at.
+    /// Approximate number of distinct values of the columns with trends; `None` if they were not read.
     pub(crate) trend_values: Option<u64>,
-    /// Bytes of metadata and of the names of volumes, about.
+    /// Approximate bytes of metadata and of the names of volumes.
     pub(crate) metadata_bytes: u64,
 }
 
 /// Files of one format and compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Kind {
-    /// How many.
+    /// Their number.
     pub(crate) files: u64,
     /// Their bytes on disk.
     pub(crate) bytes: u64,
 }
 
-/// Finds the input and says what it contains; reads at most 64 MiB of each format, from the starts of
-/// a few files, and Parquet's footers.
+/// Finds the input and surveys it; reads at most 64 MiB of each format, from the starts of a few files, and the
+/// footers of Parquet files.
 ///
 /// # Errors
 /// There is no input, or a file of it cannot be read.
@@ -74,7 +74,7 @@ pub fn survey(settings: &CorpusSettings) -> Result<Survey, InputError> {
     survey_of(&input::discover(settings)?, settings)
 }
 
-/// The same of an input that was found.
+/// Surveys an input that has been found.
 ///
 /// # Errors
 /// A file of it cannot be read.
@@ -109,7 +109,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
     Ok(survey)
 }
 
-/// The size of the corpus that a job is going to make.
+/// Returns the size of the corpus that a job is going to generate.
 pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey {
     let documents = stage.settings.documents;
     let tokens = (documents as f64 * stage.settings.mean_length) as u64;
@@ -198,7 +198,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Adds those of long tables with this many rows, from the first ones of some files.
+    /// Adds the documents and tokens of long tables with this many rows, estimated from the first rows of some files.
     fn count_long(
         &mut self,
         rows: u64,
@@ -221,7 +221,7 @@ impl Survey {
     }
 }
 
-/// Documents and tokens in the first rows of a long table, and how many these are.
+/// Counts the documents, the tokens and the rows in the first rows of a long table.
 fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], InputError> {
     let (names, rows) = columnar::first_rows(file, LOOK_ROWS)?;
     let cells = |wanted: Option<&String>| {
@@ -237,7 +237,7 @@ fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], In
     Ok([documents as u64, tokens as u64, rows.len() as u64])
 }
 
-/// Documents and entries that a bag of words declares; none if it declares nothing.
+/// Returns the documents and entries that a bag of words declares; 0 if it declares nothing.
 fn bag_header(file: &InputFile, settings: &CorpusSettings) -> Result<(u64, u64), InputError> {
     let content = first_bytes(file, LOOK_BYTES, settings)?;
     let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);

@@ -1,9 +1,9 @@
-//! How much a report shows at most. Its size is bounded by these and the number of topics, K: with
-//! more topics each shows less, down to a least.
+//! The maximum content of a report. Its size is bounded by these and the number of topics, K: the more topics, the
+//! less each shows, down to a minimum.
 
 /// Metadata columns that are shown.
 pub(super) const MOST_COLUMNS: usize = 8;
-/// Distinct values that are counted of a column; one with more is left out.
+/// Distinct values of a column that are counted; a column with more is left out.
 pub(super) const MOST_DISTINCT: usize = 100_000;
 /// Points of the training curve.
 pub(super) const CURVE_POINTS: usize = 400;
@@ -34,7 +34,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Of a report with K topics.
+    /// Returns the bounds of a report with K topics.
     pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
         Self {
@@ -45,7 +45,7 @@ impl Bounds {
     }
 }
 
-/// The text, or its beginning and an ellipsis if it has more than `most` characters.
+/// Returns the text, or its beginning and an ellipsis if it has more than `most` characters.
 pub(crate) fn clip(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The data of a page, as JSON. The scripts below `page/` use the same names; those of columns are the tables'.
+//! The data of a page, as JSON. The scripts below `page/` use these names; columns are named as in the tables.
 
 use std::io;
 
@@ -7,16 +7,15 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::tables::read::{CurvePoint, DriftLine, FigureLine, TopicLine};
 
-/// All of it.
 #[derive(Debug, Serialize)]
 pub(super) struct ReportData {
     pub(crate) facts: Facts,
     pub(crate) warnings: Vec<Warning>,
-    /// By their numbers.
+    /// Sorted by number.
     pub(crate) topics: Vec<Topic>,
     /// The share of the squared distances that the map shows.
     pub(crate) map_shown: f64,
-    /// Topics that placed its axes.
+    /// Number of topics that placed its axes.
     pub(crate) map_landmarks: usize,
     pub(crate) terms: Terms,
     pub(crate) documents: Documents,
@@ -26,13 +25,12 @@ pub(super) struct ReportData {
     pub(crate) drift: Option<Drift>,
 }
 
-/// The facts about the result.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
     pub(crate) inputs: Vec<String>,
     pub(crate) documents: u64,
     pub(crate) documents_with_terms: u64,
-    /// Name and documents of each status that has some.
+    /// Name and number of documents of each status that occurs.
     pub(crate) statuses: Vec<(String, u64)>,
     pub(crate) tokens: u64,
     pub(crate) tokens_in_vocabulary: u64,
@@ -49,26 +47,25 @@ pub(super) struct Facts {
 pub(super) struct Warning {
     pub(crate) text: String,
     pub(crate) remedy: String,
-    /// The topics that it is about, the first of them.
+    /// The first of the topics that it concerns.
     pub(crate) topics: Vec<i32>,
 }
 
-/// A topic.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Topic {
     #[serde(flatten)]
     pub(crate) line: TopicLine,
-    /// On the map.
+    /// Its place on the map.
     pub(crate) place: Option<[f64; 2]>,
     /// Topic and distance, nearest first.
     pub(crate) nearest: Vec<(usize, f64)>,
-    /// Term (a place in `terms`) and −1000 ln of its probability, in turn; most probable first.
+    /// Term (a place in `terms`) and −1000 ln of its probability, alternating; most probable first.
     pub(crate) terms: Vec<u32>,
-    /// Document (a place in `documents`) and thousandths of it, in turn; largest first.
+    /// Document (a place in `documents`) and its share in thousandths, alternating; largest first.
     pub(crate) documents: Vec<u32>,
 }
 
-/// The terms that some topic shows, the most frequent first.
+/// The terms that any topic shows, the most frequent first.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Terms {
     pub(crate) texts: Vec<String>,
@@ -78,7 +75,7 @@ pub(super) struct Terms {
     pub(crate) total: i64,
 }
 
-/// The documents that some topic shows, in the input's order.
+/// The documents that any topic shows, in the input's order.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Documents {
     /// Their `doc_id`.
@@ -86,12 +83,11 @@ pub(super) struct Documents {
     pub(crate) ids: Vec<String>,
     /// Names of the columns.
     pub(crate) columns: Vec<String>,
-    /// For each column the documents' values.
+    /// For each column, the documents' values.
     pub(crate) values: Vec<Vec<Option<String>>>,
-    /// For each document topic and thousandths of it, in turn; largest first.
+    /// For each document, topic and share in thousandths, alternating; largest first.
     pub(crate) topics: Vec<Vec<u32>>,
-    /// For each document the topics of the labels that it is predicted to have, the first one first; empty if
-    /// topics are no labels.
+    /// For each document, the topics of its predicted labels, the best first; empty if topics are not labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) predicted: Vec<Vec<i32>>,
 }
@@ -100,16 +96,16 @@ pub(super) struct Documents {
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Trend {
     pub(crate) name: String,
-    /// `time`, `number` or `name`: what the values are ordered by; names by their documents.
+    /// `time`, `number` or `name`: what orders the values; names are ordered by their documents.
     pub(crate) kind: &'static str,
     pub(crate) values: Vec<String>,
     pub(crate) documents: Vec<u64>,
     pub(crate) tokens: Vec<i64>,
-    /// Distinct values that the last one covers, if it covers several.
+    /// Number of distinct values that the last one covers, if it covers several.
     pub(crate) others: usize,
     /// Documents without a value.
     pub(crate) without: u64,
-    /// For each topic its share of the tokens of each value, in millionths.
+    /// For each topic, its share of the tokens of each value, in millionths.
     pub(crate) shares: Vec<Vec<u32>>,
 }
 
@@ -124,7 +120,7 @@ pub(super) struct Drift {
 }
 
 impl ReportData {
-    /// As JSON, with numbers to five significant digits.
+    /// Returns the data as JSON, with numbers to five significant digits.
     pub(crate) fn json(&self) -> String {
         let mut json = Vec::new();
         let mut writer = Serializer::with_formatter(&mut json, FiveDigits);

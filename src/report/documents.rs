@@ -1,5 +1,5 @@
-//! The documents of each topic, and the pass over all documents that finds out what is shown of them
-//! and adds up the trends.
+//! The documents of each topic, and the pass over all documents that collects what is shown of them and adds up
+//! the trends.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use corpus::sample::Split;
 /// The documents in which topics are largest.
 pub(super) struct Best {
     lines: Vec<TopicDocumentLine>,
-    /// Document → its place among those shown.
+    /// Document → its place among the shown ones.
     places: BTreeMap<i64, u32>,
 }
 
@@ -23,14 +23,14 @@ pub(super) struct Best {
 pub(super) struct Shown {
     /// The table of them.
     pub(crate) shown: Documents,
-    /// For each topic the place in it and thousandths, in turn.
+    /// For each topic, document (its place there) and share in thousandths, alternating.
     pub(crate) of_topics: Vec<Vec<u32>>,
     /// Whether there are documents beyond the sample.
     pub(crate) has_projected: bool,
 }
 
 impl Best {
-    /// Reads them; none if nothing was projected.
+    /// Reads them; none if nothing was projected, or if no documents are listed per topic.
     pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, Failure> {
         let lines = topic_documents(root, bounds.documents)?;
         let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
@@ -40,7 +40,7 @@ impl Best {
         Ok(Self { lines, places })
     }
 
-    /// The documents as shown, before the pass fills them in.
+    /// Returns the shown documents, before the pass fills them in.
     fn shown(&self, topics: usize, columns: &[String]) -> Shown {
         let mut ids = vec![String::new(); self.places.len()];
         let mut of_topics = vec![Vec::new(); topics];
@@ -65,7 +65,7 @@ impl Best {
         }
     }
 
-    /// The topics of the labels that each is predicted to have; none if topics are no labels.
+    /// Returns the topics of each document's predicted labels; none if topics are not labels.
     fn predicted(&self, root: &Path) -> Result<Vec<Vec<i32>>, Failure> {
         let lines = predictions(root, &self.places.keys().copied().collect())?;
         let mut predicted = match lines.is_empty() {
@@ -79,8 +79,7 @@ impl Best {
     }
 }
 
-/// Reads every document with its topics once. Without a projection there are neither trends nor
-/// documents.
+/// Reads every document with its topics once. Without listed documents, there are no trends either.
 pub(super) fn pass(
     root: &Path,
     topics: usize,

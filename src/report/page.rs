@@ -1,14 +1,14 @@
 //! The page: the files below `page/` and the data, in one file.
 //!
-//! The data is untrusted: ids, terms and names come from the documents. It is JSON in which every `<`
-//! is escaped, in an element that no browser executes; the scripts put it on the page as text only. The
-//! page's own policy forbids all else: no script without its nonce, nothing from the network.
+//! The data is untrusted: ids, terms and names come from the documents. It is JSON in which every `<` is escaped,
+//! in an element that no browser executes; the scripts insert it only as text. The page's policy forbids
+//! everything else: no script without its nonce, nothing from the network.
 
 use sha2::{Digest, Sha256};
 
 use super::data::ReportData;
 
-/// The page around what is put into it, at `{{name}}`.
+/// The frame of the page, with placeholders `{{name}}`.
 const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
 /// D3 (ISC licence): scales, axes, shapes, zoom. `scripts/check_report.py` compares it with its npm package.
@@ -27,7 +27,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("page/main.js"),
 ];
 
-/// The page that shows `data`.
+/// Returns the page that shows `data`.
 pub(super) fn page(data: &ReportData) -> String {
     let json = data.json().replace('<', "\\u003c");
     let nonce = hex::encode(&Sha256::digest(&json)[..16]);
@@ -44,7 +44,7 @@ pub(super) fn page(data: &ReportData) -> String {
     })
 }
 
-/// "200 topics – commits.jsonl.zst".
+/// Returns a title such as "200 topics – commits.jsonl.zst".
 fn title(data: &ReportData) -> String {
     let topics = match data.topics.len() {
         1 => "1 topic".to_owned(),
@@ -56,7 +56,7 @@ fn title(data: &ReportData) -> String {
     }
 }
 
-/// Replaces each `{{name}}` of the template; what is put in is not looked at again.
+/// Replaces each `{{name}}` of the template; inserted text is not expanded.
 fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut filled = String::new();
     let mut rest = template;
@@ -70,7 +70,7 @@ fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     filled
 }
 
-/// Text in HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
     escaped.replace('>', "&gt;").replace('"', "&quot;")

@@ -16,14 +16,14 @@ use lda::math::special::ln;
 /// Positions of the slider: λ = 0, 0.05, …, 1.
 const POSITIONS: u32 = 20;
 
-/// The topics, and what the map says of itself.
+/// The topics, with the figures of the map.
 pub(super) struct Topics {
     pub(crate) topics: Vec<Topic>,
     pub(crate) map_shown: f64,
     pub(crate) map_landmarks: usize,
 }
 
-/// The topics and the terms that they show.
+/// Returns the topics and the terms that they show.
 pub(super) fn topics(
     lines: Vec<TopicLine>,
     model: ForeignModel,
@@ -72,7 +72,7 @@ pub(super) fn topics(
     (topics, table)
 }
 
-/// A topic whose label and changed terms are as long as they are shown.
+/// Clips a topic's label and changed terms to the shown length.
 fn clipped(mut topic: TopicLine) -> TopicLine {
     let label = topic.label.iter_mut().map(|line| &mut line.label);
     let changes = topic.change.iter_mut();
@@ -83,13 +83,13 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
     topic
 }
 
-/// φ by topic, terms ascending, and what every other term has in it.
+/// Returns φ by topic, terms ascending, and the probability of every other term in each.
 fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f64>) {
     let mut listed = vec![0; topics];
     let entries = model.rows.iter().flatten();
     entries.for_each(|&(topic, _)| listed[topic as usize] += 1);
     let mut weights: Vec<_> = listed.into_iter().map(Vec::with_capacity).collect();
-    // Rows are freed one by one.
+    // This frees the rows one by one.
     for (term, row) in model.rows.into_iter().enumerate() {
         for (topic, beyond) in row {
             let weight = f64::from(beyond) + model.smoothing[topic as usize];
@@ -99,8 +99,8 @@ fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f6
     (weights, model.smoothing)
 }
 
-/// The terms that some position of the slider shows, and the logarithms of their probabilities; the
-/// most probable first, of equals the smaller.
+/// Returns the terms that some position of the slider shows, with the logarithms of their probabilities; the most
+/// probable first, ties by number.
 fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Vec<(u32, f64)> {
     let relevance = |&(term, weight): &(u32, f32)| {
         let log_probability = ln(f64::from(weight));
@@ -119,7 +119,7 @@ fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Ve
     chosen
 }
 
-/// The table of all terms shown, and where each of them is in it.
+/// Returns the table of all shown terms, and each term's place in it.
 fn shown_terms(
     shown: &[Vec<(u32, f64)>],
     terms: &[TermLine],

@@ -1,9 +1,9 @@
 //! How large topics are in the documents of each value of a metadata column.
 //!
-//! The values of a column are counted first, which decides what it is: times, in their order and as
-//! coarse as needed (days, months, years, decades); a few numbers; or names, the most frequent ones and
-//! the others as one. A column of ids is left out: one with too many values, or whose most frequent
-//! ones have less than half of the documents.
+//! The values of a column are counted first, which determines its kind: times, in order and as coarse as needed
+//! (days, months, years, decades); a few numbers; or names, the most frequent ones individually and the others as
+//! one. Columns of ids are left out: those with too many values, or whose most frequent ones have less than half
+//! of the documents.
 
 mod values;
 
@@ -18,7 +18,7 @@ use crate::tables::read::document_values;
 use values::Bins;
 pub(super) use values::values;
 
-/// The columns and what their values stand for.
+/// The columns and the bins of their values.
 pub(super) struct Columns {
     names: Vec<String>,
     bins: Vec<Result<Bins, &'static str>>,
@@ -61,12 +61,12 @@ impl Columns {
         })
     }
 
-    /// The columns' names in `documents`.
+    /// Returns the columns' names in `documents`.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Nothing yet.
+    /// Returns sums of zero.
     pub(crate) fn sums(&self, topics: usize) -> Sums {
         let zeros = |bins: &Result<Bins, &str>| {
             let values = bins.as_ref().map_or(0, |bins| bins.labels.len());
@@ -80,7 +80,7 @@ impl Columns {
         Sums(self.bins.iter().map(zeros).collect())
     }
 
-    /// The columns as the page shows them.
+    /// Returns the columns as the page shows them, and those that are left out.
     pub(crate) fn trends(self, sums: Sums) -> (Vec<Trend>, Vec<LeftOut>) {
         let (mut trends, mut left_out) = (Vec::new(), Vec::new());
         let columns = self.names.into_iter().zip(self.bins).zip(sums.0);
@@ -126,7 +126,7 @@ impl ColumnSums {
     }
 }
 
-/// Counts a value, unless the column has too many.
+/// Counts a value, unless the column has too many distinct values.
 fn count(counts: &mut HashMap<String, u64>, value: String) {
     if let Some(count) = counts.get_mut(&value) {
         *count += 1;

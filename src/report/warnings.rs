@@ -1,4 +1,4 @@
-//! The warnings that a reader of a result should know before trusting it, each with its remedy.
+//! What a reader of a result should know before trusting it, each with its remedy.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::trends::LeftOut;
 use crate::tables::read::TopicLine;
 use corpus::DocumentStatus;
 
-/// All warnings, the gravest kind first; of drift, if there are documents beyond the sample.
+/// Returns all warnings, the gravest kind first; `drift` is given if there are documents beyond the sample.
 pub(super) fn warnings(
     statuses: &BTreeMap<String, u64>,
     topics: &[TopicLine],
@@ -151,7 +151,7 @@ fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
     Some(plain(counted(count, one, many)?, remedy))
 }
 
-/// "1 topic is dead."; `None` for none.
+/// Formats a count, as in "1 topic is dead."; `None` for 0.
 fn counted(count: u64, one: &str, many: &str) -> Option<String> {
     match count {
         0 => None,
@@ -160,7 +160,7 @@ fn counted(count: u64, one: &str, many: &str) -> Option<String> {
     }
 }
 
-/// 12345 → "12,345".
+/// Groups digits: 12345 → "12,345".
 fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }

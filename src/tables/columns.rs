@@ -21,7 +21,7 @@ enum Values {
 }
 
 impl Row<'_> {
-    /// The number in a column; `None` for null, and for a column of texts.
+    /// Returns the number in a column; `None` for null, and in a column of text.
     pub fn number(&self, column: usize) -> Option<f64> {
         match &self.columns[column] {
             Values::Numbers(numbers) => numbers.is_valid(self.row).then(|| numbers.value(self.row)),
@@ -29,7 +29,7 @@ impl Row<'_> {
         }
     }
 
-    /// The text in a column; empty for null, and for a column of numbers.
+    /// Returns the text in a column; empty for null, and in a column of numbers.
     pub(crate) fn text(&self, column: usize) -> &str {
         match &self.columns[column] {
             Values::Texts(texts) if texts.is_valid(self.row) => texts.value(self.row),
@@ -38,10 +38,10 @@ impl Row<'_> {
     }
 }
 
-/// Hands over the rows of the columns `names` of a table's folder, in order.
+/// Passes the rows of the columns `names` in a table's folder to `each`, in order.
 ///
 /// # Errors
-/// A part cannot be read or lacks a column; those of `each`.
+/// A part cannot be read or lacks a column; any error of `each`.
 pub fn for_each_row<E: From<Failure>>(
     folder: &Path,
     names: &'static [&'static str],

@@ -1,15 +1,14 @@
 //! Compares two results: the proportions of the documents that both have, by the measures of
-//! `evaluate::comparison`, and the topics of the two models matched one to one.
+//! `evaluate::comparison`, and the topics of the two models, matched one to one.
 //!
-//! Documents are read side by side and joined by number if both results have the same input, else
-//! by the input's own ids. Memory is bounded by the two models and, for ids, by a million documents
-//! at a time, for which both results are read as often as necessary.
+//! Documents are read side by side and joined by number if both results have the same input, or else by the input's
+//! own ids. Memory is bounded by the two models and, for ids, by a million documents at a time; both results are
+//! then read as often as necessary.
 //!
-//! If the models differ, the topics of the second take the places of their partners in the first:
-//! the assignment of least total Hellinger distance over the terms that both vocabularies have,
-//! each topic normalised to them. Topics without a partner keep separate places. The mass that a
-//! result does not list for a document, `dropped_mass`, is spread evenly over the topics not
-//! listed.
+//! If the models differ, the topics of the second take the places of their partners in the first: the assignment of
+//! least total Hellinger distance over the terms that both vocabularies have, each topic normalised to them. Topics
+//! without a partner keep places of their own. The mass that a result does not list for a document, `dropped_mass`,
+//! is spread evenly over the topics that are not listed.
 
 mod model;
 
@@ -24,38 +23,38 @@ use corpus::sample::Split;
 use lda::evaluate::comparison::{Figure, Measures};
 pub(crate) use model::neighbourhood;
 
-/// Documents that are held at a time where results are joined by the input's ids.
+/// Maximum number of documents in memory when results are joined by the input's ids.
 const HELD_DOCUMENTS: u64 = 1 << 20;
 
-/// How alike two results are.
+/// How similar two results are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Documents compared: in both results, of the requested split, with topics in both.
     pub documents: u64,
-    /// Such documents of the first result that the second has not.
+    /// Such documents of the first result that are not in the second.
     pub unmatched: u64,
-    /// Such documents that share their id with another one, where ids join: left out.
+    /// Such documents that share their id with another one; left out, if ids join.
     pub(crate) ambiguous: u64,
     /// Cosine of the proportions (Yao 2009, Eq. 19).
     pub cosine: Figure,
     /// D_KL(first‖second) in nats (Eq. 20).
     pub kl_divergence: Figure,
-    /// F1 of the topics that hold 80 % of the mass (§6.1), the first result being the reference.
+    /// F1 of the topics that hold 80 % of the mass (§6.1), with the first result as reference.
     pub f1: Figure,
     /// How the topics were matched; `None` for two results of one model, whose topics are the same.
     pub topics: Option<TopicMatch>,
 }
 
-/// How the topics of two models go together.
+/// The matching of the topics of two models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicMatch {
-    /// For each topic of the first model: its partner in the second, and their Hellinger distance.
+    /// For each topic of the first model, its partner in the second and their Hellinger distance.
     pub partners: Vec<Option<(usize, f64)>>,
     /// Pairs that are the same topic: a distance of at most 0.3.
     pub(crate) same: usize,
     /// Mean distance of all pairs.
     pub(crate) mean_distance: f64,
-    /// Terms that both vocabularies have, on which distances are taken.
+    /// Number of terms in both vocabularies, over which distances are computed.
     pub(crate) shared_terms: usize,
 }
 
@@ -68,12 +67,11 @@ pub(crate) struct Neighbourhood {
     pub(crate) nearest: Vec<(usize, f64)>,
 }
 
-/// Compares the documents of result `a`, the reference, with those of result `b`: those whose split
-/// is `split` in both, or all that have topics.
+/// Compares the documents of result `a`, the reference, with those of result `b`: those whose split is `split` in
+/// both, or all that have topics.
 ///
 /// # Errors
-/// A result that cannot be read, is not complete or has nothing projected; models without a common
-/// term.
+/// A result cannot be read, is not complete or has no projection; the models have no common term.
 pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, Failure> {
     let manifests = [Manifest::read(a)?, Manifest::read(b)?];
     let (places, topics) = match one_model(a, b)? {
@@ -145,9 +143,9 @@ impl Places {
         }
     }
 
-    /// A document's proportions over all places, by result 0 or 1.
+    /// Computes a document's proportions over all places, by result 0 or 1.
     ///
-    /// Errors: the first topic that its model has not.
+    /// Errors: the first topic that its model lacks.
     fn spread(
         &self,
         result: usize,
@@ -191,7 +189,7 @@ impl Join {
         in_split && document.dropped_mass.is_some()
     }
 
-    /// Two results of one input: documents are in the same order.
+    /// Joins two results of one input: documents are in the same order.
     fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), Failure> {
         let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
         let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());
@@ -212,12 +210,12 @@ impl Join {
         Ok(())
     }
 
-    /// Two results of different inputs: documents of one id are the same, `parts` times a part of
-    /// the ids.
+    /// Joins two results of different inputs: documents with the same id match. Takes a `parts`th of the ids at a
+    /// time.
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
             let of_part = |id: &str| id_hash(id) % parts == part;
-            // None: the id is taken, or several documents have it.
+            // None: the id has been matched, or several documents have it.
             let mut held: HashMap<String, Option<Held>> = HashMap::new();
             let mut document = ProjectedDocument::default();
             let mut reader = ProjectedReader::open(b)?;
@@ -267,7 +265,7 @@ impl Join {
     }
 }
 
-/// Whether two results say that they are of the same model.
+/// Whether two results state that they have the same model.
 fn one_model(a: &Path, b: &Path) -> Result<bool, Failure> {
     let hash_of = |root: &Path| {
         let pairs = table_schema(&root.join("topics"))?.metadata.into_iter();
@@ -282,7 +280,7 @@ fn topic_count(root: &Path) -> Result<usize, Failure> {
     Ok(table_schema(&root.join("topics"))?.rows as usize)
 }
 
-/// A hash of an id, the same everywhere (FNV-1a).
+/// Hashes an id, the same way on all systems (FNV-1a).
 fn id_hash(id: &str) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     id.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step)

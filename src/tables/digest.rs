@@ -1,11 +1,11 @@
-//! One number for a whole result: SHA-256 over the tables' contents and the model.
+//! One digest of a whole result: SHA-256 over the tables' contents and the model.
 //!
-//! It covers each table's rows, in order, and not their layout in parts, row groups and pages.
-//! Every column is hashed as one stream of values, so that equal outputs are equal column by
-//! column, and a difference can be located. Columns of time and traffic are left out.
+//! It covers each table's rows, in order, but not their layout in parts, row groups and pages. Every column is
+//! hashed as one stream of values, so that equal outputs are equal column by column and a difference can be located.
+//! Columns of time and traffic are left out.
 //!
-//! A value is hashed as a tag byte (0 null, 1 present) and then its little-endian bytes; a string
-//! as its length (u64) and UTF-8 bytes; a list as its length and its strings.
+//! A value is hashed as a tag byte (0 null, 1 present), followed by its little-endian bytes; a string as its length
+//! (u64) and UTF-8 bytes; a list as its length and its strings.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) struct ColumnDigest {
     pub(crate) sha256: String,
 }
 
-/// The one digest of an output folder, in hexadecimal: equal for equal contents.
+/// Returns the digest of an output folder, in hexadecimal: equal for equal contents.
 /// Errors: a file cannot be read, or the parts of a table have different columns.
 pub fn digest(root: &Path) -> Result<String, Failure> {
     let mut hash = Sha256::new();
@@ -45,7 +45,7 @@ pub fn digest(root: &Path) -> Result<String, Failure> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// The parts of [`digest`]: tables by name, columns in the file's order, then the model's files.
+/// Returns the parts of [`digest`]: tables by name, columns in the file's order, then the model's files.
 pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> {
     let mut digests = Vec::new();
     for table in TABLES {
@@ -62,7 +62,7 @@ pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> 
     Ok(digests)
 }
 
-/// Whether a column contains times or traffic, which no two runs share.
+/// Whether a column contains times or traffic, which differ between runs.
 ///
 /// ```
 /// # use topicmill::tables::digest::is_timing;
@@ -82,7 +82,7 @@ fn table_digests(root: &Path, table: &TableSpec) -> Result<Vec<ColumnDigest>, Fa
     };
     let fields = describe(footer(first)?.1.schema());
     let own = table.columns.len();
-    // A user's own column may be called anything: only the table's are ever left out.
+    // A user's own column may have any name: only the table's columns are ever left out.
     let counts = |index: usize| index >= own || !is_timing(&fields[index].name);
     let mut hashes: Vec<_> = fields.iter().map(|_| Sha256::new()).collect();
     let mut bytes = Vec::new();
@@ -167,7 +167,7 @@ fn encode_text(column: &ArrayRef, out: &mut Vec<u8>) {
     }
 }
 
-/// The files under `model/`, relative to `root`, sorted.
+/// Lists the files under `model/`, relative to `root`, sorted.
 fn model_files(root: &Path) -> Result<Vec<String>, Failure> {
     let relative = |entry: Entry| {
         let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);

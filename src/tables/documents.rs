@@ -1,5 +1,4 @@
-//! The rows of table `documents`, and the names of the job's metadata columns, which follow the
-//! table's own.
+//! The rows of table `documents`, and the names of the job's metadata columns, which follow the table's own.
 
 use super::rows::{DocumentRow, DocumentTopicRow};
 use super::schema::{Cell, Kind, Row};
@@ -22,7 +21,7 @@ impl Cell for DocumentStatus {
 }
 
 impl<'a> DocumentRow<'a> {
-    /// The row of a document over the vocabulary and, if it has terms, of its projection.
+    /// Creates the row of a document over the vocabulary and, if it has terms, of its projection.
     pub(crate) fn new(
         doc_id: u64,
         document: &'a ShardDocument,
@@ -54,9 +53,9 @@ impl<'a> DocumentRow<'a> {
     }
 }
 
-/// The names of the job's columns in `documents`: their own, with `_input` appended as often as needed to differ
-/// from all before it, and from the columns of `document_topics`, which is joined with this table (SQL
-/// ignores case).
+/// Returns the names of the job's columns in `documents`: their own, with `_input` appended until they differ from
+/// all names before, and from the columns of `document_topics`, which is joined with this table (SQL ignores
+/// case).
 ///
 /// ```
 /// # use topicmill::tables::documents::metadata_columns;

@@ -33,7 +33,7 @@ pub struct Manifest {
     pub(crate) settings: BTreeMap<String, String>,
     /// The job's seed.
     pub(crate) seed: u64,
-    /// Hash over names and sizes of the input, as ingest saw it.
+    /// Fingerprint of the input (names, formats, sizes, samples of the content), as ingest saw it.
     pub(crate) input_fingerprint: String,
     /// Documents of the input by [`DocumentStatus`](corpus::DocumentStatus) name.
     pub(crate) documents_by_status: BTreeMap<String, u64>,
@@ -59,7 +59,6 @@ pub(crate) struct TableManifest {
 /// One column in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ColumnManifest {
-    /// Its name.
     pub(crate) name: String,
     /// The name of its [`Kind`](super::Kind).
     #[serde(rename = "type")]
@@ -71,9 +70,8 @@ pub(crate) struct ColumnManifest {
 /// One part in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartManifest {
-    /// Its path.
     pub(crate) path: String,
-    /// The rest of what is recorded.
+    /// Its rows, size and hash.
     #[serde(flatten)]
     pub(crate) info: PartInfo,
 }
@@ -81,16 +79,14 @@ pub(crate) struct PartManifest {
 /// One other file in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileManifest {
-    /// Its path.
     pub(crate) path: String,
-    /// Its size.
     pub(crate) bytes: u64,
     /// Its SHA-256, in hexadecimal.
     pub(crate) sha256: String,
 }
 
 impl Manifest {
-    /// A manifest without tables, of this program and this moment.
+    /// Creates a manifest without tables, for this program and this moment.
     pub fn new(job_id: &str, seed: u64, input_fingerprint: &str) -> Self {
         Self {
             format_version: MANIFEST_VERSION,
@@ -108,16 +104,14 @@ impl Manifest {
         }
     }
 
-    /// Reads `manifest.json` in `root`. Errors: missing, not JSON of this form, or of a later
-    /// version.
+    /// Reads `manifest.json` in `root`. Errors: it is missing, is not a manifest, or has another format version.
     pub(crate) fn read(root: &Path) -> Result<Self, Failure> {
         let path = root.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(Failure::io(&path))?;
         Self::from_json(&text, &path)
     }
 
-    /// The manifest that `json` describes; `path` is for the error. Errors: not JSON of this form,
-    /// or of a later version.
+    /// Parses a manifest; `path` is for the error. Errors: `json` is not a manifest, or has another format version.
     pub fn from_json(json: &str, path: &Path) -> Result<Self, Failure> {
         let manifest: Self = serde_json::from_str(json).map_err(|e| {
             let message = format!("is not a manifest ({e}); run the job again");
@@ -133,7 +127,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The text of `manifest.json`.
+    /// Returns the text of `manifest.json`.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(self)
             .expect("strings, numbers and maps with string keys are always JSON");

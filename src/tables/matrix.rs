@@ -1,7 +1,6 @@
-//! Topics of external models in Parquet, and those of a topicmill output, in the form of
-//! `evaluate::foreign`.
+//! The topics of external models in Parquet, and of topicmill outputs, in the form of `evaluate::foreign`.
 //!
-//! Four forms, detected from folder and columns:
+//! Four forms, detected from the folder and the columns:
 //! - an output folder, or its `topic_terms`: with `topics` beside it, φ in full;
 //! - long: `topic`, `term`, and `weight` or `count`, one row per pair;
 //! - wide by terms: one text column with the term, one number column per topic, one row per term;
@@ -23,12 +22,12 @@ const TERM: [&str; 4] = ["term", "word", "token", "type"];
 /// Names of the column with the weights, of long tables.
 const WEIGHT: [&str; 5] = ["weight", "count", "probability", "prob", "value"];
 
-/// Whether `path` is Parquet: a folder, or a file that begins so.
+/// Whether `path` is Parquet: a folder, or a file with a Parquet footer.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     path.is_dir() || footer(path).is_ok()
 }
 
-/// Reads a user's matrix: damaged Parquet is an error of the user's file.
+/// Reads a user's matrix: damaged Parquet is an error in the user's file.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -46,7 +45,7 @@ pub(crate) fn read_theirs(path: &Path, list: Option<&Path>) -> Result<ForeignMod
 /// Reads a model from a Parquet file, a folder of parts, or an output folder of topicmill.
 ///
 /// # Errors
-/// It cannot be read, has other columns, or invalid weights; a topic without weights.
+/// It cannot be read, has other columns or invalid weights, or a topic without weights.
 pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
     let table = match path.join("topic_terms").is_dir() {
         true => path.join("topic_terms"),
@@ -74,7 +73,7 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
             .map(|f| f.name().clone())
             .find(|name| names.contains(&name.to_lowercase().as_str()))
     };
-    // A column of numbers may be called "word" too: where each term has a column.
+    // A number column may be called "word" too, if each term has a column.
     match (named(&["topic"]), term_column(&schema), named(&WEIGHT)) {
         (Some(topic), Some(term), Some(weight)) => reader.long(&topic, &term, &weight),
         (_, Some(term), _) => reader.wide_by_terms(&schema, &term),
@@ -82,14 +81,14 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
     }
 }
 
-/// A Parquet table of somebody else.
+/// An external Parquet table.
 struct Reader<'a> {
     path: &'a Path,
     parts: Vec<PathBuf>,
 }
 
 impl Reader<'_> {
-    /// Hands every batch to `visit`, with the number of its first row.
+    /// Passes every batch to `visit`, with the number of its first row.
     fn each(
         self,
         mut visit: impl FnMut(&RecordBatch, usize) -> Result<(), Failure>,
@@ -108,7 +107,7 @@ impl Reader<'_> {
         let mut numbers = std::collections::HashMap::new();
         let mut weights = Weights::default();
         self.each(|batch, first| {
-            // Pandas makes floats of whole numbers at the first gap.
+            // Pandas turns whole numbers into floats at the first gap.
             let topics = numbers_of(path, batch, topic)?;
             let texts = texts(path, batch, term)?;
             let values = numbers_of(path, batch, weight)?;
@@ -127,7 +126,7 @@ impl Reader<'_> {
                         "{topic} is not a topic number, a whole number from 0"
                     )));
                 }
-                // Too large a number stays one.
+                // A number that is too large saturates, and is refused there.
                 let set = weights.set(term, topic as u64, values.value(row));
                 set.map_err(|problem| refuse(&problem))?;
             }
@@ -201,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// φ of a topicmill output: `topic_terms`, what `topics` says of all other terms, and α.
+/// Reads φ of a topicmill output: `topic_terms`, the weight of all other terms from `topics`, and α.
 fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure> {
     let (mut smoothing, mut alpha) = (Vec::new(), Vec::new());
     let mut batches = Batches::new(part_files(&root.join("topics"))?, None);
@@ -256,7 +255,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure
     })
 }
 
-/// The column of texts that contains the terms: by its name, or the only one that there is.
+/// Finds the text column with the terms: by its name, or the only one.
 fn term_column(schema: &Schema) -> Option<String> {
     let is_text = |data: &DataType| match data {
         DataType::Dictionary(_, values) => values.is_string(),
@@ -274,8 +273,8 @@ fn term_column(schema: &Schema) -> Option<String> {
     }
 }
 
-/// The names of the columns of numbers, without these if they are whole ones: an index of rows, where
-/// "topic" as a term has weights.
+/// Returns the names of the number columns, without `indexes` if these hold whole numbers: those are row indexes,
+/// whereas "topic" as a term has weights.
 fn number_columns(schema: &Schema, indexes: &[&str]) -> Vec<String> {
     let fields = schema.fields().iter();
     fields
@@ -306,7 +305,7 @@ fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, Fa
     filled(path, batch, name, "text", cells::texts)
 }
 
-/// A column without nulls.
+/// Returns a column without nulls.
 fn filled<A: Array>(
     path: &Path,
     batch: &RecordBatch,
@@ -327,7 +326,7 @@ fn filled<A: Array>(
     }
 }
 
-/// A column as `read` gives it; `kind` is what a cell should be.
+/// Returns a column as `read` converts it; `kind` names what a cell should be.
 fn column<A: Array>(
     path: &Path,
     batch: &RecordBatch,

@@ -1,30 +1,27 @@
-//! The Parquet key-value metadata of every part, so that a file outside its folder still identifies
-//! its job, settings and model.
+//! The Parquet key-value metadata of every part, so that a file outside its folder still identifies its job,
+//! settings and model.
 
 use parquet::file::metadata::KeyValue;
 
 use super::SCHEMA_VERSION;
 
-/// The program's version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit it was built from, or that this is unknown (`build.rs`).
+/// The commit from which it was built, or that this is unknown (`build.rs`).
 pub(crate) const COMMIT: &str = env!("TOPICMILL_COMMIT");
 
-/// Where a part comes from. Written under `topicmill.<field>`; what is `None` is left out.
+/// The origin of a part. Written as `topicmill.<field>`; fields that are `None` are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileMetadata {
-    /// The job's id.
     pub(crate) job_id: String,
     /// Hash of the settings that the table depends on, in hexadecimal.
     pub(crate) settings_hash: String,
     /// Hash of the model, in hexadecimal, for tables that depend on one.
     pub(crate) model_hash: Option<String>,
-    /// The job's seed.
     pub(crate) seed: u64,
     /// How proportions were estimated (`soft`, `counts`).
     pub(crate) estimator: Option<String>,
-    /// Proportions below this were left out.
+    /// The proportion below which topics were left out.
     pub(crate) threshold: Option<f64>,
     /// K, the number of topics.
     pub(crate) topic_count: Option<usize>,
@@ -33,7 +30,7 @@ pub struct FileMetadata {
 }
 
 impl FileMetadata {
-    /// The pairs for a part of `table`.
+    /// Returns the pairs for a part of `table`.
     pub(super) fn key_values(&self, table: &str) -> Vec<KeyValue> {
         let fields = [
             ("table", Some(table.to_owned())),

@@ -1,12 +1,12 @@
-//! The output folder and the protocol by which files are published in it.
+//! The output folder, and the protocol by which files are published in it.
 //!
-//! A file is written in `_temporary/`, synced, renamed to its final name, and the folders are
-//! synced: whenever the program is stopped, every file under a final name is complete.
-//! `manifest.json` and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel
-//! releases it however the process ends. Only files that topicmill writes are ever removed.
+//! A file is written in `_temporary/`, synced, renamed to its final name, and the folders are synced: whenever the
+//! program is stopped, every file under a final name is complete. `manifest.json` and then `_SUCCESS` come last. One
+//! run at a time holds `_lock`; the kernel releases it however the process ends. Only files that topicmill wrote are
+//! ever removed.
 //!
-//! An output in an object store (`s3://bucket/folder`) keeps the same protocol: its
-//! [`Store`] has an equivalent of each step. There a process works in a private local folder.
+//! An output in an object store (`s3://bucket/folder`) keeps the same protocol: its [`Store`] has an equivalent of
+//! each step. Each process then works in a private local folder.
 
 mod contents;
 mod ours;
@@ -34,19 +34,19 @@ pub(crate) use view::{View, Wanted, exists};
 pub(crate) const SUCCESS: &str = "_SUCCESS";
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
-/// The folder of what processes say of their run: no part of the result.
+/// The folder of what processes report about their run; not part of the result.
 pub(crate) const LOGS: &str = "logs";
 
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
-/// The files that the process that wrote them reads again: of an output in an object store, their copies stay.
+/// Files that the process that wrote them reads again: if the output is in an object store, it keeps their copies.
 const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
-/// The file of a finished result that holds its job.
+/// The file of a finished result that contains its job.
 pub(crate) const JOB_FILE: &str = "job.toml";
 /// Files at the root.
 const FILES: [&str; 6] = [SUCCESS, MANIFEST, JOB_FILE, "views.sql", REPORT, LOCK];
 
-/// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
+/// An output folder. The process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {
     place: Place,
     store: Arc<dyn Store>,
@@ -54,13 +54,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Creates the folder if needed, takes the lock until this value is dropped or the process
-    /// ends, and empties `_temporary`; in a complete output there is none. One that is complete and on a
-    /// read-only file system needs no lock: nobody can write to it.
+    /// Creates the folder if needed, takes the lock until this value is dropped or the process ends, and empties
+    /// `_temporary`, which a complete output does not have. A complete output on a read-only file system needs no
+    /// lock, because nobody can write to it.
     ///
     /// # Errors
-    /// Another run has it; the folder is neither empty nor topicmill's (names that begin with a dot
-    /// are overlooked).
+    /// Another run holds it; the folder is neither empty nor topicmill's (names that begin with a dot are ignored).
     pub fn lead(place: impl Into<Place>) -> Result<Self, Failure> {
         let mut output = Self::follow(place)?;
         if let Some(found) = foreign(&*output.store, output.root())? {
@@ -86,17 +85,17 @@ impl Output {
         };
         output.remove_temporary()?;
         match output.is_complete()? {
-            // A run that was killed right after its last rename is complete for good only now.
+            // A run that was killed right after its last rename is durably complete only now.
             true => output.store.sync(output.root())?,
             false => create_folder(&output.temporary())?,
         }
         Ok(output)
     }
 
-    /// The same folder for the other processes of a run: no lock, and nothing is touched before
+    /// Opens the same folder for the other processes of a run: takes no lock, and touches nothing before
     /// [`join`](Self::join).
     ///
-    /// Errors: for an address in an object store, that it is invalid, or the settings.
+    /// Errors: for an object store, the address or the settings are invalid.
     pub fn follow(place: impl Into<Place>) -> Result<Self, Failure> {
         let place = place.into();
         Ok(Self {
@@ -106,8 +105,8 @@ impl Output {
         })
     }
 
-    /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
-    /// process must have opened it before.
+    /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading process must have opened
+    /// it before.
     pub fn join(&self) -> Result<(), Failure> {
         if self.place.is_apart() {
             self.remove_temporary()?;
@@ -118,7 +117,7 @@ impl Output {
         }
     }
 
-    /// To be called where a process has done its part: what it kept of an output elsewhere goes.
+    /// Removes the local copies of an output in an object store. A process calls it when its part is done.
     pub(crate) fn leave(&self) -> Result<(), Failure> {
         let local = &self.place.local;
         match self.place.is_apart() {
@@ -127,25 +126,25 @@ impl Output {
         }
     }
 
-    /// The name of the run that holds the lock, or held it last, as this process sees it.
+    /// Returns the name of the run that holds the lock, or held it last, as this process sees it.
     pub(crate) fn run_name(&self) -> Result<Option<String>, Failure> {
         let text = self.store.read(&self.path(LOCK))?.unwrap_or_default();
         Ok(store::run_in(&String::from_utf8_lossy(&text)).map(str::to_owned))
     }
 
-    /// The folder, as the job names it.
+    /// Returns the folder, as the job names it.
     pub(crate) fn root(&self) -> &Path {
         &self.place.root
     }
 
-    /// Where this process writes what it says of itself: below the folder, or, of an output in an
-    /// object store, below the one that it works in.
+    /// Returns where this process writes its logs: below the folder or, if the output is in an object store, below the
+    /// folder that it works in.
     pub(crate) fn logs(&self) -> PathBuf {
         self.place.local.join(LOGS)
     }
 
-    /// Copies a file of [`logs`](Self::logs) to where others look for it; does nothing
-    /// unless the output is in an object store.
+    /// Copies a file of [`logs`](Self::logs) to where others look for it; does nothing unless the output is in an
+    /// object store.
     pub(crate) fn share_log(&self, name: &str) -> Result<(), Failure> {
         if !self.place.is_apart() {
             return Ok(());
@@ -157,19 +156,19 @@ impl Output {
         self.publish(&copy, &format!("{LOGS}/{name}"))
     }
 
-    /// The final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read
-    /// it, ask [`local`](Self::local).
+    /// Returns the final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read it, use
+    /// [`local`](Self::local).
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.place.root.join(relative)
     }
 
-    /// Where this process reads a published file: there, or in its own copy of it. If no such file
-    /// is published, there is no file at the path.
+    /// Returns where this process reads a published file: there, or in its own copy. If no such file is published,
+    /// there is no file at the path.
     pub(crate) fn local(&self, relative: &str) -> Result<PathBuf, Failure> {
         Ok(self.store.local(&self.path(relative))?)
     }
 
-    /// The folder below which these published files can be read.
+    /// Returns the folder below which these published files can be read.
     pub(crate) fn local_root(&self, files: &[&str]) -> Result<&Path, Failure> {
         for file in files {
             self.local(file)?;
@@ -177,8 +176,8 @@ impl Output {
         Ok(&self.place.local)
     }
 
-    /// Where an unfinished file is written. Two writers must not use one `name` (a single path
-    /// component) at a time.
+    /// Returns where an unfinished file is written. Two writers must not use the same `name` (a single path component)
+    /// at the same time.
     pub fn temporary_path(&self, name: &str) -> PathBuf {
         self.temporary().join(name)
     }
@@ -192,30 +191,30 @@ impl Output {
         store::remove_tree(&temporary).map_err(Failure::io(&temporary))
     }
 
-    /// Whether there is a file or folder under this final name: then it is complete.
+    /// Whether a file or folder with this final name exists; if so, it is complete.
     pub(crate) fn is_published(&self, relative: &str) -> Result<bool, Failure> {
         Ok(self.store.exists(&self.path(relative))?)
     }
 
-    /// The names of what is published in a folder, sorted; none where there is no such folder.
+    /// Returns the names of what is published in a folder, sorted; none if there is no such folder.
     pub(crate) fn names(&self, folder: &str) -> Result<Vec<String>, Failure> {
         let mut names = self.store.names(&self.path(folder))?;
         names.retain(|name| !name.starts_with('.'));
         Ok(names)
     }
 
-    /// Moves a finished file to its final name for good, replacing a previous file.
+    /// Moves a finished file durably to its final name, replacing a previous file.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), Failure> {
         let target = self.path(relative);
         Ok(self.writable()?.commit(temporary, &target)?)
     }
 
-    /// Removes one published file, if it exists, to which nothing refers any more.
+    /// Removes a published file to which nothing refers any more, if it exists.
     pub(crate) fn remove(&self, relative: &str) -> Result<(), Failure> {
         Ok(self.writable()?.remove(&self.path(relative))?)
     }
 
-    /// The store, to write to: not once another run has taken the lock over.
+    /// Returns the store for writing; fails if another run has taken over the lock.
     fn writable(&self) -> Result<&dyn Store, Failure> {
         let lost = self.lock.as_ref().and_then(|lock| lock.check().err());
         match lost {
@@ -248,25 +247,25 @@ impl Output {
         Ok((path, info))
     }
 
-    /// Writes a small file: all of it or nothing.
+    /// Writes a small file, completely or not at all.
     pub(crate) fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), Failure> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
         store::write(&temporary, bytes).map_err(Failure::io(&temporary))?;
         self.publish(&temporary, relative)
     }
 
-    /// Writes a small file beside the result of a complete output, which stays complete: the file is
-    /// no part of the result.
+    /// Writes a small file beside the result of a complete output, which stays complete: the file is not part of the
+    /// result.
     pub(crate) fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), Failure> {
         create_folder(&self.temporary())?;
         self.write_atomic(relative, bytes)?;
         self.remove_temporary()
     }
 
-    /// Declares the output complete: `manifest.json`, then `_SUCCESS`, then `_temporary` goes.
+    /// Declares the output complete: writes `manifest.json`, then `_SUCCESS`, then removes `_temporary`.
     ///
-    /// The folders are synced once more before: a run that was killed between a rename and its sync
-    /// left a name that only looks as if it were on the disk.
+    /// The folders are synced once more first: a run that was killed between a rename and its sync left a name that
+    /// may not be on the disk yet.
     pub fn complete(&self, manifest: &Manifest) -> Result<(), Failure> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["corpus", "corpus/shards", "model"]) {
@@ -278,13 +277,13 @@ impl Output {
         Ok(self.store.sync(self.root())?)
     }
 
-    /// Whether a run has ended here and nothing was taken away since.
+    /// Whether a run has ended here and nothing has been removed since.
     pub(crate) fn is_complete(&self) -> Result<bool, Failure> {
         self.is_published(SUCCESS)
     }
 
-    /// Declares the output incomplete: removes `_SUCCESS` and `manifest.json`. To be called before
-    /// anything in a complete output changes.
+    /// Declares the output incomplete: removes `_SUCCESS` and `manifest.json`. Must be called before anything in a
+    /// complete output changes.
     pub(crate) fn reopen(&self) -> Result<(), Failure> {
         for name in [SUCCESS, MANIFEST] {
             self.remove(name)?;
@@ -293,10 +292,9 @@ impl Output {
         Ok(self.store.sync(self.root())?)
     }
 
-    /// Removes one thing that topicmill writes: a table, a folder of ours or something in it, a
-    /// file at the root. The output is [`reopen`](Self::reopen)ed first. A table's folder must
-    /// hold nothing but parts; a name that is not topicmill's is refused; what is not there is no
-    /// error.
+    /// Removes one thing that topicmill writes: a table, a folder of ours or something in it, a file at the root.
+    /// [`reopen`](Self::reopen)s the output first. A table's folder must contain only parts; a name that is not
+    /// topicmill's is refused; a missing file is not an error.
     pub(crate) fn clear(&self, relative: &str) -> Result<(), Failure> {
         let mut components = Path::new(relative).components();
         let first = components.next().map(|c| c.as_os_str().to_string_lossy());
@@ -315,8 +313,8 @@ impl Output {
         self.remove(relative)
     }
 
-    /// Removes everything that topicmill writes, but the lock and the logs, in which a run has begun to write: what
-    /// `--overwrite` asks for.
+    /// Removes everything that topicmill writes, except the lock and the logs, to which the run is already writing:
+    /// `--overwrite`.
     pub(crate) fn clear_all(&self) -> Result<(), Failure> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(FOLDERS).chain(FILES) {
@@ -328,7 +326,7 @@ impl Output {
     }
 }
 
-/// The output has no `_SUCCESS`: its run has not ended, or was killed.
+/// Returns the error that the output has no `_SUCCESS`: its run has not ended, or was killed.
 pub(crate) fn incomplete(root: &Path) -> Failure {
     let root = root.display();
     Failure::data(format!(
@@ -336,13 +334,13 @@ pub(crate) fn incomplete(root: &Path) -> Failure {
     ))
 }
 
-/// The current holder of the output, according to the lock; `None` if it is free. A run that starts
-/// at this very moment finds the folder in use.
+/// Returns the current holder of the output, according to the lock; `None` if it is free. A run that starts at
+/// this moment finds the folder in use.
 pub(crate) fn holder(root: &Path) -> Result<Option<String>, Failure> {
     Ok(store::at(root)?.holder(&root.join(LOCK))?)
 }
 
-/// The name of a part: `part-00042.parquet`.
+/// Returns the name of a part: `part-00042.parquet`.
 ///
 /// ```
 /// assert_eq!(topicmill::tables::output::part_name(42), "part-00042.parquet");
@@ -351,7 +349,7 @@ pub fn part_name(number: u64) -> String {
     format!("part-{number:05}.parquet")
 }
 
-/// Whether [`part_name`] makes this name.
+/// Whether this is a name that [`part_name`] returns.
 pub(super) fn is_part_name(name: &str) -> bool {
     let number = name
         .strip_prefix("part-")
@@ -363,7 +361,7 @@ fn create_folder(folder: &Path) -> Result<(), Failure> {
     store::create_folder(folder).map_err(Failure::io(folder))
 }
 
-/// Whether nobody can write there.
+/// Whether the error is that the file system is read-only.
 fn is_read_only(error: &StoreError) -> bool {
     error.source.kind() == io::ErrorKind::ReadOnlyFilesystem
 }

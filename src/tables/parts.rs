@@ -21,24 +21,24 @@ use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
-/// Bytes a batch should take once decoded, about.
+/// Approximate bytes of a decoded batch.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// The `*.parquet` files in a folder, in the order of their numbers; none if there is no folder.
+/// Lists the `*.parquet` files in a folder, sorted by number; none if there is no folder.
 pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let names = part_names(Disk.names(folder)?).into_iter();
     Ok(names.map(|name| folder.join(name)).collect())
 }
 
-/// Of these names those of Parquet files, in the order of their numbers: of five digits or more, so that a longer name
-/// is a higher number.
+/// Returns the Parquet files among these names, sorted by number. Numbers have five digits or more, so that a longer
+/// name is a higher number.
 pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| name.ends_with(".parquet"));
     names.sort_by_cached_key(|name| (name.len(), name.clone()));
     names
 }
 
-/// The footer of a file.
+/// Reads the footer of a file.
 pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), Failure> {
     let file = File::open(path).map_err(Failure::io(path))?;
     let footer =
@@ -46,7 +46,7 @@ pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), Failure
     Ok((file, footer))
 }
 
-/// Rows, size and hash of a part: reads all of it.
+/// Returns the rows, size and hash of a part; reads all of it.
 pub(crate) fn scan(path: &Path) -> Result<PartInfo, Failure> {
     let (bytes, sha256) = hash_file(path)?;
     let (_, footer) = footer(path)?;
@@ -58,14 +58,14 @@ pub(crate) fn scan(path: &Path) -> Result<PartInfo, Failure> {
     })
 }
 
-/// Size and SHA-256 of a file.
+/// Returns the size and SHA-256 of a file.
 pub(super) fn hash_file(path: &Path) -> Result<(u64, String), Failure> {
     let mut hash = Sha256::new();
     let bytes = read_chunks(path, |chunk| hash.update(chunk))?;
     Ok((bytes, hex::encode(hash.finalize())))
 }
 
-/// Hands a file over in pieces; returns its size.
+/// Passes a file in chunks to `each`; returns its size.
 pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Failure> {
     let mut file = File::open(path).map_err(Failure::io(path))?;
     let mut chunk = vec![0; 1 << 18];
@@ -81,7 +81,7 @@ pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u6
     }
 }
 
-/// Name, kind (or Arrow's name of it) and nullability of each column.
+/// Returns the name, kind (or Arrow's name for it) and nullability of each column.
 pub(super) fn describe(schema: &Schema) -> Vec<ColumnManifest> {
     let kind = |data_type: &DataType| match Kind::of(data_type) {
         Some(kind) => kind.name().to_owned(),
@@ -104,7 +104,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Of all `columns`, or of those named, in the file's order.
+    /// Reads all columns, or the named ones, in the file's order.
     pub(crate) fn new(parts: Vec<PathBuf>, columns: Option<&[&str]>) -> Self {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Self {
@@ -115,12 +115,12 @@ impl Batches {
         }
     }
 
-    /// The file of the last batch.
+    /// Returns the file of the last batch.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The next batch that has rows.
+    /// Returns the next batch that has rows.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
         loop {
             liveness::tick();
@@ -161,14 +161,14 @@ impl Batches {
     }
 }
 
-/// Fewer rows where they are large (metadata columns may hold anything).
+/// Returns the rows per batch: fewer if they are large (metadata columns may hold anything).
 fn batch_rows(footer: &ArrowReaderMetadata) -> usize {
     let groups = footer.metadata().row_groups().iter();
     let row_bytes = groups.map(|g| (g.total_byte_size() / g.num_rows().max(1)).max(1) as usize);
     (BATCH_BYTES / row_bytes.max().unwrap_or(1)).clamp(1, BATCH_ROWS)
 }
 
-/// A column of a batch by name and type.
+/// Returns a column of a batch by name and type.
 pub(super) fn column<'a, T: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,

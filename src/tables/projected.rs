@@ -1,5 +1,5 @@
-//! The documents of a result, read back in order: a row of `documents` and its rows of
-//! `document_topics` at a time, in bounded memory.
+//! The documents of a result, read back in order: one row of `documents` with its rows of `document_topics` at a
+//! time, in bounded memory.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ pub struct ProjectedDocument {
     pub doc_id: i64,
     /// The input's own id.
     pub(crate) source_id: String,
-    /// Its split; for a document without terms always projected.
+    /// Its split; always projected for a document without terms.
     pub split: Option<Split>,
     /// Its tokens of kept terms.
     pub tokens_in_vocabulary: i64,
     /// Log-likelihood per token given its proportions, in nats.
     pub loglik_per_token: Option<f64>,
-    /// Proportions that are not listed, summed; `None` if nothing was inferred for it.
+    /// The sum of the proportions that are not listed; `None` if nothing was inferred for it.
     pub(crate) dropped_mass: Option<f32>,
-    /// Its listed topics and their proportions, the heaviest first.
+    /// Its listed topics and their proportions, the largest first.
     pub topics: Vec<(i32, f32)>,
-    /// Its values of the columns that the reader was asked for.
+    /// Its values in the columns that the reader was created with.
     pub values: Vec<Option<String>>,
 }
 
@@ -56,14 +56,14 @@ pub struct ProjectedReader {
     documents: Batches,
     rows: Range<usize>,
     read: Option<<Document as Record>::Columns>,
-    /// Names and arrays of the columns asked for.
+    /// Names and arrays of the requested columns.
     columns: Vec<String>,
     values: Vec<StringArray>,
     topics: Records<DocumentTopic>,
 }
 
 impl ProjectedReader {
-    /// Of the parts of one table and of the other that hold the same documents, with the values of these text columns
+    /// Reads parts of one table, and those of the other with the same documents, with the values of these text columns
     /// of `documents`.
     pub(crate) fn new(
         documents: Vec<PathBuf>,
@@ -83,18 +83,18 @@ impl ProjectedReader {
         }
     }
 
-    /// Of a whole result.
+    /// Opens a whole result.
     ///
     /// # Errors
-    /// The folder cannot be read, or nothing was projected in it.
+    /// The folder cannot be read, or has no projection.
     pub fn open(root: &Path) -> Result<Self, Failure> {
         Self::open_with(root, &[])
     }
 
-    /// The same, with the values of these text columns of `documents`.
+    /// Opens a whole result, with the values of these text columns of `documents`.
     ///
     /// # Errors
-    /// As [`open`](Self::open); a column that the table lacks is found out by reading.
+    /// As [`open`](Self::open); a column that the table lacks is detected only when reading.
     pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, Failure> {
         let topics = part_files(&root.join("document_topics"))?;
         if topics.is_empty() {
@@ -106,7 +106,7 @@ impl ProjectedReader {
         Ok(Self::new(documents, topics, columns))
     }
 
-    /// Reads the next document over `document`; false after the last.
+    /// Reads the next document into `document`; returns false after the last.
     ///
     /// # Errors
     /// A part cannot be read, lacks a column, or its rows are out of order.
@@ -140,7 +140,7 @@ impl ProjectedReader {
         Ok(true)
     }
 
-    /// Moves past the rows of a document in `document_topics`, and notes its topics.
+    /// Reads a document's rows of `document_topics`.
     fn read_topics(&mut self, document: &mut ProjectedDocument) -> Result<(), Failure> {
         document.topics.clear();
         while let Some(row) = self.topics.next_if(|row| row.doc_id <= document.doc_id)? {

@@ -1,4 +1,4 @@
-//! Tables for display: the schema and the first rows of any, all as text, and typed rows of those that
+//! Tables for display: the schema and the first rows of any table, all as text, and typed rows of those that
 //! `inspect` and the report show.
 
 mod figures;
@@ -32,7 +32,7 @@ pub use texts::{TermLine, kept_terms};
 pub(crate) struct TableSchema {
     /// The columns, in order.
     pub(crate) columns: Vec<ColumnManifest>,
-    /// Parts.
+    /// Number of parts.
     pub(crate) parts: usize,
     /// Rows of all parts.
     pub(crate) rows: u64,
@@ -49,7 +49,7 @@ pub struct Rows {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Schema, rows and origin of a table: a Parquet file, or a folder of parts.
+/// Reads the schema, row count and origin of a table: a Parquet file, or a folder of parts.
 pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, Failure> {
     let parts = parts(path)?;
     let (_, first) = footer(&parts[0])?;
@@ -71,7 +71,7 @@ pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, Failure> {
     })
 }
 
-/// The first `limit` rows of a table (a Parquet file, or a folder of parts), in order.
+/// Reads the first `limit` rows of a table (a Parquet file, or a folder of parts), in order.
 pub fn head(path: &Path, limit: usize) -> Result<Rows, Failure> {
     let parts = parts(path)?;
     let fields = describe(footer(&parts[0])?.1.schema());
@@ -91,7 +91,7 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, Failure> {
     })
 }
 
-/// A cell as text: empty if it is null, a list in brackets, and three dots if it cannot be written as text.
+/// Formats a cell: empty if it is null, a list in brackets, and an ellipsis if it has no text form.
 fn shown(array: &dyn Array, row: usize) -> String {
     let list = match array.data_type() {
         _ if array.is_null(row) => return String::new(),
@@ -107,10 +107,9 @@ fn shown(array: &dyn Array, row: usize) -> String {
 /// A table of an output folder, and its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct TableListing {
-    /// Its name.
     #[serde(rename = "table")]
     pub(crate) name: &'static str,
-    /// Parts.
+    /// Number of parts.
     pub(crate) parts: u64,
     /// Rows of all parts.
     pub(crate) rows: u64,
@@ -118,7 +117,7 @@ pub(crate) struct TableListing {
     pub(crate) bytes: u64,
 }
 
-/// The tables of an output folder, by name; reads only their files' footers.
+/// Lists the tables of an output folder, by name; reads only their footers.
 pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
     let mut listed = Vec::new();
     for table in TABLES {
@@ -145,7 +144,7 @@ pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
 }
 
 record! {
-    /// A row of `topics`, as far as it is shown; as JSON, in the report, which has the terms elsewhere.
+    /// The displayed columns of a row of `topics`; serialized in the report, which has the terms elsewhere.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub struct TopicLine {
         /// The topic, from 0.
@@ -154,7 +153,7 @@ record! {
         pub tokens: i64,
         /// Its share of all assigned tokens, 0 to 1.
         pub share: f64,
-        /// Its NPMI coherence, −1 to 1, where there is one.
+        /// Its NPMI coherence, −1 to 1, if there is one.
         pub(crate) coherence_npmi: Option<f64>,
         /// How much of its top terms' probability is its own, 0 to 1.
         pub(crate) exclusivity: Option<f64>,
@@ -166,13 +165,13 @@ record! {
         pub(crate) dead: bool,
         /// The first earlier topic that it repeats, if there is one.
         pub(crate) duplicate_of: Option<i32>,
-        /// Whether it has tokens, and says nothing.
+        /// Whether it has tokens but no meaning of its own.
         pub(crate) junk: bool,
-        /// Its most probable terms, the first one first.
+        /// Its most probable terms, best first.
         #[serde(skip)]
         pub(crate) top_terms: Vec<String>,
         ;
-        /// Its label, where documents have labels.
+        /// Its label, if documents have labels.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) label: Option<LabelLine>,
         /// How it has moved, after a warm start.
@@ -182,14 +181,14 @@ record! {
 }
 
 impl TopicLine {
-    /// Its label, if it has one, and its most probable terms.
+    /// Returns its label, if it has one, and its most probable terms.
     pub(crate) fn words(&self) -> Vec<String> {
         let label = self.label.iter().map(|line| format!("{}:", line.label));
         label.chain(self.top_terms.iter().cloned()).collect()
     }
 
-    /// Whether it is a label's that no document trained on has; where nothing was projected, whether it has no
-    /// term.
+    /// Whether it belongs to a label without a document in the sample; if nothing was projected, whether it has no
+    /// terms.
     pub(crate) fn is_untrained(&self) -> bool {
         self.label
             .as_ref()
@@ -200,8 +199,8 @@ impl TopicLine {
     }
 }
 
-/// The rows of table `topics` of an output folder, in order, with what `labels` and `topic_changes` say of them;
-/// none without the table.
+/// Reads the rows of table `topics` of an output folder, in order, with the matching rows of `labels` and
+/// `topic_changes`; none without the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
     let lines = records::<TopicLine>(root, "topics")?;
     let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
@@ -214,7 +213,7 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
     Ok(lines)
 }
 
-/// At least one file.
+/// Lists the files of a table, at least one.
 fn parts(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -1,4 +1,4 @@
-//! Tables read back row by row: a struct names the columns that it wants, and their types, by its fields.
+//! Tables read back row by row: the fields of a struct name the columns to read, and their types.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use arrow_array::{
 use super::parts::{Batches, part_files};
 use crate::failure::Failure;
 
-/// A row of a table, as far as it is read. Implemented by [`record`].
+/// The columns read of a table's row. Implemented by [`record`].
 pub(super) trait Record: Sized {
     /// The names of its columns.
     const COLUMNS: &'static [&'static str];
@@ -20,7 +20,7 @@ pub(super) trait Record: Sized {
     /// Finds the columns in a batch of the part at `path`.
     fn columns(path: &Path, batch: &RecordBatch) -> Result<Self::Columns, Failure>;
 
-    /// The values of a row.
+    /// Reads the values of a row.
     fn read(columns: &Self::Columns, row: usize) -> Self;
 }
 
@@ -29,17 +29,17 @@ pub(super) struct Records<R: Record> {
     batches: Batches,
     columns: Option<R::Columns>,
     rows: std::ops::Range<usize>,
-    /// A row read too early.
+    /// A row that was read but not yet wanted.
     held: Option<R>,
 }
 
-/// The rows of a table of the output in `root`; none without the table.
+/// Reads the rows of a table of the output in `root`; none without the table.
 pub(super) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, Failure> {
     Ok(Records::of(part_files(&root.join(table))?))
 }
 
 impl<R: Record> Records<R> {
-    /// Those of some parts.
+    /// Reads the rows of some parts.
     pub(super) fn of(parts: Vec<PathBuf>) -> Self {
         Self {
             batches: Batches::new(parts, Some(R::COLUMNS)),
@@ -49,12 +49,12 @@ impl<R: Record> Records<R> {
         }
     }
 
-    /// The part of the last row.
+    /// Returns the part of the last row.
     pub(super) fn path(&self) -> &Path {
         self.batches.path()
     }
 
-    /// The next row, if there is one and it is wanted; else it stays the next one.
+    /// Returns the next row, if there is one and it is wanted; an unwanted row stays next.
     pub(super) fn next_if(
         &mut self,
         is_wanted: impl FnOnce(&R) -> bool,
@@ -72,7 +72,7 @@ impl<R: Record> Records<R> {
         }
     }
 
-    /// The rows that are wanted.
+    /// Collects the rows that are wanted.
     pub(super) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, Failure> {
         let rows = self.filter(|row| row.as_ref().map_or(true, &is_wanted));
         rows.collect()
@@ -101,12 +101,12 @@ impl<R: Record> Iterator for Records<R> {
     }
 }
 
-/// A value in a column of its own type.
+/// A value of a column.
 pub(super) trait Value {
-    /// The column.
+    /// The type of the column.
     type Column: Array + Clone + 'static;
 
-    /// The value in a row.
+    /// Returns the value in a row.
     fn read(column: &Self::Column, row: usize) -> Self;
 }
 
@@ -144,8 +144,8 @@ impl<V: Value> Value for Option<V> {
     }
 }
 
-/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are
-/// none, and are read as their defaults.
+/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are not
+/// columns, and get their defaults.
 macro_rules! record {
     (
         $(#[$doc:meta])*

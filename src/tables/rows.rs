@@ -1,6 +1,6 @@
 //! The tables that a job can write, column by column, as docs/FORMATS.md lists them.
 //!
-//! Each is a struct that holds a row. What a column contains stands behind it.
+//! Each is a struct for a row. The description of a column follows it.
 
 use super::schema::{Builder, Cell, Column, Row, TableSpec, tables};
 use corpus::DocumentStatus;
@@ -8,14 +8,14 @@ use corpus::sample::Split;
 
 /// Maximum number of topics of a model for which there is table `topic_correlations`.
 pub(crate) const MOST_TOPICS: usize = 4096;
-/// Documents whose groups are added up together, about, for a part of `group_topics` and for `drift`.
+/// Approximate number of documents whose groups are summed together, for a part of `group_topics` and for `drift`.
 pub(crate) const TOPIC_BUCKET: u64 = 1 << 18;
 pub(crate) const DRIFT_BUCKET: u64 = 1 << 16;
 /// Maximum number of groups that have a row each in `drift`.
 pub(crate) const MOST_GROUPS: u64 = 1 << 18;
 /// Maximum number of values of a column that are named in `topic_trends`.
 pub(crate) const MOST_VALUES: usize = 1_000;
-/// The same at least, however many topics there are.
+/// The least that this maximum can be, with any number of topics.
 pub(crate) const LEAST_VALUES: usize = 12;
 /// Maximum number of named values of all columns times topics.
 pub(crate) const MOST_PAIRS: usize = 1 << 19;
@@ -37,7 +37,7 @@ tables! {
         doc_id: i64, /// The document.
         topic: i32,  /// The topic, from 0.
         weight: f32, /// Its proportion in the document, 0 to 1.
-        rank: i32,   /// 1 for the document's largest proportion, and on without gaps.
+        rank: i32,   /// 1 for the document's largest proportion, then without gaps.
     }
 
     /// One row per input document, always. The job's metadata columns follow the table's own, as nullable
@@ -66,13 +66,13 @@ tables! {
     /// for the run as a whole. Figures that cannot be computed are `None`.
     "drift", sorted_by [scope, group_id], looked_up_by [group_id];
     pub(crate) struct DriftRow<'a> {
-        scope: &'a str,                     /// `group`, or `run` for the last row, which is of all new documents.
+        scope: &'a str,                     /// `group`, or `run` for the last row, which covers all new documents.
         group_id: Option<&'a str>,          /// The group, `None` for the run.
         documents: i64,                     /// New documents with terms of the vocabulary: held out or projected only.
         tokens: i64,                        /// Their tokens, stop words left out.
         tokens_in_vocabulary: i64,          /// Of these, tokens of kept terms.
         known_tokens: i64,                  /// Of these, tokens of terms that the model knows.
-        terms: i64,                         /// Distinct terms in the new documents: of the run all but stop words and `frequent` ones, of a group kept ones alone.
+        terms: i64,                         /// Distinct terms in new documents: for the run all but stop words and `frequent` ones, for a group only kept ones.
         known_terms: i64,                   /// Of these, terms that a training document contains.
         known_term_share: Option<f64>,      /// known_terms over terms, 0 to 1.
         known_token_share: Option<f64>,     /// known_tokens over tokens, 0 to 1.
@@ -95,7 +95,7 @@ tables! {
         standard_error: Option<f64>, /// Its standard error, where one can be given.
     }
 
-    /// The topics of each volume, summed over its sections. One per volume and topic that is listed in a
+    /// The topics of each volume, summed over its sections. One row per volume and topic that is listed in a
     /// section.
     "group_topics", sorted_by [group_id, rank], looked_up_by [group_id];
     pub(crate) struct GroupTopicRow<'a> {
@@ -107,21 +107,20 @@ tables! {
         documents: i64,    /// Sections with such tokens.
     }
 
-    /// The label of each topic, where documents have labels, and how well it is predicted. The columns from
-    /// `evaluated` on count the documents that have labels and were not trained on; they are null where
-    /// nothing was projected.
+    /// The label of each topic, if documents have labels, and how well it is predicted. The columns from `evaluated`
+    /// on count the documents that have labels and were not trained on; they are null if nothing was projected.
     "labels", sorted_by [topic];
     pub(crate) struct LabelRow<'a> {
         topic: i32,             /// The topic, from 0.
         label: &'a str,         /// Its label.
         documents: i64,         /// Documents with terms that have it.
-        evaluated: Option<i64>, /// Of the documents that count, those that have it.
+        evaluated: Option<i64>, /// Of the counted documents, those that have it.
         predicted: Option<i64>, /// Those for which it is predicted.
         hits: Option<i64>,      /// Those for which it is predicted correctly.
         f1: Option<f64>,        /// 2 hits / (predicted + evaluated); null if both are 0.
     }
 
-    /// The phrases that were found, where the job looks for any.
+    /// The detected phrases, if the job detects any.
     "phrases", sorted_by [phrase, first];
     pub(crate) struct PhraseRow<'a> {
         phrase: &'a str, /// The term that replaces the two tokens.
@@ -132,8 +131,8 @@ tables! {
         score: f64,      /// Their normalised pointwise mutual information there.
     }
 
-    /// The labels of each document, where documents have labels. One row per document and label that is
-    /// predicted, or that it has.
+    /// The labels of each document, if documents have labels. One row per document and label that is predicted, or
+    /// that it has.
     "predictions", sorted_by [doc_id, rank];
     pub(crate) struct PredictionRow<'a> {
         doc_id: i64,          /// The document.
@@ -142,10 +141,10 @@ tables! {
         label: &'a str,       /// The label.
         weight: f32,          /// The share of the document's tokens that it is expected to have, 0 to 1: its proportion without the prior's part.
         predicted: bool,      /// Whether it is predicted.
-        actual: Option<bool>, /// Whether the document has it; null where the document has no label.
+        actual: Option<bool>, /// Whether the document has it; null if the document has no label.
     }
 
-    /// How topics have moved since the result that training started from. One per topic.
+    /// How topics have moved since the result that training started from. One row per topic.
     "topic_changes", sorted_by [topic];
     pub(crate) struct TopicChangeRow<'a> {
         topic: i32,           /// The topic, from 0; it has the same number in both results.
@@ -153,10 +152,10 @@ tables! {
         share_before: f64,    /// Its share of the sample's tokens before.
         share: f64,           /// The same now.
         gained: &'a [String], /// Terms that are among its top terms now and were not, the most probable first.
-        lost: &'a [String],   /// Terms that were among them and are no more, the most probable first.
+        lost: &'a [String],   /// Terms that were among them and are not now, the most probable first.
     }
 
-    /// Which topics go together in documents. One per pair of topics that a document lists.
+    /// Which topics occur together in documents. One row per pair of topics that a document lists.
     "topic_correlations", sorted_by [topic, other];
     pub(crate) struct TopicCorrelationRow {
         topic: i32,               /// A topic, from 0.
@@ -166,18 +165,18 @@ tables! {
         documents: i64,           /// Documents that list both.
     }
 
-    /// For each topic the documents in which its proportion is largest.
+    /// The documents in which each topic's proportion is largest.
     "topic_documents", sorted_by [topic, rank], looked_up_by [source_id];
     pub(crate) struct TopicDocumentRow<'a> {
         topic: i32,         /// The topic, from 0.
-        rank: i32,          /// 1 for the document with the largest proportion, and on without gaps.
+        rank: i32,          /// 1 for the document with the largest proportion, then without gaps.
         doc_id: i64,        /// The document.
-        source_id: &'a str, /// The input's own id of it.
+        source_id: &'a str, /// The input's own id.
         weight: f32,        /// The topic's proportion in it, 0 to 1.
     }
 
-    /// How the topics of a tree-structured prior use its nodes. A node within the structures of the tree
-    /// that has tokens in the topic.
+    /// How the topics of a tree-structured prior use its nodes. One row per topic and node within the tree's
+    /// structures that has tokens in the topic.
     "topic_nodes", sorted_by [topic, node], looked_up_by [term];
     pub(crate) struct TopicNodeRow<'a> {
         topic: i32,            /// The topic, from 0.
@@ -186,7 +185,7 @@ tables! {
         path: &'a str,         /// The names of the inner nodes on the way to it, its own among them, joined by `/`.
         term: Option<&'a str>, /// Its term, if it is a leaf: a sense of that term.
         weight: f32,           /// The probability that a token of the topic passes it.
-        count: f64,            /// Its tokens in the sample, as expected.
+        count: f64,            /// Its expected tokens in the sample.
     }
 
     /// The score of each topic in an evaluation, by metric.
@@ -227,11 +226,11 @@ tables! {
         term: &'a str, /// The term.
         weight: f32,   /// Its probability in the topic, smoothing included.
         count: f64,    /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
-        rank: i32,     /// 1 for the topic's most probable term, and on without gaps.
+        rank: i32,     /// 1 for the topic's most probable term, then without gaps.
     }
 
-    /// The share of each topic by the values of metadata columns. One per value and topic that a document
-    /// with the value lists.
+    /// The share of each topic by the values of metadata columns. One row per value and topic that a document with
+    /// the value lists.
     "topic_trends", sorted_by [name, value, value_count, topic];
     pub(crate) struct TopicTrendRow<'a> {
         name: &'a str,          /// The column of `documents`.
@@ -254,7 +253,7 @@ tables! {
         absent_weight: f64,                     /// Probability in the topic of each term that has no row in `topic_terms`.
         tokens: i64,                            /// Tokens of the collection assigned to the topic, rounded.
         share: f64,                             /// The topic's share of all assigned tokens, 0 to 1.
-        top_terms: &'a [String],                /// The most probable terms, the first one first.
+        top_terms: &'a [String],                /// The most probable terms, best first.
         coherence_umass: Option<f64>,           /// UMass coherence of the top terms (Mimno 2011), nats; nearer to 0 is better.
         coherence_npmi: Option<f64>,            /// Normalised pointwise mutual information of the top terms, −1 to 1.
         entropy: Option<f64>,                   /// Entropy of the term distribution, nats.
@@ -297,7 +296,7 @@ tables! {
         bytes_exchanged: i64,                  /// Bytes the processes exchanged in this round.
     }
 
-    /// Every term that ingest counted, kept or not. The kept ones come first, by their numbers.
+    /// Every term that ingest counted, kept or not. The kept ones come first, by number.
     "vocabulary", sorted_by [term_id], looked_up_by [term];
     pub(crate) struct VocabularyRow<'a> {
         term_id: Option<i32>, /// The term's number, from 0; `None` for terms that were not kept.

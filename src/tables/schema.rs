@@ -1,7 +1,7 @@
-//! The declaration of tables (`rows` has them all): for each one plain row struct, from which its
-//! schema and its column builders are derived.
+//! The declaration of tables (`rows` has them all): one plain row struct for each, from which its schema and its
+//! column builders are derived.
 //!
-//! Types are those that every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
+//! Types are limited to those that every reader supports: signed integers, f32 and f64, booleans, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-/// Declares the types of columns: for each its docs, variant, name, Arrow type and builder.
+/// Declares the types of columns: docs, variant, name, Arrow type and builder of each.
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident, $name:literal, $type:expr, $builder:ty, $new:expr; )*) => {
         /// The type of a column.
@@ -23,34 +23,34 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// The Arrow type that is embedded in the file.
+            /// Returns the Arrow type that is embedded in the file.
             pub(crate) fn data_type(self) -> DataType {
                 match self { $( Self::$kind => $type, )* }
             }
 
-            /// The name docs/FORMATS.md and manifest.json use.
+            /// Returns the name used in docs/FORMATS.md and manifest.json.
             pub(crate) fn name(self) -> &'static str {
                 match self { $( Self::$kind => $name, )* }
             }
 
-            /// The kind for an Arrow type, if tables use that type.
+            /// Returns the kind for an Arrow type, if tables use that type.
             pub(crate) fn of(data_type: &DataType) -> Option<Self> {
                 [$( Self::$kind ),*].into_iter().find(|kind| kind.data_type() == *data_type)
             }
         }
 
-        /// The values of one column of the batch in the making.
+        /// The values of one column of the current batch.
         pub enum Builder {
             $( $(#[$doc])* $kind($builder), )*
         }
 
         impl Builder {
-            /// An empty builder for values of this kind.
+            /// Creates an empty builder for values of this kind.
             pub(crate) fn new(kind: Kind) -> Self {
                 match kind { $( Kind::$kind => Self::$kind($new), )* }
             }
 
-            /// The column; the builder is empty afterwards.
+            /// Returns the column, and empties the builder.
             pub(crate) fn finish(&mut self) -> ArrayRef {
                 match self { $( Self::$kind(b) => Arc::new(b.finish()), )* }
             }
@@ -91,7 +91,7 @@ pub(crate) struct Column {
     pub(crate) name: &'static str,
     /// Its type.
     pub(crate) kind: Kind,
-    /// Whether a row may lack it.
+    /// Whether its values may be null.
     pub(crate) nullable: bool,
 }
 
@@ -102,14 +102,14 @@ pub struct TableSpec {
     pub(crate) name: &'static str,
     /// Its columns, in order.
     pub(crate) columns: &'static [Column],
-    /// The columns its rows are sorted by, ascending, nulls last.
+    /// The columns that its rows are sorted by, ascending, nulls last.
     pub(crate) sorted_by: &'static [&'static str],
     /// The columns that get a bloom filter.
     pub(crate) looked_up_by: &'static [&'static str],
 }
 
 impl TableSpec {
-    /// The Arrow schema, followed by nullable text columns of these names.
+    /// Returns the Arrow schema, followed by nullable text columns of these names.
     pub(crate) fn schema(&self, extra: &[String]) -> Schema {
         let own = self
             .columns
@@ -198,8 +198,8 @@ impl<C: Cell> Cell for Option<C> {
     }
 }
 
-/// Declares the tables: for each a struct for its rows, which implements [`Row`], and all of them as `TABLES`.
-/// A column's docs follow it.
+/// Declares the tables: for each, a struct for its rows, which implements [`Row`]; and all of them as `TABLES`. The
+/// docs of a column follow it.
 macro_rules! tables {
     ($(
         $(#[$doc:meta])*

@@ -1,5 +1,5 @@
-//! The documents of a result that are nearest to some proportions: one pass over the tables, in memory that
-//! depends on how many are wanted.
+//! The documents of a result that are nearest to some proportions: one pass over the tables, in memory that depends
+//! on how many are wanted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Maximum number of documents with the same `source_id` that an error lists.
 const MOST_ALIKE: usize = 10;
 
-/// The documents of a result with this number or with this id of the input's, the first ten.
+/// Returns the first ten documents of a result for which `is_it` holds.
 ///
 /// # Errors
 /// Nothing was projected, or a table cannot be read.
@@ -29,9 +29,9 @@ pub(crate) fn find_documents(
     Ok(found)
 }
 
-/// The documents nearest to some proportions, except `but`: at most `limit`, of those that share a topic with
-/// them, each with its Hellinger distance by the listed proportions, √(1 − Σ_k √(p_k q_k)): 0 to 1. Of equal
-/// distances the earlier document first.
+/// Returns at most `limit` documents nearest to some proportions, except `but`, among those that share a topic with
+/// them, each with its Hellinger distance by the listed proportions, √(1 − Σ_k √(p_k q_k)), from 0 to 1. At equal
+/// distances, the earlier document comes first.
 ///
 /// # Errors
 /// Nothing was projected, or a table cannot be read.
@@ -43,7 +43,7 @@ pub(crate) fn similar_documents(
 ) -> Result<Vec<(f64, ProjectedDocument)>, Failure> {
     let mut reader = ProjectedReader::open(root)?;
     let mut document = ProjectedDocument::default();
-    // Distances are not negative: their bits are in their order.
+    // Distances are not negative, so their bits have the same order.
     let mut nearest: BTreeMap<(u64, i64), ProjectedDocument> = BTreeMap::new();
     while reader.read_into(&mut document)? {
         let Some(distance) = distance(topics, &document.topics) else {
@@ -66,7 +66,7 @@ pub(crate) fn similar_documents(
         .collect())
 }
 
-/// The Hellinger distance; `None` if there is no topic in both.
+/// Returns the Hellinger distance; `None` if no topic is in both.
 fn distance(one: &[(i32, f32)], other: &[(i32, f32)]) -> Option<f64> {
     let mut affinity = 0.0;
     for &(topic, weight) in other {

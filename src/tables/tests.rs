@@ -1,4 +1,4 @@
-//! A small sound output, and what its files look like from outside.
+//! A small sound output, and how its files look from outside.
 
 /// Writes a table of one part.
 macro_rules! part {
@@ -49,7 +49,7 @@ fn metadata() -> FileMetadata {
     }
 }
 
-/// A complete output: ten documents, two of them empty, three topics, four kept terms.
+/// Writes a complete output: ten documents, two of them empty, three topics, four kept terms.
 fn write_output(root: &Path) -> Output {
     let output = Output::lead(root).unwrap();
     write_documents(&output);
@@ -218,7 +218,7 @@ fn write_labels(output: &Output) {
     part!(output, "predictions", rows);
 }
 
-/// All rows of a table in one batch.
+/// Returns all rows of a table in one batch.
 fn read_table(root: &Path, table: &str) -> RecordBatch {
     let mut batches = Batches::new(part_files(&root.join(table)).unwrap(), None);
     let mut all = Vec::new();
@@ -228,7 +228,7 @@ fn read_table(root: &Path, table: &str) -> RecordBatch {
     concat_batches(&all[0].schema(), &all).unwrap()
 }
 
-/// Puts these rows in the place of a table's, uncompressed, cut as asked.
+/// Replaces a table's rows, uncompressed, split into parts and row groups of these sizes.
 fn rewrite_table(root: &Path, table: &str, rows: &RecordBatch, per_part: usize, per_group: usize) {
     let folder = root.join(table);
     fs::remove_dir_all(&folder).unwrap();
@@ -318,7 +318,7 @@ fn a_table_can_be_shown() {
     assert_eq!((listing[2].parts, listing[2].rows), (1, 10));
     let file = fs::metadata(table.join("part-00000.parquet")).unwrap();
     assert_eq!(listing[2].bytes, file.len());
-    // A part that is listed, and then removed.
+    // A part that is removed after it was listed.
     std::os::unix::fs::symlink("nowhere", table.join("part-00001.parquet")).unwrap();
     assert_eq!(read::listing(folder.path()).unwrap(), listing);
 }

@@ -1,7 +1,6 @@
-//! Verifies a finished output. Every file is hashed again and compared with the manifest; then the
-//! tables are checked against each other: documents without gaps, proportions and word
-//! distributions that sum to 1, token counts that agree. Memory is bounded by the number of topics,
-//! not by the collection.
+//! Verifies a finished output. Every file is hashed again and compared with the manifest; then the tables are
+//! checked against each other: documents without gaps, proportions and term distributions that sum to 1, token
+//! counts that agree. Memory is bounded by the number of topics, not by the collection.
 
 mod diagnostics;
 mod documents;
@@ -19,7 +18,7 @@ use super::parts::{footer, hash_file};
 use crate::failure::Failure;
 use store::{Disk, Store};
 
-/// Problems that are spelt out; further ones are only counted.
+/// Maximum number of problems that are described; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
 
 /// The findings of [`verify`].
@@ -33,12 +32,12 @@ pub struct VerifyReport {
     pub(crate) rows: BTreeMap<String, u64>,
     /// The first 50 problems: file or row, what was expected, what was found.
     pub problems: Vec<String>,
-    /// How many things are wrong; 0 for a sound output.
+    /// Number of problems; 0 for a sound output.
     pub(crate) problem_count: u64,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_sound(&self) -> bool {
         self.problem_count == 0
     }
@@ -58,8 +57,8 @@ impl VerifyReport {
     }
 }
 
-/// Checks the output in `root`. What is wrong with it is in the report; the tables' contents are
-/// only read if all files are as the manifest says.
+/// Checks the output in `root`, and reports its problems. The tables' contents are read only if all files match the
+/// manifest.
 ///
 /// # Errors
 /// There is no `_SUCCESS` or no readable manifest; a table lacks a column.
@@ -109,7 +108,7 @@ fn verify_files(
     Ok(())
 }
 
-/// Returns the number of rows in the footer; 0 for a damaged file.
+/// Checks a part; returns the number of rows in its footer, or 0 if it is damaged.
 fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u64 {
     if !verify_file(root, &part.path, part.info.bytes, &part.info.sha256, report) {
         return 0;

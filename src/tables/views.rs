@@ -1,10 +1,10 @@
-//! `views.sql`: a view per table for DuckDB, a few joins that users often need, and questions that
-//! take an argument, as table macros.
+//! `views.sql`: for DuckDB, a view per table, a few frequently needed joins, and questions with an argument, as
+//! table macros.
 
 use super::{TABLES, output::Output};
 use crate::failure::Failure;
 
-/// Views and macros: a comment, the tables that they need, and the statement.
+/// A view or macro: its comment, the tables that it needs, and the statement.
 type Statement = (&'static str, &'static [&'static str], &'static str);
 
 /// The joined views.
@@ -33,7 +33,7 @@ FROM documents GROUP BY ALL ORDER BY ALL;",
     ),
 ];
 
-/// The questions that take an argument.
+/// The questions with an argument.
 const QUESTIONS: [Statement; 4] = [
     (
         "documents_about(7): the documents with topic 7, largest proportion first",
@@ -82,9 +82,9 @@ ORDER BY difference DESC, term;",
     ),
 ];
 
-/// The text of `views.sql` for the tables of the output.
+/// Returns the text of `views.sql` for the tables of the output.
 ///
-/// Errors: the folder, or the store, cannot be asked.
+/// Errors: the store does not respond.
 pub(crate) fn views_sql(output: &Output) -> Result<String, Failure> {
     let mut standing = Vec::new();
     for table in TABLES {

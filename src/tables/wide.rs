@@ -1,5 +1,5 @@
-//! A dense matrix as one Parquet file: a row per term, a column of f32 per topic. Exports alone are
-//! wide; the tables of a result are long.
+//! A dense matrix as one Parquet file: a row per term, a column of f32 per topic. Only exports are wide; the tables
+//! of a result are long.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,14 +15,14 @@ use super::{FileMetadata, unwritten};
 use crate::failure::Failure;
 use store::Writer;
 
-/// Values in a batch, about.
+/// Approximate number of values in a batch.
 const BATCH_VALUES: usize = 1 << 20;
 
-/// Writes the file: columns `term` and `topic_0` … of `topics` topics. `column` gives a topic's values of some terms.
+/// Writes the file: columns `term` and `topic_0` … of `topics` topics. `column` returns a topic's values for terms.
 /// Each batch is a row group, so memory does not grow with the terms. The file is not synced: committing it does that.
 ///
 /// # Errors
-/// The disk.
+/// The file cannot be written.
 pub(crate) fn write(
     path: &Path,
     table: &str,

@@ -1,6 +1,6 @@
-//! One Parquet part of any table: rows are buffered into small batches, batches into row groups
-//! that are closed when full, and the bytes are hashed on their way to the disk, so that the
-//! manifest needs no second reading. Memory is bounded by a row group.
+//! One Parquet part of any table. Rows are buffered into small batches, batches into row groups that are closed when
+//! full, and the bytes are hashed as they are written, so that the manifest needs no second read. Memory is bounded
+//! by a row group.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::failure::Failure;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
-/// Bytes of text in a batch after which it is closed.
+/// Bytes of text after which a batch is closed.
 const BATCH_TEXT_BYTES: usize = 8 << 20;
 /// Maximum number of rows in a row group.
 const GROUP_ROWS: usize = 1 << 20;
-/// Encoded bytes in a row group after which it is closed.
+/// Encoded bytes after which a row group is closed.
 const GROUP_BYTES: usize = 64 << 20;
 /// Maximum number of bytes of text in one row: Arrow's offsets are 32 bits wide.
 const ROW_TEXT_BYTES: usize = 1 << 30;
@@ -34,7 +34,6 @@ const ROW_TEXT_BYTES: usize = 1 << 30;
 /// A finished part, as the manifest records it; serializable, so that processes can exchange it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartInfo {
-    /// Rows.
     pub(crate) rows: u64,
     /// Size of the file.
     pub(crate) bytes: u64,
@@ -72,15 +71,15 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Creates the file (or empties it).
+    /// Creates the file, or empties it.
     ///
     /// # Errors
-    /// The file cannot be written; so for the methods below.
+    /// The file cannot be written; the same for the methods below.
     pub fn create(path: &Path, spec: &TableSpec, metadata: &FileMetadata) -> Result<Self, Failure> {
         Self::with_columns(path, spec, &[], metadata)
     }
 
-    /// The same. `extra`: names of further text columns.
+    /// Creates the file with further text columns, named by `extra`.
     pub(crate) fn with_columns(
         path: &Path,
         spec: &TableSpec,
@@ -145,7 +144,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes the rest and the footer. The file is not synced: publishing it does that.
+    /// Writes the remaining rows and the footer. The file is not synced; publishing it does that.
     pub fn finish(mut self) -> Result<PartInfo, Failure> {
         self.write_batch()?;
         let file = self.writer.into_inner().map_err(unwritten(&self.path))?;
@@ -200,8 +199,8 @@ fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
     builder.build()
 }
 
-/// Ids that rise are stored as differences, floats byte by byte (it compresses far better);
-/// everything else keeps Parquet's dictionary.
+/// Chooses a column's encoding: ascending ids are stored as differences, floats byte by byte (which compresses far
+/// better); everything else keeps Parquet's dictionary.
 fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPropertiesBuilder {
     let path = ColumnPath::from(name);
     let encoding = match kind {

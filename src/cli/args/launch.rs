@@ -18,7 +18,7 @@ When one is lost, all are restarted and resume from the newest checkpoint.";
 /// Flags of run that place one process; launch chooses the placement itself.
 pub(super) const PLACE: [&str; 4] = ["processes", "process_count", "process", "port"];
 
-/// Leaves the flags of [`PLACE`] out of the help of launch.
+/// Hides the flags in [`PLACE`] from the help of launch.
 pub(super) fn hide_place(arg: clap::Arg) -> clap::Arg {
     let is_place = PLACE.contains(&arg.get_id().as_str());
     arg.hide(is_place)
@@ -55,7 +55,7 @@ pub(crate) struct LaunchArgs {
 const HEADING: &str = "Launching";
 
 impl LaunchArgs {
-    /// A given flag that places one process.
+    /// Returns a given flag that places one process.
     pub(crate) fn place(&self) -> Option<&'static str> {
         let mut given = self.run.placement.given();
         given.find(|flag| *flag != "--hosts")

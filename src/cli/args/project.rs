@@ -46,9 +46,9 @@ impl ProjectArgs {
         self.stdin || self.dash.is_some() || self.strict
     }
 
-    /// A given flag that a stream does not accept.
+    /// Returns a given flag that a stream does not accept.
     pub(crate) fn idle(&self) -> Option<String> {
-        // The other arguments as typed, up to the first that is not a flag.
+        // The other flags as typed; positional arguments follow `--`.
         let typed = self.run.given.iter().map(|word| word.to_string_lossy());
         let mut typed = typed.take_while(|word| word != "--");
         let idle = typed.find_map(|word| {

@@ -10,20 +10,20 @@ use crate::plan::survey::Survey;
 /// The labels of a job's documents.
 #[derive(Debug)]
 pub(super) struct Labels {
-    /// How many, if it is known.
+    /// Their number, if it is known.
     pub(super) count: Option<u64>,
-    /// The same, for people.
+    /// The number, as text.
     pub(super) text: String,
 }
 
 impl Labels {
-    /// Those of the collection that a run has read, else about, from the first records of the input.
+    /// Counts the labels of the collection that a run has read, or else estimates them from the first records.
     pub(super) fn of(job: &Job, survey: &Survey, output: &OutputState) -> Self {
         let (count, text) = count(job, survey, output);
         Self { count, text }
     }
 
-    /// The job with as many topics.
+    /// Returns the job with as many topics.
     pub(super) fn size(&self, job: &Job) -> Job {
         let mut sized = job.clone();
         sized.model.topics = self.count.map_or(0, |count| count as usize);

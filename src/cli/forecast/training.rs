@@ -1,4 +1,4 @@
-//! What a plan says of training.
+//! The plan's row about training.
 
 use super::Forecast;
 use crate::cli::figures;
@@ -6,7 +6,7 @@ use crate::job::Job;
 use lda::train::settings::{LocalMethod, Memory};
 
 impl Forecast {
-    /// Documents, rounds and what is remembered.
+    /// Describes the documents, the rounds and what is remembered.
     pub(super) fn training(&self, job: &Job) -> String {
         let estimate = &self.estimate;
         let [passes, online] = estimate.passes;

@@ -10,7 +10,7 @@ const WIDEST_LABEL: usize = 40;
 /// The prefix of the metrics of labels in `evaluation`.
 const METRIC: &str = "label_";
 
-/// The labels of most documents, at most `most`, and the figures of all; empty if topics are no labels.
+/// Returns the `most` largest labels, and the figures of all; empty if topics are not labels.
 pub(super) fn text(topics: &[TopicLine], evaluation: &[FigureLine], most: usize) -> String {
     let mut labels: Vec<&LabelLine> = topics.iter().filter_map(|t| t.label.as_ref()).collect();
     if labels.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn text(topics: &[TopicLine], evaluation: &[FigureLine], most: usize)
     text
 }
 
-/// The figures of all labels: F1 by its means, and the others.
+/// Returns the figures over all labels: F1 by its means, and the others.
 fn of_all(evaluation: &[FigureLine], untrained: u64) -> Vec<(&'static str, String)> {
     let of_labels = evaluation.iter().filter_map(|line| {
         let name = line.metric.strip_prefix(METRIC)?;
@@ -68,7 +68,7 @@ fn of_all(evaluation: &[FigureLine], untrained: u64) -> Vec<(&'static str, Strin
     rows
 }
 
-/// The topic of a label.
+/// Finds the topic of a label.
 ///
 /// # Errors
 /// There is no such label.

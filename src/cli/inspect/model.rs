@@ -42,8 +42,8 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     crate::cli::print(&text)
 }
 
-/// The terms by number, from the vocabulary of the model's output folder, if it is the one that the
-/// model was trained on.
+/// Returns the terms by number, from the vocabulary of the model's output folder, if the model was trained
+/// on it.
 fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Failure> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let root = path.parent().and_then(Path::parent);
@@ -58,7 +58,7 @@ fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Fai
     Ok(is_same.then(|| terms.collect()))
 }
 
-/// Every topic with its share of the weight and its heaviest terms.
+/// Returns every topic with its share of the weight and its heaviest terms.
 fn topics(
     parameters: &Parameters,
     priors: &Priors,

@@ -61,7 +61,7 @@ fn text_of(
     text
 }
 
-/// A line for each fault that topics have, with all of them.
+/// Returns a line for each kind of fault, with the topics that have it.
 fn faults_of(topics: &[TopicLine]) -> String {
     let named = |has_it: fn(&TopicLine) -> bool| {
         let faulty = topics.iter().filter(|topic| has_it(topic));

@@ -50,7 +50,7 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
     text
 }
 
-/// The rows as a table or, if that is wider than the page, each as a list of its values.
+/// Returns the rows as a table or, if that is wider than the page, each as a list of its values.
 fn within(rows: &Rows, width: usize) -> String {
     let grid = grid(rows);
     match grid.lines().all(|line| line.chars().count() <= width) {
@@ -79,7 +79,7 @@ fn grid(rows: &Rows) -> String {
     table.trim_fmt()
 }
 
-/// The start of a cell, on one line.
+/// Returns the start of a cell, on one line.
 fn shortened(cell: &str) -> String {
     let line = cell.replace(['\n', '\r', '\t'], " ");
     match line.char_indices().nth(CELL) {

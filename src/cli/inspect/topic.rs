@@ -14,18 +14,18 @@ use crate::tables::read::{
     topic_lines,
 };
 
-/// Topics that are called near.
+/// Number of nearest topics.
 const NEAREST: usize = 5;
-/// Documents that are shown.
+/// Maximum number of documents that are shown.
 const DOCUMENTS: usize = 10;
-/// Terms that are shown, if the flag does not say.
+/// Terms that are shown without --terms.
 const TERMS: usize = 20;
-/// Width of a bar, at most.
+/// Maximum width of a bar.
 const WIDEST_BAR: usize = 40;
 /// Characters of a term that are shown.
 const WIDEST_TERM: usize = 24;
 
-/// All about a topic.
+/// Everything about a topic.
 struct View {
     topics: Vec<TopicLine>,
     topic: usize,
@@ -95,7 +95,7 @@ impl View {
         text
     }
 
-    /// The labels of a document, and those that it is predicted to have, where documents have labels.
+    /// Returns the labels in a document's predictions that are `wanted`.
     fn labels(&self, doc_id: i64, wanted: fn(&PredictionLine) -> bool) -> Vec<&str> {
         let lines = self.predictions.iter();
         let lines = lines.filter(|line| line.doc_id == doc_id && wanted(line));
@@ -106,7 +106,7 @@ impl View {
         lines.filter_map(label).collect()
     }
 
-    /// ": art, birds; predicted: art".
+    /// Formats a document's labels, as in ": art, birds; predicted: art".
     fn labels_of(&self, doc_id: i64) -> String {
         let own = self.labels(doc_id, |line| line.actual == Some(true));
         let predicted = self.labels(doc_id, |line| line.predicted);
@@ -121,7 +121,7 @@ impl View {
         }
     }
 
-    /// Its figures in the table of topics.
+    /// Returns the topic's figures as rows.
     fn figures(&self) -> Vec<(&'static str, String)> {
         let line = self.line();
         let largest = line.rank1_documents.map_or_else(String::new, |documents| {
@@ -172,7 +172,7 @@ impl View {
         rows
     }
 
-    /// A line for each of the first terms: its probability, and a bar by that of the first one.
+    /// Returns a line for each of the first terms: its probability, and a bar relative to the first term's.
     fn bars(&self, most: usize, width: usize) -> String {
         let terms = &self.around.terms[..most.min(self.around.terms.len())];
         let longest = terms.iter().map(|(term, _)| term.chars().count()).max();
@@ -226,7 +226,7 @@ impl View {
     }
 }
 
-/// "in 412 documents; predicted for 120, 98 of them correctly: precision 0.817, recall 0.790, F1 0.803".
+/// Formats a label's figures: "in 412 documents; predicted for 120, 98 of them correctly: precision 0.817, …".
 fn of_label(line: &LabelLine) -> String {
     let count = |count: i64| figures::grouped(count.unsigned_abs());
     let mut text = format!("in {} documents", count(line.documents));

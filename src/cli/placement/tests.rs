@@ -1,4 +1,4 @@
-//! Flags and environments, and where they say a job runs.
+//! Where flags and environments place a job.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn args() -> PlacementArgs {
     PlacementArgs::default()
 }
 
-/// Checked for eight cores, with an environment that says nothing.
+/// Checks `args` for eight cores and an empty environment.
 fn on_eight(args: &PlacementArgs) -> Result<Placement, String> {
     Placement::check_on(args, 8, Surroundings::default()).map_err(|failure| failure.to_string())
 }
@@ -105,7 +105,7 @@ fn nothing_runs_on_no_threads() {
     assert_eq!(on_eight(&none), Err(refused));
 }
 
-/// The second of four processes, two a host, as SLURM starts them.
+/// The second of four processes, two per host, as SLURM starts them.
 fn by_slurm(threads: Option<usize>) -> Surroundings {
     let found = Found {
         by: "SLURM",

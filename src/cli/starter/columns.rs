@@ -77,7 +77,7 @@ pub(super) fn set(
     Ok(rows)
 }
 
-/// Other columns of prose.
+/// Lists other columns of prose.
 fn unread(preview: &Preview, text: &[String], asked: &Job) -> Option<Row> {
     let is_taken = |name: &String| text.contains(name) || asked.corpus.metadata.contains(name);
     let unread = preview
@@ -93,7 +93,7 @@ fn unread(preview: &Preview, text: &[String], asked: &Job) -> Option<Row> {
     })
 }
 
-/// Sets the columns that are carried along, unless a flag does, and the trends by those of dates.
+/// Sets the metadata columns, unless a flag does, and trends by those that are dates.
 fn set_metadata(
     template: &mut Template,
     preview: &Preview,
@@ -112,7 +112,7 @@ fn set_metadata(
     Ok(Some(row))
 }
 
-/// The id of documents that are counts, or files.
+/// Describes the id of documents that are counts, or files.
 fn id_without_text(preview: &Preview, asked: &Job) -> String {
     if asked.corpus.counts.is_some() {
         return format!("`{}`", asked.corpus.id);

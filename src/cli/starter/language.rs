@@ -1,4 +1,4 @@
-//! The keys of a proposed job that its texts' languages ask for.
+//! The keys of a proposed job that depend on the languages of its texts.
 
 use crate::cli::Failure;
 use crate::cli::args::StarterArgs;
@@ -12,7 +12,7 @@ const SHORT_WORDS: [&str; 2] = ["ko", "vi"];
 /// Languages that elide words before vowels, as in `l'état`.
 const ELIDING: [&str; 3] = ["ca", "fr", "it"];
 
-/// Sets stop words and tokens of the language.
+/// Sets the language's stop words and token keys.
 pub(super) fn set(
     template: &mut Template,
     preview: &Preview,
@@ -36,7 +36,7 @@ pub(super) fn set(
     if is_unspaced {
         template.set("tokens.rule", "dictionary")?;
     }
-    // A word of two letters is a word or a syllable.
+    // Two letters can be a word or a syllable.
     if has(&SHORT_WORDS) || is_unspaced {
         template.set("tokens.min_length", 2)?;
     }

@@ -1,5 +1,5 @@
-//! Documents from standard input, stored beside the job that reads them, so that a run of it can
-//! resume and be repeated.
+//! Documents from standard input, stored beside the job that reads them, so that a run can be resumed and
+//! repeated.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
@@ -16,22 +16,22 @@ use corpus::encoding::EncodingGuess;
 use corpus::input::spans_lines;
 use store::{Disk, Store, Writer, create_folder, remove_file};
 
-/// Bytes by which the format is recognised.
+/// Number of bytes from which the format is detected.
 const START: usize = 64 << 10;
 
-/// The content of standard input, by the ending of a file with it.
+/// The form of standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// As it is.
+    /// Stored as it is, in a file with this extension.
     File(&'static str),
-    /// A document on each line.
+    /// One document per line.
     Lines,
 }
 
-/// Stores standard input beside the job at `path`; returns its name, seen from the current folder.
+/// Stores standard input beside the job at `path`; returns the file's name, seen from the current folder.
 ///
 /// # Errors
-/// It is a terminal, empty, or in a form that is not read; another one is stored there, and not to
+/// It is a terminal, empty, or in an unsupported form; other documents are stored there already and must not
 /// be replaced; the file cannot be written.
 pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
     let stdin = io::stdin();
@@ -81,7 +81,7 @@ fn differs(target: &Path) -> Failure {
     Failure::usage(message).help("choose another --output, or replace it: --overwrite")
 }
 
-/// Tells the form by the first bytes.
+/// Detects the form from the first bytes.
 fn form_of(start: &[u8]) -> Result<Form, Failure> {
     let refuse = |message: String, help: &str| Err(Failure::data(message).help(help));
     if start.trim_ascii().is_empty() {
@@ -93,7 +93,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     if start.starts_with(b"PAR1") {
         return Ok(Form::File("parquet"));
     }
-    // A file, and the first message of a stream.
+    // The start of a file, and of the first message of a stream.
     if start.starts_with(b"ARROW1") || start.starts_with(&[0xff; 4]) {
         return Ok(Form::File("arrow"));
     }

@@ -7,10 +7,10 @@ use crate::cli::args::StarterArgs;
 use crate::cli::{Failure, figures};
 use crate::plan::preview::Preview;
 
-/// How many of the globs left out are listed.
+/// Maximum number of excluded globs that are listed.
 const NAMED: usize = 5;
 
-/// The input, its format and its size; what is left out, such as `textless` files.
+/// Describes the input, its format and size, and what is left out, such as `textless` files.
 pub(super) fn describe(
     preview: &Preview,
     textless: &BTreeMap<String, u64>,
@@ -42,7 +42,7 @@ pub(super) fn describe(
     rows
 }
 
-/// Lists the first globs with their numbers of files, and counts the rest.
+/// Lists the first globs with their numbers of files, and counts the files of the rest.
 fn named(globs: &BTreeMap<String, u64>) -> String {
     let mut names: Vec<String> = globs
         .iter()
@@ -56,7 +56,7 @@ fn named(globs: &BTreeMap<String, u64>) -> String {
     names.join(", ")
 }
 
-/// The first lines of the job file.
+/// Returns the first lines of the job file.
 pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
     let survey = &preview.survey;
     let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);
@@ -76,7 +76,7 @@ pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
     ]
 }
 
-/// Topics come from what documents have in common.
+/// Refuses an input with too few documents: topics come from what documents have in common.
 pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
     let count = match preview.survey.documents {
         0 => "no document",

@@ -15,9 +15,9 @@ pub(super) struct Processes<'a> {
     pub(super) now: SystemTime,
     /// Whether the output's lock shows that the run continues.
     pub(super) is_locked: bool,
-    /// The name of the host that asks.
+    /// The name of the host that this is asked on.
     pub(super) here: &'a str,
-    /// A process that has not written its status for this long is reported: five updates are missing.
+    /// A process that has not written its status for this long is reported: it has missed five updates.
     pub(super) silent_after: Duration,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct Overall {
 }
 
 impl Processes<'_> {
-    /// Whether a process has been seen in the last seconds and has not ended.
+    /// Whether a process has written its status recently and has not ended.
     pub(super) fn are_alive(&self) -> bool {
         self.all.iter().any(|status| self.is_alive(status))
     }
 
-    /// Processes that neither ended nor gave a sign for a while.
+    /// Returns the processes that have neither ended nor written their status recently.
     pub(super) fn silent(&self) -> Vec<usize> {
         let silent = |status: &&ProcessStatus| status.exit.is_none() && !self.is_alive(status);
         self.all
@@ -48,7 +48,7 @@ impl Processes<'_> {
             .collect()
     }
 
-    /// Processes that others say they have lost.
+    /// Returns the processes that others report as lost.
     pub(super) fn lost(&self) -> Vec<usize> {
         let mut lost: Vec<usize> = self.all.iter().flat_map(|s| s.peers_lost.clone()).collect();
         lost.sort_unstable();
@@ -56,15 +56,15 @@ impl Processes<'_> {
         lost
     }
 
-    /// Whether a process has been seen lately; of none where the lock is free, on the host of the
-    /// process that would hold it: elsewhere a file system may not show locks.
+    /// Whether a process has written its status recently. If the lock is free, none is alive, provided that this
+    /// is the host of the process that would hold it: elsewhere a file system may not show locks.
     fn is_alive(&self, status: &ProcessStatus) -> bool {
         let leader = self.all.iter().find(|status| status.process == 0);
         let is_over = !self.is_locked && leader.is_some_and(|leader| leader.host == self.here);
         status.exit.is_none() && !is_over && status.age(self.now) < self.silent_after
     }
 
-    /// The newest checkpoint that the processes have reported, with the bytes of all of them.
+    /// Returns the newest checkpoint that the processes have reported, with the bytes of all its parts.
     pub(super) fn checkpoint(&self) -> Option<CheckpointStatus> {
         let told = self.all.iter().filter_map(|one| one.checkpoint.as_ref());
         let newest = told.clone().max_by_key(|checkpoint| checkpoint.round)?;
@@ -75,13 +75,13 @@ impl Processes<'_> {
         })
     }
 
-    /// Time since a checkpoint was written.
+    /// Returns the time since a checkpoint was written.
     pub(super) fn age(&self, checkpoint: &CheckpointStatus) -> Duration {
         since(checkpoint.written_unix_ms, self.now)
     }
 
-    /// The progress of the first process's phase: rounds are those of the run, shares are summed,
-    /// and the slowest process determines the time left.
+    /// Returns the progress of the first process's phase: rounds count for the whole run, shares are summed, and
+    /// the slowest process determines the time left.
     pub(super) fn overall(&self) -> Option<Overall> {
         let first = self.all.iter().find(|status| !status.phase.is_empty())?;
         let with =
@@ -106,7 +106,7 @@ impl Processes<'_> {
         Some(overall)
     }
 
-    /// A line per process.
+    /// Returns a table with a line per process.
     pub(super) fn table(&self) -> String {
         let mut table = table(">process|host|phase|>done|>now|>memory|last update");
         for status in self.all {
@@ -130,7 +130,7 @@ impl Processes<'_> {
         format!("\n{}\n", table.trim_fmt())
     }
 
-    /// The last that was seen of a process.
+    /// Describes the last sign of a process.
     fn sign(&self, status: &ProcessStatus) -> String {
         let age = figures::duration(status.age(self.now));
         match &status.exit {
@@ -142,7 +142,7 @@ impl Processes<'_> {
         }
     }
 
-    /// The statuses, with what follows from the time of the question.
+    /// Returns the statuses, with their age at this moment.
     pub(super) fn json(&self) -> Vec<Value> {
         let one = |status: &ProcessStatus| {
             let mut object = serde_json::to_value(status).unwrap_or_default();
@@ -154,7 +154,7 @@ impl Processes<'_> {
 }
 
 impl Overall {
-    /// "train: 120 of 411 rounds (29 %), 14.2 rounds/s, 20.5 s left".
+    /// Formats it: "train: 120 of 411 rounds (29 %), 14.2 rounds/s, 20 s left".
     pub(super) fn line(&self) -> String {
         let amount = figures::amount(self.done, self.total, &self.unit);
         let total = self.total.filter(|&total| total > 0);

@@ -3,12 +3,12 @@
 use crate::cli::figures;
 use crate::tables::read::ChangeLine;
 
-/// Topics that are named.
+/// Maximum number of topics that are named.
 const NAMED: usize = 3;
-/// Terms that are named of each.
+/// Maximum number of terms that each has gained, and lost, that are named.
 const TERMS: usize = 4;
 
-/// The topics that have moved most, with what they gained and lost; `None` without topics.
+/// Returns the topics that have moved most, with what they gained and lost; `None` without topics.
 pub(super) fn line(changes: &[ChangeLine]) -> Option<String> {
     let mut sorted: Vec<_> = changes.iter().enumerate().collect();
     sorted.sort_by(|(_, a), (_, b)| b.distance.total_cmp(&a.distance));
@@ -25,7 +25,7 @@ pub(super) fn line(changes: &[ChangeLine]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Hellinger distance of topic {}", parts.join("; ")))
 }
 
-/// "by 0.123 (+king -queen)": with at most `most` of the terms that a topic has gained, and of those that it has lost.
+/// Formats a move: "by 0.123 (+king -queen)", with at most `most` of the terms gained, and of those lost.
 pub(in crate::cli) fn moved(
     distance: f64,
     gained: &[String],

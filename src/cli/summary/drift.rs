@@ -3,7 +3,7 @@
 use crate::cli::figures;
 use crate::job::DriftSummary;
 
-/// "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; topics moved by 0.081", and what to do.
+/// Returns "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; …", and what to do.
 pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
     let percent = |share: Option<f64>| match share {
         Some(share) => format!("{:.1} %", 100.0 * share),

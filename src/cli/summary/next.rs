@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::job::{Job, Summary};
 
-/// The next steps, a line for each command and its purpose.
+/// Returns the next steps, a line for each command and its purpose.
 pub(super) fn lines(summary: &Summary, job: Option<&Job>, overrides: &[String]) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
     let commands: String = commands(summary, job, overrides)
@@ -40,7 +40,7 @@ fn commands(
     commands
 }
 
-/// A path as a word of a shell.
+/// Quotes a path as a word of a shell.
 fn word(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%=".contains(c);
     match path.chars().all(is_plain) {
@@ -49,8 +49,8 @@ fn word(path: &str) -> String {
     }
 }
 
-/// A command that opens the result: the documents that a topic is strongest in, or the topics
-/// where nothing was projected.
+/// Returns a command that opens the result: the documents in which a topic is strongest, or the topics if
+/// nothing was projected.
 fn duckdb_line(summary: &Summary) -> String {
     let table = |name: &str| sql_glob(&summary.output.join(name));
     let was_projected = summary
@@ -73,7 +73,7 @@ fn duckdb_line(summary: &Summary) -> String {
     format!("duckdb -c \"{query}\"")
 }
 
-/// A table's files, quoted for SQL within a shell's double quotes.
+/// Returns a table's files, quoted for SQL within a shell's double quotes.
 fn sql_glob(folder: &Path) -> String {
     let path = folder
         .join("*.parquet")

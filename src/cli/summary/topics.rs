@@ -1,15 +1,15 @@
-//! Topics as a table, and the curve of their training.
+//! Topics as a table, and their training as a curve.
 
 use crate::cli::figures;
 use crate::cli::pictures::{curve, table};
 use crate::tables::read::{CurvePoint, TopicLine};
 
-/// Terms of a topic, where they fit.
+/// Maximum number of terms of a topic, if they fit.
 pub(in crate::cli) const MOST_TERMS: usize = 20;
 /// Columns before the terms: topic, share, coherence, and the space between them.
 const BEFORE_TERMS: usize = 30;
 
-/// The `most` largest topics with up to `most_terms` of their terms each, `width` characters wide.
+/// Returns the `most` largest topics with up to `most_terms` terms each, `width` characters wide.
 pub(in crate::cli) fn topic_table(
     topics: &[TopicLine],
     most: usize,
@@ -43,7 +43,7 @@ pub(in crate::cli) fn topic_table(
     text
 }
 
-/// As many words as fit, whole ones, at least one and at most `most`.
+/// Joins as many whole words as fit, at least one and at most `most`.
 pub(in crate::cli) fn words_within(words: &[String], most: usize, width: usize) -> String {
     let mut line = String::new();
     for word in words.iter().take(most) {
@@ -56,8 +56,8 @@ pub(in crate::cli) fn words_within(words: &[String], most: usize, width: usize) 
     line
 }
 
-/// The held-out likelihood during training, as a curve with its ends; `None` for fewer than two
-/// evaluations.
+/// Returns the held-out likelihood during training as a curve, with its first and last value; `None` for
+/// fewer than two evaluations.
 pub(in crate::cli) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
     let measured = points
         .iter()

@@ -1,9 +1,8 @@
 //! An HTTP endpoint that answers GET and HEAD of `/metrics`, and nothing else.
 //!
-//! It must never harm the run: it serves one client at a time, each with a deadline, so that a
-//! client that connects and sends nothing costs one socket for two seconds, and no thread beyond
-//! this one. (Of the crates, tiny_http has no deadlines and one thread per connection; the others
-//! bring a runtime.)
+//! It must never harm the run: it serves one client at a time, each with a deadline, so that a client that
+//! connects and sends nothing costs one socket for two seconds, and no further thread. (Among crates,
+//! tiny_http has no deadlines and one thread per connection; the others bring a runtime.)
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -12,15 +11,15 @@ use std::time::{Duration, Instant};
 
 /// How long a client may take, from its connection to its last byte.
 const CLIENT_LIMIT: Duration = Duration::from_secs(2);
-/// Bytes of a request that are read at most.
+/// Maximum number of bytes read of a request.
 const MOST_REQUEST_BYTES: usize = 8 * 1024;
 /// Pause after a failure to accept.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The content type of OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Serves what `render` returns at `host:port` + `process` (any port if `port` is 0), in a separate
-/// thread, until the process ends; returns the address.
+/// Serves what `render` returns at `host:port` + `process` (any port if `port` is 0) from its own thread until
+/// the process ends; returns the address.
 ///
 /// # Errors
 /// The address is invalid, or the process cannot listen on it.
@@ -36,7 +35,7 @@ pub(super) fn serve(
         .spawn(move || {
             for client in listener.incoming() {
                 match client {
-                    // A client that breaks off does not concern the run.
+                    // A client that disconnects does not concern the run.
                     Ok(client) => drop(answer(client, &render)),
                     Err(_) => thread::sleep(PAUSE),
                 }
@@ -45,7 +44,7 @@ pub(super) fn serve(
     Ok(bound)
 }
 
-/// The addresses with the process's port.
+/// Resolves the address, with the process's port.
 fn shifted(address: &str, process: usize) -> io::Result<Vec<SocketAddr>> {
     let shift = |mut address: SocketAddr| {
         let port = usize::from(address.port());
@@ -105,7 +104,7 @@ fn read_head(client: &mut TcpStream, ends: Instant) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Time up to `ends`.
+/// Returns the time until `ends`; fails if it has passed.
 fn left(ends: Instant) -> io::Result<Duration> {
     let left = ends.saturating_duration_since(Instant::now());
     match left.is_zero() {
@@ -114,7 +113,7 @@ fn left(ends: Instant) -> io::Result<Duration> {
     }
 }
 
-/// The path that a GET or HEAD asks for, without its query.
+/// Returns the path of a GET or HEAD request, without its query.
 fn path(request: &[u8]) -> Option<&str> {
     let line = request.split(|&byte| byte == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');

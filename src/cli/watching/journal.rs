@@ -1,8 +1,8 @@
-//! The log file of a process: lines in, one thread that writes them.
+//! The log file of a process: one thread writes the lines it receives.
 //!
-//! A log must never end or stall a run. Callers only hand a line to the thread; if the thread is
-//! stuck (a disk that hangs), further lines are dropped, and if the disk refuses a line, the thread
-//! stops with one warning. Lines are kept in memory until the file may be opened.
+//! A log must never end or stall a run. Callers only pass a line to the thread. If the thread is stuck (a disk
+//! that hangs), further lines are dropped; if the disk refuses a line, logging stops with one warning. Lines
+//! are kept in memory until the file may be opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait for the thread at most.
+/// Maximum number of lines that wait for the thread.
 const MOST_WAITING: usize = 1024;
-/// Bytes that are kept before the file is open.
+/// Maximum number of bytes kept before the file is open.
 const MOST_HELD: usize = 1 << 20;
-/// Bytes of a log, beyond which a new one is begun; the one before is kept as `….1.jsonl`.
+/// Maximum size of a log; a larger one is renamed to `….1.jsonl`, and a new one begun.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
 
-/// A handle of the log; lines are whole JSON objects.
+/// A handle to the log; lines are whole JSON objects.
 #[derive(Clone, Debug)]
 pub(super) struct Journal {
     sender: SyncSender<Message>,
@@ -32,7 +32,7 @@ pub(super) struct Journal {
 enum Message {
     Line(Vec<u8>),
     Open(PathBuf),
-    /// Everything before has been written.
+    /// A request to reply when everything before has been written.
     Flush(SyncSender<()>),
 }
 
@@ -47,13 +47,13 @@ impl Journal {
         Ok(Self { sender, dropped })
     }
 
-    /// Opens the file, for appending, with what was said before.
+    /// Opens the file for appending, and writes the lines kept so far.
     pub(super) fn open(&self, path: PathBuf) {
         // Fails only if the thread is stuck or gone: then there is no log.
         let _ = self.sender.try_send(Message::Open(path));
     }
 
-    /// Waits until everything is written, but not longer than `limit`.
+    /// Waits until everything is written, but no longer than `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let (done, is_done) = sync_channel(1);
         if self.sender.try_send(Message::Flush(done)).is_ok() {
@@ -62,7 +62,7 @@ impl Journal {
         }
     }
 
-    /// Lines that were lost because the thread was stuck.
+    /// Returns the number of lines that were lost because the thread was stuck.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
                 })
             }
             (Message::Flush(done), _) => {
-                // If the caller no longer waits, there is nothing to tell it.
+                // If the caller no longer waits, nobody needs the reply.
                 let _ = done.try_send(());
                 Ok(())
             }
@@ -128,7 +128,7 @@ fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
     }
 }
 
-/// A log that is written to.
+/// An open log.
 struct LogFile {
     path: PathBuf,
     file: File,
@@ -158,7 +158,7 @@ impl LogFile {
     }
 }
 
-/// The same error, with the file's name.
+/// Adds the file's name to an error.
 fn name(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

@@ -39,14 +39,14 @@ pub(super) struct Figures {
     pub(super) status: ProcessStatus,
     pub(super) spent: RoundSeconds,
     pub(super) worked: [Work; WorkStage::ALL.len()],
-    /// With every other process; none for a run of one.
+    /// The traffic with every other process; empty for a run of one.
     pub(super) traffic: Vec<PeerTraffic>,
 }
 
-/// A value of a metric, behind the labels that distinguish it from others.
+/// A sample of a metric: its labels and its value.
 type Sample = (String, String);
 
-/// The metrics as text.
+/// Returns the metrics as text.
 pub(super) fn render(figures: &Figures) -> String {
     let mut text = String::new();
     for line in METRICS.lines() {
@@ -73,7 +73,7 @@ pub(super) fn render(figures: &Figures) -> String {
     text + "# EOF\n"
 }
 
-/// The values of a metric, as far as they are known.
+/// Returns the values of a metric, as far as they are known.
 fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
     let (status, spent) = (&figures.status, &figures.spent);
     let checkpoint = status.checkpoint.as_ref();
@@ -131,12 +131,12 @@ fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
     }
 }
 
-/// A value by itself, if it is known.
+/// Returns a value without labels, if it is known.
 fn one(value: Option<f64>) -> Vec<Sample> {
     value.map(|value| sample(&[], value)).into_iter().collect()
 }
 
-/// A value for each value of a label.
+/// Returns a value for each value of a label.
 fn by<L: Display, V: Debug>(label: &str, values: impl IntoIterator<Item = (L, V)>) -> Vec<Sample> {
     let values = values.into_iter();
     values

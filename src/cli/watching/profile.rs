@@ -1,4 +1,4 @@
-//! The profile of a process: a file with all of it, and a table of the largest entries.
+//! The profile of a process: all of it in a file, and the largest entries in a table.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use crate::cli::pictures::table;
 use crate::dataflow::process::Process;
 use crate::dataflow::profile::{OperatorProfile, WorkerProfile};
 
-/// Operators that a person is shown.
+/// Maximum number of operators in the table.
 const MOST_OPERATORS: usize = 15;
 
-/// Writes the profile of the process below `logs`, and says on stderr what of the first process is
-/// worth seeing; nothing if none was requested.
+/// Writes the profile of the process below its logs, and prints the largest entries on stderr if it is the
+/// first process; does nothing if no profile was requested.
 pub(super) fn report(process: &Process) {
     let Some(profile) = &process.profile else {
         return;
@@ -39,7 +39,7 @@ pub(super) fn report(process: &Process) {
     }
 }
 
-/// The workers' time, and the operators that took most of it.
+/// Returns the workers' time, and the operators that took most of it.
 fn page(workers: &[WorkerProfile]) -> String {
     let mut times = table(">worker|>seconds|>operators|>parked|>meeting|>own code");
     for worker in workers {
@@ -69,7 +69,7 @@ fn page(workers: &[WorkerProfile]) -> String {
     format!("{}\n\n{}\n", times.trim_fmt(), operators.trim_fmt())
 }
 
-/// The operators of all workers, those with the most seconds first.
+/// Returns the operators of all workers, those with the most seconds first.
 fn all_workers(workers: &[WorkerProfile]) -> Vec<OperatorProfile> {
     let mut all: Vec<OperatorProfile> = Vec::new();
     for operator in workers.iter().flat_map(|worker| &worker.operators) {

@@ -7,7 +7,7 @@ use crate::cli::pace::Pace;
 use crate::job::ProgressSnapshot;
 use crate::job::process_status::ProcessStatus;
 
-/// The time that "now" covers.
+/// The time over which the current rate is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// The current phase, and its progress over the last seconds.
@@ -18,7 +18,7 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// Looks at the process, so long after its start.
+    /// Adds a snapshot, taken at `now` since the start of the process.
     pub(super) fn see(&mut self, snapshot: ProgressSnapshot, now: Duration) {
         if snapshot.phase.is_empty() {
             return;
@@ -35,7 +35,7 @@ impl Gauge {
         }
         let done = self.pace.as_ref().map_or(0, |pace| pace.latest.done);
         self.seen.push_back((now, done));
-        // One that is older stays, so that the window is full.
+        // One older snapshot stays, so that the window is full.
         while self
             .seen
             .get(1)
@@ -45,7 +45,7 @@ impl Gauge {
         }
     }
 
-    /// Says how far the phase is, and how fast.
+    /// Sets the phase, its progress and its rate in `status`.
     pub(super) fn describe(&self, status: &mut ProcessStatus) {
         let Some(pace) = &self.pace else {
             return;
@@ -66,7 +66,7 @@ impl Gauge {
         status.per_second = self.per_second();
     }
 
-    /// Units per second over the window; 0 in a phase's first moment.
+    /// Returns the units per second over the window; 0 in a phase's first moment.
     fn per_second(&self) -> f64 {
         let (Some((first, before)), Some((last, done))) = (self.seen.front(), self.seen.back())
         else {
@@ -104,7 +104,7 @@ mod tests {
         let mut status = ProcessStatus::default();
         gauge.describe(&mut status);
         assert_eq!(status, ProcessStatus::default());
-        // Ten a second for four seconds, then one a second.
+        // Ten per second for four seconds, then one per second.
         for second in 0..=24 {
             let done = if second < 4 { 10 * second } else { 36 + second };
             gauge.see(at(done), Duration::from_secs(100 + second));

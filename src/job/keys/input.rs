@@ -1,4 +1,4 @@
-//! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
+//! The rows about what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
@@ -45,7 +45,7 @@ pub(super) const CORPUS: Section = rows! {
     /// each object is a document ([FORMATS.md](FORMATS.md#input)).
     records: Text, Default(""), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
-    // The name in most JSON Lines and tables.
+    // The name in most JSON Lines files and tables.
     id: Name, Default("id");
     /// Key or column with the text; the texts of a list are joined by line breaks.
     // The same.
@@ -79,8 +79,8 @@ pub(super) const CORPUS: Section = rows! {
     /// derives it from the input's size.
     block_mib: Auto(&Mib(SIZE)), Default("auto");
     /// A larger document is not tokenized: it gets status `too_large`.
-    // Far above any book (the longest novels have 20 MiB), far below what would make one document the slowest part of
-    // a run.
+    // Far above any book (the longest novels have 20 MiB), and far below a size at which one document would be the
+    // slowest part of a run.
     max_document_mib: Mib(SIZE), Default(256);
     /// When a file is truncated: `"fail"` stops the run, `"keep"` continues with what could be read and one document
     /// of status `truncated`.
@@ -91,7 +91,7 @@ pub(super) const HTRC: Section = rows! {
     "htrc", Some(Stage::Corpus);
 
     /// Pages of a section; 0: a volume is a document.
-    // HTRC's own unit of ten pages holds some 3,000 words, as the sections of Mimno 2012.
+    // HTRC's own unit of ten pages holds some 3,000 words, like the sections of Mimno 2012.
     section_pages: Whole(0, COUNT), Default(10), Later;
     /// Minimum number of words in a section, instead of a number of pages; a section ends with the page that reaches it.
     section_words: Whole(1, COUNT), Absent;
@@ -126,10 +126,10 @@ pub(super) const TOKENS: Section = rows! {
     /// Lower-case every token.
     lower_case: Flag, Default(true);
     /// Shortest token kept, in characters.
-    // Of English words of two letters nearly all are function words (MALLET's importer draws the same line).
+    // Nearly all English words of two letters are function words (MALLET's importer draws the same line).
     min_length: Whole(1, 1_000), Default(3);
     /// Longest token kept, in characters; not less than `min_length`.
-    // Longer than the words of any dictionary; what is longer is base64 or a URL.
+    // Longer than the words in any dictionary; anything longer is base64 or a URL.
     max_length: Whole(1, 1_000), Default(40);
     /// Keep tokens without a letter.
     numbers: Flag, Default(false);
@@ -162,7 +162,7 @@ pub(super) const PHRASES: Section = rows! {
     /// information (NPMI) in the collection is above `threshold`.
     detect: Flag, Default(false), Later;
     /// Two words must follow each other at least this often to be a phrase.
-    // gensim's.
+    // As in gensim.
     min_count: Whole(1, COUNT), Default(5), Detected, Later;
     /// NPMI above which two words are a phrase: 1 if neither occurs without the other, 0 if as often as by chance.
     threshold: Real(NPMI), Default(0.5), Detected, Later;
@@ -176,7 +176,7 @@ pub(super) const VOCABULARY: Section = rows! {
 
     /// Words never kept: a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with one word per line (a
     /// name with `/` or ending in `.txt`).
-    // Without a list the first topics hold nothing but function words.
+    // Without a list, the largest topics consist of function words.
     stop_words: StopWords, Default("en");
     /// Treat the N most frequent terms (by documents) as stop words too.
     stop_top: Whole(0, 1_000_000), Default(0);
@@ -187,7 +187,7 @@ pub(super) const VOCABULARY: Section = rows! {
     // A term in more than half of the documents does not tell them apart.
     max_share: Real(SHARE), Default(0.5);
     /// Keep at most this many of the remaining terms, by document frequency.
-    // The vocabulary of Mimno 2012, 2^16; what is rarer is mostly misread print.
+    // The vocabulary of Mimno 2012, 2^16; rarer terms are mostly OCR errors.
     max_terms: Whole(1, TERM_IDS), Default(65536);
 };
 
@@ -199,19 +199,19 @@ pub(super) const SYNTH: Section = rows! {
     /// else is refused.
     path: Name, Required("out/planted-corpus"), Unhashed;
     /// Topics to plant.
-    // Few enough that each can be looked at.
+    // Few enough to look at each.
     topics: Whole(1, 65_535), Default(20);
     /// Documents to generate.
-    // Some seconds of work.
+    // Takes some seconds.
     documents: Whole(1, i64::MAX as u64), Default(10000);
     /// Terms in the vocabulary.
-    // A small corpus's vocabulary.
+    // The vocabulary of a small corpus.
     terms: Whole(1, TERM_IDS), Default(5000);
     /// Tokens in a document, on average.
-    // A long abstract.
+    // The length of a long abstract.
     mean_length: Real(POSITIVE), Default(120);
     /// Sum of the Dirichlet that documents' proportions are drawn from; small means few topics per document.
-    // Two or three topics a document, so that planted topics can be told apart.
+    // Two or three topics per document, so that planted topics can be told apart.
     alpha_sum: Real(POSITIVE), Default(1);
     /// Exponent of the Zipf law of the terms' frequencies.
     // The exponent of natural language.

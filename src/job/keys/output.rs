@@ -1,5 +1,4 @@
-//! The rows of what is made of a model: `[project]`, `[maxent]`, `[evaluate]`, `[output]`; and
-//! `[cluster]`.
+//! The rows about what is made from a model: `[project]`, `[maxent]`, `[evaluate]`, `[output]`; and `[cluster]`.
 
 use super::training::SWEEPS;
 use super::{Section, Stage, rows};
@@ -10,14 +9,14 @@ use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, 
 use crate::job::words::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use lda::evaluate::coherence::MOST_TERMS;
 
-/// Products with φ are of 32 bits, and keep within them.
+/// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(
     |x| (1e-10..=1e10).contains(&x),
     "a number from 1e-10 to 1e10",
 );
 
-/// Below, the defaults from `method` to `temperature` are those of the default budget; `defaults`
-/// has them all.
+/// The defaults of `method` to `temperature` below are those of the default budget; `defaults` has those of
+/// all budgets.
 pub(super) const PROJECT: Section = rows! {
     "project", Some(Stage::Project);
 
@@ -45,14 +44,14 @@ pub(super) const PROJECT: Section = rows! {
     /// τ of `"maxent"` and `"hybrid"`: the classifier's features are weighted 1/τ.
     temperature: Real(POSITIVE), Default(1.0), Inference;
     /// Topics with a smaller share of a document are not written; the sum of their shares is written as `dropped_mass`.
-    // A topic with less than 1 % of a document is within the noise of sampling.
+    // A share below 1 % of a document is within the noise of sampling.
     threshold: Real(PART), Default(0.01);
     /// Write at most this many topics per document; 0 sets no limit.
     // The threshold already bounds the rows.
     top: Whole(0, 65_535), Default(0);
     /// Number of topics over labels, from which `"cvb0"` knows which labels occur together (Dependency-LDA). 0: labels
     /// are independent, as with the other methods and with `model.label_prior = "uniform"`.
-    // Better than none on three corpora, by 0.02 to 0.05 in F1, and no worse than 20 or 200 beyond chance.
+    // Better than none on three corpora, by 0.02 to 0.05 in F1; the difference from 20 or 200 is within chance.
     label_topics: Whole(0, 65_535), Default(50), Labelled, Later;
     /// Number of labels predicted for a document: those with the largest shares of its tokens. `"auto"` estimates the
     /// number from the document's terms (a linear regression: the Meta-Labeler).
@@ -61,7 +60,7 @@ pub(super) const PROJECT: Section = rows! {
     label_threshold: Real(PART), Default(0.0), Labelled, Later;
     /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
     /// `topic_trends` has the shares of the topics ([FORMATS.md](FORMATS.md#topic_trends)).
-    // Which columns are worth it, a job has to say.
+    // A job has to say which columns are worth it.
     trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference,
         RolledUp, Later;
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
@@ -72,7 +71,7 @@ pub(super) const PROJECT: Section = rows! {
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);
     /// Terms listed per topic.
-    // Twice the number that coherence is usually measured over.
+    // Twice as many as coherence is usually measured on.
     top_terms: Whole(1, 1_000), Default(20);
 };
 
@@ -86,11 +85,11 @@ pub(super) const MAXENT: Section = rows! {
     // The usual choice in text classification.
     prior_variance: Real(POSITIVE), Default(1.0);
     /// Maximum iterations of L-BFGS. Training ends earlier when an iteration gains less than 10⁻⁶ nats per document.
-    // It has mostly settled before.
+    // It has mostly converged before.
     iterations: Whole(1, COUNT), Default(100);
     /// Maximum MiB of memory for training the classifier; a job that needs more ends with an error. Does not change the
     /// result.
-    // 1000 topics of some 33,000 terms.
+    // Enough for 1000 topics over some 33,000 terms.
     memory_mib: Mib(POSITIVE), Default(8192.0), Unhashed;
 };
 

@@ -1,4 +1,4 @@
-//! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
+//! The rows about what is trained: `[sample]`, `[model]`, `[tree]`, `[train]`.
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr, Words};
@@ -8,9 +8,9 @@ use crate::job::words::{
     SCHEDULES, STRUCTURES, UNASSIGNED,
 };
 
-/// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
+/// Maximum number of sweeps over a document; few enough that sums fit in 32 bits.
 pub(super) const SWEEPS: u64 = 10_000;
-/// Robbins and Monro's condition: steps whose squares have a finite sum, but not the steps.
+/// Robbins and Monro's condition: the sum of the steps is infinite, that of their squares finite.
 const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
 
 pub(super) const SAMPLE: Section = rows! {
@@ -19,8 +19,8 @@ pub(super) const SAMPLE: Section = rows! {
     /// Train on this share of the documents that have terms.
     fraction: Real(SHARE), Absent;
     /// Train on this many of the documents that have terms, or on all if there are fewer.
-    // Smaller collections are trained on whole; of larger ones this many documents of a hundred distinct terms take
-    // 160 MB.
+    // Smaller collections are trained on completely; of larger ones, this many documents of a hundred distinct terms
+    // take 160 MB.
     documents: Whole(1, COUNT), Default(200000);
     /// Share of the sample that is not trained on, so that quality can be measured on it. With 0, quality is not
     /// measured.
@@ -70,7 +70,7 @@ pub(super) const TREE: Section = rows! {
     must_link: Real(POSITIVE), Default(100.0), Later, Tree;
     /// β₂, the prior of each edge from words that do not belong together to those of them that do. The smaller it is,
     /// the more strictly they are separated.
-    // Far below any count, and far above the smallest number.
+    // Far below any count, and far above the smallest float.
     cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
     /// Which part of WordNet is used: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
     // The paper's experiments link synsets.
@@ -101,7 +101,7 @@ pub(super) const TRAIN: Section = rows! {
     memory: Word(MEMORIES), Default("auto");
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
-    // The assignments of two billion tokens. For a larger sample, passes that remember nothing are enough.
+    // The assignments of two billion tokens. A larger sample needs no remembered passes.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
     /// Which documents a round visits. Three schedules visit each document once per pass: at random (`"uniform"`), the
     /// longest first (`"sorted"`), or those with a large Σ n² earlier (`"influence"`). Three draw documents in each
@@ -117,13 +117,13 @@ pub(super) const TRAIN: Section = rows! {
     /// length of the shortest document, or 0.1.
     residual_floor: Auto(&Real(POSITIVE)), Default("auto"), Residual;
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
-    // Draws are nearly uniform by themselves then.
+    // Draws are nearly uniform without it.
     residual_switch: Real(NOT_NEGATIVE), Default(0.0), Residual;
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
-    // On 1.7 and 16 million tokens a few are the fastest way to good topics; more of them gain less than Gibbs passes do.
+    // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
     online_passes: Whole(0, COUNT), Default(3), Gibbs;
     /// Sweeps over a document that are discarded in each online round, after a first one.
-    // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one thrown away, and
+    // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
     burn_in: Whole(0, SWEEPS), Default(1), Online, Sweeps;
     /// Sweeps that count in each online round.
     // three that count.
@@ -136,7 +136,7 @@ pub(super) const TRAIN: Section = rows! {
     step_decay: Real(DECAY), Default(0.6), Online, Steps;
     /// In online rounds, weights below this many tokens are dropped; 0 keeps all, as `"online-vb"` and `"scvb0"` do by
     /// default.
-    // Less than half a token is what decay leaves of chance assignments; dropping it keeps rows short at many topics.
+    // Decay leaves less than half a token of chance assignments; dropping it keeps rows short with many topics.
     prune: Real(NOT_NEGATIVE), Default(0.4), Online, Steps;
     /// A finished result whose topics training starts from: its folder. They keep their numbers; each document is first
     /// assigned by them, and all passes are Gibbs passes. If `tree.file` has changed, passes visit only documents with words
@@ -144,7 +144,7 @@ pub(super) const TRAIN: Section = rows! {
     warm_start: File, Default(""), Later;
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
-    // Of those that keep the topics, the one that keeps words apart; docs/EXPERIMENTS.md.
+    // The one that separates words, among those that keep the topics; docs/EXPERIMENTS.md.
     unassign: Word(UNASSIGNED), Default("terms"), Later, WarmStart;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
     alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
@@ -160,7 +160,7 @@ pub(super) const TRAIN: Section = rows! {
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
     /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
     /// round reads its minibatch. With `memory = "off"` the default is 32. Does not change the result.
-    // The documents of some thousand million tokens in a process; more are kept on disk.
+    // The documents of about a billion tokens per process; further ones are kept on disk.
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
@@ -169,10 +169,10 @@ pub(super) const TRAIN: Section = rows! {
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
     patience: Whole(0, COUNT), Default(5);
     /// The smallest gain that counts, in nats per token.
-    // Below what evaluations scatter by.
+    // Below the scatter of evaluations.
     tolerance: Real(NOT_NEGATIVE), Default(0.002);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
-    // By the clock alone: a round may take a millisecond or a minute.
+    // Only by time: a round may take a millisecond or a minute.
     checkpoint_every: Whole(0, COUNT), Default(0), Unhashed;
     /// Minutes between two checkpoints, or a little more: until the next point that allows one; 0 ignores time. Does
     /// not change the result.

@@ -1,4 +1,4 @@
-//! Settings that follow from labels of documents.
+//! Settings that follow from documents' labels.
 
 use toml::Value;
 
@@ -16,7 +16,7 @@ impl Values {
         (self.value("corpus.labels")).is_some_and(|labels| *labels != "".into())
     }
 
-    /// Labels are a column of metadata, there are as many topics, and α is the paper's, which is not learnt.
+    /// The label column is metadata, the labels set the number of topics, and α is the paper's and is not learnt.
     pub(super) fn settle_labels(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.is_labelled() {
             return Ok(());
@@ -58,7 +58,7 @@ impl Values {
         Ok(())
     }
 
-    /// Only one method uses which labels come together, and no job does that infers no labels.
+    /// Only CVB0 uses which labels occur together.
     pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.is_labelled() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Settings that follow from identifying the language of texts.
+//! Settings that follow from identifying the languages of texts.
 
 use super::Values;
 use crate::failure::Failure;
@@ -6,14 +6,14 @@ use crate::job::source::Source;
 use corpus::language::COLUMN;
 
 impl Values {
-    /// The columns of documents: those of metadata, and the language, if it is identified.
+    /// Returns the columns of documents: those of metadata, and the language if it is identified.
     pub(super) fn columns(&self) -> Vec<String> {
         let mut columns: Vec<String> = self.get("corpus.metadata");
         columns.extend(self.languages().map(|_| COLUMN.to_owned()));
         columns
     }
 
-    /// The column with the language is no other's.
+    /// No metadata column may have the name of the column of languages.
     pub(super) fn settle_languages(&self, source: &Source) -> Result<(), Failure> {
         let metadata: Vec<String> = self.get("corpus.metadata");
         if self.languages().is_none() || !metadata.iter().any(|name| name == COLUMN) {

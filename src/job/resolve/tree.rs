@@ -12,7 +12,7 @@ impl Values {
         (self.value("tree.file")).is_some_and(|file| *file != "".into())
     }
 
-    /// Only sampled topics know a tree's leaves.
+    /// Only sampling supports a tree's leaves.
     pub(super) fn settle_tree(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.has_tree() {
             return Ok(());

@@ -12,7 +12,7 @@ impl Values {
         (self.value("train.warm_start")).is_some_and(|folder| *folder != "".into())
     }
 
-    /// Documents are assigned by the topics of that result, once, and then visited by Gibbs passes.
+    /// Documents are assigned once by the topics of that result, and then visited by Gibbs passes.
     pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.starts_warm() {
             return Ok(());
@@ -27,7 +27,7 @@ impl Values {
         for (path, value) in fixed {
             self.fix(source, path, value, "train.warm_start")?;
         }
-        // `--overwrite` would remove what training starts from.
+        // `--overwrite` would remove the result that training starts from.
         let output: String = self.get("output.path");
         let output = std::path::absolute(output).unwrap_or_default();
         if self.value("train.warm_start") == Some(&output.to_string_lossy().into_owned().into()) {

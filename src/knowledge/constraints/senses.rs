@@ -9,7 +9,7 @@ use lda::tree::constraints::Strengths;
 use super::Constraint;
 use crate::knowledge::lexicon::Lexicon;
 
-/// Terms that nodes are named by.
+/// Maximum number of terms in a node's name.
 const TITLE_TERMS: usize = 3;
 
 /// The senses of split terms, numbered from V.
@@ -17,18 +17,18 @@ pub(super) struct Senses<'f> {
     file: &'f str,
     /// V.
     first: u32,
-    /// The line that splits a term, by the term.
+    /// The number of the line that splits each term.
     splits: BTreeMap<u32, usize>,
     /// The term of each sense.
     terms: Vec<u32>,
     /// Must-links of senses with the terms that define them.
     pub(super) links: Vec<Vec<u32>>,
-    /// Lines that split nothing in this vocabulary.
+    /// Number of lines that split nothing in this vocabulary.
     pub(super) dropped: usize,
 }
 
 impl<'f> Senses<'f> {
-    /// The senses that the split constraints among `lines` make.
+    /// Collects the senses that the split constraints among `lines` make.
     pub(super) fn new(
         file: &'f str,
         lines: &[(usize, Constraint)],
@@ -75,12 +75,12 @@ impl<'f> Senses<'f> {
         Ok(all)
     }
 
-    /// V and the number of senses.
+    /// Returns V plus the number of senses.
     pub(super) fn vocabulary_size(&self) -> usize {
         self.first as usize + self.terms.len()
     }
 
-    /// The term itself, or the one of which it is a sense.
+    /// Returns the term itself, or the term that a sense belongs to.
     pub(super) fn term(&self, number: u32) -> u32 {
         match number.checked_sub(self.first) {
             None => number,
@@ -88,7 +88,7 @@ impl<'f> Senses<'f> {
         }
     }
 
-    /// Refuses terms that are split: which sense is meant?
+    /// Refuses terms that are split, because it is unknown which sense is meant.
     pub(super) fn check(
         &self,
         line: usize,
@@ -106,8 +106,8 @@ impl<'f> Senses<'f> {
         Err(Failure::line(self.file, line, problem))
     }
 
-    /// Puts the terms back in place of their senses, gives every sense that is in no node one of its
-    /// own, and names the nodes by their terms.
+    /// Replaces senses by their terms, gives every sense that is in no node a node of its own, and names the nodes by
+    /// their terms.
     pub(super) fn place(
         &self,
         mut nodes: Vec<Node>,
@@ -133,7 +133,7 @@ impl<'f> Senses<'f> {
         Ok(nodes)
     }
 
-    /// Returns the first terms below the node.
+    /// Places the senses below the node, and names it; returns the first terms below it.
     fn place_in(
         &self,
         node: &mut Node,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::super::tests::{STRENGTHS, tokens, vocabulary};
 use super::*;
 
-/// Nodes of the constraints in `text` for these terms, and what was lost.
+/// Returns the nodes of the constraints in `text` for these terms, and what was lost.
 fn build(text: &str, terms: &str) -> Result<(Vec<Node>, Pruned), String> {
     let lines = parse("links.txt", text).map_err(|error| error.to_string())?;
     let vocabulary = vocabulary(terms);
@@ -103,7 +103,7 @@ fn a_split_word_has_a_leaf_with_the_words_of_each_sense() {
                 cannot: credit, wren\n";
     let (nodes, pruned) = build(text, "money river bank water loan credit wren").unwrap();
     let terms = |node: &Node| node.terms.clone();
-    // Money, loan, credit and a bank are kept apart from the wren.
+    // Money, loan, credit and one sense of bank are kept apart from the wren.
     let [apart, river, alone] = &nodes[..] else {
         panic!("{nodes:?}");
     };
@@ -116,7 +116,7 @@ fn a_split_word_has_a_leaf_with_the_words_of_each_sense() {
     assert_eq!(apart.name, "money, bank, loan, …");
     assert_eq!(wren.name, "wren");
     assert_eq!((terms(river), river.leaf_prior), (vec![1, 3, 2], 100.0));
-    // `aircraft` is no term: this sense goes its own way.
+    // `aircraft` is not a term, so this sense has a node of its own.
     assert_eq!((terms(alone), alone.prior), (vec![2], 0.01));
     assert_eq!(
         [pruned.entries, pruned.dropped_entries, pruned.unknown_words],

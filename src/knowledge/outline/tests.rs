@@ -118,7 +118,7 @@ fn edges_share_the_strength_by_the_leaves_below_them() {
     assert_eq!([pruned.entries, pruned.dropped_entries], [6, 4]);
 }
 
-/// A node with one child passes it through: pruning it away changes no probability.
+/// A node with one child passes its mass on, so that pruning it changes no probability.
 #[test]
 fn pruned_nodes_leave_probabilities_as_they_are() {
     let text = r#"{"children": [

@@ -1,5 +1,5 @@
-//! The files of a part of speech: synsets and hypernyms (`data`), the senses of lemmas (`index`) and
-//! irregular forms (`exc`); and the base forms of a word (morphy(7WN)).
+//! The files of a part of speech: synsets and hypernyms (`data`), the senses of lemmas (`index`) and irregular forms
+//! (`exc`); and the base forms of a word (morphy(7WN)).
 
 use std::collections::HashMap;
 
@@ -13,31 +13,31 @@ use super::line::Line;
 /// A set of synonyms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Synset {
-    /// Its first lemma, part of speech, and which of the lemma's senses it is: `bank.n.01`.
+    /// Its first lemma, its part of speech, and which of the lemma's senses it is: `bank.n.01`.
     pub(super) name: String,
-    /// The line of `data` that it is in, from 1.
+    /// Its line in `data`, from 1.
     line: usize,
-    /// Synsets of more general meaning, classes of instances among them; numbered as they come.
+    /// The numbers of more general synsets, including the classes of instances.
     pub(super) hypernyms: Vec<u32>,
 }
 
-/// A part of speech.
+/// The database of a part of speech.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Database {
-    /// Which.
+    /// The part of speech.
     pub(super) part: Part,
-    /// In the order of `data`.
+    /// Synsets, in the order of `data`.
     pub(super) synsets: Vec<Synset>,
-    /// Each with its synsets, the most frequent first; sorted.
+    /// Lemmas with their synsets, the most frequent first; sorted.
     lemmas: Vec<(String, Vec<u32>)>,
     /// Irregular forms with their base forms, sorted.
     exceptions: Vec<(String, Vec<String>)>,
 }
 
-/// The ending that a regular form loses, and its replacement.
+/// The suffix that a regular form loses, and its replacement.
 type Detachment = (&'static str, &'static str);
 
-/// The rules of morphy(7WN), in its order.
+/// Returns the rules of morphy(7WN), in its order.
 fn detachments(part: Part) -> &'static [Detachment] {
     match part {
         Part::Noun => &[
@@ -66,7 +66,7 @@ fn detachments(part: Part) -> &'static [Detachment] {
 }
 
 impl Database {
-    /// How many lemmas it has.
+    /// Returns the number of lemmas.
     pub(super) fn lemma_count(&self) -> usize {
         self.lemmas.len()
     }
@@ -74,8 +74,7 @@ impl Database {
     /// Parses the texts of `index`, `data` and `exc`.
     ///
     /// # Errors
-    /// A line that the format does not have; a synset that is not there; hypernyms that lead back to
-    /// their synset, or that are too many levels.
+    /// A line is invalid; a synset does not exist; hypernyms form a circle or too many levels.
     pub fn parse(part: Part, index: &str, data: &str, exceptions: &str) -> Result<Self, Failure> {
         let mut database = Self {
             part,
@@ -91,16 +90,16 @@ impl Database {
         Ok(database)
     }
 
-    /// The name of one of its files.
+    /// Returns the name of one of its files.
     pub(super) fn file(&self, kind: &str) -> String {
         format!("{kind}.{}", self.part.ending())
     }
 
-    /// Returns the numbers of synsets by their offsets.
+    /// Reads the synsets; returns their numbers by offset.
     fn read_data(&mut self, text: &str) -> Result<HashMap<u32, u32>, Failure> {
         let file = self.file("data");
         let mut places = HashMap::new();
-        // Their offsets, until all synsets are known.
+        // Hypernyms are offsets until all synsets are known.
         for mut line in Line::all(&file, text) {
             let offset = line.number_of("the offset of a synset", 10)?;
             line.text("the number of a lexicographer file")?;
@@ -206,14 +205,14 @@ impl Database {
         }
     }
 
-    /// The synsets of a lemma.
+    /// Returns the synsets of a lemma.
     fn senses_of(&self, lemma: &str) -> Option<&[u32]> {
         let place = self.lemmas.binary_search_by(|(l, _)| l[..].cmp(lemma));
         Some(&self.lemmas[place.ok()?].1)
     }
 
-    /// The synsets of a word, in lower case and with `_` for spaces: those of its spelling, then those
-    /// of its base forms, each once.
+    /// Returns the synsets of a word, in lower case and with `_` for spaces: those of its spelling, then those of its
+    /// base forms, each once.
     pub(super) fn senses(&self, word: &str) -> Vec<u32> {
         let mut senses: Vec<u32> = Vec::new();
         let mut add = |lemma: &str| {
@@ -244,7 +243,7 @@ impl Database {
         senses
     }
 
-    /// Of each synset, those that it is a hypernym of, ascending.
+    /// Returns the hyponyms of each synset, ascending.
     pub(super) fn hyponyms(&self) -> Vec<Vec<u32>> {
         let mut hyponyms = vec![Vec::new(); self.synsets.len()];
         for (number, synset) in (0..).zip(&self.synsets) {
@@ -254,7 +253,7 @@ impl Database {
         hyponyms
     }
 
-    /// All synsets, each after its hypernyms.
+    /// Returns all synsets, each after its hypernyms.
     pub(super) fn topological_order(&self) -> Result<Vec<u32>, Failure> {
         let hyponyms = self.hyponyms();
         let synsets = self.synsets.iter();
@@ -266,7 +265,7 @@ impl Database {
         while let Some(&synset) = order.get(next) {
             next += 1;
             let depth = depths[synset as usize] + 1;
-            // Below it may be a node for its own terms, then leaves.
+            // Below it there may be a node for its own terms, then leaves.
             if depth > MAX_DEPTH - 1 {
                 let problem = format!("more than {} levels of hypernyms", MAX_DEPTH - 2);
                 return Err(self.refuse(synset, &problem));
@@ -285,7 +284,7 @@ impl Database {
         Ok(order)
     }
 
-    /// A synset in a circle, found by going up from one that waits until one comes twice.
+    /// Returns a synset in a circle: goes up from a waiting one until one repeats.
     fn circular(&self, waits: &[usize]) -> u32 {
         let is_waiting = |synset: u32| waits[synset as usize] > 0;
         let mut synset = (0..).find(|&synset| is_waiting(synset)).unwrap_or(0);

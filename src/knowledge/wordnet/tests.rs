@@ -10,7 +10,7 @@ use super::*;
 /// A synset: its words, and the places of its hypernyms.
 pub(super) type Made<'m> = (&'m [&'m str], &'m [usize]);
 
-/// `index` and `data` of a part of speech, as WordNet's own programs write them: a synset is named by
+/// Returns `index` and `data` of a part of speech, as WordNet's own programs write them: a synset is identified by
 /// the byte at which its line begins.
 pub(super) fn files(part: Part, synsets: &[Made]) -> (String, String) {
     let letter = part.letter();
@@ -103,7 +103,7 @@ fn a_synset_is_a_group_of_terms() {
         node("toy.a.01", &[6, 7]),
     ];
     assert_eq!(nodes, expected);
-    // The toy alone and the teddy; the other cat has the same terms.
+    // The toy alone and the teddy are dropped; the other cat has the same terms.
     assert_eq!([pruned.entries, pruned.dropped_entries], [8, 2]);
     assert_eq!([pruned.repeated_entries, pruned.dropped_senses], [1, 0]);
     assert_eq!([pruned.words, pruned.unknown_words], [11, 1]);
@@ -138,7 +138,7 @@ fn a_synset_is_below_each_of_its_hypernyms() {
             .map(|child| child.name.clone())
             .collect()
     };
-    // Artifacts are toys only.
+    // `artifact` has only toys below it.
     assert_eq!(names(entity), ["beast.n.01", "toy.n.01"]);
     assert_eq!(
         names(&entity.children[0]),
@@ -149,7 +149,7 @@ fn a_synset_is_below_each_of_its_hypernyms() {
     assert_eq!([entity.prior, entity.leaf_prior], [0.09, 100.0 / 9.0]);
     assert_eq!(entity.children[1].prior, 100.0 * 2.0 / 9.0);
     assert_eq!([pruned.entries, pruned.dropped_entries], [6, 0]);
-    // Before there are data, all leaves are as probable as each other.
+    // Before there are data, all leaves are equally probable.
     let tree = Tree::new(8, 0.01, &nodes).unwrap();
     let counts = Counts::new(&tree, 1);
     for term in 0..8 {

@@ -1,4 +1,4 @@
-//! The disk that a run takes: drafts of the shards, and later on what is kept of the corpus, the model and the tables.
+//! The disk that a run takes: first the drafts of the shards, later the corpus, the model and the tables.
 
 use super::weights::Weights;
 use super::{listed_rows, pairs, topic_count};
@@ -6,50 +6,49 @@ use crate::job::Job;
 use crate::plan::survey::Survey;
 use crate::tables::rows::MOST_TOPICS;
 
-/// Bytes of a (document, term) pair in the drafts (4.4 to 9.7 were measured), of a token where phrases are joined,
-/// whose drafts keep the order of tokens (7.9 to 9.0), and of a pair in the shards (1.0 to 1.8).
+/// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
+/// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (1.0 to 1.8).
 const DRAFT_BYTES: f64 = 7.0;
 const ORDERED_DRAFT_BYTES: f64 = 8.0;
 const SHARD_BYTES: f64 = 1.4;
-/// Bytes of a document's row without its metadata (27 to 54), and of a byte of these (0.8 and 0.9 where it is text).
+/// Bytes per document without its metadata (27 to 54), and per byte of metadata (0.8 and 0.9 for text).
 const DOCUMENT_BYTES: f64 = 40.0;
 const METADATA_BYTES: f64 = 0.9;
-/// Bytes of a row of `document_topics` (4.3 to 5.3), of `topic_correlations`, of a dense and a sparse `topic_terms`.
+/// Bytes per row of `document_topics` (4.3 to 5.3), of `topic_correlations`, of a dense and a sparse `topic_terms`.
 const TOPIC_ROW_BYTES: f64 = 5.0;
 const CORRELATION_BYTES: f64 = 15.0;
 const DENSE_ROW_BYTES: f64 = 14.0;
 const SPARSE_ROW_BYTES: f64 = 6.2;
-/// Topics that a document lists (3 to 13), however many it may.
+/// Topics that a document lists (3 to 13), even if it may list more.
 const TOPICS_LISTED: u64 = 16;
-/// Bytes of a distinct term in the vocabulary, of the corpus and as a table: 10 each.
+/// Bytes per distinct term, in the corpus's vocabulary and in the table: 10 each.
 const TERM_BYTES: f64 = 20.0;
-/// Bytes of a weight in the model's file, and in each of two checkpoints.
+/// Bytes per weight in the model's file, and in each of two checkpoints.
 const WEIGHT_BYTES: f64 = 6.0;
 /// Bytes of the report, logs and small tables.
 const REPORT_BYTES: f64 = 1e6;
 
-/// About how many bytes on disk.
+/// Approximate bytes on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Disk {
     /// Ingest: drafts of the shards.
     pub(crate) drafts: u64,
-    /// From then on: the corpus as bags of words.
+    /// Afterwards: the corpus as bags of words.
     pub(crate) shards: u64,
-    /// The tables.
     pub(crate) tables: u64,
     /// The model, and checkpoints with what is remembered.
     pub(crate) model: u64,
 }
 
 impl Disk {
-    /// The most that there is at a time: the drafts are gone before there are tables.
+    /// Returns the maximum at any time: the drafts are removed before there are tables.
     pub(crate) fn total(&self) -> u64 {
         self.drafts.max(self.shards + self.tables + self.model)
     }
 }
 
-/// That of `job`, with these distinct terms, this model, weights of terms in a tree, and what each checkpoint has
-/// besides the model, if there are any.
+/// Estimates the disk of `job`: with `distinct` terms, this model, `whole` weights of terms in a tree, and the
+/// bytes that each checkpoint remembers besides the model, if there are checkpoints.
 pub(super) fn disk(
     job: &Job,
     survey: &Survey,

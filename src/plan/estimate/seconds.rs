@@ -1,4 +1,4 @@
-//! How long a job takes, within a factor of two on a core of 2.3 GHz: ingest by bytes, training by draws and weights,
+//! How long a job takes, within a factor of two on a 2.3 GHz core: ingest by bytes, training by draws and weights,
 //! projection by documents and tokens. Held-out quality may end training earlier.
 
 use super::weights::weight_count;
@@ -11,32 +11,32 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 
-/// Bytes of content that a thread ingests in a second, and those whose language it identifies.
+/// Bytes of content that a thread ingests per second, and of content whose language it identifies.
 const INGESTED: f64 = 35e6;
 const IDENTIFIED: f64 = 14e6;
-/// Tokens that a thread draws in a second with few topics, and the topics that halve it.
+/// Tokens that a thread draws per second with few topics, and the number of topics that halves it.
 const DRAWN: f64 = 14e6;
 const HALVED_BY: f64 = 130.0;
-/// Topics beyond which more hardly matter: neither a document nor a term is in all of them.
+/// Topics beyond which more hardly matter, because no document or term is in all of them.
 const IN_REACH: f64 = 300.0;
-/// Seconds of a round apart from its draws: merging, and waiting for the slowest.
+/// Seconds of a round besides its draws: merging, and waiting for the slowest.
 const ROUND: f64 = 1e-3;
-/// Where methods are dense, seconds of a (document, term) pair, a topic and a pass, and of a weight in a round.
+/// For dense methods: seconds per (document, term) pair, topic and pass, and per weight and round.
 const DENSE_PAIR: f64 = 15e-9;
 const DENSE_WEIGHT: f64 = 10e-9;
-/// Seconds of a pair, a topic and an iteration where a classifier is fitted.
+/// Seconds per pair, topic and iteration when a classifier is fitted.
 const FITTED: f64 = 3e-9;
-/// Seconds of a document in projection apart from its tokens, and of a token, a topic and an iteration, also where φ^p
-/// is estimated.
+/// Seconds per document in projection, besides its tokens; and per token, topic and iteration, also for estimating
+/// φ^p.
 const DOCUMENT: f64 = 10e-6;
 const ITERATION: f64 = 1.3e-9;
-/// Seconds of a document, a label and a topic over labels in projection; a token is as some 30 labels.
+/// Seconds per document, label and topic over labels in projection; a token counts as some 30 labels.
 const LABEL: f64 = 8e-9;
 const TOKEN_LABELS: f64 = 30.0;
-/// Seconds of a weight of the finished model in its tables and in the report, which one thread makes.
+/// Seconds per weight of the finished model in its tables and in the report, which one thread makes.
 const WRITTEN: f64 = 1.5e-6;
 
-/// Seconds of each stage, about.
+/// Approximate seconds of each stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub(crate) struct Seconds {
     /// Reading the input.
@@ -48,12 +48,12 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
-    /// All of them.
+    /// Returns the sum of all stages.
     pub(crate) fn total(&self) -> f64 {
         self.ingest + self.train + self.project
     }
 
-    /// Of `job` on `threads` threads in all.
+    /// Estimates `job` on `threads` threads in total.
     pub(crate) fn of(job: &Job, survey: &Survey, threads: usize) -> Self {
         let threads = threads as f64;
         let topics = topic_count(job) as f64;
@@ -90,7 +90,7 @@ impl Seconds {
         }
     }
 
-    /// Without the stages that a run finds finished.
+    /// Removes the stages that a run finds finished.
     pub(crate) fn left(mut self, output: &OutputState) -> Self {
         let finished = match output {
             OutputState::Complete => 3,
@@ -107,14 +107,14 @@ impl Seconds {
     }
 }
 
-/// How often a token is drawn in training.
+/// Returns how often a token is drawn in training.
 fn draws(job: &Job, schedule: &Schedule) -> u64 {
     let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
     let online = schedule.online_passes;
     online * sweeps + schedule.passes.saturating_sub(online)
 }
 
-/// Seconds of fitting the classifier, if the method needs one.
+/// Estimates the seconds of fitting the classifier, if the method needs one.
 fn classifier(job: &Job, survey: &Survey, sampled: u64) -> f64 {
     let maxent = &job.project.maxent;
     let examples = sampled.min(maxent.documents as u64) * u64::from(job.project.needs_classifier());
@@ -122,14 +122,14 @@ fn classifier(job: &Job, survey: &Survey, sampled: u64) -> f64 {
     pairs as f64 * topic_count(job) as f64 * f64::from(maxent.iterations) * FITTED
 }
 
-/// Seconds of the topics over labels, if each label is a topic.
+/// Estimates the seconds for the topics over labels, if each label is a topic.
 fn labels(job: &Job, survey: &Survey) -> f64 {
     let topics = (job.corpus.labels()).map_or(0, |_| job.project.label_topics);
     let labels = topic_count(job) as f64 * survey.documents as f64;
     topics as f64 * (labels + TOKEN_LABELS * survey.kept_tokens as f64) * LABEL
 }
 
-/// Seconds that a token takes in projection.
+/// Estimates the seconds per token in projection.
 fn token_seconds(infer: &InferSettings, topics: f64, drawn: f64) -> f64 {
     let sweeps = f64::from(infer.burn_in_sweeps + infer.kept_sweeps + 1);
     match infer.method {

@@ -8,16 +8,16 @@ use crate::tables::rows::{
 };
 use lda::evaluate::bootstrap::Sum;
 
-/// Bytes of a volume and a topic of its sections.
+/// Bytes per volume and topic of its sections.
 const VOLUME_TOPIC_BYTES: u64 = 32;
-/// Bytes of a volume and a term, where drift is counted, and of a volume's row of drift on its way to the first worker.
+/// Bytes per volume and term, for counting drift, and per volume's row of drift on its way to the first worker.
 const VOLUME_TERM_BYTES: u64 = 16;
 const DRIFT_ROW_BYTES: u64 = 800;
-/// Bytes of a pair of topics: its sum, and its row in the table.
+/// Bytes per pair of topics: its sum, and its row in the table.
 const TOPIC_PAIR_BYTES: usize = 8 + 32;
 
-/// Bytes of the sums over documents: by volume, its topics and kept terms; by values of metadata, with their
-/// replicates; by pairs of topics.
+/// Estimates the bytes of the sums over documents: topics and kept terms by volume, topics by values of metadata,
+/// with their replicates, and pairs of topics.
 pub(super) fn sums(job: &Job, survey: &Survey, kept: u64, threads: u64) -> u64 {
     if job.project.infer.is_none() {
         return 0;

@@ -39,7 +39,7 @@ fn rounds_are_those_of_the_schedule() {
 fn memory_grows_with_the_sample_and_not_with_the_collection() {
     let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
     let (small, large) = (sample("100000"), sample("800000"));
-    // 8 bytes per distinct term of a document, of 100 tokens, twice while it is sorted.
+    // 8 bytes per distinct term of a document of 100 tokens, twice while it is sorted.
     assert!(large.sample >= 800_000 * 80 * 16 && large.sample < 800_000 * 100 * 20);
     assert!(large.peak() > small.peak());
     let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;
@@ -51,14 +51,14 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
 #[test]
 fn sums_over_documents_take_memory_by_what_is_asked_for() {
     let sums = |sets: &[&str]| of(sets, 1, 2).memory.sums;
-    // Pairs of 100 topics, and rows of them.
+    // The pairs of 100 topics, and their rows.
     let pairs = 40 * 100 * 100;
     assert_eq!(sums(&[]), pairs);
     assert_eq!(sums(&["project.method=none"]), 0);
     assert_eq!(sums(&["model.topics=5000"]), 0);
     let year = ["corpus.metadata=year", "project.trends=year"];
     assert_eq!(sums(&year), pairs + 1002 * 100 * 1600);
-    // A bucket of 2¹⁸ documents in each thread, with a topic for each token; one of 2¹⁶ for drift, and its rows.
+    // In each thread a bucket of 2¹⁸ documents, with a topic per token; one of 2¹⁶ for drift, and its rows.
     let drift = 2 * 16 * 100 * (1 << 16) + 800 * (1 << 18);
     let alone = sums(&["corpus.group=volume", "project.rollups=false"]);
     assert!(alone.abs_diff(drift) < drift / 10, "{alone}");
@@ -76,7 +76,7 @@ fn sums_over_documents_take_memory_by_what_is_asked_for() {
         };
         estimate(&job, &survey, 1, 2).memory.sums
     };
-    // 15 volumes of 65,536 terms, of a million documents; 30 values.
+    // 15 volumes of 65,536 terms, in a million documents; 30 values.
     let drift = 2 * 16 * (15.0 * 65_536.0 * 0.065_536) as u64 + 15 * 800;
     let few = 15 * 2 * 32 * 100 + drift + (30 + 2) * 100 * 1600 + pairs;
     assert_eq!(with(15, Some(30)), few);
@@ -134,7 +134,7 @@ fn a_model_is_never_larger_than_dense() {
         assert_eq!(weights.dense, 100 * 65_536);
     }
     let (job, _) = job(&["model.topics=10000"]);
-    // 27.6 M tokens: far from dense, and not below what was measured (14 to 24 a term).
+    // 27.6 M tokens: far from dense, and not below what was measured (14 to 24 per term).
     let weights = weight_count(&job, 65_536, 27_600_000);
     let per_term = weights.stored / 65_536;
     assert!((24..2_000).contains(&per_term), "{per_term}");
@@ -158,7 +158,7 @@ fn terms_of_a_tree_take_rows_of_all_topics() {
     let bytes = |terms: u64| terms * 100 * 3 * (14 + 2 * 4 + 16);
     assert_eq!((without.memory.tree, few.memory.tree), (0, bytes(1000)));
     assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 14);
-    // Of 500,000 distinct terms 150,000 are in five documents, and 65,536 are kept.
+    // Of 500,000 distinct terms, 150,000 are in five documents, and 65,536 are kept.
     let all = with(400_000, &[]);
     assert_eq!(all.memory.tree, bytes(65_536));
     assert!(all.memory.peak() > without.memory.peak());

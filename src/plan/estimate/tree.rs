@@ -1,23 +1,23 @@
-//! The memory of a tree-structured prior: its terms have rows of all topics, even if they are in few.
+//! The memory of a tree-structured prior: its terms have rows over all topics, even if they are in few.
 
 use super::topic_count;
 use crate::job::Job;
 use crate::knowledge::Kind;
 use crate::knowledge::wordnet::Structure;
 
-/// Leaves of a term within structures, about.
+/// Approximate leaves of a term within structures.
 const LEAVES: u64 = 2;
-/// Bytes of such a term and a topic while topics are drawn: a topic, its weight and a running sum, its weight again;
-/// and of a leaf of it.
+/// Bytes per such term and topic while topics are drawn: a topic, its weight and a running sum, its weight again;
+/// and per leaf.
 const TERM_BYTES: u64 = 14;
 const LEAF_BYTES: u64 = 4;
-/// Bytes of an inner node and a topic: its sum, and what its edges are multiplied by.
+/// Bytes per inner node and topic: its sum, and the factor of its edges.
 const NODE_BYTES: u64 = 16;
-/// How many copies of these bytes there are: the rows of a round and those prepared for the next, in growing vectors.
-/// With it a plan is 0.9 to 1.5 times what WordNet takes on 20 Newsgroups.
+/// Number of copies of these bytes: the rows of a round and those prepared for the next, in growing vectors. With
+/// it, a plan is 0.9 to 1.5 times what WordNet takes on 20 Newsgroups.
 const COPIES: u64 = 3;
 
-/// Rows of all topics, and the bytes of memory that they take.
+/// Rows over all topics, and the bytes of memory that they take.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WholeRows {
     /// (term, topic) pairs.
@@ -26,7 +26,7 @@ pub(super) struct WholeRows {
     pub(super) bytes: u64,
 }
 
-/// Those of a job's tree, none without one.
+/// Estimates the rows of a job's tree; none without one.
 pub(super) fn whole_rows(job: &Job, kept: u64) -> WholeRows {
     let Some(tree) = &job.tree else {
         return WholeRows::default();

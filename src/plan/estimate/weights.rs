@@ -5,16 +5,16 @@ use crate::job::Job;
 use lda::infer::settings::Estimator;
 use lda::math::special::ln;
 
-/// Weights of a model.
+/// Numbers of weights of a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
     /// λ̃_kw > 0 in training.
     pub(super) stored: u64,
-    /// Those at its end: of a sparse model, half of them or fewer.
+    /// Those that remain at its end: half or fewer, if the model is sparse.
     pub(super) left: u64,
     /// Whether every term is in every topic.
     pub(super) is_dense: bool,
-    /// Those of terms in enough topics to get a dense row too, K for each.
+    /// Those in dense rows, K each, which terms in enough topics also get.
     pub(super) dense: u64,
 }
 
@@ -22,7 +22,7 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
     let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
     let topics = topic_count(job) as f64;
     let terms = kept as f64;
-    // Term of rank r is in reach / r topics, at most K.
+    // The term of rank r is in reach / r topics, at most K.
     let reach = match job.train.prune {
         0.0 => f64::INFINITY,
         _ if is_dense => f64::INFINITY,

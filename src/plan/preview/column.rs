@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use corpus::dates::is_date;
 
-/// Names of a text, the likeliest first.
+/// Names of text columns, the likeliest first.
 const TEXTS: [&str; 15] = [
     "text",
     "body",
@@ -22,9 +22,9 @@ const TEXTS: [&str; 15] = [
     "summary",
     "tweet",
 ];
-/// Names of a title, which belongs to the text; without one, it is the text.
+/// Names of titles; a title belongs to the text, and without a text it is the text.
 const TITLES: [&str; 3] = ["title", "headline", "subject"];
-/// Names of an id, the likeliest first.
+/// Names of ids, the likeliest first.
 const IDS: [&str; 18] = [
     "id",
     "_id",
@@ -45,11 +45,11 @@ const IDS: [&str; 18] = [
     "url",
     "name",
 ];
-/// Mean words of a value that is more than a name.
+/// Mean words per value above which values are more than names.
 const PROSE_WORDS: f64 = 4.0;
-/// Mean characters of a value that can be carried along.
+/// Maximum mean characters per value of metadata.
 const SHORT: f64 = 40.0;
-/// Maximum number of columns that are carried along.
+/// Maximum number of metadata columns.
 const MOST_METADATA: usize = 8;
 
 /// Whether a column of this name usually contains text.
@@ -63,16 +63,15 @@ pub(super) fn is_id_name(name: &str) -> bool {
     IDS.iter().any(|id| id.eq_ignore_ascii_case(name))
 }
 
-/// A column or key, over the records that were looked at.
+/// A column or key, over the records that were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
-    /// Its name.
     pub(crate) name: String,
-    /// Records that were looked at.
+    /// Records that were read.
     pub(crate) records: usize,
-    /// Those of them with a value.
+    /// Those with a value.
     pub(crate) values: usize,
-    /// Different values.
+    /// Distinct values.
     pub(crate) distinct: usize,
     /// Characters of all values.
     pub(crate) characters: usize,
@@ -85,7 +84,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Of these values, one for each record that has one.
+    /// Creates the column from these values, one for each record that has one.
     pub(super) fn of(name: String, records: usize, values: &[&str]) -> Self {
         let distinct: BTreeSet<&&str> = values.iter().collect();
         let is_number = |value: &&&str| value.trim().parse::<f64>().is_ok();
@@ -104,7 +103,7 @@ impl Column {
         }
     }
 
-    /// Words of a value, on average.
+    /// Returns the mean number of words of a value.
     pub(crate) fn mean_words(&self) -> f64 {
         self.words as f64 / self.values.max(1) as f64
     }
@@ -129,8 +128,8 @@ impl Column {
     }
 }
 
-/// The column with the text: one of a usual name, or the longest key of that name within objects, with more than
-/// a word in a value; else the longest of all. A word in a value is no text.
+/// Returns the text column: one with a usual name, or the longest with that name as the key within objects, if it
+/// has more than a word per value; else the longest of all. A column of single words is not text.
 pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.is_text());
     let named = |name: &str, of: fn(&str) -> &str| {
@@ -147,7 +146,7 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
-/// The column with the title of each text, by its name; a title of several records is not one of a text.
+/// Returns the title column of the texts, by its name; a title that several records share does not count.
 pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
     let is_title = |column: &&Column| {
         let differ = 5 * column.distinct > 4 * column.values;
@@ -163,7 +162,7 @@ pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
         .map(|column| column.name.clone())
 }
 
-/// The column with the longest values, of equally long ones the first.
+/// Returns the column with the longest values; the first of equally long ones.
 fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
     columns.reduce(
         |best, column| match column.mean_characters() > best.mean_characters() {
@@ -173,12 +172,12 @@ fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> 
     )
 }
 
-/// The key of a value within objects.
+/// Returns the last key of a nested value's name.
 pub(super) fn last_key(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// The column with the id: one of a usual name, or whose name ends in "id", if no two records have the same.
+/// Returns the id column: one with a usual name, or whose name ends in "id", if no two records share an id.
 pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
     let named = |name: &&str| {
@@ -197,8 +196,8 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
-/// Columns of dates, and short ones in which values repeat, if most records have them; without those in `taken`. The
-/// first records may all have the same value.
+/// Returns the columns of dates, and short ones with repeated values, if most records have them; without those in
+/// `taken`. The first records may all have the same value.
 pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<String> {
     let is_taken = |name: &String| taken.iter().any(|taken| taken.as_ref() == Some(name));
     let is_short = |column: &&Column| {

@@ -1,4 +1,4 @@
-//! How many labels the documents of a collection have, from its first records.
+//! The number of labels in a collection, from its first records.
 
 use super::first_records;
 use super::values::distinct;
@@ -7,18 +7,18 @@ use crate::job::Job;
 use corpus::input;
 use corpus::labels::split;
 
-/// Labels of a collection.
+/// Numbers of labels of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LabelCount {
-    /// Those of the first records.
+    /// Labels in the first records.
     pub(crate) seen: u64,
-    /// These records.
+    /// Number of these records.
     pub(crate) records: u64,
-    /// Those of all documents, about.
+    /// Estimated labels of all documents.
     pub(crate) expected: u64,
 }
 
-/// The labels of a job's documents; `None` if it has none, or its first records have none.
+/// Counts the labels of a job's documents; `None` if it has no labels, or its first records have none.
 ///
 /// # Errors
 /// Those of [`preview`](super::preview).
@@ -28,7 +28,7 @@ pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, Failure> {
     };
     let records = first_records(&input::discover(&job.corpus)?, &job.corpus)?;
     let column = [settings.column.clone()];
-    // A list is a line for each.
+    // A list has a line for each item.
     let values = records.values_of(&column).into_iter().flat_map(str::lines);
     let [seen, expected] = distinct(values.flat_map(|v| split(v, &settings.separator)));
     let count = LabelCount {

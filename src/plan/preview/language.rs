@@ -6,17 +6,16 @@ use std::collections::BTreeMap;
 use corpus::language::identify;
 use corpus::stop_words::languages;
 
-/// Texts that are looked at, evenly spread over those that were read.
+/// Maximum number of texts that are identified, evenly spread over those that were read.
 const MOST_TEXTS: usize = 200;
 
-/// The share of the texts in a language of the collection. Of texts in one language fewer are taken for another one.
+/// The least share of texts for a language to count. Misidentified texts of one language are fewer.
 const LEAST_SHARE: f64 = 0.15;
 
 /// Characters needed to identify a language; shorter texts are joined.
 const ENOUGH: usize = 200;
 
-/// The codes of the languages of a fair share of the texts, if there is a stop list for them; the most frequent
-/// first.
+/// Returns the codes of the languages with a fair share of the texts and with a stop list, the most frequent first.
 pub(super) fn of(texts: &[&str]) -> Vec<&'static str> {
     let step = texts.len().div_ceil(MOST_TEXTS).max(1);
     let mut joined = vec![String::new()];

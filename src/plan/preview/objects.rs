@@ -1,4 +1,4 @@
-//! Objects of JSON as records.
+//! JSON objects as records.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::tables::MOST_RECORDS;
 
-/// A record: the names and texts of its values. What is neither text, number, truth value nor a
-/// list of texts is left out.
+/// A record: the names and texts of its values. Leaves out values that are not a text, number, boolean or list of
+/// texts.
 pub(super) type Record = Vec<(String, String)>;
 
-/// The first objects among parts of JSON; an error if the first part is none, and no other one is.
+/// Parses the first objects among parts of JSON; fails if the first part is not an object and no other one is.
 pub(super) fn parsed<'p>(parts: impl Iterator<Item = &'p str>) -> serde_json::Result<Vec<Record>> {
     let filled = parts.filter(|part| !part.trim().is_empty());
     let (mut objects, mut error) = (Vec::new(), None);
@@ -29,7 +29,7 @@ pub(super) fn parsed<'p>(parts: impl Iterator<Item = &'p str>) -> serde_json::Re
     }
 }
 
-/// The values of an object that can be held, as in a run: not those that are too deep or too large.
+/// Parses the values of an object that a run can hold: not those that are too deep or too large.
 fn object(part: &str) -> serde_json::Result<Map<String, Value>> {
     let (mended, _) = mended(part);
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(&mended)?;
@@ -44,7 +44,7 @@ fn record(object: Map<String, Value>) -> Record {
     record
 }
 
-/// Takes the values of an object; those of an object under `a`, or of objects in an array there, are named `a.b`.
+/// Adds the values of an object; those of an object under `a`, or of objects in an array there, are named `a.b`.
 fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
     for (name, value) in object {
         let name = format!("{prefix}{name}");
@@ -70,7 +70,7 @@ fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
     }
 }
 
-/// Adds values to a record, those of one name as lines.
+/// Adds values to a record; those of one name become lines.
 fn join(record: &mut Record, values: Record) {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (name, value) in values {

@@ -14,42 +14,42 @@ use corpus::input::{InputFile, partitions};
 use corpus::reader::{columnar, htrc};
 use corpus::settings::{CorpusSettings, Format};
 
-/// Characters and words of the name of a column, at most.
+/// Maximum number of characters and words in a column's name.
 const NAME_CHARACTERS: usize = 80;
 const NAME_WORDS: usize = 10;
 /// Bytes of a file from which its encoding is guessed.
 const GUESS_BYTES: usize = 64 << 10;
 
-/// Bytes of the quotes, the colon and the comma of a value.
+/// Bytes of the quotes, the colon and the comma around a value.
 const VALUE_MARKS: usize = 6;
 
 /// The first records and texts of some files.
 #[derive(Debug)]
 pub(super) struct Records {
     settings: CorpusSettings,
-    /// The encoding of what is not UTF-8.
+    /// The guessed encoding of content that is not UTF-8.
     guess: EncodingGuess,
-    /// Names in the order in which they came.
+    /// Column names, in the order of their appearance.
     names: Vec<String>,
-    /// The same, to look them up.
+    /// The same names, for look-up.
     known: BTreeSet<String>,
-    /// Names that a table lacks, which has a fixed set of them.
+    /// Names that some table lacks; a table has a fixed set of names.
     absent: BTreeSet<String>,
     records: Vec<Record>,
-    /// The bytes of all of them and of texts, about: names and values, and the marks around these.
+    /// Approximate bytes of all records and texts: names and values, and the marks around them.
     pub(super) bytes: usize,
-    /// Those that are left without markup.
+    /// The bytes that remain without markup.
     plain_bytes: usize,
-    /// Starts of files that are documents.
+    /// The starts of files that are documents.
     texts: Vec<String>,
-    /// Whether a file of TSV has quoted fields, as CSV has them.
+    /// Whether a TSV file has quoted fields, like CSV.
     pub(super) has_quotes: bool,
-    /// Arrays of objects in files that are one JSON object, and how many objects they have.
+    /// Arrays of objects in files that are one JSON object, with their numbers of objects.
     arrays: BTreeMap<String, u64>,
 }
 
 impl Records {
-    /// No records yet, of files that are read with these settings.
+    /// Creates an empty set of records, of files that are read with these settings.
     pub(super) fn new(settings: &CorpusSettings) -> Self {
         Self {
             settings: settings.clone(),
@@ -111,7 +111,7 @@ impl Records {
                 self.texts.extend(htrc::words_of(file));
                 return Ok(());
             }
-            // They hold counts.
+            // These contain counts.
             _ => return Ok(()),
         };
         let size = |record: &Record| -> usize {
@@ -131,14 +131,14 @@ impl Records {
         Ok(())
     }
 
-    /// The start of a file, without a byte order mark.
+    /// Reads the start of a file, without a byte order mark.
     fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, Failure> {
         let start = first_bytes(file, limit, &self.settings)?;
         self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
         Ok(self.settings.encoding.decode_file(&start).0.into_owned())
     }
 
-    /// The first objects of a JSON file; looks further if the first object is long.
+    /// Reads the first objects of a JSON file; reads further if the first object is long.
     fn objects(&mut self, file: &InputFile) -> Result<Vec<Record>, Failure> {
         let mut limit = LOOK_BYTES;
         loop {
@@ -184,8 +184,8 @@ impl Records {
         }
     }
 
-    /// The path to the array with the documents, if each file of records is one JSON object with an array of several:
-    /// in a single file the largest array; in several files one whose objects have ids, if the text is there.
+    /// Returns the path to the array with the documents, if each record file is one JSON object with an array of
+    /// several: in one file, the largest array; in several, one whose objects have ids, unless the text is outside.
     pub(super) fn path(&self, files: usize) -> Option<String> {
         let largest = self.arrays.iter().max_by_key(|(_, objects)| **objects);
         let (path, _) = largest.filter(|(_, objects)| **objects > 1)?;
@@ -201,7 +201,7 @@ impl Records {
         Some(path.clone())
     }
 
-    /// The likeliest encoding, if more than single texts or values are not UTF-8.
+    /// Returns the likeliest encoding, if more than a few texts or values are not UTF-8.
     pub(super) fn encoding(&self) -> Option<TextEncoding> {
         let is_torn = |text: &String| text.contains('\u{fffd}');
         let torn = self.texts.iter().filter(|text| is_torn(text)).count()
@@ -213,13 +213,13 @@ impl Records {
         (100 * torn > self.texts.len() + self.records.len()).then(|| self.guess.best())
     }
 
-    /// The columns, but for those without a name and those that only some of the tables have.
+    /// Returns the columns, except those without a name and those that only some tables have.
     pub(super) fn columns(&self) -> Vec<Column> {
         let names = self
             .names
             .iter()
             .filter(|name| !name.is_empty() && !self.absent.contains(*name));
-        // In one pass: there may be as many names as words, where a key holds counts.
+        // In one pass: if a key holds counts, there may be as many names as words.
         let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for record in &self.records {
             let mut of_record: BTreeMap<&str, &str> = BTreeMap::new();
@@ -238,23 +238,23 @@ impl Records {
         names.map(column).collect()
     }
 
-    /// Columns that only some of the tables have.
+    /// Returns the columns that only some tables have.
     pub(super) fn absent(&self) -> Vec<String> {
         self.absent.iter().cloned().collect()
     }
 
-    /// Records, without documents that are files.
+    /// Returns the number of records, not counting documents that are files.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// The share of these bytes that is left without markup.
+    /// Returns the share of the bytes that remains without markup.
     pub(super) fn plain_share(&self) -> f64 {
         self.plain_bytes as f64 / self.bytes.max(1) as f64
     }
 
-    /// Whether the names of columns are actually a row: one of them is as long as a sentence, and another one is among
-    /// the values below it, or a number above numbers. Questions of a survey are names.
+    /// Whether the column names are actually a row: one of them is as long as a sentence, and another one is among the
+    /// values below it, or is a number above numbers. Survey questions are names.
     pub(super) fn are_headless(&self) -> bool {
         let is_sentence = |name: &String| {
             name.chars().count() > NAME_CHARACTERS || name.split_whitespace().count() > NAME_WORDS
@@ -268,7 +268,7 @@ impl Records {
             && (self.names.len() == 1 || self.names.iter().any(is_value))
     }
 
-    /// Whether there are files that are documents, and each begins with a line that is a JSON object.
+    /// Whether there are files that are documents, each beginning with a line that is a JSON object.
     pub(super) fn are_json_lines(&self) -> bool {
         let is_object = |text: &String| {
             let line = text.lines().next().unwrap_or_default();
@@ -277,7 +277,7 @@ impl Records {
         !self.texts.is_empty() && self.texts.iter().all(is_object)
     }
 
-    /// Whether there are files that are documents, and each begins with the headers of an e-mail.
+    /// Whether there are files that are documents, each beginning with the headers of an e-mail.
     pub(super) fn are_mail(&self) -> bool {
         let is_mail = |text: &String| {
             let headers = text.split("\n\n").next().unwrap_or_default();
@@ -287,12 +287,12 @@ impl Records {
         !self.texts.is_empty() && self.texts.iter().all(is_mail)
     }
 
-    /// The texts of these columns.
+    /// Returns the texts of these columns.
     pub(super) fn values_of<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
         columns.iter().flat_map(|name| self.values(name)).collect()
     }
 
-    /// The texts of these columns, and those without columns.
+    /// Returns the texts of these columns, and the texts without columns.
     pub(super) fn texts<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
         let starts = self.texts.iter().map(String::as_str);
         starts.chain(self.values_of(columns)).collect()
@@ -324,7 +324,7 @@ impl Records {
         records
     }
 
-    /// Takes the rows of a table below its header.
+    /// Returns the rows of a table as records.
     fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
         let is_first = self.records.is_empty();
         let folders = partitions(file).map(|(name, _)| name.to_owned());
@@ -347,7 +347,7 @@ impl Records {
     }
 }
 
-/// The objects of JSON over any number of lines.
+/// Returns the objects of JSON over any number of lines.
 fn objects_of(start: &str) -> impl Iterator<Item = &str> {
     let text = |(begins, object): (u64, &[u8])| {
         let begins = begins as usize;

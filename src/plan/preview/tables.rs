@@ -1,17 +1,17 @@
-//! The header and the first rows of files of records on lines, from their starts.
+//! The header and the first rows of files with records on lines, read from their starts.
 
 use corpus::block::cutter::{Dialect, names_delimiter};
 use corpus::block::header::fixed_columns;
 use corpus::reader::{mail, mallet};
 use corpus::settings::Format;
 
-/// Records of a file that are looked at.
+/// Maximum number of records read from a file.
 pub(super) const MOST_RECORDS: usize = 1_000;
 
 /// The header and the first rows.
 pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
 
-/// Those of a CSV file.
+/// Parses a CSV file.
 pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
     let mut reader = Dialect::of(start.as_bytes())
         .reader()
@@ -23,19 +23,19 @@ pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
     table_of(rows.map(fields), has_header)
 }
 
-/// How many rows do not have the header's columns.
+/// Counts the rows that do not have the header's number of columns.
 pub(super) fn uneven((header, rows): &Table) -> usize {
     rows.iter().filter(|row| row.len() != header.len()).count()
 }
 
-/// Those of a TSV file.
+/// Parses a TSV file.
 pub(super) fn tsv_rows(start: &str, has_header: bool) -> Table {
     let field = |field: &str| field.trim().to_owned();
     let rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
     table_of(rows, has_header)
 }
 
-/// The header and the first rows; without a header, the numbers of the columns.
+/// Returns the header and the first rows; without a header, the columns are named by their numbers.
 fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table {
     let mut rows: Vec<Vec<String>> = rows.take(MOST_RECORDS + 1).collect();
     let first = rows.first().map_or(0, Vec::len);
@@ -47,7 +47,7 @@ fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table 
     (header, rows)
 }
 
-/// Those of a file as MALLET imports it.
+/// Parses a file in the form that MALLET imports.
 pub(super) fn mallet_rows(start: &str) -> Table {
     let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
     let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
@@ -55,7 +55,7 @@ pub(super) fn mallet_rows(start: &str) -> Table {
     (fixed(Format::Mallet), rows)
 }
 
-/// Those of a file of e-mail.
+/// Parses a mail file.
 pub(super) fn mail_rows(start: &[u8]) -> Table {
     let messages = mail::messages(0, start).take(MOST_RECORDS);
     let rows = messages.filter_map(|(_, message)| mail::fields(message));

@@ -9,7 +9,7 @@ use crate::knowledge::tests::gzip;
 
 const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
 
-/// A look at a folder of these files.
+/// Previews a folder with these files.
 fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, Failure> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -295,7 +295,7 @@ fn labels_are_counted_in_the_first_records() {
         label_count(&job.unwrap()).unwrap()
     };
     let lines = "{\"text\": \"x\", \"tags\": [\"a\", \"b c\"]}\n{\"text\": \"x\", \"tags\": \"a; d;e\"}\n{\"text\": \"x\"}\n";
-    // One label is in two records, three in one.
+    // One label is in two records, three are in one.
     let wanted = LabelCount {
         seen: 4,
         records: 3,

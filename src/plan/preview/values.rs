@@ -1,4 +1,4 @@
-//! The values of volumes and metadata in the first records of a job.
+//! The values of volumes and metadata in a job's first records.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::records::Records;
 use crate::job::Job;
 use crate::plan::survey::Survey;
 
-/// How many different values there are: those seen, and those of all records, about, by how many are seen once and
-/// twice (Chao 1984, bias-corrected).
+/// Counts the distinct values: those seen, and an estimate for all records from how many are seen once and twice
+/// (Chao 1984, bias-corrected).
 pub(super) fn distinct<V: Ord>(values: impl IntoIterator<Item = V>) -> [u64; 2] {
     let mut found: BTreeMap<V, u64> = BTreeMap::new();
     for value in values {
@@ -21,7 +21,7 @@ pub(super) fn distinct<V: Ord>(values: impl IntoIterator<Item = V>) -> [u64; 2] 
     ]
 }
 
-/// Adds what is known of them to a survey of `scale` times as many records.
+/// Adds their figures to a survey of `scale` times as many records.
 pub(super) fn count_values(job: &Job, records: &Records, scale: f64, survey: &mut Survey) {
     let scaled = |count: u64| (count as f64 * scale) as u64;
     let values_of = |name| records.values_of(std::slice::from_ref::<String>(name));
@@ -29,7 +29,7 @@ pub(super) fn count_values(job: &Job, records: &Records, scale: f64, survey: &mu
     let values = metadata.chain(group.clone()).flat_map(values_of);
     survey.metadata_bytes = scaled(values.map(|value| value.len() as u64).sum());
     for name in group {
-        // Records of a volume may follow each other: further records have volumes of their own.
+        // Records of a volume may be adjacent, so that further records are in other volumes.
         let [seen, _] = distinct(values_of(name));
         survey.volumes = scaled(seen).min(survey.documents);
     }

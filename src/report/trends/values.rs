@@ -1,4 +1,4 @@
-//! The values of a metadata column: what they are, and which of them are shown as one.
+//! The values of a metadata column: their kind, and which of them are shown as one.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,11 +17,11 @@ pub(super) struct Bins {
     pub(crate) others: usize,
     /// Value → place in `labels`.
     places: HashMap<String, usize>,
-    /// The place of a value without one of its own.
+    /// The place of values that have none of their own.
     rest: Option<usize>,
 }
 
-/// The distinct values of a cell: the elements of a JSON list, or the cell itself; the day of a moment.
+/// Returns the distinct values of a cell: the elements of a JSON list, or the cell itself; for a moment, its day.
 pub(crate) fn values(cell: Option<&str>) -> Vec<String> {
     let values = cell.map(|cell| split(cell.trim(), ""));
     let values = values.into_iter().flatten();
@@ -31,7 +31,7 @@ pub(crate) fn values(cell: Option<&str>) -> Vec<String> {
     values
 }
 
-/// A value as it is counted: of a moment the day, of a long text the beginning.
+/// Returns a value as it is counted: for a moment its day, for a long text its beginning.
 fn canonical(value: &str) -> String {
     match day_of(value) {
         long if long.len() > NAME_CHARS => clip(value, NAME_CHARS),
@@ -43,7 +43,7 @@ impl Bins {
     /// Chooses the labels for a column with these values and documents.
     ///
     /// # Errors
-    /// Why it is not shown.
+    /// Returns why the column is not shown.
     pub(crate) fn of(counts: HashMap<String, u64>, bounds: &Bounds) -> Result<Self, &'static str> {
         if counts.len() > MOST_DISTINCT {
             return Err("it has too many different values");
@@ -61,12 +61,12 @@ impl Bins {
         }
     }
 
-    /// The place of a value's label.
+    /// Returns the place of a value's label.
     pub(crate) fn bin(&self, value: &str) -> Option<usize> {
         self.places.get(value).copied().or(self.rest)
     }
 
-    /// Times, as coarse as it takes to have few.
+    /// Returns the bins of times, coarse enough to be few.
     fn times(counted: &[(String, u64)], bounds: &Bounds) -> Option<Self> {
         let scale = Scale::of(
             counted.iter().map(|(value, n)| (&value[..], *n)),
@@ -86,7 +86,7 @@ impl Bins {
         })
     }
 
-    /// A few numbers.
+    /// Returns the bins of a few numbers.
     fn numbers(counted: &[(String, u64)], bounds: &Bounds) -> Option<Self> {
         if counted.len() > bounds.values {
             return None;
@@ -107,7 +107,7 @@ impl Bins {
         })
     }
 
-    /// The most frequent names, and the others as one.
+    /// Returns the bins of the most frequent names; the others share one.
     fn names(counted: Vec<(String, u64)>, bounds: &Bounds) -> Result<Self, &'static str> {
         let distinct = counted.len();
         let own = match distinct <= bounds.values {

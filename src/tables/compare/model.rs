@@ -1,4 +1,4 @@
-//! Models read back from their tables, and the partners of their topics.
+//! Models read back from their tables, and the matching of their topics.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -10,21 +10,20 @@ use crate::tables::records::{record, records};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, distances, match_topics};
 
-/// A topic: listed terms, ascending, and the weight of every other.
+/// A topic: its listed terms, ascending, and the weight of every other term.
 type Topic = (Vec<(u32, f32)>, f64);
 
 /// A model as its tables publish it.
 struct PublishedModel {
     /// The kept terms, by term id.
     terms: Vec<String>,
-    /// Its topics.
     topics: Vec<Topic>,
 }
 
 /// Matches the topics of two models over the terms that both have.
 ///
 /// # Errors
-/// A table that cannot be read, or vocabularies without a common term.
+/// A table cannot be read; the vocabularies have no common term.
 pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
     let (first, second) = (PublishedModel::read(a)?, PublishedModel::read(b)?);
     let mut shared: HashMap<&str, u32> = HashMap::new();
@@ -51,10 +50,10 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
     })
 }
 
-/// The terms of topic `topic` of a result, and up to `most` topics nearest to it.
+/// Returns the terms of topic `topic` of a result, and up to `most` topics nearest to it.
 ///
 /// # Errors
-/// A table that cannot be read, or no such topic.
+/// A table cannot be read; there is no such topic.
 pub(crate) fn neighbourhood(
     root: &Path,
     topic: usize,
@@ -127,7 +126,7 @@ impl PublishedModel {
         Ok(Self { terms, topics })
     }
 
-    /// The topics over shared terms alone, in their numbers, each normalised to 1.
+    /// Returns the topics over the shared terms only, in their numbering, each normalised to 1.
     fn on(&self, shared: &HashMap<&str, u32>) -> Vec<Topic> {
         let number = |term: u32| shared.get(self.terms[term as usize].as_str()).copied();
         let topic = |(entries, absent): &Topic| {

@@ -9,8 +9,8 @@ use crate::tables::parts::{describe, footer, hash_file, part_names, scan};
 use crate::tables::{PartInfo, TABLES};
 
 impl Manifest {
-    /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
-    /// known, by relative path; the others are read and hashed.
+    /// Lists every table and model file of the output. `written` has the parts whose [`PartInfo`] is known, by relative
+    /// path; the others are read and hashed.
     pub fn describe(
         &mut self,
         output: &Output,

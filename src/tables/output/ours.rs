@@ -1,4 +1,4 @@
-//! The folders that belong to topicmill: no other folder is written to, or removed.
+//! The folders that belong to topicmill: no others are written to, or removed.
 
 use std::path::Path;
 
@@ -8,25 +8,25 @@ use crate::tables::TABLES;
 use crate::tables::manifest::{MANIFEST, Manifest};
 use store::Store;
 
-/// Whether a run may leave something of this name at the root.
+/// Whether a run may write something of this name at the root.
 pub(super) fn is_known(name: &str) -> bool {
     FOLDERS.contains(&name) || FILES.contains(&name) || TABLES.iter().any(|t| t.name == name)
 }
 
-/// Refuses a folder that is not ours: ours are empty, or bear our mark; a file that a user has added changes nothing.
+/// Refuses a folder that is not ours: ours are empty or bear our mark; files that a user adds change nothing.
 ///
 /// # Errors
-/// It is not; the store does not answer.
+/// The folder is not ours; the store does not respond.
 pub(crate) fn check_ours(root: &Path) -> Result<(), Failure> {
     foreign_at(root)?.map_or(Ok(()), |found| Err(not_ours(root, &found)))
 }
 
-/// One thing in a folder that is not ours.
+/// Returns one foreign name in a folder that is not ours.
 pub(crate) fn foreign_at(root: &Path) -> Result<Option<String>, Failure> {
     foreign(&*store::at(root)?, root)
 }
 
-/// The folder holds something that topicmill has not written.
+/// Returns the error that the folder contains something that topicmill has not written.
 pub(super) fn not_ours(root: &Path, found: &str) -> Failure {
     Failure::data(format!(
         "{} contains {found:?}, which topicmill has not written: choose an empty folder for \
@@ -35,7 +35,7 @@ pub(super) fn not_ours(root: &Path, found: &str) -> Failure {
     ))
 }
 
-/// The first name in an open store that shows that topicmill has not written the folder.
+/// Returns the first name in an open store that shows that topicmill has not written the folder.
 pub(super) fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, Failure> {
     let mut names = store.names(root)?;
     names.retain(|name| !name.starts_with('.'));
@@ -46,8 +46,8 @@ pub(super) fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, 
     Ok(Some(foreign.unwrap_or(&names[0]).clone()))
 }
 
-/// Whether the lock or the manifest says that topicmill wrote this folder. A lock whose writer was
-/// killed is empty or cut short, and nothing else was written before it: that counts if `may_be_cut`.
+/// Whether the lock or the manifest shows that topicmill wrote this folder. If the writer of a lock was killed, the
+/// lock is empty or truncated and nothing else has been written; that counts if `may_be_cut`.
 fn has_mark(store: &dyn Store, root: &Path, may_be_cut: bool) -> Result<bool, Failure> {
     if let Some(text) = store.read(&root.join(LOCK))? {
         let mark = LOCK_MARK.as_bytes();

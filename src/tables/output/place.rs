@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use store::is_remote;
 
-/// An output folder as a job names it, and the local folder that a process works in: the same one,
-/// but for an output in an object store.
+/// An output folder as a job names it, and the local folder that a process works in: the same one, unless the output
+/// is in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The folder, or its address (`s3://…`).
@@ -17,9 +17,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of one process of a run. What it works on in an object store lies below `scratch`,
-    /// without which the system's temporary folder is taken, in a folder that depends on the store, the
-    /// address and the process's number alone: a process that is started again finds what it had.
+    /// Returns the place of one process of a run. For an object store, it works below `scratch`, by default the
+    /// system's temporary folder, in a folder that depends only on the store, the address and the process's number:
+    /// a restarted process finds its files.
     pub(crate) fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
         if !is_remote(root) {
             let [root, local] = [root, root].map(Path::to_owned);
@@ -27,7 +27,7 @@ impl Place {
         }
         let address = root.to_string_lossy();
         let address = address.trim_end_matches('/');
-        // Two stores may have buckets of one name.
+        // Two stores may have buckets of the same name.
         let endpoints =
             ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"].map(std::env::var_os);
         let digest = Sha256::digest(format!("{endpoints:?} {address}"));
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// Whether the process works in another folder than the output's.
+    /// Whether the process works in a folder other than the output's.
     pub(super) fn is_apart(&self) -> bool {
         self.local != self.root
     }

@@ -1,24 +1,23 @@
-//! Read access to an output: the folder itself or, for an object store, a copy of the requested
-//! parts.
+//! Read access to an output: the folder itself or, for an object store, a copy of the requested parts.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use store::{Entry, Source, is_remote};
 
-/// How much of an output is to be seen.
+/// How much of an output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Every byte.
     All,
-    /// Every file; of large Parquet files only the footer, but for the table of topics.
+    /// Every file, but only the footer of large Parquet files, except those of the table of topics.
     Outline,
 }
 
-/// Below this a file is copied whole: asking twice costs more.
+/// Smaller files are copied whole, because two requests cost more.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// A file or folder that can be read; a copy goes when this is dropped.
+/// A file or folder that can be read; a copy is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct View {
     path: PathBuf,
@@ -26,10 +25,10 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Of the file or folder at `path`, or at that address.
+    /// Opens the file or folder at `path`, or at that address.
     ///
     /// # Errors
-    /// The store refuses or does not answer; the disk.
+    /// The store refuses or does not respond; the disk fails.
     pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, Failure> {
         if !is_remote(path) {
             let path = path.to_owned();
@@ -60,7 +59,7 @@ impl View {
         Ok(view)
     }
 
-    /// Where to read it.
+    /// Returns the path to read from.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -69,13 +68,13 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         if let Some(copy) = &self.copy {
-            // It lies in the system's temporary folder, which is emptied in time.
+            // It is in the system's temporary folder, which is emptied eventually.
             let _ = store::remove_tree(copy);
         }
     }
 }
 
-/// Whether a file is a large part of a table whose rows are not for an outline.
+/// Whether a file is a large part of a table whose rows an outline does not need.
 fn is_large_table(entry: &Entry) -> bool {
     let folder = entry.path.parent();
     let extension = entry.path.extension();
@@ -87,7 +86,7 @@ fn is_large_table(entry: &Entry) -> bool {
 /// Whether anything exists at a path or address.
 ///
 /// # Errors
-/// The store refuses or does not answer.
+/// The store refuses or does not respond.
 pub(crate) fn exists(path: &Path) -> Result<bool, Failure> {
     Ok(store::at(path)?.exists(path)?)
 }

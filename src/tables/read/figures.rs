@@ -11,9 +11,9 @@ record! {
     /// A round of `training_log` that measured held-out documents.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub(crate) struct CurvePoint {
-        /// The round, from 1.
+        /// The round, from 0.
         pub(crate) round: i32,
-        /// The pass over the training sample, from 1.
+        /// The pass over the training sample, from 0.
         pub(crate) pass: i32,
         /// `online` or `gibbs`.
         pub(crate) phase: String,
@@ -24,7 +24,7 @@ record! {
     }
 }
 
-/// The held-out likelihood during training, in order of the rounds; none without the table.
+/// Reads the held-out likelihood during training, in order of the rounds; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
@@ -37,22 +37,20 @@ record! {
     /// A row of `evaluation`.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub(crate) struct FigureLine {
-        /// The metric.
         pub(crate) metric: String,
-        /// How.
+        /// How it was measured.
         pub(crate) method: String,
-        /// On which documents.
+        /// The documents that it was measured on.
         pub(crate) split: String,
-        /// In which unit.
+        /// Its unit.
         pub(crate) unit: String,
-        /// The figure.
         pub(crate) value: f64,
-        /// Its standard error, where one can be given.
+        /// Its standard error, if there is one.
         pub(crate) standard_error: Option<f64>,
     }
 }
 
-/// The rows of `evaluation`, in order; none without the table.
+/// Reads the rows of `evaluation`, in order; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
@@ -61,7 +59,7 @@ pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, Failure
 }
 
 record! {
-    /// A row of `drift`, as far as it is shown.
+    /// The displayed columns of a row of `drift`.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub(crate) struct DriftLine {
         /// The group; `None` for the run as a whole.
@@ -76,12 +74,12 @@ record! {
         pub(crate) topic_shift_js: Option<f64>,
         /// Their log-likelihood per token minus that of the training sample, nats.
         pub(crate) loglik_shift: Option<f64>,
-        /// Whether to train again.
+        /// Whether the model should be retrained.
         pub(crate) retrain: bool,
     }
 }
 
-/// The rows of `drift`, in order; none without the table.
+/// Reads the rows of `drift`, in order; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.

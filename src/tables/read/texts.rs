@@ -23,7 +23,7 @@ record! {
     }
 }
 
-/// The kept terms of `vocabulary`, by their numbers.
+/// Reads the kept terms of `vocabulary`, by number.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
@@ -35,15 +35,14 @@ record! {
     /// A row of `labels`.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
     pub(crate) struct LabelLine {
-        /// The label.
         pub(crate) label: String,
         /// Documents of the collection with this label.
         pub(crate) documents: i64,
-        /// Those of them that were not trained on; `None`, as the next three, where nothing was projected.
+        /// Those that were not trained on; like the next three, `None` if nothing was projected.
         pub(crate) evaluated: Option<i64>,
         /// Documents with labels, not trained on, for which it is predicted.
         pub(crate) predicted: Option<i64>,
-        /// Those of them that have the label.
+        /// Those that have the label.
         pub(crate) hits: Option<i64>,
         /// 2 hits / (predicted + evaluated); `None` if both are 0.
         pub(crate) f1: Option<f64>,
@@ -51,12 +50,12 @@ record! {
 }
 
 impl LabelLine {
-    /// hits / predicted; `None` if it is never predicted.
+    /// Returns hits / predicted; `None` if the label is never predicted.
     pub(crate) fn precision(&self) -> Option<f64> {
         share(self.hits?, self.predicted?)
     }
 
-    /// hits / evaluated; `None` if no such document has the label.
+    /// Returns hits / evaluated; `None` if no such document has the label.
     pub(crate) fn recall(&self) -> Option<f64> {
         share(self.hits?, self.evaluated?)
     }
@@ -74,7 +73,7 @@ record! {
         pub(crate) distance: f64,
         /// Its new top terms.
         pub(crate) gained: Vec<String>,
-        /// Those that are top terms no more.
+        /// Those that are no longer top terms.
         pub(crate) lost: Vec<String>,
     }
 }
@@ -83,7 +82,6 @@ record! {
     /// A row of `predictions`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct PredictionLine {
-        /// The document.
         pub(crate) doc_id: i64,
         /// The label's topic.
         pub(crate) topic: i32,
@@ -94,7 +92,7 @@ record! {
     }
 }
 
-/// The rows of `predictions` about these documents, in order; none without the table.
+/// Reads the rows of `predictions` for these documents, in order; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
@@ -114,16 +112,15 @@ record! {
         pub(crate) topic: i32,
         /// 1 for the document with the largest proportion.
         pub(crate) rank: i32,
-        /// The document.
         pub(crate) doc_id: i64,
-        /// The input's own id of it.
+        /// The input's own id.
         pub(crate) source_id: String,
         /// The topic's proportion in it, 0 to 1.
         pub(crate) weight: f32,
     }
 }
 
-/// Up to `most` documents of each topic, in order of topic and rank; none without the table.
+/// Reads up to `most` documents of each topic, by topic and rank; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
@@ -132,8 +129,8 @@ pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocum
     records(root, "topic_documents")?.only(is_first)
 }
 
-/// Hands the values of text columns of `documents`, row by row, to `visit`: the column's place among
-/// `columns` and the value, in bounded memory.
+/// Passes the values of text columns of `documents` to `visit`, row by row and in bounded memory: the column's
+/// place among `columns`, and the value.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.

@@ -1,5 +1,4 @@
-//! Small results compared: values worked out by hand, joins by number and by id, topics that change
-//! places.
+//! Comparisons of small results: values computed by hand, joins by number and by id, topics that swap places.
 
 use super::*;
 use crate::tables::compare::compare;
@@ -11,12 +10,12 @@ type Document<'a> = (&'a str, Split, &'a [(i32, f32)]);
 const P: Split = Split::Projected;
 const H: Split = Split::HeldOut;
 
-/// What a result is made of.
+/// The content of a result.
 struct Made<'a> {
     input: &'a str,
     model: &'a str,
     terms: &'a [&'a str],
-    /// Topic → weights of the terms, in their order.
+    /// For each topic, the weights of the terms, in order.
     topics: &'a [&'a [f32]],
     documents: &'a [Document<'a>],
 }
@@ -186,10 +185,10 @@ fn proportions_are_compared_as_the_measures_say() {
     };
     let (first, second) = (reference().write(), other.write());
     let found = compare(first.path(), second.path(), Some(P)).unwrap();
-    // b is held out in the first, c has no topics there, the second lacks e.
+    // b is held out in the first, c has no topics there, and the second lacks e.
     assert_eq!((found.documents, found.unmatched), (2, 1));
     let mut expected = Measures::default();
-    // What a does not list, 1/8, is its third topic's in both.
+    // The 1/8 that a does not list belongs to its third topic in both.
     expected.add(&[0.75, 0.125, 0.125], &[0.125, 0.75, 0.125]);
     expected.add(&[0.25, 0.25, 0.5], &[0.5, 0.5, 0.0]);
     assert_eq!(found.cosine, expected.cosine());

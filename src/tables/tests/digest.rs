@@ -1,4 +1,4 @@
-//! The digest sees every cell and nothing of the layout.
+//! The digest covers every cell, and nothing of the layout.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ proptest! {
     }
 }
 
-/// The column with the value of its last row replaced.
+/// Returns the column with the value of its last row replaced.
 fn changed(column: &ArrayRef) -> ArrayRef {
     let last = column.len() - 1;
     macro_rules! change {

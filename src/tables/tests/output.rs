@@ -93,7 +93,7 @@ fn nothing_foreign_is_written_beside_or_removed() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("thesis");
     fs::create_dir(&root).unwrap();
-    // Names of ours alone do not make a folder ours.
+    // Having our names does not make a folder ours.
     for foreign in ["chapter.tex", "model"] {
         let path = root.join(foreign);
         fs::write(&path, "precious").unwrap();

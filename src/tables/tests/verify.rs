@@ -1,4 +1,4 @@
-//! Damage of every kind is found.
+//! Every kind of damage is found.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 use super::*;
 use crate::tables::output::SUCCESS;
 
-/// Problems after a table's rows were replaced and the manifest was rewritten.
+/// Returns the problems after a table's rows were replaced and the manifest was rewritten.
 fn after(table: &str, change: impl Fn(RecordBatch) -> RecordBatch) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let output = write_output(folder.path());

@@ -1,5 +1,5 @@
-//! `topic_term_diagnostics` and `drift`: rows in order, shares within their bounds, parts no larger
-//! than their whole. An absent table is not checked.
+//! `topic_term_diagnostics` and `drift`: rows in order, shares within their bounds, parts no larger than their
+//! whole. An absent table is not checked.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::tables::records::{record, records};
 use lda::evaluate::drift::LEAST_KNOWN_SHARE;
 
-/// How far a sum of f32 probabilities may be off.
+/// Tolerance for a sum of f32 probabilities.
 const TOLERANCE: f64 = 1e-3;
 
 record! {
@@ -23,8 +23,8 @@ record! {
     }
 }
 
-/// Checks `topic_term_diagnostics`: ranks without gaps, terms that are kept, probabilities that sum
-/// up as said.
+/// Checks `topic_term_diagnostics`: ranks without gaps, kept terms, and `cumulative` equal to the sum of the
+/// probabilities.
 pub(super) fn verify_terms(
     root: &Path,
     topic_count: usize,
@@ -71,8 +71,8 @@ record! {
     }
 }
 
-/// Checks `drift`: groups ascending and the run last, parts no larger than their whole, shares that
-/// are their quotients, and the advice that follows from them.
+/// Checks `drift`: groups ascending and the run last, parts no larger than their whole, shares equal to their
+/// quotients, and the advice that follows from them.
 pub(super) fn verify_drift(root: &Path, report: &mut VerifyReport) -> Result<(), Failure> {
     let mut last: Option<String> = None;
     let (mut rows, mut runs) = (0, 0);

@@ -1,4 +1,4 @@
-//! `documents` against `document_topics`, both read once, side by side.
+//! `documents` against `document_topics`, both read once, in parallel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,13 +9,12 @@ use crate::tables::manifest::Manifest;
 use crate::tables::records::{Records, record, records};
 use corpus::DocumentStatus;
 
-/// How far a document's weights and its dropped mass may be from 1: f32 weights, summed.
+/// How far a document's weights plus its dropped mass may be from 1, as sums of f32.
 const MASS_TOLERANCE: f64 = 1e-4;
 
 /// The totals over documents that the other checks need.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Documents.
     pub(crate) documents: i64,
     /// Σ tokens_in_vocabulary.
     pub(crate) tokens_in_vocabulary: i64,
@@ -23,8 +22,8 @@ pub(super) struct Totals {
     pub(crate) by_top_topic: BTreeMap<i32, i64>,
 }
 
-/// Checks both tables. Without `document_topics` weights are not checked; without `documents`
-/// (nothing was projected) nothing is, and only the manifest counts the documents.
+/// Checks both tables. Without `document_topics`, weights are not checked; without `documents` (nothing was
+/// projected), nothing is, and only the manifest counts the documents.
 pub(super) fn verify(
     root: &Path,
     manifest: &Manifest,
@@ -136,7 +135,7 @@ impl Document {
     }
 }
 
-/// The weights in `document_topics` of one document.
+/// The weights of one document in `document_topics`.
 #[derive(Debug, Default)]
 struct DocumentWeights {
     sum: f64,
@@ -157,7 +156,7 @@ record! {
 struct Weights(Records<DocumentTopic>);
 
 impl Weights {
-    /// Passes over the rows up to and including those of `doc_id`.
+    /// Reads the rows up to and including those of `doc_id`.
     fn take(&mut self, doc_id: i64, report: &mut VerifyReport) -> Result<DocumentWeights, Failure> {
         let mut weights = DocumentWeights::default();
         let (mut last_rank, mut last_weight) = (0, f32::INFINITY);
@@ -181,7 +180,7 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Any remaining rows belong to no document.
+    /// Reports remaining rows, which belong to no document.
     fn finish(&mut self, report: &mut VerifyReport) -> Result<(), Failure> {
         if let Some(row) = self.0.next().transpose()? {
             let id = row.doc_id;

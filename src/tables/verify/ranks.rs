@@ -1,8 +1,8 @@
-//! The order of rows within topics, which several tables share.
+//! The order of rows within topics, as several tables have it.
 
 use super::VerifyReport;
 
-/// Rows sorted by (topic, rank), ranks from 1 without gaps within a topic.
+/// Checks that rows are sorted by (topic, rank), with ranks from 1 without gaps within a topic.
 pub(super) struct Ranks {
     table: &'static str,
     topic_count: usize,

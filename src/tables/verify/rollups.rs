@@ -1,4 +1,4 @@
-//! `group_topics`, `topic_trends` and `topic_correlations`: rows in order, shares that sum to 1 at most, figures
+//! `group_topics`, `topic_trends` and `topic_correlations`: rows in order, shares that sum to at most 1, figures
 //! within their bounds. An absent table is not checked.
 
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::documents::Totals;
 use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
-/// How far a sum of shares may be beyond 1.
+/// How far a sum of shares may exceed 1.
 const TOLERANCE: f64 = 1e-4;
 
-/// Checks all three.
+/// Checks all three tables.
 pub(super) fn verify(
     root: &Path,
     topic_count: usize,

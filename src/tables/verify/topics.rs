@@ -1,5 +1,5 @@
-//! `topics`, `topic_terms`, `topic_documents` and `vocabulary` against each other and against the
-//! documents' totals.
+//! `topics`, `topic_terms`, `topic_documents` and `vocabulary` against each other and against the totals of the
+//! documents.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::rollups;
 use crate::failure::Failure;
 use crate::tables::records::{record, records};
 
-/// How far a topic's word probabilities may be from 1: f32 weights, summed.
+/// How far a topic's term probabilities may be from 1, as sums of f32.
 const MASS_TOLERANCE: f64 = 1e-3;
 
-/// Checks all four tables; a table that is not there is not checked.
+/// Checks all four tables, and those that depend on them; a missing table is not checked.
 pub(super) fn verify(
     root: &Path,
     totals: &Totals,
@@ -47,7 +47,7 @@ record! {
     }
 }
 
-/// Kept terms first and numbered without gaps; returns how many there are.
+/// Checks that kept terms come first and are numbered without gaps; returns their number.
 fn verify_vocabulary(
     root: &Path,
     totals: &Totals,
@@ -92,7 +92,7 @@ record! {
     }
 }
 
-/// Returns each topic's `absent_weight`.
+/// Checks `topics`; returns each topic's `absent_weight`.
 fn verify_topics(
     root: &Path,
     totals: &Totals,

@@ -116,7 +116,7 @@ fn lines_of_another_format_are_named() {
     ] {
         assert!(error.starts_with(expected), "{error}");
     }
-    // Lines may end as on Windows.
+    // Lines may have Windows line endings.
     let [index, data] = [index, data].map(|text| text.replace('\n', "\r\n"));
     assert!(Database::parse(Part::Noun, &index, &data, "").is_ok());
 }
