@@ -1,5 +1,5 @@
-//! The lines of Blei's lda-c: the number of distinct terms, then `number:count` of each. Numbers begin
-//! with 0 and stand for the terms of the vocabulary beside the file. A document has no id.
+//! The lines of Blei's lda-c: the number of distinct terms, then `number:count` for each. Numbers begin with 0 and
+//! refer to the terms of the vocabulary beside the file. A document has no id.
 
 use super::counts::{Line, numbered};
 
