@@ -76,14 +76,14 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
     Some(text.into())
 }
 
-/// Converts a column to text; `None` if [`is_text`] refuses its type.
+/// Converts a column to text, with null for cells that have none; `None` if [`is_text`] refuses its type.
 pub fn texts(array: &dyn Array) -> Option<StringArray> {
     let rows = 0..array.len();
     is_text(array.data_type()).then(|| rows.map(|row| text(array, row)).collect())
 }
 
 /// Converts a column of numbers or of text; cells that are not numbers become null. A decimal is rounded to the nearest
-/// f64.
+/// f64. `None` for other types.
 pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| match array.data_type() {
@@ -97,7 +97,7 @@ pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
-/// Converts a column of numbers or of text; cells that are not whole numbers become null.
+/// Converts a column of numbers or of text; cells that are not whole numbers become null. `None` for other types.
 pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| whole_number(array, row).or_else(|| parsed(row));

@@ -34,9 +34,9 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Tells the compression from a file's first bytes (eight suffice).
+    /// Detects the compression from a file's first bytes (eight suffice).
     ///
-    /// Fails with the name of the compression when it is one that topicmill does not read.
+    /// Fails with the name of the compression if topicmill does not read it.
     ///
     /// ```
     /// # use corpus::compression::Compression;

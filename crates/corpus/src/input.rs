@@ -45,7 +45,7 @@ pub struct InputFile {
     pub vocabulary: Option<PathBuf>,
     /// A tag that changes with the content, if the file is in an object store.
     pub tag: Option<String>,
-    /// Whether it is a volume that the job skips, because it reads another copy.
+    /// Whether it is a volume with another copy, which the job reads instead.
     pub is_copy: bool,
 }
 

@@ -73,7 +73,7 @@ impl LabelCounter {
     }
 }
 
-/// A finder of documents' labels.
+/// A reader of documents' labels.
 #[derive(Clone, Debug)]
 pub struct LabelReader {
     /// The index of the labels' column in `corpus.metadata`.
@@ -83,7 +83,7 @@ pub struct LabelReader {
 }
 
 impl LabelReader {
-    /// Prepares for a collection with these labels; `None` if the job has none.
+    /// Creates a reader for a collection with these labels; `None` if the job has none.
     pub fn new(settings: &CorpusSettings, labels: &[Label]) -> Option<Self> {
         let (labelled, column) = settings.labels()?;
         let names = labels.iter().map(|label| label.label.clone());

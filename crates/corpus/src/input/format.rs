@@ -67,7 +67,7 @@ pub fn spans_lines(start: &[u8]) -> bool {
     }
 }
 
-/// Returns whether the file's folder has a file that needs a vocabulary.
+/// Returns whether the file's folder has a file of a format with a vocabulary.
 fn stands_beside_documents(path: &Path) -> bool {
     let names = objects::names_beside(path).unwrap_or_default();
     names.iter().any(|name| vocabulary::is_used_by(guess(name)))

@@ -12,7 +12,7 @@ use super::outputs::{self, is_mark};
 use super::pattern::{OPTIONS, compile};
 use store::{StoreError, is_remote};
 
-/// Returns the address that an expanded pattern is, by itself or relative to a base that is an address.
+/// Returns an expanded pattern as an address, if it is one by itself or relative to a base that is one.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     let whole = match expanded.trim_start_matches("./") {
         "." | "" => PathBuf::from(base.to_str()?.trim_end_matches('/')),

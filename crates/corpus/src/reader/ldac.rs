@@ -3,7 +3,6 @@
 
 use super::counts::{Line, numbered};
 
-/// Parses a line.
 pub(super) fn parse<'a>(
     line: &'a str,
     vocabulary: Option<&'a [String]>,

@@ -12,7 +12,7 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// Prepares for lines of a stream of this name, which is used in the ids of documents without one.
+    /// Creates a reader for a stream of this name, which is used in the ids of documents without one.
     pub fn new(name: &str, settings: &CorpusSettings) -> Self {
         let file = InputFile {
             name: name.to_owned(),

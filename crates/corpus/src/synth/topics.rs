@@ -4,8 +4,8 @@
 //!   law of their number, as function words do.
 //! - Topic k's *head* is H = max(20, ⌊4V/K⌋ + 1) terms (at most V) in an order drawn for it. They share the rest:
 //!   Dirichlet(10 H z_r), where z_r ∝ r^−zipf is the power law of the rank in that order, normalised. So a topic is
-//!   Zipfian with irregularities, a term is in some four heads on average, and all topics together are some 4V
-//!   numbers whatever K is.
+//!   Zipfian with irregularities, a term is in some four heads on average, and all heads together are some 4V
+//!   numbers up to K = V/5.
 //! - A document has Poisson(`mean_length`) words; their topics follow proportions θ_d ~
 //!   Dirichlet(`alpha_sum`/K), with θ_d integrated out: Pólya's urn (Blackwell & MacQueen 1973).
 //!

@@ -40,7 +40,8 @@ fn address(bytes: &[u8], begin: usize, mark: usize) -> Option<Range<usize>> {
         mark - before.take_while(|&&byte| is_part(byte)).count()
     };
     let rest = &bytes[mark..];
-    // Only a domain is scanned before it is clear that an address begins: else texts of such marks take quadratic time.
+    // Only a domain is scanned forwards before it is clear that an address begins: else texts of such marks take
+    // quadratic time.
     let (start, least) = match bytes[mark] {
         b'@' => {
             let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte));

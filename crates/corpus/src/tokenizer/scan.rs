@@ -11,9 +11,7 @@
 
 use crate::settings::TokenRule;
 
-/// A letter.
 pub(super) const LETTER: u8 = 1;
-/// A digit.
 pub(super) const DIGIT: u8 = 2;
 /// Belongs to words without being a letter or a digit: `_` (ExtendNumLet).
 pub(super) const JOIN: u8 = 4;

@@ -29,7 +29,7 @@ const CONTINUATION: u32 = u32::MAX;
 /// The longest description of a message that is accepted, in bytes.
 const MOST_DESCRIPTION: u32 = 64 << 20;
 
-/// The most that a buffer can be compressed: four bytes of zstd can repeat one byte 128 Ki times.
+/// The highest compression ratio of a buffer: four bytes of zstd can repeat one byte 128 Ki times.
 const MOST_RATIO: u64 = 1 << 15;
 
 const NO_SCHEMA: &str = "no schema";

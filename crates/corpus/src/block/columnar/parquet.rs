@@ -20,13 +20,11 @@ const BATCH_BYTES: u64 = 8 << 20;
 /// The most rows in a batch.
 const BATCH_ROWS: u64 = 8192;
 
-/// A file's footer.
 struct Footer {
     metadata: ArrowReaderMetadata,
     groups: Vec<Group>,
 }
 
-/// Reads the file's footer.
 pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     let opened = match file.open()? {
         Source::File(opened) => opened,

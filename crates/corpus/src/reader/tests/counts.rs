@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Reads the documents of a file.
 fn read(name: &str, content: &str, change: impl FnOnce(&mut CorpusSettings)) -> Vec<Seen> {
     let (_folder, mut settings) = one_file(name, content.as_bytes());
     change(&mut settings);
