@@ -1,7 +1,7 @@
-//! Tokens and counts a second, against the plain use of the crates.
+//! Throughput of tokenizing and counting, against a plain use of the crates.
 //!
-//! The texts are made here: 50,000 pronounceable terms drawn after Zipf's law, in sentences, as
-//! ASCII, with typographic quotes (as in novels), and with accented letters in every fifth term.
+//! The texts are generated: 50,000 pronounceable terms drawn by Zipf's law, in sentences. One is ASCII, one has
+//! typographic quotes (as in novels), and one has accented letters in about half of its words.
 //! `TOPICMILL_BENCH_TEXT=FILE` adds a text of your own, documents separated by NUL.
 
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ fn texts() -> &'static [Text] {
     })
 }
 
-/// A number in [0, 1).
+/// Draws a number from [0, 1).
 fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
@@ -97,7 +97,7 @@ fn zipfian(name: &'static str, vowels: &str, quotes: [&str; 3]) -> Text {
     Text { name, documents }
 }
 
-/// A term with what surrounds it: `dice` < 64 chooses.
+/// Appends a term with surrounding characters, which `dice` < 64 chooses.
 fn write_term(text: &mut String, term: &str, quotes: &[&str; 3], dice: u64) {
     let [open, close, apostrophe] = quotes;
     match dice {
@@ -167,7 +167,7 @@ fn tokens_and_counts(bencher: Bencher, text: &Text) {
     });
 }
 
-/// The reference: what one would write first.
+/// The baseline: a straightforward use of the crates.
 #[divan::bench(args = texts(), sample_count = 10)]
 fn plain_crates(bencher: Bencher, text: &Text) {
     bencher.counter(text.bytes()).bench_local(|| {

@@ -1,10 +1,10 @@
 //! Blocks: the units in which input is parsed and, later, stored and projected.
 //!
-//! A block contains complete documents and is numbered (source, number), the source being the index of its file in
-//! [`Input::files`]; ascending keys are the order of the documents. Block boundaries depend on the input and the
-//! settings alone, never on the reader: the n-th block of a file of lines owns the records that begin in bytes [n·B,
-//! (n+1)·B) of its decompressed content, B being [`block_bytes`]; a block of texts, volumes, or files shorter than B is
-//! several files with at least B bytes in total; a block of Parquet or Arrow is several row groups with at least B
+//! A block contains complete documents and is identified by (source, number), where the source is the index of its file
+//! in [`Input::files`]; ascending keys are the order of the documents. Block boundaries depend only on the input and
+//! the settings, never on the reader. The n-th block of a file of lines owns the records that begin in bytes [n·B,
+//! (n+1)·B) of its decompressed content, where B is [`block_bytes`]; a block of texts, volumes, or files shorter than B
+//! is several files of at least B bytes in total; a block of Parquet or Arrow is several row groups of at least B
 //! bytes; a block of a bag of words is a range of document numbers. A block may contain no document.
 
 pub mod columnar;
@@ -28,15 +28,15 @@ use header::Header;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks that an input of middling size is cut into.
+/// Blocks that a medium-sized input is cut into.
 const WANTED_BLOCKS: u64 = 2048;
 
-/// Bounds of a block's size when the job does not say.
+/// Bounds of the block size if the job does not set it.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
 
 /// A unit of work: complete documents, or where to read them.
 pub struct Block {
-    /// The place of its (first) file in [`Input::files`].
+    /// The index of its (first) file in [`Input::files`].
     pub source: u32,
     /// Its number within the source: ascending, possibly with gaps.
     pub number: u32,
@@ -45,18 +45,18 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block's place in the order of the documents.
+    /// Returns the block's position in the order of the documents.
     pub fn key(&self) -> (u32, u32) {
         (self.source, self.number)
     }
 
-    /// The (first) file that the block's documents come from.
+    /// Returns the (first) file that the block's documents come from.
     pub(crate) fn file(&self) -> &InputFile {
         &self.input.files[self.source as usize]
     }
 
-    /// About how many bytes of content it has, measured as [`Input::expected_bytes`] where that is exact: to show
-    /// progress.
+    /// Returns the approximate bytes of content, to show progress; measured like [`Input::expected_bytes`] where that
+    /// is exact.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
             Content::Files(files) => self.input.files[files.clone()]
@@ -88,9 +88,9 @@ pub(crate) enum Content {
     RowGroups(RowGroups),
 }
 
-/// Cuts one source into blocks, in order.
+/// A cutter of one source into blocks, in order.
 pub(crate) trait Cut: Send {
-    /// The next block's number and content; `None` at the end.
+    /// Returns the next block's number and content; `None` at the end.
     fn next(&mut self) -> Result<Option<(u64, Content)>, InputError>;
 }
 
@@ -98,14 +98,14 @@ pub(crate) trait Cut: Send {
 pub(crate) struct LineRange {
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// Whether a record begins at `begin`; else the first one after a line break does.
+    /// Whether a record begins at `begin`; else the first one begins after a line break.
     pub(crate) begins_record: bool,
     pub(crate) header: Option<Arc<Header>>,
 }
 
-/// The size that blocks of this input are cut to, in bytes of decompressed content.
+/// Returns the size of this input's blocks, in bytes of decompressed content.
 ///
-/// `corpus.block_bytes`, else a 2048th of what the input is expected to hold, between 4 and 64 MiB.
+/// This is `corpus.block_bytes`, or else a 2048th of the input's expected content, between 4 and 64 MiB.
 pub fn block_bytes(input: &Input, settings: &CorpusSettings) -> u64 {
     let fitting = || {
         let share = input.expected_bytes() / WANTED_BLOCKS;
@@ -119,9 +119,9 @@ pub fn block_bytes(input: &Input, settings: &CorpusSettings) -> u64 {
 pub struct Estimate {
     /// Bytes of content: exact for plain files, four times the size for compressed ones, twice for Parquet.
     pub content_bytes: u64,
-    /// The size that blocks are cut to.
+    /// The block size.
     pub block_bytes: u64,
-    /// Blocks, about (exact for plain files of text and lines without empty ranges).
+    /// The approximate number of blocks (exact for plain files of text, and of lines without empty ranges).
     pub blocks: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Cells of Arrow columns as text or as numbers, whatever the column's type. `arrow-cast` could do the same, but it
-//! took a quarter of the build time, with the dependencies that only it needs.
+//! Cells of Arrow columns as text or as numbers, whatever the column's type. `arrow-cast` could do the same, but with
+//! the dependencies that only it needs, it took a quarter of the build time.
 
 use std::borrow::Cow;
 
@@ -16,8 +16,8 @@ use arrow_array::types::{
 use arrow_array::{Array, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
-/// Whether the cells of a column of this type are texts, or have one way to be written as such: numbers, truth
-/// values, days and moments, and what a dictionary contains of these.
+/// Returns whether the cells of a column of this type are text or have one text form: numbers, booleans, dates, times,
+/// and dictionaries of these.
 pub fn is_text(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_text(values),
@@ -29,8 +29,9 @@ pub fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// A cell as text; `None` if it is null, or of a type that [`is_text`] refuses. Numbers have their shortest
-/// digits, days and moments are as in ISO 8601; a moment with a time zone is in UTC and ends with Z.
+/// Returns a cell as text; `None` if it is null, or of a type that [`is_text`] refuses. Floats have their shortest
+/// digits, decimals all those of their scale. Dates and times are as in ISO 8601; a timestamp with a time zone is in
+/// UTC and ends with Z.
 pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
     if array.is_null(row) {
         return None;
@@ -75,14 +76,14 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
     Some(text.into())
 }
 
-/// A column of texts; null where a cell is not one.
+/// Converts a column to text, with null for cells that have none; `None` if [`is_text`] refuses its type.
 pub fn texts(array: &dyn Array) -> Option<StringArray> {
     let rows = 0..array.len();
     is_text(array.data_type()).then(|| rows.map(|row| text(array, row)).collect())
 }
 
-/// A column of numbers, or of texts that are numbers; null where a cell is not one. A decimal is rounded to the
-/// nearest f64.
+/// Converts a column of numbers or of text; cells that are not numbers become null. A decimal is rounded to the nearest
+/// f64. `None` for other types.
 pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| match array.data_type() {
@@ -96,14 +97,14 @@ pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
-/// A column of whole numbers, or of texts that are such; null where a cell is not one.
+/// Converts a column of numbers or of text; cells that are not whole numbers become null. `None` for other types.
 pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| whole_number(array, row).or_else(|| parsed(row));
     is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
-/// Whether the cells of a column of this type are numbers, or texts that may be numbers.
+/// Returns whether the cells of a column of this type are numbers, or text that may be a number.
 pub(crate) fn is_number(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_number(values),
@@ -112,7 +113,7 @@ pub(crate) fn is_number(kind: &DataType) -> bool {
     }
 }
 
-/// A cell of a column of integers, or of a dictionary of them.
+/// Returns a cell of a column of integers, or of a dictionary of them.
 pub(crate) fn integer(array: &dyn Array, row: usize) -> Option<i128> {
     match array.data_type() {
         _ if array.is_null(row) => None,
@@ -127,12 +128,12 @@ pub(crate) fn integer(array: &dyn Array, row: usize) -> Option<i128> {
     }
 }
 
-/// A cell of a column of numbers, if it is a whole one that fits.
+/// Returns a cell of a column of numbers, if it is a whole number that fits.
 fn whole_number(array: &dyn Array, row: usize) -> Option<i64> {
     if array.is_null(row) {
         return None;
     }
-    // 2⁶³ becomes the largest i64, which is rounded to 2⁶³ again.
+    // As an i64, 2⁶³ becomes the largest one, which is rounded to 2⁶³ again.
     let fits = |value: f64| value as i64 as f64 == value && value < i64::MAX as f64;
     let exactly = |value: f64| fits(value).then_some(value as i64);
     match array.data_type() {

@@ -35,17 +35,17 @@ pub struct Collection {
     pub input_bytes: u64,
     /// Documents of the input, of any status.
     pub documents: u64,
-    /// Those that have tokens in the vocabulary.
+    /// Documents with tokens in the vocabulary.
     pub documents_with_terms: u64,
     /// Documents by status; every status is listed.
     pub documents_by_status: BTreeMap<String, u64>,
-    /// Tokens that were found.
+    /// Tokens found.
     pub tokens_total: u64,
     /// Tokens in the vocabulary.
     pub tokens_in_vocabulary: u64,
     /// Tokens that are stop words.
     pub tokens_stopped: u64,
-    /// Distinct terms that were found.
+    /// Distinct terms found.
     pub terms_total: u64,
     /// Terms in the vocabulary (V).
     pub terms_kept: u64,
@@ -77,7 +77,7 @@ pub struct ShardEntry {
     pub documents_with_terms: u64,
     /// Their tokens in the vocabulary.
     pub tokens: u64,
-    /// The place of its first document in its volume; not 0 if the volume began in another shard.
+    /// The position of its first document in its volume; not 0 if the volume began in another shard.
     #[serde(default)]
     pub first_section: u64,
 }
@@ -107,7 +107,7 @@ pub enum CollectionError {
 }
 
 impl CollectionError {
-    /// Whether there is no collection yet.
+    /// Returns whether there is no collection yet.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -120,7 +120,7 @@ impl Collection {
     /// Reads the collection of the output folder `root`.
     ///
     /// # Errors
-    /// The file is missing, damaged, or of another version.
+    /// Fails if the file is missing, damaged, or of another version.
     pub fn read(root: &Path) -> Result<Self, CollectionError> {
         Self::read_file(&root.join(COLLECTION_FILE))
     }
@@ -128,7 +128,7 @@ impl Collection {
     /// Reads the collection that this file describes.
     ///
     /// # Errors
-    /// The file is missing, damaged, or of another version.
+    /// Fails if the file is missing, damaged, or of another version.
     pub fn read_file(path: &Path) -> Result<Self, CollectionError> {
         match fs::read_to_string(path) {
             Ok(json) => Self::from_json(&json, path),
@@ -139,10 +139,10 @@ impl Collection {
         }
     }
 
-    /// The collection that `json` describes; `path` is for the error.
+    /// Parses the collection that `json` describes; `path` is for the error.
     ///
     /// # Errors
-    /// It is not what [`to_json`](Self::to_json) writes, or its shards do not add up.
+    /// Fails if [`to_json`](Self::to_json) does not write this, or its shards do not add up.
     pub fn from_json(json: &str, path: &Path) -> Result<Self, CollectionError> {
         let refuse = |reason| CollectionError::Format {
             path: path.to_owned(),
@@ -178,14 +178,14 @@ impl Collection {
         Ok(collection)
     }
 
-    /// The file's content: the same bytes for the same collection.
+    /// Returns the file's content: the same bytes for the same collection.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(self).expect("texts and numbers are JSON");
         json.push('\n');
         json
     }
 
-    /// Path of a shard in the output folder.
+    /// Returns the path of a shard in the output folder.
     ///
     /// ```
     /// # use corpus::collection::Collection;

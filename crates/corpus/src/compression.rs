@@ -1,9 +1,9 @@
 //! The compression of a file, detected from its first bytes, and the stream of its decompressed
 //! content.
 //!
-//! Names are ignored: a `.gz` that was decompressed in place is read as plain. Gzip files of
-//! several members, zstd files of several frames and bzip2 files of several streams (as written by
-//! `pigz`, `pzstd`, `pbzip2` and `cat a b`) are read as one. Other compressions are recognised only to be refused with a remedy.
+//! Names are ignored: a `.gz` that was decompressed in place is read as plain. Gzip files of several members, zstd
+//! files of several frames and bzip2 files of several streams (as written by `pigz`, `pzstd`, `pbzip2` and `cat a b`)
+//! are read as one. Other compressions are recognised only to be refused with a remedy.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,10 +11,10 @@ use std::path::Path;
 use flate2::bufread::GzDecoder;
 use store::Source;
 
-/// Bytes asked of the disk at a time, for compressed files.
+/// Bytes requested from the disk at a time, for compressed files.
 const DISK_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Bytes for which there is room before a file is read: those of a small one.
+/// Bytes reserved before a file is read: enough for a small one.
 const ROOM_BYTES: u64 = 8 << 10;
 
 /// The largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
@@ -34,9 +34,9 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Tells the compression from a file's first bytes (eight suffice).
+    /// Detects the compression from a file's first bytes (eight suffice).
     ///
-    /// Fails with the name of the compression when it is one that topicmill does not read.
+    /// Fails with the name of the compression if topicmill does not read it.
     ///
     /// ```
     /// # use corpus::compression::Compression;
@@ -52,7 +52,7 @@ impl Compression {
             // A skippable frame: seekable and parallel writers may put one first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Ok(Self::Zstd),
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Ok(Self::Bzip2),
-            // The end of a stream without a block: nothing was compressed.
+            // The end of a stream without a block, whose content is empty.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, ..] => Ok(Self::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Err("xz"),
             [b'P', b'K', 3, 4, ..] => Err("zip"),
@@ -60,12 +60,12 @@ impl Compression {
         }
     }
 
-    /// Opens the file and reads what it contains, decompressed as it goes.
+    /// Opens the file for reading its content, decompressed on the fly.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
         self.decode(Source::open(path)?)
     }
 
-    /// The content of a stream, decompressed as it goes.
+    /// Decompresses a stream on the fly.
     pub fn decode(self, file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Plain => Box::new(file),
@@ -87,7 +87,7 @@ impl Compression {
         })
     }
 
-    /// The expected content of a file of the given size: compressed text counts four times.
+    /// Estimates the content of a file of the given size: compressed text counts four times.
     pub(crate) fn expected_bytes(self, bytes: u64) -> u64 {
         match self {
             Self::Plain => bytes,
@@ -96,10 +96,9 @@ impl Compression {
     }
 }
 
-/// The content of gzip members, one after the other. Zeros after a member, with which tapes are filled up, are skipped,
-/// as by gzip.
+/// The content of consecutive gzip members. Zeros after a member, which pad tapes, are skipped, as by gzip.
 struct GzipMembers<R> {
-    /// The current one; none after the last.
+    /// The current one; `None` after the last.
     member: Option<GzDecoder<R>>,
 }
 
@@ -117,7 +116,7 @@ impl<R: BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// The member that begins where the one before has ended, if there is one.
+/// Returns the member that begins where the previous one ended, if there is one.
 fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
     loop {
         let held = match rest.fill_buf() {
@@ -136,7 +135,7 @@ fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
     }
 }
 
-/// A file's name without what compression appends, in upper or lower case.
+/// Strips a file's name of the ending that compression appends, in upper or lower case.
 pub fn stripped(name: &str) -> &str {
     let is_appended = |(_, ending): &(&str, &str)| {
         let endings = ["gz", "gzip", "zst", "zstd", "bz2"];
@@ -149,7 +148,7 @@ pub fn stripped(name: &str) -> &str {
         .map_or(name, |(plain, _)| plain)
 }
 
-/// The whole content of a file on a disk or in an object store, decompressed as its first bytes say.
+/// Reads the whole content of a file on a disk or in an object store, decompressed as its first bytes require.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
     let mut bytes = Vec::new();
@@ -157,17 +156,17 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The first `limit` bytes of a reader, or fewer where it ends before.
+/// Reads the first `limit` bytes of a reader, or fewer if it ends before.
 pub fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     read_into(&mut start, reader, limit)?;
     Ok(start)
 }
 
-/// The same, into the memory of what was held before.
+/// Like [`read_start`], into the memory of `held`.
 pub(crate) fn read_into(held: &mut Vec<u8>, reader: impl Read, limit: u64) -> io::Result<()> {
     held.clear();
-    // Room from the start: without, each small file takes twice as many reads.
+    // Without room from the start, each small file takes twice as many reads.
     held.reserve(limit.min(ROOM_BYTES) as usize);
     reader.take(limit).read_to_end(held).map(drop)
 }
@@ -177,19 +176,19 @@ pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
-    /// `bytes` as a gzip member.
+    /// Packs `bytes` as a gzip member.
     pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
     }
 
-    /// `bytes` as a zstd frame.
+    /// Packs `bytes` as a zstd frame.
     pub(crate) fn zstandard(bytes: &[u8]) -> Vec<u8> {
         zstd::encode_all(bytes, 1).unwrap()
     }
 
-    /// `bytes` as a bzip2 stream.
+    /// Packs `bytes` as a bzip2 stream.
     pub(crate) fn bzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
         encoder.write_all(bytes).unwrap();

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
-/// A moment as `2026-01-31T12:34:56Z`.
+/// Formats a time as `2026-01-31T12:34:56Z`.
 pub fn utc(time: SystemTime) -> String {
     let time = DateTime::<Utc>::from(time);
     time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -15,7 +15,7 @@ pub fn utc(time: SystemTime) -> String {
 /// A year from 1000 to 2999, perhaps with month and day; or a decade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Date {
-    /// The year; of a decade the first one.
+    /// The year; the first one of a decade.
     year: u16,
     /// From 1; 1 if the value has none.
     month: u8,
@@ -25,7 +25,7 @@ struct Date {
     unit: Unit,
 }
 
-/// How coarse dates are.
+/// The precision of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Day,
@@ -34,9 +34,9 @@ enum Unit {
     Decade,
 }
 
-/// A column is of dates if this share of its documents has one.
+/// The share of a column's documents that must have a date.
 const MOSTLY: f64 = 0.95;
-/// Days in the order of their parts, as chrono writes it; a time may follow.
+/// Days, in chrono's notation; a time may follow.
 const DAYS: [&str; 9] = [
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -48,9 +48,9 @@ const DAYS: [&str; 9] = [
     "%a, %d %B %Y",
     "%A, %B %d, %Y",
 ];
-/// Days with a time before the year, as those of C and of Twitter.
+/// Days with a time before the year, as C and Twitter write them.
 const MOMENTS: [&str; 2] = ["%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y"];
-/// Characters of the longest date.
+/// Bytes of the longest date.
 const MAX_BYTES: usize = 48;
 
 impl Date {
@@ -131,7 +131,7 @@ impl Date {
             .or_else(|| MOMENTS.iter().find_map(moment))
     }
 
-    /// Reads a day that is followed by nothing, or by a time.
+    /// Reads a day, alone or with a time after it.
     fn day(text: &str, format: &str) -> Option<Self> {
         let (date, rest) = NaiveDate::parse_and_remainder(text, format).ok()?;
         let is_whole = rest.is_empty() || rest.starts_with([' ', 'T', ',']);
@@ -149,7 +149,7 @@ impl Date {
     }
 }
 
-/// Whether a value is a date in one of the usual forms.
+/// Returns whether a value is a date in one of the usual forms.
 ///
 /// ```
 /// use corpus::dates::is_date;
@@ -166,7 +166,7 @@ fn is_slashed(value: &str) -> bool {
     is_read(false) || is_read(true)
 }
 
-/// The day of a date, in the form `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
+/// Returns the day of a date, as `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
 pub fn day_of(value: &str) -> Cow<'_, str> {
     if let Some(date) = Date::parse(value).filter(|date| date.unit == Unit::Day) {
         return Cow::Owned(date.label(Unit::Day));
@@ -177,7 +177,7 @@ pub fn day_of(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// How the dates of a column are grouped.
+/// The grouping of a column's dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     unit: Unit,
@@ -185,9 +185,9 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The finest unit of a column with these values, each with its number of documents, of which all dates have one
-    /// and which groups them into at most `most`, or else the coarsest; `None` if less than 95 % of the documents have
-    /// a date.
+    /// Chooses the finest unit that all dates of a column have and that makes at most `most` groups, or else the
+    /// coarsest; `None` if less than 95 % of the documents have a date. `counted` has the values, each with its number
+    /// of documents.
     pub fn of<'v>(
         counted: impl Iterator<Item = (&'v str, u64)> + Clone,
         most: usize,
@@ -223,7 +223,7 @@ impl Scale {
         Some(scale)
     }
 
-    /// The group of a value: `1998-07-21`, `1998-07`, `1998` or `1990s`; `None` if it is no date.
+    /// Returns the group of a value: `1998-07-21`, `1998-07`, `1998` or `1990s`; `None` if it is no date.
     pub fn label(self, value: &str) -> Option<String> {
         self.date(value).map(|date| date.label(self.unit))
     }
@@ -233,7 +233,7 @@ impl Scale {
     }
 }
 
-/// A number of this many digits within a range.
+/// Parses a number of this many digits within a range.
 fn number(text: &str, digits: usize, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
     let is_plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| is_plain)?;

@@ -16,7 +16,7 @@ pub enum DocumentStatus {
     Ok = 0,
     /// Like `Ok`, but bytes that are not UTF-8 were replaced by U+FFFD before tokenizing.
     Repaired = 1,
-    /// The text is missing, null, or holds no token at all.
+    /// The text is missing, null, or contains no token.
     #[default]
     Empty = 2,
     /// There are tokens, none of them in the vocabulary.
@@ -44,7 +44,7 @@ impl DocumentStatus {
         Self::Filtered,
     ];
 
-    /// The name written to the tables.
+    /// Returns the name written to the tables.
     ///
     /// ```
     /// # use corpus::DocumentStatus;
@@ -63,12 +63,12 @@ impl DocumentStatus {
         }
     }
 
-    /// The status with this name, if there is one.
+    /// Returns the status with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.name() == name)
     }
 
-    /// True for documents that have tokens in the vocabulary: those can be sampled and projected.
+    /// Returns whether the document has tokens in the vocabulary, so that it can be sampled and projected.
     pub fn has_terms(self) -> bool {
         matches!(self, Self::Ok | Self::Repaired)
     }
@@ -80,10 +80,10 @@ impl fmt::Display for DocumentStatus {
     }
 }
 
-/// One input document as a reader hands it over, borrowing from the block it was parsed from.
+/// One input document as a reader returns it, borrowing from the block it was parsed from.
 #[derive(Clone, Debug)]
 pub struct RawDocument<'a> {
-    /// The input's own id; `<file>@<byte or row>` where the record begins (from 0) if the input has none.
+    /// The input's own id; if it has none, `<file>@<byte or row>` where the record begins (from 0).
     pub source_id: Cow<'a, str>,
     /// The volume (`corpus.group`) this document is a section of.
     pub group: Option<Cow<'a, str>>,
@@ -96,31 +96,30 @@ pub struct RawDocument<'a> {
 /// The content of a document.
 #[derive(Clone, Debug)]
 pub enum Body<'a> {
-    /// Text to be tokenized. `repaired`: bytes that are not UTF-8 were replaced by U+FFFD.
+    /// Text to be tokenized.
     Text {
         /// The text.
         text: Cow<'a, str>,
-        /// Whether bytes were replaced.
+        /// Whether bytes that are not UTF-8 were replaced by U+FFFD.
         repaired: bool,
     },
-    /// A bag over the terms of a vocabulary that many documents share: they are counted without a look at the terms.
+    /// A bag over a vocabulary that many documents share: they are counted without reading the terms.
     Bag {
         /// The terms, used unchanged.
         vocabulary: &'a Arc<Vec<String>>,
-        /// Place in `vocabulary` and tokens of each term, in the input's order; a term may occur again.
+        /// Index in `vocabulary` and tokens of each term, in the input's order; a term may occur again.
         counts: Vec<(u32, u32)>,
     },
-    /// Terms that the input has counted already.
+    /// Terms that the input has already counted.
     Counts {
         /// Each term and its tokens, in the input's order; a term may occur again.
         counts: Vec<(Cow<'a, str>, u32)>,
-        /// Whether the terms are words as a text has them, to which `[tokens]` applies; else they
-        /// are used unchanged.
+        /// Whether the terms are words as in a text, to which `[tokens]` applies; else they are used unchanged.
         words: bool,
         /// Whether bytes that are not UTF-8 were replaced.
         repaired: bool,
     },
-    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated`, `Filtered` or `Empty`.
+    /// No text, for a reason: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated`, `Filtered` or `Empty`.
     Missing {
         /// The status of this document.
         status: DocumentStatus,
@@ -129,7 +128,7 @@ pub enum Body<'a> {
     },
 }
 
-/// One document as a shard stores it: a row of bag of words. Owned, so that buffers are reused.
+/// One document as a shard stores it: a row with a bag of words. Owned, so that buffers are reused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShardDocument {
     /// The input's own id.
@@ -146,20 +145,19 @@ pub struct ShardDocument {
     pub tokens_stopped: u32,
     /// Distinct terms in the vocabulary, ascending.
     pub terms: Vec<u32>,
-    /// Tokens of each, ≥ 1; as long as `terms`.
+    /// Tokens of each term, ≥ 1; as long as `terms`.
     pub counts: Vec<u32>,
-    /// Distinct terms that the vocabulary dropped as rare or capped, by their place in it,
-    /// ascending.
+    /// Distinct terms that the vocabulary dropped as rare or capped, by their index in it, ascending.
     pub pruned: Vec<u32>,
 }
 
 impl ShardDocument {
-    /// Tokens that are in the vocabulary (N_d).
+    /// Returns the number of tokens in the vocabulary (N_d).
     pub fn tokens_in_vocabulary(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
     }
 
-    /// Its kept terms and their counts.
+    /// Returns its kept terms and their counts.
     pub fn bag(&self) -> Bag<'_> {
         Bag {
             terms: &self.terms,
@@ -168,7 +166,7 @@ impl ShardDocument {
     }
 }
 
-/// Numbers documents within their volumes, whose documents follow each other.
+/// A counter of the documents within each volume, whose documents follow each other.
 #[derive(Clone, Debug, Default)]
 pub struct Sections {
     group: Option<String>,
@@ -177,7 +175,7 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// For documents the first of which is this section of its volume.
+    /// Starts with a document that is this section of its volume.
     pub fn starting(first: u64) -> Self {
         Self {
             next: first,
@@ -185,7 +183,7 @@ impl Sections {
         }
     }
 
-    /// The place of the next document in its volume, from 0; none without a volume.
+    /// Returns the index of the next document in its volume, from 0; `None` without a volume.
     ///
     /// ```
     /// # use corpus::Sections;

@@ -1,9 +1,7 @@
-//! From a document as returned by a reader to a row of a draft shard: its bag of words, in the
-//! local ids of one worker.
+//! From a document as returned by a reader to a row of a draft shard: its bag of words, in one worker's local ids.
 //!
-//! Each worker has its own [`Drafter`]: a tokenizer, and a count of every term it has met.
-//! Words that are already counted pass through the tokenizer one by one; the terms of a bag of words
-//! are kept unchanged.
+//! Each worker has its own [`Drafter`]: a tokenizer, and a count of every term it has met. Words that are already
+//! counted pass through the tokenizer one by one; the terms of a bag of words are kept unchanged.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,13 +10,13 @@ use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 
-/// Most tokens of a document: what a shard stores as a count. Further ones are left out.
+/// The most tokens of a document: the largest count that a shard stores. Further ones are left out.
 const MAX_TOKENS: u32 = i32::MAX as u32;
 
-/// A term of a shared vocabulary that no document has held yet.
+/// The local id of a shared vocabulary's term that has not occurred yet.
 const UNSEEN: u32 = u32::MAX;
 
-/// Drafts documents, and counts their terms on the way.
+/// A tokenizer with the counts of every term it has met, for drafting documents.
 ///
 /// ```
 /// use corpus::draft::Drafter;
@@ -43,7 +41,7 @@ const UNSEEN: u32 = u32::MAX;
 pub struct Drafter {
     tokenizer: Tokenizer,
     counter: TermCounter,
-    /// The vocabulary of the last bag, and by place in it the local id, or `UNSEEN`.
+    /// The vocabulary of the last bag, and the local id of each of its terms, or `UNSEEN`.
     shared: (Arc<Vec<String>>, Vec<u32>),
     keeps_order: bool,
     /// The local ids of the tokens of the text being drafted, if their order is kept.
@@ -51,7 +49,7 @@ pub struct Drafter {
 }
 
 impl Drafter {
-    /// A drafter that has seen nothing.
+    /// Creates a drafter that has seen nothing.
     pub fn new(tokenizer: Tokenizer) -> Self {
         Self {
             tokenizer,
@@ -62,15 +60,15 @@ impl Drafter {
         }
     }
 
-    /// The same, but drafts are no bags: `terms` has every token of a text, in order, each with count 1.
+    /// Makes sequences instead of bags: `terms` has every token of a text, in order, each with count 1.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.keeps_order = true;
         self
     }
 
-    /// Writes the document over `out`, whose buffers are reused. Its terms are local ids of
-    /// [`terms`](Self::terms), ascending; `tokens_stopped` is 0 until the vocabulary is known.
+    /// Writes the document over `out`, reusing its buffers. Its terms are local ids of [`terms`](Self::terms),
+    /// ascending; `tokens_stopped` is 0 until the vocabulary is known.
     pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
         out.source_id.clear();
         out.source_id.push_str(&raw.source_id);
@@ -111,7 +109,7 @@ impl Drafter {
             out.counts.clear();
             out.counts.resize(out.terms.len(), 1);
         }
-        // Only a text of more than 2 GiB of one-letter words gets here with more.
+        // Only a text of more than 2 GiB of one-letter words has more.
         out.counts
             .iter_mut()
             .for_each(|count| *count = (*count).min(MAX_TOKENS));
@@ -124,12 +122,12 @@ impl Drafter {
         };
     }
 
-    /// Every term met so far, by local id.
+    /// Returns every term met so far, by local id.
     pub fn terms(&self) -> &TermCounter {
         &self.counter
     }
 
-    /// The same, to take the new counts out of.
+    /// Like [`terms`](Self::terms), for taking out the new counts.
     pub fn terms_mut(&mut self) -> &mut TermCounter {
         &mut self.counter
     }
@@ -183,7 +181,7 @@ impl Drafter {
     }
 }
 
-/// Copies a text into a buffer that may have one.
+/// Copies a text into a buffer, reusing its memory.
 fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
     match text {
         Some(text) => {

@@ -17,19 +17,19 @@ impl Default for TextEncoding {
 }
 
 impl TextEncoding {
-    /// The encoding with this label in the WHATWG Encoding Standard, such as "latin1"; `None` if there is none, or
-    /// if it does not contain ASCII (UTF-16, ISO-2022-JP): lines and commas could not be found in it.
+    /// Returns the encoding with this label in the WHATWG Encoding Standard, such as "latin1"; `None` if there is none,
+    /// or if it does not contain ASCII (UTF-16, ISO-2022-JP): lines and commas could not be found in it.
     pub fn of(label: &str) -> Option<Self> {
         let found = Encoding::for_label(label.as_bytes())?;
         found.is_ascii_compatible().then_some(Self(found))
     }
 
-    /// Its name, one for all its labels: "windows-1252" for "latin1".
+    /// Returns its name, the same for all its labels: "windows-1252" for "latin1".
     pub fn name(self) -> String {
         self.0.name().to_ascii_lowercase()
     }
 
-    /// The text of some bytes, which are UTF-8 if they can be; and whether some of them were replaced by U+FFFD.
+    /// Decodes bytes, as UTF-8 if they are valid; also returns whether some of them were replaced by U+FFFD.
     pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         match std::str::from_utf8(bytes) {
             Ok(text) => (Cow::Borrowed(text), false),
@@ -37,7 +37,7 @@ impl TextEncoding {
         }
     }
 
-    /// The text of a whole file, in the encoding of its byte order mark (UTF-8 or UTF-16) if it has one.
+    /// Decodes a whole file, in the encoding of its byte order mark (UTF-8 or UTF-16) if it has one.
     pub fn decode_file(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         match Encoding::for_bom(bytes) {
             Some((encoding, mark)) if encoding != UTF_8 => {
@@ -49,7 +49,7 @@ impl TextEncoding {
     }
 }
 
-/// Guesses the encoding of texts that are not UTF-8.
+/// A guess at the encoding of texts that are not UTF-8.
 pub struct EncodingGuess(EncodingDetector);
 
 impl fmt::Debug for EncodingGuess {
@@ -65,20 +65,20 @@ impl Default for EncodingGuess {
 }
 
 impl EncodingGuess {
-    /// Adds the start of a text, unless it is UTF-8, or UTF-16 by its mark.
+    /// Adds the start of a text, unless it is UTF-8, or UTF-16 with a mark.
     pub fn add(&mut self, bytes: &[u8]) {
         if std::str::from_utf8(bytes).is_err() && !is_utf_16(bytes) {
             self.0.feed(bytes, false);
         }
     }
 
-    /// The likeliest encoding of all of them.
+    /// Returns the likeliest encoding of all the texts that were added.
     pub fn best(&self) -> TextEncoding {
         TextEncoding(self.0.guess(None, Utf8Detection::Deny))
     }
 }
 
-/// Whether a file begins with a byte order mark of UTF-16.
+/// Returns whether a file begins with a byte order mark of UTF-16.
 pub fn is_utf_16(start: &[u8]) -> bool {
     Encoding::for_bom(start).is_some_and(|(encoding, _)| encoding != UTF_8)
 }

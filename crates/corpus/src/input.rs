@@ -1,10 +1,10 @@
-//! The files of a job's input, their order and their kinds.
+//! The files of a job's input, their order and their formats.
 //!
 //! Files are ordered by name, byte by byte, and everything that follows depends on this order: document numbers,
 //! blocks, shards. A file's **name** is its path from `corpus.base` (the job file's folder) if it lies below it or is
 //! named relative to it (`../books/a.txt` stays so), and its whole path otherwise. The name is also the `source_id` of
-//! a text file, and the first half of `name@offset`, the id of a record without one: offset is where the record begins,
-//! in bytes of the decompressed file (in rows, for Parquet).
+//! a text file, and the first half of `name@offset`, the id of a record without one; the offset is where the record
+//! begins, in bytes of the decompressed file (in rows, for Parquet and Arrow).
 
 mod error;
 mod examine;
@@ -45,15 +45,15 @@ pub struct InputFile {
     pub vocabulary: Option<PathBuf>,
     /// A tag that changes with the content, if the file is in an object store.
     pub tag: Option<String>,
-    /// Whether it is a volume of which the job reads another copy.
+    /// Whether it is a volume with another copy, which the job reads instead.
     pub is_copy: bool,
 }
 
 impl InputFile {
-    /// Opens the file, which must be what it was when it was found.
+    /// Opens the file, which must not have changed since it was found.
     ///
     /// # Errors
-    /// It cannot be read, or has changed.
+    /// Fails if the file cannot be read, or has changed.
     pub(crate) fn open(&self) -> Result<Source, InputError> {
         let unreadable = || InputError::unreadable(&self.path);
         let source = Source::open(&self.path).map_err(unreadable())?;
@@ -65,13 +65,13 @@ impl InputFile {
         Ok(source)
     }
 
-    /// The content of the file, opened as above, decompressed as it goes.
+    /// Opens the file in the same way, for reading its content, decompressed on the fly.
     pub(crate) fn content(&self) -> Result<Box<dyn Read + Send>, InputError> {
         let decoded = self.compression.decode(self.open()?);
         decoded.map_err(InputError::unreadable(&self.path))
     }
 
-    /// How many bytes of content to expect: compressed files are counted four times, Parquet twice.
+    /// Returns the expected bytes of content: compressed files are counted four times, Parquet twice.
     pub fn expected_bytes(&self) -> u64 {
         match self.format {
             Format::Parquet => self.bytes.saturating_mul(2),
@@ -90,12 +90,12 @@ pub struct Input {
 }
 
 impl Input {
-    /// How many bytes of content to expect of all files together.
+    /// Returns the expected bytes of content of all files together.
     pub fn expected_bytes(&self) -> u64 {
         self.files.iter().map(InputFile::expected_bytes).sum()
     }
 
-    /// Whether some files are volumes, of which documents are sections.
+    /// Returns whether some files are volumes, whose documents are sections.
     pub fn has_volumes(&self) -> bool {
         self.files.iter().any(|file| file.format == Format::Htrc)
     }
@@ -108,7 +108,7 @@ pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
     Examiner::new(settings).input(find(settings)?, |_, error| Err(error))
 }
 
-/// Finds the same files but those that are not supported, and gives these with the errors.
+/// Finds the same files except unsupported ones, which are returned with their errors.
 pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
@@ -120,19 +120,18 @@ pub fn discover_supported(
     Ok((input, refused))
 }
 
-/// Finds the same files, with the fingerprint of the input: a digest (64 hexadecimal digits) by which a change is
-/// noticed cheaply. Opens each file once.
+/// Finds the same files, and the fingerprint of the input: a digest (64 hexadecimal digits) that reveals changes
+/// cheaply. Opens each file once (compressed JSON twice).
 ///
-/// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
-/// vocabularies; modification times do not enter. For an object, its tag replaces the first and
-/// last 64 KiB.
+/// The digest is SHA-256 over every file's name, format, size, and first and last 64 KiB, including vocabularies;
+/// modification times do not count. For an object, its tag replaces the first and last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
     let mut examiner = Examiner::with_fingerprint(settings);
     let input = examiner.input(find(settings)?, |_, error| Err(error))?;
     Ok((input, examiner.fingerprint()))
 }
 
-/// The files that the job names, in the input's order.
+/// Returns the files that the job names, in the input's order.
 fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
     let environment = &|name: &str| std::env::var(name).ok();
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
@@ -170,7 +169,7 @@ fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
     Ok(files)
 }
 
-/// The path from `base`, if that is how it was named or where it lies; else the whole path.
+/// Returns the path from `base`, if the file lies below it or was named relative to it; else the whole path.
 fn name_of(path: &Path, base: &Path) -> String {
     let relative = path.strip_prefix(base).unwrap_or(path);
     if is_remote(relative) {
@@ -185,7 +184,7 @@ mod tests {
     use crate::compression::tests::{gzip, zstandard};
     use crate::reader::tests::settings;
 
-    /// A folder that holds these files, and settings that read all of it.
+    /// Creates a folder with these files, and settings that read all of it.
     fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, CorpusSettings) {
         let folder = tempfile::tempdir().unwrap();
         for (name, bytes) in files {

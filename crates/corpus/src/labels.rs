@@ -1,4 +1,4 @@
-//! The labels of documents: read off one of the metadata columns, and numbered over the collection.
+//! The labels of documents: read from one of the metadata columns, and numbered over the collection.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ pub struct Label {
     pub documents: u64,
 }
 
-/// Counts the documents that have each label.
+/// The number of documents that have each label.
 #[derive(Clone, Debug, Default)]
 pub struct LabelCounter(BTreeMap<String, u64>);
 
@@ -33,16 +33,16 @@ impl LabelCounter {
         }
     }
 
-    /// The counts as bytes, for another worker.
+    /// Encodes the counts for another worker.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(&self.0).expect("texts and numbers are JSON")
     }
 
-    /// The labels of all `counted`, each as [`to_bytes`](Self::to_bytes) gives them, that enough documents
-    /// have.
+    /// Returns the labels that enough documents have, given the counts of all workers, as returned by
+    /// [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// There is none, or there are more than topics can be: what to do.
+    /// Fails if there is no such label, or more than a model can have topics; the text says what to do.
     pub fn finish(counted: &[Vec<u8>], settings: &LabelSettings) -> Result<Vec<Label>, String> {
         let mut all = BTreeMap::new();
         for bytes in counted {
@@ -73,17 +73,17 @@ impl LabelCounter {
     }
 }
 
-/// Finds the labels of documents.
+/// A reader of documents' labels.
 #[derive(Clone, Debug)]
 pub struct LabelReader {
-    /// The place of the labels' column among those of `corpus.metadata`.
+    /// The index of the labels' column in `corpus.metadata`.
     pub column: usize,
     separator: String,
     numbers: HashMap<String, u16>,
 }
 
 impl LabelReader {
-    /// For a collection with these labels; `None` if the job has none.
+    /// Creates a reader for a collection with these labels; `None` if the job has none.
     pub fn new(settings: &CorpusSettings, labels: &[Label]) -> Option<Self> {
         let (labelled, column) = settings.labels()?;
         let names = labels.iter().map(|label| label.label.clone());
@@ -94,7 +94,7 @@ impl LabelReader {
         })
     }
 
-    /// The labels of a document with this metadata, ascending, over `labels`. Those that the collection has
+    /// Writes the labels of a document with this metadata to `labels`, ascending. Labels that the collection has
     /// dropped are left out.
     pub fn read(&self, metadata: &[Option<String>], labels: &mut Vec<u16>) {
         labels.clear();
@@ -106,8 +106,8 @@ impl LabelReader {
     }
 }
 
-/// The distinct labels of a value: the elements of a JSON list, else what stands between separators, without
-/// spaces around it.
+/// Returns the distinct labels of a value: the elements of a JSON list, else the parts between separators, without
+/// spaces around them.
 pub fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {
     let list: Option<Vec<serde_json::Value>> = match value.starts_with('[') {
         true => serde_json::from_str(value).ok(),

@@ -11,12 +11,12 @@ use super::{Body, DocumentStatus, RawDocument};
 pub const COLUMN: &str = "language";
 /// The code for a text whose language cannot be identified.
 pub const UNDETERMINED: &str = "und";
-/// Characters of a text that are looked at. On English mail, documentation and prose, 1,000 are as good as the whole
-/// text, and 400 are not. Most of the time goes into comparing with each language's profile, whatever the length; leaving
-/// out languages that the job does not keep would call texts in them by the nearest language that it does.
+/// Characters of a text that are examined. On English mail, documentation and prose, 1,000 are as good as the whole
+/// text, and 400 are not. Comparing with each language's profile takes most of the time, whatever the length; leaving
+/// out languages that the job does not keep would assign texts in them to the nearest language that it keeps.
 const CHARACTERS: usize = 1000;
-/// Confidence from which a language counts as identified. Fewer than 1 in 100 of the English texts and sentences in
-/// docs/FORMATS.md that reach it are said to be of another language.
+/// The least confidence at which a language counts as identified. Fewer than 1 in 100 of the English texts and
+/// sentences in docs/FORMATS.md that reach it are assigned to another language.
 const LEAST_CONFIDENCE: f64 = 0.5;
 
 /// The languages that can be identified, by their ISO 639-1 codes, ascending.
@@ -34,7 +34,7 @@ const LANGUAGES: [(&str, Lang); 70] = [
     ("uk", Ukr), ("ur", Urd), ("uz", Uzb), ("vi", Vie), ("yi", Yid), ("zh", Cmn), ("zu", Zul),
 ];
 
-/// Whether a code is of a language that can be identified, or [`UNDETERMINED`].
+/// Returns whether a code is that of a language that can be identified, or [`UNDETERMINED`].
 pub fn is_code(code: &str) -> bool {
     code == UNDETERMINED
         || LANGUAGES
@@ -42,7 +42,7 @@ pub fn is_code(code: &str) -> bool {
             .is_ok()
 }
 
-/// The language of a text: its ISO 639-1 code, or [`UNDETERMINED`].
+/// Identifies the language of a text: its ISO 639-1 code, or [`UNDETERMINED`].
 ///
 /// ```
 /// use corpus::language::identify;
@@ -58,8 +58,8 @@ pub fn identify(text: &str) -> &'static str {
     found.and_then(code).map_or(UNDETERMINED, |known| known.0)
 }
 
-/// Adds the language of its text to a document, as its last column; leaves out the text if languages are named, and
-/// it is of none of them.
+/// Adds the language of its text to a document, as its last column; drops the text if `kept` has languages, but not
+/// this one.
 pub(super) fn add_to(document: &mut RawDocument<'_>, kept: &[String]) {
     let Body::Text { text, .. } = &document.body else {
         document.metadata.push(None);

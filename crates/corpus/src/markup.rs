@@ -1,4 +1,4 @@
-//! Plain text from HTML and XML: what is left when tags, comments, scripts and styles are removed.
+//! Plain text from HTML and XML, without tags, comments, scripts and styles.
 //!
 //! A scanner, not a parser: it does not require well-formed documents, and needs memory only for the text. An element
 //! within a line, such as `<b>` or TEI's `<hi>`, leaves nothing, so that `H<sub>2</sub>O` is one word; any other tag
@@ -9,17 +9,17 @@ use std::ops::Range;
 
 use crate::settings::Markup;
 
-/// Elements within words and lines, of HTML and TEI.
+/// Elements within words and lines, in HTML and TEI.
 const INLINE: [&str; 30] = [
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "em", "emph", "font", "g",
     "hi", "i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub",
     "sup", "tt", "u", "wbr",
 ];
-/// Elements whose content is no text.
+/// Elements whose content is not text.
 const HIDDEN: [&str; 2] = ["script", "style"];
 
 impl Markup {
-    /// The text of a document, with or without its markup.
+    /// Returns the text of a document, with or without its markup.
     pub fn apply(self, text: Cow<'_, str>) -> Cow<'_, str> {
         match self {
             Self::Keep => text,
@@ -28,7 +28,7 @@ impl Markup {
     }
 }
 
-/// The text of a document with markup.
+/// Returns the text of a document without its markup.
 ///
 /// ```
 /// use corpus::markup::without_markup;
@@ -60,14 +60,14 @@ pub fn without_markup(text: &str) -> Cow<'_, str> {
 #[derive(Default)]
 struct Tag {
     end: usize,
-    /// The text in it that stays, without character references.
+    /// The text in it that is kept, without decoding character references.
     section: Range<usize>,
-    /// What it leaves.
+    /// The text that replaces it.
     mark: &'static str,
 }
 
-/// Where the last tag, comment and section end. What begins after these is no such thing, and is not searched for an
-/// end again and again.
+/// Where the last ends of tags, comments and sections are. Anything that begins after these is plain text, and is not
+/// searched for an end again and again.
 struct Last {
     tag: usize,
     comment: usize,
@@ -84,7 +84,7 @@ impl Last {
         }
     }
 
-    /// The tag at `at`; `None` if its `<` is a character like any other.
+    /// Returns the tag at `at`; `None` if its `<` is an ordinary character.
     fn tag(&self, text: &str, at: usize) -> Option<Tag> {
         if at > self.tag {
             return None;
@@ -121,7 +121,7 @@ impl Last {
     }
 }
 
-/// The tag at `at` of an element, whose name begins `begin` bytes later.
+/// Returns the tag at `at` of an element, whose name begins `begin` bytes later.
 fn element(text: &str, at: usize, begin: usize) -> Option<Tag> {
     let rest = &text[at..];
     let is_end = |c: char| c.is_whitespace() || matches!(c, '/' | '>');
@@ -142,7 +142,7 @@ fn element(text: &str, at: usize, begin: usize) -> Option<Tag> {
     })
 }
 
-/// Where a tag ends: after the first `>` outside the quotes of attributes or, if there is none, after the first of all.
+/// Returns where a tag ends: after the first `>` outside the quotes of attributes or, without one, after the first `>`.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     let is_end = |byte: &u8| {
@@ -157,7 +157,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
     found.or_else(|| text.find('>')).map(|at| at + 1)
 }
 
-/// Where a hidden element ends whose content begins at `begin`; the text's end if it is not closed.
+/// Returns where a hidden element ends whose content begins at `begin`; the text's end if it is not closed.
 fn end_of_element(text: &str, begin: usize, name: &str) -> usize {
     let closing = format!("</{name}");
     let is_closing = |at: &usize| {

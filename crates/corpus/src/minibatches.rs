@@ -1,8 +1,8 @@
-//! The documents of a process in minibatches: in memory or, beyond a limit, in a file that contains
-//! each minibatch in one piece, so that a round reads once.
+//! The documents of a process in minibatches: in memory or, beyond a limit, in a file that stores each minibatch in one
+//! piece, so that a round reads once.
 //!
-//! A minibatch is a range of [places](lda::train::minibatches): documents can be sorted before it is
-//! known how many minibatches there are ([`MinibatchBuilder`]).
+//! A minibatch is a range of [places](lda::train::minibatches): documents can be sorted before the number of
+//! minibatches is known ([`MinibatchBuilder`]).
 
 mod builder;
 #[cfg(test)]
@@ -21,16 +21,16 @@ use store::Scratch;
 /// Bytes of a word in the files.
 const WIDTH: u64 = size_of::<u32>() as u64;
 
-/// Words of a document besides its terms and counts: its place and its number, low half first, and
-/// how many terms and labels.
+/// Words of a document besides its terms, counts and labels: its place and its number, low half first, and the numbers
+/// of its terms and labels.
 const HEADER: usize = 6;
 
-/// Where a minibatch ends, and its tokens.
+/// The end of a minibatch, and its tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     /// Documents of all minibatches up to this one.
     documents: usize,
-    /// Bytes of them, if they are in a file.
+    /// Their bytes, if they are in a file.
     bytes: u64,
     tokens: u64,
 }
@@ -48,7 +48,7 @@ enum Store {
     Disk(Arc<Scratch>, Mutex<Loaded>),
 }
 
-/// The minibatch that the threads are at, and the one that is being read for them.
+/// The threads' current minibatch, and the one that is being read ahead.
 #[derive(Debug, Default)]
 struct Loaded {
     current: Option<(u64, Arc<Bags>)>,
@@ -64,7 +64,7 @@ pub struct Minibatch {
     before: usize,
 }
 
-/// Which of some documents are in a minibatch.
+/// The documents that are in a minibatch.
 #[derive(Clone, Debug)]
 enum Chosen {
     Range(Range<usize>),
@@ -72,7 +72,7 @@ enum Chosen {
 }
 
 impl Minibatch {
-    /// Documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         match &self.chosen {
             Chosen::Range(range) => range.len(),
@@ -80,12 +80,12 @@ impl Minibatch {
         }
     }
 
-    /// True without documents.
+    /// Returns whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where a document is in `bags`.
+    /// Returns the index of a document in `bags`.
     fn place(&self, index: usize) -> usize {
         match &self.chosen {
             Chosen::Range(range) => range.start + index,
@@ -93,44 +93,44 @@ impl Minibatch {
         }
     }
 
-    /// The number of a document in the collection.
+    /// Returns the number of a document in the collection.
     pub fn document(&self, index: usize) -> u64 {
         self.bags.document(self.place(index))
     }
 
-    /// The terms and counts of a document.
+    /// Returns the terms and counts of a document.
     pub fn bag(&self, index: usize) -> Bag<'_> {
         self.bags.bag(self.place(index))
     }
 
-    /// The labels of a document, ascending.
+    /// Returns the labels of a document, ascending.
     pub fn labels(&self, index: usize) -> &[u16] {
         self.bags.labels(self.place(index))
     }
 
-    /// The terms of each document.
+    /// Returns the terms of each document.
     pub fn terms(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.len()).map(|index| self.bag(index).terms)
     }
 
-    /// The index of a document among all of the process.
+    /// Returns the index of a document among all of the process.
     pub fn position(&self, index: usize) -> usize {
         self.before + self.place(index)
     }
 }
 
 impl Minibatches {
-    /// Minibatches, over all processes.
+    /// Returns the number of minibatches, over all processes.
     pub fn count(&self) -> u64 {
         self.extents.len() as u64
     }
 
-    /// Documents of the process.
+    /// Returns the number of documents of the process.
     pub fn document_count(&self) -> usize {
         self.extents.last().map_or(0, |extent| extent.documents)
     }
 
-    /// Documents and tokens of the process in some minibatches.
+    /// Returns the numbers of the process's documents and tokens in some minibatches.
     pub fn share(&self, minibatches: Range<u64>) -> [u64; 2] {
         let mut share = [0; 2];
         for minibatch in minibatches {
@@ -141,7 +141,7 @@ impl Minibatches {
         share
     }
 
-    /// True if they are in a file.
+    /// Returns whether they are in a file.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.store, Store::Disk(..))
     }
@@ -150,7 +150,7 @@ impl Minibatches {
         self.extents[minibatch as usize]
     }
 
-    /// Where the one before it ends.
+    /// Returns where the previous one ends.
     fn start(&self, minibatch: u64) -> Extent {
         match minibatch.checked_sub(1) {
             Some(before) => self.end(before),
@@ -158,15 +158,14 @@ impl Minibatches {
         }
     }
 
-    /// The first of some minibatches, which is taken off them, for all threads of the process; all
-    /// of them, where they are in memory. The first thread to ask reads it from a file, or takes
-    /// what was read ahead, and has the next one read.
+    /// Takes the first of some minibatches for all threads of the process; in memory, takes all of them. The first
+    /// thread to ask reads it from the file, or takes the one that was read ahead, and has the next one read.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Fails if the file cannot be read.
     ///
     /// # Panics
-    /// There are no minibatches.
+    /// Panics if there are no minibatches.
     pub fn load(&self, minibatches: &mut Range<u64>) -> io::Result<Minibatch> {
         let (file, loaded) = match &self.store {
             Store::Disk(file, loaded) => (file, loaded),
@@ -183,7 +182,7 @@ impl Minibatches {
         {
             return Ok(self.whole(minibatch, Arc::clone(bags)));
         }
-        // Let go of the last one before the next comes into memory.
+        // Drop the last one before the next comes into memory.
         loaded.current = None;
         let bags = match loaded.ahead.take() {
             Some((number, reader)) if number == minibatch => reader
@@ -203,7 +202,7 @@ impl Minibatches {
         Ok(self.whole(minibatch, bags))
     }
 
-    /// The documents of `list`, by their index among all of the process; `None` if they are in a file.
+    /// Returns the documents with these indices among all of the process; `None` if they are in a file.
     pub fn pick(&self, list: Arc<[u32]>) -> Option<Minibatch> {
         match &self.store {
             Store::Memory(bags) => Some(Minibatch {
@@ -215,10 +214,10 @@ impl Minibatches {
         }
     }
 
-    /// A minibatch, for the caller alone.
+    /// Reads a minibatch for the caller alone.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn read(&self, minibatch: u64) -> io::Result<Minibatch> {
         match &self.store {
             Store::Memory(bags) => {
@@ -232,10 +231,10 @@ impl Minibatches {
         }
     }
 
-    /// Hands every document of the process to `visit`, in order, with its index.
+    /// Passes every document of the process to `visit`, in order, with its index.
     ///
     /// # Errors
-    /// The file cannot be read; what `visit` returns.
+    /// Fails if the file cannot be read, or `visit` fails.
     pub fn for_each(
         &self,
         mut visit: impl FnMut(usize, u64, Bag<'_>) -> io::Result<()>,
@@ -250,10 +249,10 @@ impl Minibatches {
         Ok(())
     }
 
-    /// The length of each document, in order, by the tokens of its terms and its labels.
+    /// Returns the length of each document, in order, as `length` computes it from its counts and labels.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn lengths(&self, length: impl Fn(&[u32], &[u16]) -> usize) -> io::Result<Vec<usize>> {
         let mut lengths = Vec::with_capacity(self.document_count());
         for minibatch in 0..self.count() {
@@ -277,7 +276,7 @@ impl Minibatches {
     }
 }
 
-/// A range of the documents in memory.
+/// Returns a range of the documents in memory.
 fn within(bags: &Arc<Bags>, range: Range<usize>) -> Minibatch {
     Minibatch {
         bags: Arc::clone(bags),
@@ -309,7 +308,7 @@ struct Piece<'a> {
     document: u64,
     terms: &'a [u32],
     counts: &'a [u32],
-    /// Of the whole document, in its first piece.
+    /// Labels of the whole document, in its first piece.
     labels: &'a [u32],
 }
 
@@ -325,7 +324,7 @@ fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
     words.extend_from_slice(piece.labels);
 }
 
-/// The piece at the beginning of some words, and the words after it.
+/// Splits off the piece at the beginning of some words.
 fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
     let &[p, q, low, high, length, labels, ref rest @ ..] = words else {
         return None;

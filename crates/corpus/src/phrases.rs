@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tokenizer::Rule;
 
-/// Two tokens that a collection joins. The first and the second may be phrases of the pass before.
+/// Two tokens that a collection joins. Either may be a phrase of an earlier pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phrase {
@@ -22,7 +22,7 @@ pub struct Phrase {
     pub pass: u32,
     /// The first token.
     pub first: String,
-    /// The one that follows it.
+    /// The token that follows it.
     pub second: String,
     /// How often they follow each other in the text of that pass.
     pub count: u64,
@@ -31,7 +31,7 @@ pub struct Phrase {
 }
 
 impl Phrase {
-    /// The token that takes their place.
+    /// Returns the token that replaces them.
     pub fn name(&self) -> String {
         joined([&*self.first, &*self.second].into_iter())
     }
@@ -40,12 +40,12 @@ impl Phrase {
 /// Pairs of tokens that a worker adds up at a time, on average at most, when phrases are looked for.
 pub const PAIRS_A_PART: u64 = 4 << 20;
 
-/// The words of a phrase as one token.
+/// Joins the words of a phrase into one token.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
-/// The rules that join phrases: the passes, in order.
+/// Returns the rules that join phrases, by pass, in order.
 pub fn rules(phrases: &[Phrase]) -> Vec<Vec<Rule>> {
     let mut passes: Vec<Vec<Rule>> = Vec::new();
     for phrase in phrases {
@@ -58,9 +58,9 @@ pub fn rules(phrases: &[Phrase]) -> Vec<Vec<Rule>> {
     passes
 }
 
-/// Normalised pointwise mutual information, ln(p(a, b) / (p(a) p(b))) / −ln p(a, b), from −1 to 1
-/// (Bouma 2009, Eq. 8), of tokens a and b that occur `first` and `second` times among `tokens`, and
-/// `count` times one after the other: p is each count's share of the tokens, as in gensim.
+/// Computes the normalised pointwise mutual information, ln(p(a, b) / (p(a) p(b))) / −ln p(a, b), from −1 to 1 (Bouma
+/// 2009, Eq. 8), of tokens a and b that occur `first` and `second` times among `tokens`, and `count` times one after
+/// the other: p is each count's share of the tokens, as in gensim.
 ///
 /// ```
 /// use corpus::phrases::npmi;

@@ -36,16 +36,16 @@ pub use htrc::{Candidate, candidate, metadata_keys};
 /// Bytes of a file of records that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 
-/// Bytes of a word of one letter in a text.
+/// Bytes of a one-letter word in a text, with the space after it.
 const LETTER_BYTES: u64 = 2;
 
-/// Receives the documents of a block, one after the other.
+/// A receiver of the documents of a block, one after the other.
 pub(crate) type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
-/// Hands every document of the block to `emit`, in the input's order, with its language if that is to be identified.
+/// Passes every document of the block to `emit`, in the input's order, with its language if that is to be identified.
 ///
-/// Fails when a file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`;
-/// what is wrong with single documents is in their bodies instead.
+/// Fails if a file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`; problems of
+/// single documents are in their bodies instead.
 pub fn read_block(
     block: &Block,
     settings: &CorpusSettings,
@@ -67,7 +67,7 @@ pub fn read_block(
     }
 }
 
-/// Reads documents of `file`; of several files, if the content says so.
+/// Reads documents of `file`, or of several files if the content is files.
 fn read_content(
     (input, file): (&Input, &InputFile),
     content: &Content,
@@ -146,12 +146,12 @@ impl<'a> Context<'a> {
         Self { file, settings }
     }
 
-    /// The id of a record that has none: its file and where it begins.
+    /// Returns the id of a record that has none: its file and where it begins.
     fn place(&self, offset: u64) -> String {
         format!("{}@{offset}", self.file.name)
     }
 
-    /// What columns say of the record that begins at `offset`; its body is yet to be read.
+    /// Returns the columns of the record that begins at `offset`; its body is yet to be read.
     fn record<'d>(
         &self,
         columns: &Columns,
@@ -171,7 +171,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A document without text, called after its place.
+    /// Returns a document without content.
     fn missing(
         &self,
         source_id: String,
@@ -186,14 +186,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A record that is not what the format says.
+    /// Returns the document of a record that is not in the file's format.
     fn unparsable(&self, offset: u64, what: &str) -> RawDocument<'static> {
         let place = self.place(offset);
         let reason = format!("{place}: {what}");
         self.missing(place, DocumentStatus::ParseError, reason)
     }
 
-    /// The document, unless its counts stand for a text over the limit, were its words of one letter.
+    /// Replaces a document whose counts are more than a text within the limit can have, even in one-letter words.
     fn within_limit<'d>(&self, document: RawDocument<'d>) -> RawDocument<'d> {
         let tokens: u64 = match &document.body {
             Body::Bag { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
@@ -212,7 +212,7 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::TooLarge, reason)
     }
 
-    /// A record over the limit.
+    /// Returns the document of a record over the limit.
     fn too_large(&self, source_id: String, bytes: u64) -> RawDocument<'static> {
         let limit = self.settings.max_document_bytes;
         let reason = format!(
@@ -221,7 +221,7 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::TooLarge, reason)
     }
 
-    /// Represents the rest of a file that failed.
+    /// Returns a document that represents the rest of a file that failed.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
         let reason = format!(
             "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
@@ -229,7 +229,7 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 
-    /// The documents of stretches of records.
+    /// Reads the documents of stretches of records.
     fn read_pieces(&self, pieces: &[Piece], header: Option<&Header>, emit: DocumentSink<'_>) {
         for piece in pieces {
             self.read_piece(piece, header, emit);
@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Joins the texts of several columns by line breaks; nothing where none has a text.
+/// Joins the texts of several columns with line breaks; `None` without any text.
 fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let mut joined = texts.next()?;
     for text in texts {
@@ -277,7 +277,7 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
     Some(joined)
 }
 
-/// The body of a document that is a whole text.
+/// Returns the body of a document whose text is a whole file.
 pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
     let (text, repaired) = settings.encoding.decode_file(bytes);
     Body::Text {
@@ -286,7 +286,7 @@ pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> 
     }
 }
 
-/// The body of a document with this text, if it has one.
+/// Returns the body of a document with this text, if it has one.
 fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
     match text {
         Some(text) => Body::Text {

@@ -1,12 +1,12 @@
-//! The random sample that is trained on, and the held-out share of it.
+//! The random sample for training, and its held-out share.
 //!
-//! Whether a document is sampled depends on the seed and its number alone, so that any worker can
-//! tell, and the sample does not depend on where the document is read.
+//! Whether a document is sampled depends only on the seed and its number, so that any worker can decide it, and the
+//! sample does not depend on where the document is read.
 
 use super::settings::{SampleSettings, SampleSize};
 use lda::math::random::{Stage, hash, hash_unit};
 
-/// Which part of the work a document takes.
+/// The role of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
     /// Trained on.
@@ -18,7 +18,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// The name written to the tables.
+    /// Returns the name written to the tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sample => "sample",
@@ -28,7 +28,7 @@ impl Split {
     }
 }
 
-/// Decides each document's [`Split`].
+/// The rule for each document's [`Split`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleRule {
     seed: u64,
@@ -38,9 +38,8 @@ pub struct SampleRule {
 }
 
 impl SampleRule {
-    /// The rule for a share of the documents; for a number of documents, `nth_key` must be the
-    /// so-many-th smallest [`key`](Self::key) of all documents with terms (`u64::MAX` if there are
-    /// fewer).
+    /// Creates the rule for a share of the documents, or a number of them: `nth_key` must then be the smallest
+    /// [`key`](Self::key) of that rank among all documents with terms (`u64::MAX` if there are fewer).
     pub fn new(settings: &SampleSettings, seed: u64, nth_key: u64) -> Self {
         let bound = match settings.size {
             SampleSize::Fraction(share) if share >= 1.0 => u64::MAX,
@@ -54,12 +53,12 @@ impl SampleRule {
         }
     }
 
-    /// The random key by which documents enter the sample, the smallest first.
+    /// Returns the random key by which documents enter the sample, the smallest first.
     pub fn key(seed: u64, document: u64) -> u64 {
         hash(seed, Stage::Sample, document, 0)
     }
 
-    /// The split of a document that has terms.
+    /// Returns the split of a document that has terms.
     pub fn split(&self, document: u64) -> Split {
         if Self::key(self.seed, document) > self.bound {
             Split::Projected
@@ -70,7 +69,7 @@ impl SampleRule {
         }
     }
 
-    /// The same, where training needs labels (`Some`): a document without any is not trained on.
+    /// Returns the split where training may need labels (`Some`): a document without any is not trained on.
     pub fn split_of(&self, document: u64, labels: Option<&[u16]>) -> Split {
         match (self.split(document), labels) {
             (Split::Sample, Some([])) => Split::Projected,
@@ -79,14 +78,14 @@ impl SampleRule {
     }
 }
 
-/// Bits of a key by which it is counted.
+/// Leading bits of a key by which it is counted.
 const PREFIX_BITS: u32 = 12;
 
 fn prefix(key: u64) -> usize {
     (key >> (u64::BITS - PREFIX_BITS)) as usize
 }
 
-/// How the so-many-th smallest of the counted keys begins, and how many begin with less.
+/// Returns the prefix of the `wanted`-th smallest of the counted keys, and how many keys have a smaller one.
 fn bound_prefix(counts: &[i64], wanted: u64) -> (usize, u64) {
     let mut below = 0;
     for (place, &count) in counts.iter().enumerate() {
@@ -98,8 +97,8 @@ fn bound_prefix(counts: &[i64], wanted: u64) -> (usize, u64) {
     (counts.len(), below)
 }
 
-/// The so-many-th smallest key over all workers, from all workers' counts and candidates
-/// ([`SmallestKeys`]); `u64::MAX` if there are fewer keys.
+/// Returns the `wanted`-th smallest key over all workers, given all workers' counts and candidates ([`SmallestKeys`]);
+/// `u64::MAX` if there are fewer keys.
 pub fn sample_bound(counts: &[i64], mut candidates: Vec<u64>, wanted: u64) -> u64 {
     let (_, below) = bound_prefix(counts, wanted);
     candidates.sort_unstable();
@@ -107,7 +106,7 @@ pub fn sample_bound(counts: &[i64], mut candidates: Vec<u64>, wanted: u64) -> u6
     candidates.get(place).copied().unwrap_or(u64::MAX)
 }
 
-/// The so-many smallest keys seen: what `documents = N` needs of each worker.
+/// The N smallest keys seen, which each worker needs for `documents = N`.
 #[derive(Clone, Debug)]
 pub struct SmallestKeys {
     limit: usize,
@@ -115,7 +114,7 @@ pub struct SmallestKeys {
 }
 
 impl SmallestKeys {
-    /// Keeps the `limit` smallest.
+    /// Creates a set that keeps the `limit` smallest keys.
     pub fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         Self {
@@ -124,7 +123,7 @@ impl SmallestKeys {
         }
     }
 
-    /// Sees a key.
+    /// Adds a key.
     pub fn add(&mut self, key: u64) {
         if self.heap.len() < self.limit {
             self.heap.push(key);
@@ -134,8 +133,8 @@ impl SmallestKeys {
         }
     }
 
-    /// How many of the keys kept begin with each value of their highest `PREFIX_BITS` bits.
-    /// Added up over workers, they determine the bound over all workers.
+    /// Counts the kept keys by their highest `PREFIX_BITS` bits. Added up over workers, the counts determine the prefix
+    /// of the bound over all workers.
     pub fn prefix_counts(&self) -> Vec<i64> {
         let mut counts = vec![0; 1 << PREFIX_BITS];
         for &key in &self.heap {
@@ -144,15 +143,15 @@ impl SmallestKeys {
         counts
     }
 
-    /// The keys kept that begin as the bound over all workers does, given all workers'
-    /// [`prefix_counts`](Self::prefix_counts): with all workers' candidates `sample_bound` finds it.
+    /// Returns the kept keys with the prefix of the bound over all workers, given all workers'
+    /// [`prefix_counts`](Self::prefix_counts): with all workers' candidates [`sample_bound`] finds it.
     pub fn candidates(&self, counts: &[i64]) -> Vec<u64> {
         let (place, _) = bound_prefix(counts, self.limit as u64);
         let keys = self.heap.iter().copied();
         keys.filter(|&key| prefix(key) == place).collect()
     }
 
-    /// The bound for [`SampleRule`]: the last key kept, or `u64::MAX` when all were.
+    /// Returns the bound for [`SampleRule`]: the largest key kept, or `u64::MAX` if fewer than the limit were added.
     pub fn bound(self) -> u64 {
         let full = self.heap.len() == self.limit;
         self.heap

@@ -1,6 +1,6 @@
-//! The settings of input, tokens, vocabulary and sample, already checked.
+//! The settings of input, tokens, vocabulary and sample.
 //!
-//! The job file is parsed and validated in `job`; the values here cannot be wrong.
+//! The job file is parsed and validated in `job`; the values here are valid.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::encoding::TextEncoding;
 use super::language;
 
-/// Formats that `reader` understands.
+/// Formats that `reader` can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// A file is a document.
@@ -35,7 +35,7 @@ pub enum Format {
     LdaC,
     /// A sparse matrix of documents and terms, beside a vocabulary.
     MatrixMarket,
-    /// Arrow IPC, files and streams: as Parquet.
+    /// Arrow IPC, files and streams: like Parquet.
     Arrow,
     /// JSON objects in an array, or one after the other, over any number of lines.
     Json,
@@ -44,7 +44,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether a file has columns in groups of rows that can be read alone.
+    /// Returns whether a file has columns in groups of rows that can be read alone.
     pub(crate) fn is_columnar(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }
@@ -74,7 +74,7 @@ pub enum Markup {
 pub struct CorpusSettings {
     /// The folder that relative patterns start from: the job file's.
     pub base: PathBuf,
-    /// Files, folders (taken recursively) and globs.
+    /// Files, folders (read recursively) and globs.
     pub input: Vec<String>,
     /// Globs of files to leave out.
     pub exclude: Vec<String>,
@@ -84,7 +84,7 @@ pub struct CorpusSettings {
     pub encoding: TextEncoding,
     /// The treatment of HTML and XML in texts.
     pub markup: Markup,
-    /// Whether the first line of CSV and TSV names the columns; else they are named by their numbers, from 1.
+    /// Whether the first line of CSV and TSV names the columns; if not, their numbers do, from 1.
     pub header: bool,
     /// Keys, joined by dots, down to the array of JSON whose objects are the documents.
     pub records: Option<String>,
@@ -92,18 +92,18 @@ pub struct CorpusSettings {
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.
     pub text: Vec<String>,
-    /// Key of JSON Lines that holds the counts of a document's words, instead of its text; column of long tables that
-    /// holds the count of a word.
+    /// Key of JSON that holds the counts of a document's words, instead of its text; column of long tables that holds
+    /// the count of a word.
     pub counts: Option<String>,
     /// Column or key that names the volume.
     pub group: Option<String>,
-    /// Columns or keys carried into the `documents` table; among them that of the labels.
+    /// Columns or keys carried into the `documents` table, including that of the labels.
     pub metadata: Vec<String>,
-    /// The languages that are read, all if none is named; absent where texts' languages are not identified.
+    /// The languages that are read (all, if empty); absent if texts' languages are not identified.
     pub languages: Option<Vec<String>>,
-    /// Where documents have their labels, if each label is to be a topic.
+    /// The source of documents' labels, if each label is to be a topic.
     pub labels: Option<LabelSettings>,
-    /// Whether documents must be texts, since the order of their tokens matters.
+    /// Whether documents must be texts, because the order of their tokens matters.
     pub needs_order: bool,
     /// Bytes of (decompressed) input in a block; chosen from the input's size when absent.
     pub block_bytes: Option<u64>,
@@ -116,13 +116,13 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
-    /// Whether a document of this format can have counts where the job says, instead of a text.
+    /// Returns whether a document of this format can have counts where the job says, instead of a text.
     pub(crate) fn finds_counts(format: Format) -> bool {
         use Format::{Arrow, Json, JsonLines, Parquet};
         matches!(format, JsonLines | Json | Parquet | Arrow)
     }
 
-    /// Whether documents of this format are counts, in no order.
+    /// Returns whether documents of this format are counts, in no order.
     pub fn gives_counts(&self, format: Format) -> bool {
         match format {
             Format::Uci
@@ -138,20 +138,20 @@ impl CorpusSettings {
         }
     }
 
-    /// The columns of a document: `metadata`, then the language, if it is identified.
+    /// Returns the columns of a document: `metadata`, then the language, if it is identified.
     pub fn columns(&self) -> Vec<String> {
         let language = self.languages.as_ref().map(|_| language::COLUMN.to_owned());
         self.metadata.iter().cloned().chain(language).collect()
     }
 
-    /// Where documents have their labels, and the place of that column in `metadata`.
+    /// Returns the settings of labels, and the index of their column in `metadata`.
     pub fn labels(&self) -> Option<(&LabelSettings, usize)> {
         let labels = self.labels.as_ref()?;
         let place = self.metadata.iter().position(|name| *name == labels.column);
         Some((labels, place?))
     }
 
-    /// The columns that may hold a document's label: its own, then `group`.
+    /// Returns the columns that may hold a document's label: its own, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = String> {
         self.columns().into_iter().chain(self.group.clone())
     }
@@ -162,35 +162,35 @@ impl CorpusSettings {
 pub struct LabelSettings {
     /// Their key or column.
     pub column: String,
-    /// The separator, if they are a text.
+    /// The separator, if they are in one text.
     pub separator: String,
-    /// A label that fewer documents have is dropped.
+    /// A label with fewer documents is dropped.
     pub min_documents: u64,
 }
 
-/// Section `[htrc]` of a job: what is read of Extracted Features, and how volumes become documents.
+/// Section `[htrc]` of a job: the parts of Extracted Features that are read, and the size of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtrcSettings {
     /// The size of a document.
     pub section: SectionSize,
     /// Pages at the start of each volume that are not read.
     pub skip_first_pages: usize,
-    /// Pages at its end that are not read.
+    /// Pages at the end of each volume that are not read.
     pub skip_last_pages: usize,
-    /// Languages of volumes (three letters) and of pages (two) that are read; all, if none is named.
+    /// Languages of volumes (three letters) and of pages (two) that are read; all, if empty.
     pub languages: Vec<String>,
     /// The first year of publication that is read.
     pub first_year: u32,
-    /// The last one.
+    /// The last year of publication that is read.
     pub last_year: u32,
-    /// Keys of the metadata in which copies of a volume agree, of which one is read; all are, if none is named.
+    /// Keys of the metadata in which copies of a volume agree, so that one is read; all are, if empty.
     pub unique_by: Vec<String>,
-    /// Parts of speech whose tokens are read, with `*` for any ending; all, if none is named.
+    /// Parts of speech whose tokens are read, with `*` for any ending; all, if empty.
     pub parts_of_speech: Vec<String>,
 }
 
 impl HtrcSettings {
-    /// First and last year of jobs that read volumes of any year, and of none.
+    /// The first and last year of jobs that read volumes of any year, and those without one.
     pub(crate) const ANY_YEAR: RangeInclusive<u32> = 0..=9999;
 }
 
@@ -205,12 +205,12 @@ pub enum SectionSize {
     Volume,
 }
 
-/// How text is cut into tokens.
+/// The rule that cuts text into tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenRule {
     /// Words of Unicode's UAX #29 that contain a letter or a digit.
     Words,
-    /// The same, and words of a dictionary in scripts without spaces between words: Chinese, Japanese, Thai, Lao,
+    /// Like `Words`, and words of a dictionary in scripts without spaces between words: Chinese, Japanese, Thai, Lao,
     /// Khmer and Burmese.
     Dictionary,
     /// Maximal runs of alphabetic characters (and digits, if `numbers`).
@@ -222,7 +222,7 @@ pub enum TokenRule {
 /// Section `[tokens]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenSettings {
-    /// How text is cut.
+    /// The rule that cuts text.
     pub rule: TokenRule,
     /// Lower-case every token.
     pub lower_case: bool,
@@ -243,7 +243,7 @@ pub struct TokenSettings {
 }
 
 impl TokenSettings {
-    /// Those of a job that says nothing about tokens.
+    /// The settings of a job that says nothing about tokens.
     pub const DEFAULT: Self = Self {
         rule: TokenRule::Words,
         lower_case: true,
@@ -266,21 +266,21 @@ pub struct PhraseSettings {
     pub deletions: Option<PathBuf>,
     /// The collection of a result, whose phrases are joined.
     pub found: Option<PathBuf>,
-    /// Which phrases are found in the texts, if they are looked for.
+    /// The conditions for phrases in the texts, if they are detected.
     pub detection: Option<DetectionSettings>,
 }
 
 impl PhraseSettings {
-    /// Whether the order of tokens matters.
+    /// Returns whether the order of tokens matters.
     pub fn need_order(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// Which tokens that follow each other are a phrase.
+/// The conditions under which tokens that follow each other are a phrase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DetectionSettings {
-    /// They do so at least this often.
+    /// They follow each other at least this often.
     pub min_count: u64,
     /// Their NPMI is above this.
     pub threshold: f64,
@@ -288,7 +288,7 @@ pub struct DetectionSettings {
     pub max_words: usize,
 }
 
-/// Where stop words come from.
+/// The source of stop words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopWords {
     /// A language's list, by ISO 639-1 code.
@@ -300,19 +300,19 @@ pub enum StopWords {
 /// Section `[vocabulary]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VocabularySettings {
-    /// Lists of words never kept.
+    /// Lists of words that are never kept.
     pub stop_words: Vec<StopWords>,
-    /// This many of the most frequent terms (by documents) are stop words too.
+    /// This many of the most frequent terms (by documents) are also stop words.
     pub stop_top: usize,
     /// A term must be in at least this many documents.
     pub min_documents: u64,
-    /// And in at most this share of them.
+    /// It must be in at most this share of them.
     pub max_share: f64,
     /// At most this many of the remaining terms are kept, by document frequency.
     pub max_terms: usize,
 }
 
-/// How many documents are trained on.
+/// The size of the sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SampleSize {
     /// This share of the documents that have terms.

@@ -1,9 +1,9 @@
 //! Bags of words on disk: one Parquet file per block of the input, one row per document.
 //!
-//! Ingest writes each shard twice: as an uncompressed draft with a worker's own term ids and, once
-//! the vocabulary is known, compressed and with final ids. Later stages read only shards. Memory is
-//! bounded on both sides by the size of a batch and of a row group, not of the file; a single
-//! document may be larger than either. docs/FORMATS.md lists the columns.
+//! Ingest writes each shard twice: as an uncompressed draft with a worker's own term ids and, once the vocabulary is
+//! known, compressed and with final ids. Later stages read only shards. The memory for writing and reading is bounded
+//! by the size of a batch and of a row group, not of the file; a single document may be larger than either.
+//! docs/FORMATS.md lists the columns.
 
 mod reader;
 mod writer;
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 
-/// Maximum number of documents in a record batch: what the reader holds decoded.
+/// Maximum number of documents in a record batch, which the reader holds decoded.
 const BATCH_ROWS: usize = 1024;
-/// Bytes of values in a record batch after which it is closed.
+/// Bytes of values at which a record batch is closed.
 const BATCH_BYTES: usize = 4 << 20;
 /// Maximum number of documents in a row group.
 const GROUP_ROWS: usize = 1 << 16;
-/// Bytes of values in a row group after which it is closed: 4 Mi (term, count) pairs.
+/// Bytes of values at which a row group is closed: 4 Mi (term, count) pairs.
 const GROUP_BYTES: usize = 32 << 20;
 /// Maximum number of bytes of text in one document (ids and metadata): Arrow's offsets are 32 bits wide.
 const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
@@ -121,7 +121,7 @@ impl ShardError {
     }
 }
 
-/// The error of writing: it is as a rule the disk that fails, even where Parquet says so in words of its own.
+/// Converts an error of writing: as a rule the disk failed, even where Parquet says so in its own words.
 pub fn write_error(error: ParquetError) -> io::Error {
     io_error(error).unwrap_or_else(io::Error::other)
 }

@@ -1,8 +1,8 @@
 //! Stop words: lists by language, your own files, and a list for Rust sources.
 //!
-//! Every entry goes through the job's own tokenizer, so that it has the form in which tokens
-//! appear: with the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
-//! vocabulary is pruned; their tokens are counted before that, and `documents` has their number.
+//! Every entry goes through the job's own tokenizer, so that it has the form of tokens: with the rule `letters`,
+//! "don't" stops "don" and "t". Stop words are removed when the vocabulary is pruned; their tokens are counted before
+//! that, and `documents` has their number.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +21,9 @@ pub enum StopWordsError {
     UnknownLanguage {
         /// The name in the job.
         name: String,
-        /// The nearest list there is.
+        /// The nearest list.
         suggestion: String,
-        /// All lists there are.
+        /// All lists.
         available: String,
     },
     /// A file cannot be read, or is not UTF-8.
@@ -31,7 +31,7 @@ pub enum StopWordsError {
     File(#[from] WordFileError),
 }
 
-/// The stop words of a job's lists, joined, in the form of tokens. Languages are those of [`languages`].
+/// Loads the stop words of a job's lists, joined, in the form of tokens. Languages are those of [`languages`].
 ///
 /// ```
 /// use corpus::settings::{StopWords, TokenRule, TokenSettings};
@@ -47,7 +47,7 @@ pub enum StopWordsError {
 /// ```
 ///
 /// # Errors
-/// A language without a list, or a file that cannot be read or is not UTF-8.
+/// Fails if a language has no list, or a file cannot be read or is not UTF-8.
 pub fn load(
     lists: &[StopWords],
     tokens: &TokenSettings,
@@ -70,7 +70,7 @@ pub fn load(
     Ok(words)
 }
 
-/// The names of the lists there are: ISO 639-1 codes, and `rust`.
+/// Returns the names of the lists: ISO 639-1 codes, and `rust`.
 pub fn languages() -> impl Iterator<Item = &'static str> {
     let codes = stop_words::available_languages().iter().copied();
     codes.chain(std::iter::once("rust"))
@@ -89,8 +89,7 @@ fn language(name: &str) -> Result<Vec<&'static str>, StopWordsError> {
         })
 }
 
-/// The list whose name is nearest, the first of them in alphabetical order; `english` and `en_GB`
-/// find `en`.
+/// Returns the list with the nearest name, on a tie the first; `english` and `en_GB` find `en`.
 fn nearest(name: &str) -> &'static str {
     let name = name.to_lowercase();
     let score = |code: &str| strsim::jaro_winkler(&name, code);
@@ -105,7 +104,7 @@ fn nearest(name: &str) -> &'static str {
         .unwrap_or("en")
 }
 
-/// Keywords, names of primitive types, and what the standard library puts into every file.
+/// Keywords, names of primitive types, and names from the standard library that every file contains.
 const RUST: &str = "
 abstract as async auto await become box break const continue crate do dyn else enum extern false
 final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self

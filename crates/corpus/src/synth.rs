@@ -1,13 +1,12 @@
 //! Makes a corpus with planted topics, of any size, as JSON Lines, together with the planted
 //! topics.
 //!
-//! The folder contains `documents-00000.jsonl` … (one line per document: `id`, `topic`, `text`)
-//! and, where the input does not include them, `answer/topics.tsv` and `answer/corpus.json`.
-//! `topic` is the planted topic of most of the document's words. [`topics`] describes the
-//! generative model.
+//! The folder contains `documents-00000.jsonl` … (one line per document: `id`, `topic`, `text`) and, outside the input,
+//! `answer/topics.tsv` and `answer/corpus.json`. `topic` is the most frequent planted topic of the document's words.
+//! [`topics`] describes the generative model.
 //!
-//! The folder is complete or absent: it is written under a temporary name and renamed. Document n
-//! does not depend on the documents before it or on how files are cut.
+//! The folder is complete or absent: it is written under a temporary name and renamed. Document n depends neither on
+//! the documents before it nor on how files are cut.
 
 mod answer;
 mod documents;
@@ -43,21 +42,21 @@ pub struct SynthSummary {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Whether the corpus was there already, so that nothing was made.
+    /// Whether the corpus already existed, so that nothing was made.
     #[serde(skip)]
     pub reused: bool,
 }
 
-/// Makes the corpus in `folder`, or finds it there complete and does nothing. `progress` hears now
-/// and then how many documents are done.
+/// Makes the corpus in `folder`, or finds it complete there and does nothing. `progress` receives the number of
+/// finished documents from time to time.
 ///
-/// One process at a time makes a folder; others that want to meanwhile are refused. Memory: the vocabulary and some 4 V
+/// Only one process at a time makes a folder; others are refused meanwhile. Memory: the vocabulary and some 4 V
 /// weights.
 ///
 /// # Errors
 ///
-/// A setting out of its range, a word list that is too short, a folder that contains something else,
-/// or any error of reading and writing.
+/// Fails if a setting is out of its range, the word list is too short, the folder contains something else, or reading
+/// or writing fails.
 pub fn synthesize(
     settings: &SynthSettings,
     folder: &Path,
@@ -91,7 +90,7 @@ fn synthesize_in_files(
         let path = folder.to_owned();
         return Err(SynthError::Busy { path, holder });
     }
-    // It may have ended just before.
+    // Another process may have finished it just before.
     if let Some(found) = find_finished(settings, &words_sha256, folder)? {
         store::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
         return Ok(found);
@@ -124,7 +123,7 @@ fn synthesize_in_files(
     Ok(corpus)
 }
 
-/// The corpus in `folder`, if it is the one that would be made.
+/// Returns the corpus in `folder`, if it is the one that would be made.
 fn find_finished(
     settings: &SynthSettings,
     words_sha256: &str,
@@ -155,7 +154,7 @@ fn find_finished(
     }))
 }
 
-/// No corpus was found; the folder must not contain anything else either.
+/// Checks that a folder without a finished corpus contains nothing else.
 fn check_vacant(folder: &Path) -> Result<Option<SynthSummary>, SynthError> {
     let occupied = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),

@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 /// Section `[synth]` of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SynthSettings {
-    /// Topics planted, K: 1 to 65,535.
+    /// Planted topics, K: 1 to 65,535.
     pub topics: usize,
-    /// Documents made.
+    /// Documents.
     pub documents: u64,
     /// Distinct words that documents are made of, V: at least 1.
     pub vocabulary: usize,
     /// Mean of the documents' lengths in words; above 0.
     pub mean_length: f64,
-    /// Sum of the symmetric document–topic prior, Σ_k α_k; above 0. Small: few topics a document.
+    /// Sum of the symmetric document–topic prior, Σ_k α_k; above 0. If it is small, a document has few topics.
     pub alpha_sum: f64,
-    /// Exponent of the power law of words within a topic; 0 (all alike) or above, 1 is Zipf's.
+    /// Exponent of the power law of words within a topic, 0 (all alike) to 10; 1 is Zipf's.
     pub zipf: f64,
     /// The seed of every draw.
     pub seed: u64,
-    /// A file of words to use, one per line (`#` comments), the first `vocabulary` of them;
-    /// pronounceable ones are generated if it is absent.
+    /// A file of words to use, one per line (`#` comments), the first `vocabulary` of them; if absent, pronounceable
+    /// ones are generated.
     #[serde(skip)]
     pub words: Option<PathBuf>,
 }
 
 impl SynthSettings {
-    /// The first value that no corpus can be made from, as (key, what it must be).
+    /// Returns the first value out of range, as (key, allowed values).
     pub(crate) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if !(1..=65_535).contains(&self.topics) {

@@ -9,7 +9,7 @@
 
 use hashbrown::HashTable;
 
-/// Interns terms and counts their tokens and documents.
+/// An interner of terms that counts their tokens and documents.
 ///
 /// ```
 /// use corpus::terms::TermCounter;
@@ -31,13 +31,13 @@ pub struct TermCounter {
     arena: String,
     /// Local ids by term.
     index: HashTable<Slot>,
-    /// Where each term ends in the arena; it starts where the one before ends.
+    /// Where each term ends in the arena; it starts where the previous one ends.
     ends: Vec<usize>,
-    /// How often each local id was counted in finished documents.
+    /// The counts of each local id in finished documents.
     entries: Vec<Entry>,
     /// Tokens of each local id in the document being counted; all 0 between documents.
     in_document: Vec<u32>,
-    /// The local ids with a count in it.
+    /// The local ids counted in it.
     touched: Vec<u32>,
     /// Local ids counted since the last [`drain_new_counts`](Self::drain_new_counts).
     changed: Vec<u32>,
@@ -71,42 +71,42 @@ struct Entry {
 }
 
 impl TermCounter {
-    /// A counter that has seen nothing.
+    /// Creates a counter that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Distinct terms seen so far; local ids are below it.
+    /// Returns the number of distinct terms seen so far; local ids are below it.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True before the first term.
+    /// Returns whether no term has been seen.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The term with this local id, which must be one given out by this counter.
+    /// Returns the term with this local id, which must come from this counter.
     pub fn term(&self, id: u32) -> &str {
         term(&self.arena, &self.ends, id)
     }
 
-    /// Tokens of the term in all finished documents.
+    /// Returns the number of the term's tokens in all finished documents.
     pub fn tokens(&self, id: u32) -> u64 {
         self.entries[id as usize].tokens
     }
 
-    /// Finished documents the term is in.
+    /// Returns the number of finished documents that have the term.
     pub fn documents(&self, id: u32) -> u64 {
         self.entries[id as usize].documents
     }
 
-    /// The term's local id, if it was seen.
+    /// Returns the term's local id, if it was seen.
     pub fn id(&self, text: &str) -> Option<u32> {
         self.find(text, Key::new(text))
     }
 
-    /// The term's local id; a new one if it was never seen. Counts nothing.
+    /// Returns the term's local id; a new one if it was never seen. Counts nothing.
     #[inline]
     pub fn intern(&mut self, text: &str) -> u32 {
         let key = Key::new(text);
@@ -138,7 +138,7 @@ impl TermCounter {
         id
     }
 
-    /// Begins a document. What was added to one that was never ended is forgotten.
+    /// Begins a document, and forgets what was added to one that was never ended.
     #[inline]
     pub fn begin_document(&mut self) {
         for id in self.touched.drain(..) {
@@ -164,8 +164,8 @@ impl TermCounter {
         *in_document = in_document.saturating_add(count);
     }
 
-    /// Ends the document: `terms` and `counts` are emptied and get its distinct local ids,
-    /// ascending, and the tokens of each. Returns its tokens.
+    /// Ends the document: replaces `terms` and `counts` by its distinct local ids, ascending, and the tokens of each.
+    /// Returns the number of its tokens.
     pub fn end_document(&mut self, terms: &mut Vec<u32>, counts: &mut Vec<u32>) -> u64 {
         self.touched.sort_unstable();
         terms.clear();
@@ -188,9 +188,8 @@ impl TermCounter {
         total
     }
 
-    /// Visits (term, tokens, documents) of every term that finished documents since the last
-    /// call held, with what they added; by local id. All drains together add up to
-    /// [`tokens`](Self::tokens) and [`documents`](Self::documents).
+    /// Visits (term, tokens, documents), by local id, of every term in documents finished since the last call, with
+    /// what these added. All drains together add up to [`tokens`](Self::tokens) and [`documents`](Self::documents).
     pub fn drain_new_counts(&mut self, visit: &mut impl FnMut(&str, u64, u64)) {
         self.changed.sort_unstable();
         for id in self.changed.drain(..) {
@@ -218,7 +217,7 @@ struct Key {
     length: u32,
 }
 
-/// Two odd constants without pattern: from the digits of π.
+/// Two odd constants without pattern, from the digits of π.
 const PI: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345];
 
 impl Key {
@@ -226,7 +225,7 @@ impl Key {
     fn new(term: &str) -> Self {
         let bytes = term.as_bytes();
         let bits = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-            // Some bytes twice, but the length says which.
+            // Some bytes occur twice, but the length tells which.
             (Some(first), Some(last)) if bytes.len() <= 8 => {
                 u64::from(u32::from_le_bytes(*last)) << 32 | u64::from(u32::from_le_bytes(*first))
             }
@@ -241,7 +240,7 @@ impl Key {
         }
     }
 
-    /// Whether terms with this key are equal.
+    /// Returns whether terms with this key are equal.
     #[inline]
     fn is_exact(self) -> bool {
         self.length <= 8
@@ -253,13 +252,13 @@ impl Key {
     }
 }
 
-/// A hash of a term, the same in every process.
+/// Returns a hash of a term, the same in every process.
 #[inline]
 pub(super) fn hash(term: &str) -> u64 {
     Key::new(term).hash()
 }
 
-/// Folds eight bytes after the other into 64 bits; the last eight may overlap those before.
+/// Folds eight bytes at a time into 64 bits; the last eight may overlap those before.
 #[inline]
 fn long(bytes: &[u8]) -> u64 {
     let (chunks, _) = bytes.as_chunks::<8>();
@@ -268,7 +267,7 @@ fn long(bytes: &[u8]) -> u64 {
     mix(chunks.iter().fold(PI[1], mix), &last)
 }
 
-/// Both halves of the product, one over the other.
+/// Returns the exclusive or of the product's two halves.
 #[inline]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -285,7 +284,7 @@ mod tests {
 
     type Counts = BTreeMap<String, (u64, u64)>;
 
-    /// The naive twin: (tokens, documents) of each term, and each document's bag.
+    /// Counts naively: (tokens, documents) of each term, and each document's bag.
     fn naive(documents: &[Vec<String>]) -> (Counts, Vec<BTreeMap<String, u32>>) {
         let mut counts = Counts::new();
         let mut bags = Vec::new();

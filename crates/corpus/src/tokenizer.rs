@@ -1,12 +1,12 @@
 //! Text to tokens: without addresses, NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
-//! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
-//! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
-//! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
-//! word its final form, `identifiers` splits the names of source code. `rewriter` replaces sequences of tokens.
+//! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the crate
+//! `unicode-segmentation` (tests compare them). Around a character that the scanner does not know, the *stretch* from
+//! one ASCII white space to the next goes to the crate. `form` gives a word its final form, `identifiers` splits the
+//! names of source code, and `rewriter` replaces sequences of tokens.
 //!
-//! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves such stretches to ICU4X.
-//! Not done here: stop words (`stop_words`), stemming.
+//! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves such stretches to ICU4X. Stop words
+//! are removed elsewhere (`stop_words`); tokens are not stemmed.
 
 mod addresses;
 mod elisions;
@@ -35,17 +35,17 @@ use self::rewriting::Rewriting;
 use self::scan::{CORE, Classes, WIDE};
 use super::settings::{TokenRule, TokenSettings};
 
-/// Cuts texts into tokens; one per worker, so that its buffers are reused.
+/// A tokenizer of texts; one per worker, so that its buffers are reused.
 ///
 /// The form of a token, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
 ///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
-/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), but for the Turkish İ, which becomes i;
-///   the token is NFC afterwards too;
-/// - soft hyphens and other invisible characters are left out, and so are Arabic's tatweel and vowel marks; ligatures (ﬁ),
-///   the long s, and full-width and presentation forms become the usual letters;
-/// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
-///   linear in the length of any text.
+/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), except that the Turkish İ becomes i;
+///   the token is in NFC afterwards too;
+/// - soft hyphens and other invisible characters are left out, and so are Arabic's tatweel and vowel marks; ligatures
+///   (ﬁ), the long s, and full-width and presentation forms become the usual letters;
+/// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is linear in the length
+///   of any text.
 ///
 /// ```
 /// use corpus::settings::TokenSettings;
@@ -72,12 +72,12 @@ pub struct Tokenizer {
     form: Form,
     /// A stretch that had to be normalised.
     normalized: String,
-    /// The rewriting of a text's tokens, if there is any.
+    /// The rewriting of a text's tokens, if there are rules.
     rewriting: Option<Rewriting>,
 }
 
 impl Tokenizer {
-    /// A tokenizer for these settings.
+    /// Creates a tokenizer for these settings.
     pub fn new(settings: &TokenSettings) -> Self {
         Self {
             rule: settings.rule,
@@ -91,7 +91,7 @@ impl Tokenizer {
         }
     }
 
-    /// The same, but the tokens of each text are rewritten by these passes of rules.
+    /// Makes the tokenizer rewrite the tokens of each text by these passes of rules.
     #[must_use]
     pub fn with_rules(mut self, passes: &[Vec<Rule>]) -> Self {
         let rewriter = || Rewriting::new(Arc::new(Rewriter::new(passes)));
@@ -126,7 +126,7 @@ impl Tokenizer {
     fn scan(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
         let bytes = text.as_bytes();
         let mut at = 0;
-        // Nothing before `floor` is open any more: the end of what was last cut.
+        // Everything before `floor`, the end of the last cut, is settled.
         let mut floor = 0;
         while at < bytes.len() {
             let (class, length) = self.classes.at(bytes, at);
@@ -147,8 +147,8 @@ impl Tokenizer {
         }
     }
 
-    /// Calls `visit` with every term of counted ones and its count: with the tokens of each, if they
-    /// are `words` of a text, else with the term itself. A term may be visited again.
+    /// Calls `visit` with counted terms and their counts: with the tokens of each term, if they are `words` of a text,
+    /// else with the term itself. A term may be visited more than once.
     pub fn counted(
         &mut self,
         counts: &[(Cow<'_, str>, u32)],
@@ -169,7 +169,7 @@ impl Tokenizer {
         let text = normalized(stretch, &mut self.normalized);
         let form = &mut self.form;
         match self.rule {
-            // A mark after spaces makes a word with them.
+            // A mark after spaces forms a word with them.
             TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
             TokenRule::Dictionary => {
                 dictionary_words(text).for_each(|word| form.any(word.trim(), visit));
@@ -185,7 +185,7 @@ impl Tokenizer {
     }
 }
 
-/// The words of UAX #29, those of a dictionary in scripts without spaces between words.
+/// Returns the words of UAX #29, but those of a dictionary in scripts without spaces between words.
 fn dictionary_words(text: &str) -> impl Iterator<Item = &str> {
     let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
     let ends = segmenter.segment_str(text).skip(1);
@@ -195,7 +195,7 @@ fn dictionary_words(text: &str) -> impl Iterator<Item = &str> {
     segments.filter(|segment| segment.chars().any(char::is_alphanumeric))
 }
 
-/// `text` in NFC, without ignorable characters and variants of letters; in `buffer` if it was not so already.
+/// Returns `text` in NFC, without ignorable characters and variants of letters; in `buffer` if it was not so already.
 fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     let is_plain = |c: char| !is_ignorable(c) && !is_variant(c);
     if is_nfc(text) && text.chars().all(is_plain) {
@@ -213,9 +213,9 @@ fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     buffer
 }
 
-/// Characters that may stand within a word without making it another one: the soft hyphen, marks of direction, the
-/// word joiner and other invisible operators, a byte-order mark, variation selectors, and Arabic's tatweel and vowel
-/// marks.
+/// Returns whether a character can be within a word without making it another one: the soft hyphen, marks of direction,
+/// the word joiner and other invisible operators, a byte order mark, variation selectors, and Arabic's tatweel and
+/// vowel marks.
 fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -232,7 +232,7 @@ fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// Ligatures, Arabic presentation forms, and full-width and half-width forms, which stand for usual letters.
+/// Returns whether a character is a ligature, or an Arabic, full-width or half-width form of a usual letter.
 fn is_variant(c: char) -> bool {
     matches!(
         c,
@@ -240,8 +240,7 @@ fn is_variant(c: char) -> bool {
     )
 }
 
-/// Whether `text` is certainly in NFC. Characters below U+0300 always are: their lead bytes are
-/// below 0xCC.
+/// Returns whether `text` is certainly in NFC. Characters below U+0300 always are: their lead bytes are below 0xCC.
 fn is_nfc(text: &str) -> bool {
     text.bytes().all(|byte| byte < 0xCC) || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }

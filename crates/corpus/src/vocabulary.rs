@@ -1,4 +1,4 @@
-//! The vocabulary: pruning, term ids, and the rewriting of drafts to them.
+//! The vocabulary: pruning, term ids, and the rewriting of drafts with them.
 //!
 //! Pruning depends on the counts alone, never on their order. Kept terms are numbered by document
 //! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
@@ -16,7 +16,7 @@ use super::document::{DocumentStatus, ShardDocument};
 use super::settings::VocabularySettings;
 use super::terms::{TermCounter, hash};
 
-/// Why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
+/// The reason why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum TermStatus {
@@ -42,7 +42,7 @@ impl TermStatus {
         Self::Capped,
     ];
 
-    /// The name written to the tables.
+    /// Returns the name written to the tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -53,7 +53,7 @@ impl TermStatus {
         }
     }
 
-    /// The status with this name, if there is one.
+    /// Returns the status with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
@@ -70,7 +70,7 @@ pub struct TermCount {
     pub documents: u64,
 }
 
-/// A term with its status. A kept term's id is its place in the vocabulary.
+/// A term with its status. A kept term's id is its index in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VocabularyTerm {
     /// The term.
@@ -79,7 +79,7 @@ pub struct VocabularyTerm {
     pub tokens: u64,
     /// The documents it is in.
     pub documents: u64,
-    /// Kept, or why not.
+    /// Kept, or the reason why not.
     pub status: TermStatus,
 }
 
@@ -99,13 +99,12 @@ pub enum VocabularyError {
 pub struct Vocabulary {
     terms: Vec<VocabularyTerm>,
     kept: usize,
-    /// Places in `terms`, by term.
+    /// Indices in `terms`, by term.
     index: HashTable<u32>,
 }
 
 impl Vocabulary {
-    /// The vocabulary of a collection. The rules, in this order, a term failing the first that
-    /// applies:
+    /// Prunes the terms of a collection. The first of these rules that applies to a term decides its status:
     /// 1. on the stop list: `Stop`;
     /// 2. of the rest, the `stop_top` terms in most documents (ties: smaller bytes): `Stop`;
     /// 3. documents / `document_count` > `max_share`: `Frequent`;
@@ -144,10 +143,10 @@ impl Vocabulary {
         Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
     }
 
-    /// A vocabulary read back, or received from another process: kept terms first, by term id.
+    /// Creates a vocabulary from terms read back, or received from another process: kept terms first, by term id.
     ///
     /// # Errors
-    /// A kept term behind others, or a term listed twice.
+    /// Fails if a kept term follows others, or a term is listed twice.
     pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, VocabularyError> {
         let kept = terms
             .iter()
@@ -173,22 +172,22 @@ impl Vocabulary {
         Ok(Self { terms, kept, index })
     }
 
-    /// All terms, kept ones first: a kept term's id is its place.
+    /// Returns all terms, kept ones first: a kept term's id is its index.
     pub fn terms(&self) -> &[VocabularyTerm] {
         &self.terms
     }
 
-    /// The kept terms, by term id.
+    /// Returns the kept terms, by term id.
     pub fn kept_terms(&self) -> &[VocabularyTerm] {
         &self.terms[..self.kept]
     }
 
-    /// Kept terms (V, `vocabulary_size`).
+    /// Returns the number of kept terms (V, `vocabulary_size`).
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// The term id, if the term is kept.
+    /// Returns the term id, if the term is kept.
     ///
     /// ```
     /// # use corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
@@ -204,7 +203,7 @@ impl Vocabulary {
             .filter(|&place| (place as usize) < self.kept)
     }
 
-    /// The status of the term, if the collection has it.
+    /// Returns the status of the term, if the collection has it.
     pub fn status(&self, term: &str) -> Option<TermStatus> {
         self.place(term)
             .map(|place| self.terms[place as usize].status)
@@ -215,8 +214,8 @@ impl Vocabulary {
         self.index.find(hash(term), same).copied()
     }
 
-    /// SHA-256 over the kept terms by id, each as its length in bytes (u64, little-endian) and its
-    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary have the same one.
+    /// Returns the SHA-256 of the kept terms by id, each as its length in bytes (u64, little-endian) and its bytes; 64
+    /// hexadecimal digits. Models and shards of one vocabulary have the same one.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for term in self.kept_terms() {
@@ -227,8 +226,8 @@ impl Vocabulary {
     }
 }
 
-/// The rules that look at one term alone. Whether the term is one of `stop_top` comes later and
-/// overrules `Frequent` and `Rare`.
+/// Applies the rules for a term alone. Whether the term is one of `stop_top` is decided later, and overrides `Frequent`
+/// and `Rare`.
 fn judge(
     count: &TermCount,
     document_count: u64,
@@ -259,15 +258,15 @@ fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
     }
 }
 
-/// The order of term ids.
+/// Compares terms in the order of term ids.
 fn by_rank(a: &VocabularyTerm, b: &VocabularyTerm) -> Ordering {
     (b.documents, b.tokens, &a.term).cmp(&(a.documents, a.tokens, &b.term))
 }
 
-/// From one worker's local ids to places in the vocabulary, which are the term ids of kept terms.
+/// A map from one worker's local ids to indices in the vocabulary, which are the term ids of kept terms.
 #[derive(Clone, Debug)]
 pub struct TermMap {
-    /// By local id: the term's place, or `STOPPED` or `DROPPED`.
+    /// By local id: the term's index, or `STOPPED` or `DROPPED`.
     places: Vec<u32>,
     /// Kept terms.
     kept: u32,
@@ -276,7 +275,7 @@ pub struct TermMap {
 const DROPPED: u32 = u32::MAX;
 const STOPPED: u32 = u32::MAX - 1;
 
-/// Where the tokens of a term go, by its place in the vocabulary and its status.
+/// Returns where the tokens of a term go, given its index in the vocabulary and its status.
 fn destination(place: u32, status: TermStatus) -> u32 {
     match status {
         TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
@@ -286,8 +285,7 @@ fn destination(place: u32, status: TermStatus) -> u32 {
 }
 
 impl TermMap {
-    /// The map of a worker's terms. `vocabulary`: all its terms, in its order. Terms that are not
-    /// among them are dropped.
+    /// Maps a worker's terms. `vocabulary` has all terms of the vocabulary, in its order; other terms are dropped.
     pub fn new<T: Borrow<VocabularyTerm>>(
         counter: &TermCounter,
         vocabulary: impl IntoIterator<Item = T>,
@@ -303,7 +301,7 @@ impl TermMap {
         Self { places, kept }
     }
 
-    /// The map of no terms yet, to a vocabulary of `kept` kept terms.
+    /// Creates a map of no terms, to a vocabulary of `kept` kept terms.
     pub fn empty(kept: usize) -> Self {
         let kept = u32::try_from(kept).expect("term ids are 32 bits");
         Self {
@@ -322,10 +320,10 @@ impl TermMap {
         }
     }
 
-    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms
-    /// move to `pruned`; others go, and `tokens_stopped` gains the tokens of stop words. A document
-    /// that had a text and has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total`
-    /// is 0; other statuses stay. Every local id must be below the counter's length.
+    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms move to `pruned`;
+    /// others are dropped, and the tokens of stop words are added to `tokens_stopped`. A document that had a text and
+    /// has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total` is 0; other statuses stay. Every local
+    /// id must be below the counter's length.
     pub fn remap(&self, document: &mut ShardDocument) {
         let mut stopped = 0_u64;
         let mut kept: Vec<(u32, u32)> = Vec::with_capacity(document.terms.len());

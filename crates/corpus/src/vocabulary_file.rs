@@ -18,7 +18,7 @@ const HEADER: &str = "tokens\tdocuments\tstatus\tterm";
 /// A vocabulary file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum VocabularyFileError {
-    /// The system refused.
+    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -47,7 +47,7 @@ pub enum VocabularyFileError {
 /// Writes all terms, kept ones first. The file is not synced: publishing it does that.
 ///
 /// # Errors
-/// The disk, or a term with a line break: no reader and no tokenizer makes one.
+/// Fails if the disk does, or a term has a line break, which no reader and no tokenizer makes.
 pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileError> {
     let write = || -> io::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
@@ -77,7 +77,7 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
 /// Reads what [`write()`] wrote.
 ///
 /// # Errors
-/// The file is missing, damaged, or no vocabulary.
+/// Fails if the file is missing, damaged, or not a vocabulary.
 pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
     let io = |source| VocabularyFileError::Io {
         path: path.to_owned(),

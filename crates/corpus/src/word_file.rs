@@ -13,10 +13,10 @@ pub enum WordFileError {
         key: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// It has a line that means nothing.
+    /// It has an invalid line.
     #[error("{key}: {}, line {line}: {reason}", path.display())]
     Line {
         /// The key that names it.
@@ -30,7 +30,7 @@ pub enum WordFileError {
     },
 }
 
-/// The text of the file that `key` names.
+/// Reads the text of the file that `key` names.
 pub(super) fn read(key: &'static str, path: &Path) -> Result<String, WordFileError> {
     let path = || path.to_owned();
     let bytes = fs::read(path()).map_err(|source| WordFileError::Read {
@@ -49,7 +49,7 @@ pub(super) fn read(key: &'static str, path: &Path) -> Result<String, WordFileErr
     })
 }
 
-/// The line up to a `#` at its start or after white space (`c#` is a word).
+/// Returns the line up to a `#` at its start or after white space (`c#` is a word).
 pub fn without_comment(line: &str) -> &str {
     let line = line.trim_start_matches('\u{FEFF}');
     let comment = line.match_indices('#').find(|&(at, _)| {

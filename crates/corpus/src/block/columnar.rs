@@ -1,5 +1,5 @@
-//! Blocks of columnar files, Parquet and Arrow IPC: some groups of rows, read one batch of rows at a time. Only the
-//! columns that the job names are decoded. `reader::columnar` makes documents of rows.
+//! Blocks of columnar files (Parquet and Arrow IPC): groups of rows, read one batch at a time. Only the columns that
+//! the job names are decoded. `reader::columnar` turns rows into documents.
 
 mod arrow;
 mod leaf;
@@ -19,24 +19,24 @@ pub(crate) use leaf::{Leaf, Selection};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that can be read without those before them: a row group of Parquet, a record batch of Arrow.
+/// Rows that can be read without the preceding ones: a row group of Parquet, a record batch of Arrow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub(crate) rows: u64,
-    /// Bytes of all columns, before compression if the file says it.
+    /// Bytes of all columns, before compression if the file states that.
     pub(crate) bytes: u64,
 }
 
 /// Batches of rows, in order; the last item may be an error.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
-/// Where a file's groups are, and how to read them.
+/// The groups of a file, and a way to read them.
 pub(crate) trait Groups: Send + Sync {
     fn schema(&self) -> &Schema;
 
     fn groups(&self) -> &[Group];
 
-    /// The rows of some groups without the first `skipped`, and these columns of them, in the order of the schema.
+    /// Reads these columns of the groups' rows, in the order of the schema, without the first `skipped` rows.
     fn batches(
         &self,
         file: &InputFile,
@@ -46,15 +46,15 @@ pub(crate) trait Groups: Send + Sync {
     ) -> Result<Batches, InputError>;
 }
 
-/// A file whose start or end was read.
+/// A file whose layout has been read.
 pub(crate) struct Opened {
-    /// None if the file cannot be read at all.
+    /// `None` if the file cannot be read at all.
     pub(crate) groups: Option<Box<dyn Groups>>,
-    /// Why what follows the groups cannot be read.
+    /// Why the file cannot be read beyond the groups.
     pub(crate) broken: Option<String>,
 }
 
-/// Bytes and rows of these groups.
+/// Adds up the bytes and rows of these groups.
 fn sum(groups: &[Group]) -> Group {
     let sum = |of: fn(&Group) -> u64| groups.iter().map(of).fold(0, u64::saturating_add);
     Group {
@@ -63,7 +63,7 @@ fn sum(groups: &[Group]) -> Group {
     }
 }
 
-/// Opens a file; one that is damaged is an error unless damaged files are kept.
+/// Opens a file; a damaged one is an error unless damaged files are kept.
 pub(crate) fn open(file: &InputFile, keeps_damaged: bool) -> Result<Opened, InputError> {
     let opened = match file.format {
         Format::Arrow => arrow::open(file)?,
@@ -87,22 +87,22 @@ pub(crate) fn damaged(file: &InputFile, row: u64, reason: &str) -> InputError {
     }
 }
 
-/// The number of rows of a file.
+/// Returns the number of rows of a file.
 pub fn row_count(file: &InputFile) -> Result<u64, InputError> {
     let opened = open(file, true)?;
     Ok(opened.groups.map_or(0, |groups| sum(groups.groups()).rows))
 }
 
-/// The properties that the blocks of a file share.
+/// The layout that the blocks of a file share.
 pub(crate) struct Layout {
     pub(crate) groups: Box<dyn Groups>,
     /// The columns that are read.
     pub(crate) selection: Selection,
-    /// The role of each of its leaves.
+    /// The leaves' roles.
     pub(crate) columns: Columns,
-    /// The one with counts, if a row is a term.
+    /// The leaf with counts, if a row is a term.
     pub(crate) counts: Option<usize>,
-    /// Why what follows the groups cannot be read.
+    /// Why the file cannot be read beyond the groups.
     pub(crate) broken: Option<String>,
 }
 
@@ -158,19 +158,19 @@ impl Layout {
     }
 }
 
-/// Cuts a file into blocks of row groups.
+/// A cutter of a file into blocks of row groups.
 pub(crate) struct GroupRuns {
     layout: Option<Arc<Layout>>,
     next_group: usize,
     next_row: u64,
     block_bytes: u64,
     blocks: u64,
-    /// Why what follows the groups cannot be read, where damaged files are kept.
+    /// Why the file cannot be read beyond the groups, if damaged files are kept.
     broken: Option<String>,
 }
 
 impl GroupRuns {
-    /// Reads where the file's groups are, and finds the job's columns.
+    /// Locates the file's groups and the job's columns.
     pub(crate) fn open(
         file: &InputFile,
         settings: &CorpusSettings,
@@ -188,7 +188,7 @@ impl GroupRuns {
         })
     }
 
-    /// The next run of groups.
+    /// Returns the next run of groups.
     fn run(&mut self) -> Option<RowGroups> {
         let layout = self.layout.as_ref()?;
         let (first_group, first_row) = (self.next_group, self.next_row);
@@ -232,12 +232,12 @@ pub(crate) struct RowGroups {
 }
 
 impl RowGroups {
-    /// The groups' size before compression, all columns.
+    /// Returns the groups' bytes in all columns, before compression if the file states that.
     pub(crate) fn content_bytes(&self) -> u64 {
         sum(&self.layout.groups.groups()[self.groups.clone()]).bytes
     }
 
-    /// The rows of some groups of the file, and the columns that the job names.
+    /// Reads the job's columns of some groups of the file.
     pub(crate) fn batches(
         &self,
         file: &InputFile,
@@ -250,7 +250,7 @@ impl RowGroups {
     }
 }
 
-/// Whether a column of this type is read: of texts or what is written as such, of bytes, or of lists of texts.
+/// Returns whether a column of this type can be read: text or anything that has a text form, bytes, or lists of text.
 pub(crate) fn is_readable(kind: &DataType) -> bool {
     match kind {
         DataType::List(field) | DataType::LargeList(field) => cells::is_text(field.data_type()),
@@ -258,7 +258,7 @@ pub(crate) fn is_readable(kind: &DataType) -> bool {
     }
 }
 
-/// Whether its cells are bytes.
+/// Returns whether cells of this type are bytes.
 pub(crate) fn is_binary(kind: &DataType) -> bool {
     matches!(
         kind,
@@ -269,8 +269,7 @@ pub(crate) fn is_binary(kind: &DataType) -> bool {
     )
 }
 
-/// Whether the cells of a column of this type have an order that its rows can be sorted by: texts, bytes, whole
-/// numbers.
+/// Returns whether rows can be sorted by a column of this type: text, bytes or whole numbers.
 pub(crate) fn is_key(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_key(values),

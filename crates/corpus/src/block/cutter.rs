@@ -1,10 +1,10 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, for CSV with one outside quotes or a lone carriage return there, or is a JSON
-//! object or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and it is reported by
-//! position and length. When the stream fails, or ends within quotes or an object, the complete records are kept and
-//! the rest becomes one [`Piece::Truncated`].
+//! A record ends with a line break (in CSV, one outside quotes, or a lone carriage return there), or is a JSON object
+//! or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and its position and length
+//! are reported. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
+//! becomes one [`Piece::Truncated`].
 
 mod dialect;
 mod envelope;
@@ -19,7 +19,7 @@ use object::ObjectScan;
 pub use object::objects;
 use std::io::Read;
 
-/// Bytes asked of the stream at a time.
+/// Bytes requested from the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
 
 /// Where records end.
@@ -27,9 +27,9 @@ const FILL_BYTES: usize = 256 * 1024;
 pub enum Boundary {
     /// At each line break.
     Line,
-    /// At each line break, or carriage return alone, outside quotes.
+    /// At each line break, or lone carriage return, outside quotes.
     Quoted(Dialect),
-    /// Where a JSON object does.
+    /// At the end of a JSON object.
     Object,
     /// After the line between two e-mail messages.
     Envelope,
@@ -53,7 +53,7 @@ impl Scan {
         }
     }
 
-    /// The length of `bytes` up to and with the record's end, if that lies in it.
+    /// Returns the length of `bytes` through the record's end, if they contain it.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let dialect = match self.boundary {
             Boundary::Line => return find_line_end(bytes),
@@ -63,7 +63,7 @@ impl Scan {
         };
         for (at, &byte) in bytes.iter().enumerate() {
             let place = self.place;
-            // The row has ended before this byte, at a carriage return alone.
+            // The row has ended before this byte, at a lone carriage return.
             if place == Place::AfterReturn && byte != b'\n' {
                 self.place = Place::FieldStart;
                 return Some(at);
@@ -76,7 +76,7 @@ impl Scan {
         None
     }
 
-    /// What the record has opened and not closed, where the stream ends within it.
+    /// Describes what the record has opened and not closed, if the stream ends within it.
     fn unclosed(&self) -> Option<&'static str> {
         match self.boundary {
             Boundary::Object if self.object.is_open() => {
@@ -90,12 +90,12 @@ impl Scan {
     }
 }
 
-/// The length of the first line, its line break included; `None` where there is none.
+/// Returns the length of the first line with its line break; `None` without a line break.
 pub fn find_line_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\n', bytes).map(|at| at + 1)
 }
 
-/// Where each complete record of a stretch ends.
+/// Returns where each complete record in `bytes` ends.
 pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usize> {
     let mut scan = Scan::new(boundary);
     let mut end = 0;
@@ -105,7 +105,7 @@ pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usi
     })
 }
 
-/// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
+/// Returns the lines in `bytes` that are not empty, without their line breaks, each with its offset.
 pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut begin = 0;
     let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
@@ -120,7 +120,7 @@ pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u
     .filter(|(_, line)| !line.is_empty())
 }
 
-/// The content of a stretch of the stream.
+/// A stretch of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Complete records, one after the other.
@@ -139,7 +139,7 @@ pub enum Piece {
     },
     /// The stream broke, or the record at `offset` does not end: nothing after it could be read as a complete record.
     Truncated {
-        /// Where the first record that is lost begins.
+        /// Where the first lost record begins.
         offset: u64,
         /// The decoder's error, or what is not closed.
         reason: String,
@@ -147,7 +147,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// The bytes of its records.
+    /// Returns the number of bytes of its records.
     pub(crate) fn content_bytes(&self) -> u64 {
         match self {
             Self::Records { bytes, .. } => bytes.len() as u64,
@@ -185,12 +185,12 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Where the next record begins.
+    /// Returns where the next record begins.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Passes over a byte order mark, at the start of a file.
+    /// Skips a byte order mark, at the start of a file.
     pub fn skip_byte_order_mark(&mut self) {
         while self.held.len() < BYTE_ORDER_MARK.len() && self.fill() {}
         if self.held.starts_with(BYTE_ORDER_MARK) {
@@ -198,7 +198,7 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Passes over line breaks: many blank lines above a header, a record each, would take long.
+    /// Skips line breaks: many blank lines above a header would take long as records.
     pub(crate) fn skip_line_breaks(&mut self) {
         let is_break = |byte: &&u8| matches!(byte, b'\r' | b'\n');
         while !self.held.is_empty() || self.fill() {
@@ -210,15 +210,15 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Ends records where CSV does, in the dialect of the start of the stream, of which
-    /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read some.
+    /// Detects the dialect of CSV at the start of the stream, which
+    /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read, and ends records by it.
     pub(crate) fn find_dialect(&mut self) -> Dialect {
         let dialect = Dialect::of(&self.held);
         self.boundary = Boundary::Quoted(dialect);
         dialect
     }
 
-    /// Passes over the rest of a line that began before; stops at `end` even in the middle of it.
+    /// Skips the rest of a line that began before; stops at `end` even within the line.
     pub(crate) fn skip_line(&mut self, end: u64) {
         while self.offset < end && (!self.held.is_empty() || self.fill()) {
             let line_end = find_line_end(&self.held);
@@ -229,7 +229,7 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// The records that begin before `end`; nothing once the stream has ended.
+    /// Returns the records that begin before `end`; nothing once the stream has ended.
     ///
     /// A failure of the stream is reported once, as the last piece.
     pub fn next_pieces(&mut self, end: u64) -> Vec<Piece> {
@@ -255,8 +255,8 @@ impl<R: Read> RecordCutter<R> {
         pieces
     }
 
-    /// Reads on until complete records of `wanted` bytes are held, or what there is: their length, and whether the
-    /// record after them is too large.
+    /// Reads on until complete records of `wanted` bytes are held, or the stream ends. Returns their length, and
+    /// whether the record after them is too large.
     fn find_cut(&mut self, wanted: usize) -> (usize, bool) {
         let mut scan = Scan::new(self.boundary);
         let (mut complete, mut scanned) = (0, 0);
@@ -286,7 +286,7 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Whether the stream, which has ended, broke, or leaves the record that was scanned open.
+    /// Returns whether the stream, which has ended, broke or left the scanned record open.
     fn is_broken(&mut self, scan: &Scan) -> bool {
         let unclosed = || scan.unclosed().map(str::to_owned);
         self.damage = self.damage.take().or_else(unclosed);
@@ -297,7 +297,7 @@ impl<R: Read> RecordCutter<R> {
         length as u64 > self.max_record_bytes
     }
 
-    /// Reads over a record of any length; `None` when the stream breaks within it.
+    /// Skips a record of any length; returns `None` if the stream breaks within it.
     fn skip_record(&mut self) -> Option<Piece> {
         let offset = self.offset;
         let mut scan = Scan::new(self.boundary);
@@ -319,14 +319,14 @@ impl<R: Read> RecordCutter<R> {
         Some(Piece::TooLarge { offset, bytes })
     }
 
-    /// Takes the first `length` bytes of what is held.
+    /// Takes the first `length` bytes of `held`.
     fn take(&mut self, length: usize) -> Vec<u8> {
         self.offset += length as u64;
         let rest = self.held.split_off(length);
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// Reads on; false when nothing more came, at the end of the stream or where it broke.
+    /// Reads on; returns false if no more bytes came, because the stream ended or broke.
     fn fill(&mut self) -> bool {
         if self.ended {
             return false;

@@ -5,16 +5,15 @@ use crate::input::{Input, InputFile};
 use crate::settings::Format;
 use std::ops::Range;
 
-/// The most files of a block, so that a million tiny ones still make many blocks.
+/// The most files in a block, so that a million tiny ones still make many blocks.
 const MAX_FILES: usize = 4096;
 
-/// Whether one thread reads the file whole, and several make a block.
+/// Returns whether one thread reads the whole file; a block may contain several such files.
 pub(super) fn is_whole(file: &InputFile, block_bytes: u64) -> bool {
     matches!(file.format, Format::Text | Format::Htrc) || file.expected_bytes() < block_bytes
 }
 
-/// Parts the input into its sources: runs of neighbouring files that are read whole, and every
-/// other file alone.
+/// Splits the input into its sources: runs of neighbouring files that are read whole, and every other file alone.
 pub(super) fn sources(input: &Input, block_bytes: u64) -> Vec<Range<usize>> {
     let is_whole = |file: &InputFile| is_whole(file, block_bytes);
     let mut next = 0;
@@ -29,7 +28,7 @@ pub(super) fn sources(input: &Input, block_bytes: u64) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Cuts a run of such files into blocks of at least `block_bytes` expected bytes, except the last.
+/// Cuts a run of such files into blocks of at least `block_bytes` expected bytes or [`MAX_FILES`], except the last.
 pub(super) fn cut(input: &Input, run: Range<usize>, block_bytes: u64) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut start, mut bytes) = (run.start, 0u64);

@@ -5,10 +5,10 @@ use crate::input::{InputError, InputFile, partitions, vocabulary};
 use crate::settings::{CorpusSettings, Format};
 use std::io::Read;
 
-/// The id column that a job means when it does not say: a file may do without it.
+/// The default id column, which a file may lack.
 const DEFAULT_ID: &str = "id";
 
-/// The remedy for lines that end as on an old Macintosh.
+/// The remedy for lines that end with carriage returns, as on an old Macintosh.
 pub(crate) const RETURNS_REMEDY: &str =
     "if these alone end its lines, convert them: tr '\\r' '\\n' < FILE > NEW";
 
@@ -19,11 +19,11 @@ pub(crate) struct Header {
     pub(crate) columns: Columns,
     /// How rows are written.
     pub(crate) dialect: Dialect,
-    /// The terms that numbers in the file stand for, if they have a vocabulary.
+    /// The terms that numbers in the file refer to, if it has a vocabulary.
     pub(crate) vocabulary: Option<Vec<String>>,
 }
 
-/// The places of the columns that the job names.
+/// The indices of the columns that the job names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     pub(crate) id: Option<usize>,
@@ -52,7 +52,7 @@ impl Columns {
             }
         };
         let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn { .. });
-        // A folder's name may have the value.
+        // A folder's name may supply the value.
         let place_or_folder = |wanted: &String| match place(wanted) {
             Err(error)
                 if is_missing(&error) && partitions(file).any(|(name, _)| name == wanted) =>
@@ -81,7 +81,7 @@ impl Columns {
         })
     }
 
-    /// Every place, in the order of the fields.
+    /// Returns every index.
     pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
         let metadata = self.metadata.iter_mut().flatten();
         let values = self.text.iter_mut().chain(metadata);
@@ -90,7 +90,7 @@ impl Columns {
 }
 
 impl Header {
-    /// Reads the header line, or of a file without one the first row, whose fields are named by their numbers.
+    /// Parses the header line; without a header, names the fields of the first row by their numbers.
     pub(crate) fn parse(
         line: &[u8],
         dialect: Dialect,
@@ -122,7 +122,7 @@ impl Header {
         Self::of(&names, dialect, file, settings)
     }
 
-    /// The header of a format that has always the same columns; `None` for others.
+    /// Returns the header of a format with fixed columns; `None` for others.
     pub(crate) fn fixed(
         file: &InputFile,
         settings: &CorpusSettings,
@@ -153,8 +153,8 @@ impl Header {
     }
 }
 
-/// The columns of a format that has always the same, and no line that says so. The label may be a group or
-/// metadata, and the text may be counts.
+/// Returns the columns of a format that always has the same and no header line. The label may be a group or metadata,
+/// and the text may be counts.
 pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
     match format {
         Format::Mallet | Format::SvmLight | Format::Vw => Some(&["id", "label", "text"]),
@@ -164,9 +164,9 @@ pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
     }
 }
 
-/// A parser of records without a header, of any number of fields.
+/// Returns a parser of records without a header, with any number of fields.
 ///
-/// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
+/// Its input begins with a blank line: the parser would drop a byte order mark at its start, but `bytes` may come from
 /// anywhere in the file.
 pub(crate) fn parser(bytes: &[u8], dialect: Dialect) -> csv::Reader<impl Read> {
     dialect.reader().from_reader(b"\n".chain(bytes))

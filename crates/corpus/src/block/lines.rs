@@ -10,27 +10,27 @@ use crate::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
 use std::sync::Arc;
 
-/// Whether any range of the file can be read without the preceding ones.
+/// Returns whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
     use Format::{JsonLines, LdaC, Mallet, SvmLight, Tsv, Vw};
     let lines = matches!(file.format, JsonLines | Tsv | Mallet | SvmLight | Vw | LdaC);
     lines && file.compression == Compression::Plain
 }
 
-/// A file of records, open at its first one.
+/// A file of records, open at the first record.
 pub(crate) struct Records {
     /// The bytes after the header.
     pub(crate) cutter: RecordCutter<Box<dyn Read + Send>>,
-    /// The columns of a file that has some; none when it should begin with them and is empty.
+    /// The columns of a file that has some; `None` if the file should begin with a header but is empty.
     header: Option<Arc<Header>>,
-    /// A break within the header.
+    /// Pieces that were read with the header: the first row of a file without one, or a break.
     first: Vec<Piece>,
 }
 
 impl Records {
     /// Opens the file, and reads the header of a delimited one.
     ///
-    /// Records of more than `limit` bytes are passed over.
+    /// Records of more than `limit` bytes are skipped.
     pub(crate) fn open(
         file: &InputFile,
         settings: &CorpusSettings,
@@ -60,7 +60,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Takes the first line for the header that is not blank and does not name the delimiter.
+    /// Takes as the header the first line that is not blank and does not name the delimiter.
     fn read_header(
         &mut self,
         dialect: Dialect,
@@ -97,7 +97,7 @@ impl Records {
     }
 }
 
-/// Refuses a broken stream, unless the job keeps what can be read.
+/// Refuses a broken stream, unless the job keeps damaged files.
 pub(crate) fn check_damage(
     pieces: &[Piece],
     file: &InputFile,
@@ -116,7 +116,7 @@ pub(crate) fn check_damage(
     }
 }
 
-/// Whether the job keeps what can be read of damaged files.
+/// Returns whether the job keeps the readable part of damaged files.
 pub(crate) fn keeps_damaged(settings: &CorpusSettings) -> bool {
     settings.on_damage == OnDamage::Keep
 }
@@ -158,7 +158,7 @@ impl super::Cut for RecordStream {
     }
 }
 
-/// The blocks of a plain file of lines: nothing is read but its start.
+/// The blocks of a plain file of lines; only its start is read.
 pub(super) struct LineRanges {
     header: Option<Arc<Header>>,
     /// Where the first record begins, after a byte order mark and the header.

@@ -1,11 +1,11 @@
-//! JSON whose records are in an array under a key, as in `{"response": {"docs": [{…}, {…}]}}`: which arrays there
-//! are, and a stream of which only one array's records are left.
+//! JSON whose records are in an array under a key, as in `{"response": {"docs": [{…}, {…}]}}`: finds these arrays, and
+//! reduces a stream to the records of one array.
 
 use crate::settings::{CorpusSettings, Format};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-/// Nested objects and arrays whose paths are followed.
+/// Levels of objects and arrays whose paths are followed.
 const MAX_DEPTH: usize = 128;
 /// Bytes of a key that are compared.
 const MAX_KEY_BYTES: usize = 1024;
@@ -17,7 +17,7 @@ struct Open {
     path_bytes: usize,
 }
 
-/// What a byte does to the nesting.
+/// The effect of a byte on the nesting.
 #[derive(PartialEq)]
 enum Step {
     Opens,
@@ -25,15 +25,15 @@ enum Step {
     Stays,
 }
 
-/// The place in a JSON text, byte by byte.
+/// The position in a JSON text, byte by byte.
 #[derive(Default)]
 struct Walk {
     open: Vec<Open>,
-    /// Objects and arrays that are open beyond [`MAX_DEPTH`].
+    /// Open objects and arrays beyond [`MAX_DEPTH`].
     beyond: usize,
     /// The keys down to the current value, joined by dots.
     path: Vec<u8>,
-    /// The key that is being read.
+    /// The key being read.
     key: Vec<u8>,
     /// Whether the next string is a key.
     expects_key: bool,
@@ -104,7 +104,7 @@ impl Walk {
         self.open.len() + self.beyond
     }
 
-    /// Whether what is open is an object, in an array that is in no other one.
+    /// Returns whether the innermost open value is an object in an array that is in no other array.
     fn is_record(&self) -> bool {
         let [outer @ .., array, object] = &self.open[..] else {
             return false;
@@ -113,7 +113,7 @@ impl Walk {
     }
 }
 
-/// A key without its escapes.
+/// Returns a key without its escapes.
 fn unescaped(key: &[u8]) -> Vec<u8> {
     if !key.contains(&b'\\') {
         return key.to_vec();
@@ -122,8 +122,8 @@ fn unescaped(key: &[u8]) -> Vec<u8> {
     serde_json::from_slice(&quoted).map_or_else(|_| key.to_vec(), String::into_bytes)
 }
 
-/// The arrays of objects within a single JSON object, of which this is the start: the path of each and the number of
-/// its objects; arrays within arrays are left out. Nothing if more than one value begins here.
+/// Finds the arrays of objects within a single JSON object, given its start: the path of each and the number of its
+/// objects. Leaves out arrays within arrays. Returns nothing if more than one value begins here.
 pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
     let mut walk = Walk::default();
     let mut arrays = BTreeMap::new();
@@ -144,7 +144,7 @@ pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
     arrays
 }
 
-/// The content of a file of this format; of JSON, only the records at the path that the job names.
+/// Returns the content of a file of this format; for JSON, only the records at the path that the job names.
 pub fn only_records(
     content: Box<dyn Read + Send>,
     format: Format,
@@ -156,8 +156,8 @@ pub fn only_records(
     }
 }
 
-/// A stream of JSON with spaces for all that does not belong to the records at a path, so that these stay where they
-/// are. A value without the path ends with a brace alone, which is no record.
+/// A stream of JSON with spaces for everything outside the records at a path, so that these keep their positions. A
+/// value without the path ends with a lone brace, which is no record.
 struct NestedRecords<R> {
     stream: R,
     /// Keys, joined by dots.
@@ -165,7 +165,7 @@ struct NestedRecords<R> {
     walk: Walk,
     /// The depth within the array of the records, while that is open.
     within: Option<usize>,
-    /// Whether a value has begun, and has nothing at the path so far.
+    /// Whether a value has begun that has had nothing at the path so far.
     is_unmatched: bool,
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::block::cutter::objects;
 
-    /// The records at a path, read in pieces of this many bytes, each with where it begins.
+    /// Reads the records at a path, in pieces of this many bytes; returns each with its offset.
     fn records(json: &str, path: &str, piece: usize) -> Vec<(u64, String)> {
         let mut stream = NestedRecords::new(json.as_bytes(), path);
         let (mut left, mut buffer) = (Vec::new(), vec![0; piece]);

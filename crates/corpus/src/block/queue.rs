@@ -1,9 +1,8 @@
-//! The blocks of an input, handed to whichever thread asks next.
+//! The blocks of an input, handed to the threads that ask for them.
 //!
-//! Each file (or run of files that are read whole) is a source with its own lock, so that threads decompress
-//! different files in parallel and take turns if there is only one. Which thread gets which block
-//! has no influence on the block's content. After an error, or a panic within a source, every
-//! further call fails, so that no thread waits.
+//! Each file (or run of files that are read whole) is a source with its own lock, so that threads decompress different
+//! files in parallel and take turns if there is only one. A block's content does not depend on the thread that gets it.
+//! After an error, or a panic within a source, every further call fails, so that no thread waits.
 
 use super::columnar::GroupRuns;
 use super::lines::{LineRanges, RecordStream, is_divisible};
@@ -16,27 +15,27 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-/// From this many streamed files per process on, whole files go to processes.
+/// With at least this many streamed files per process, each file goes whole to one process.
 const FILES_PER_PROCESS: usize = 4;
 
-/// Which part of the blocks this process takes; the shares of all processes cover each block once.
+/// The part of the blocks that this process takes; the shares of all processes cover each block once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// This process, from 0.
     pub process: usize,
-    /// How many processes there are, at least 1.
+    /// The number of processes, at least 1.
     pub processes: usize,
 }
 
 impl Share {
-    /// The share of a process that is alone: everything.
+    /// The share of a single process: everything.
     pub const ALL: Self = Self {
         process: 0,
         processes: 1,
     };
 }
 
-/// How far a source has been read.
+/// The progress in reading a source.
 enum State {
     Waiting,
     Open(Box<dyn Cut>),
@@ -46,12 +45,12 @@ enum State {
 /// A file, or a run of files that are read whole.
 struct Source {
     files: Range<usize>,
-    /// The process that has all of its blocks; else each block has its own.
+    /// The process that takes all of its blocks; if `None`, each block has its own.
     owner: Option<usize>,
     state: Mutex<State>,
 }
 
-/// The blocks that are this process's, to be shared by its threads.
+/// This process's blocks, shared by its threads.
 pub struct BlockQueue {
     input: Arc<Input>,
     settings: CorpusSettings,
@@ -67,7 +66,7 @@ impl BlockQueue {
     /// Prepares the blocks of `input` for the process that `share` names; opens nothing yet.
     ///
     /// # Panics
-    /// When `share.process` is not below `share.processes`.
+    /// Panics if `share.process` is not below `share.processes`.
     pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
         assert!(
             share.process < share.processes,
@@ -86,7 +85,7 @@ impl BlockQueue {
         }
     }
 
-    /// The next block for the calling thread; `None` when there are no more.
+    /// Returns the next block for the calling thread; `None` when there are no more.
     ///
     /// Blocks come in no particular order. After an error every later call, from any thread, fails with
     /// [`InputError::Stopped`].
@@ -101,8 +100,7 @@ impl BlockQueue {
         block
     }
 
-    /// Asks each open source that no other thread is reading; then waits for the first of the
-    /// others.
+    /// Asks each open source that no other thread is reading; then waits for the first of the others.
     fn find_block(&self) -> Result<Option<Block>, InputError> {
         loop {
             let first = self.first_open.load(Ordering::Acquire);
@@ -136,7 +134,7 @@ impl BlockQueue {
         }
     }
 
-    /// The source's next block that is this process's.
+    /// Returns this process's next block of the source.
     fn pull(
         &self,
         source: &Source,
@@ -206,10 +204,10 @@ impl Cut for FileRuns {
     }
 }
 
-/// The input's sources, each with the process that reads all of it, if one does.
+/// Returns the input's sources, each with the process that reads all of it, if one does.
 ///
-/// With many files that must be read from their start, each goes whole to the process with the fewest bytes
-/// so far, the largest first. With few, every process reads each of them and takes its share of the blocks.
+/// Many files that must be read from their start go whole to the processes: the largest first, each to the process with
+/// the fewest bytes so far. If they are few, every process reads each of them and takes its share of the blocks.
 fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<Source> {
     let mut sources: Vec<Source> = files::sources(input, block_bytes)
         .into_iter()

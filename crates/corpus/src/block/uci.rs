@@ -1,10 +1,10 @@
-//! Blocks of a UCI bag of words or a Matrix Market file: ranges of document numbers, including
-//! documents without any line.
+//! Blocks of a UCI bag of words or a Matrix Market file: ranges of document numbers, including documents without any
+//! line.
 //!
-//! The file begins with D documents, W terms and N entries, one number per line, or in Matrix Market
-//! in a line below comments; then one entry per line: document (1…D, never decreasing), term
-//! (1…W), count. Since the header gives the number of
-//! documents, even a truncated file accounts for each of them. Entries are parsed in `reader::uci`.
+//! The file begins with the numbers of documents (D), terms (W) and entries, one per line, or for Matrix Market on one
+//! line below comments. One entry per line follows: document (1…D, never decreasing), term (1…W), count. Since the
+//! header gives the number of documents, even a truncated file accounts for each of them. Entries are parsed in
+//! `reader::uci`.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};
@@ -14,7 +14,7 @@ use crate::settings::{CorpusSettings, Format, OnDamage};
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-/// No line of the format is nearly as long.
+/// Bytes of the longest line that is accepted; no line of the format is nearly as long.
 const MAX_LINE_BYTES: u64 = 4096;
 
 /// A header that promises more documents per entry than this, with an allowance of [`FEW_ENTRIES`], is damaged.
@@ -36,7 +36,7 @@ pub(crate) struct Counts {
     pub(crate) entries: Vec<u8>,
     /// Documents with more bytes of entries than allowed, whose entries are left out; others may be too large as well.
     pub(crate) too_large: Vec<u64>,
-    /// The first document that is lost, and why.
+    /// The first lost document, and the reason.
     pub(crate) lost: Option<(u64, String)>,
 }
 
@@ -116,7 +116,7 @@ impl CountStream {
         })
     }
 
-    /// Reads another stretch of entries on to `held`; the reason when the stream broke.
+    /// Appends another stretch of entries to `held`; returns the reason if the stream broke.
     fn read_on(&mut self) -> Result<Option<String>, InputError> {
         let end = self
             .records
@@ -157,7 +157,7 @@ impl CountStream {
         self.held.extend_from_slice(rest);
     }
 
-    /// The number of the last document in `held`, and where its entries begin there.
+    /// Returns the number of the last document in `held`, and where its entries begin there.
     fn last_document(&self) -> Result<(u64, usize), InputError> {
         // Blank lines may follow the last entry.
         let mut start = self.held.trim_ascii_end().len();
@@ -194,7 +194,7 @@ impl CountStream {
         self.dropping = Some(number);
     }
 
-    /// A block of the first `length` bytes held: the documents before `end`.
+    /// Takes a block: the first `length` bytes held, and the documents before `end`.
     fn block(&mut self, length: usize, end: u64, too_large: Vec<u64>) -> Counts {
         let rest = self.held.split_off(length);
         let entries = std::mem::replace(&mut self.held, rest);
@@ -211,7 +211,7 @@ impl CountStream {
         block
     }
 
-    /// The last block: everything held, and every document up to the number in the header.
+    /// Takes the last block: everything held, and every document up to the number in the header.
     fn last_block(
         &mut self,
         broken: Option<String>,
@@ -235,8 +235,8 @@ impl CountStream {
         Ok(block)
     }
 
-    /// Compares the entries found with the header: the problem as text, or an error unless the job keeps
-    /// damaged files.
+    /// Explains a number of entries that differs from the header's; an error, unless entries are missing and the job
+    /// keeps damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;
         let reason = format!("the file has {found} entries, but its header says {wanted}");
@@ -249,7 +249,7 @@ impl CountStream {
         Err(InputError::counts(&self.file.path, line, reason))
     }
 
-    /// An error at the line that is `lines` after the first one held.
+    /// Returns an error at the line that is `lines` after the first one held.
     fn error(&self, lines: u64, reason: String) -> InputError {
         let line = self.header_lines + 1 + self.entries_before + lines;
         InputError::counts(&self.file.path, line, reason)
@@ -281,7 +281,7 @@ impl Cut for CountStream {
     }
 }
 
-/// Why a document cannot follow here, where those of the range can.
+/// Explains why a document cannot follow where those of the range can.
 pub(crate) fn out_of_order(document: u64, range: &RangeInclusive<u64>) -> String {
     let (first, last) = (range.start(), range.end());
     format!(
@@ -290,20 +290,20 @@ pub(crate) fn out_of_order(document: u64, range: &RangeInclusive<u64>) -> String
     )
 }
 
-/// The number that a line begins with.
+/// Parses the number that a line begins with.
 fn document_of(line: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(line).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Lines in `bytes`, the last one with or without its line break.
+/// Counts the lines in `bytes`, the last one with or without its line break.
 fn count_lines(bytes: &[u8]) -> u64 {
     let breaks = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
     breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
-/// Line `line` of the header, if there is one; of one that is too long, nothing but that it is there. A file that
-/// breaks off here has no document to keep.
+/// Reads line `line` of the header, if there is one; a line that is too long is returned as empty. A file that breaks
+/// off here has no document to keep.
 fn next_line(
     records: &mut Records,
     file: &InputFile,
@@ -340,8 +340,8 @@ fn read_number(
     })
 }
 
-/// Reads the lines of a Matrix Market file before its entries: how many they are, and the numbers of
-/// rows, columns and entries.
+/// Reads the lines of a Matrix Market file before its entries. Returns how many there are, and the numbers of rows,
+/// columns and entries.
 fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]), InputError> {
     let error = |line, reason: &str| InputError::counts(&file.path, line, reason);
     let banner = next_line(records, file, 1)?.unwrap_or_default();
@@ -375,7 +375,7 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
     ))
 }
 
-/// Reads as many terms as the file has.
+/// Reads the vocabulary, which must have as many terms as the file.
 fn read_vocabulary(
     file: &InputFile,
     term_count: u64,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An input that cannot be read as the job asks; names the path or pattern and the remedy.
+/// An error of the input, with the path or pattern and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// A pattern of `corpus.input` or `corpus.exclude` is not a valid glob.
@@ -59,7 +59,7 @@ pub enum InputError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file is compressed, or of a version, that is not supported.
+    /// A file's compression, encoding, version or kind is not supported.
     #[error("{}: is {kind}, which is not supported; {remedy}", .path.display())]
     Unsupported {
         /// The file.
@@ -69,7 +69,7 @@ pub enum InputError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// A file cannot have what the job reads, or do what it asks.
+    /// A file's format cannot provide what the job requires.
     #[error("{}: {reason}", .path.display())]
     Unfit {
         /// The file.
@@ -77,7 +77,7 @@ pub enum InputError {
         /// The problem and its remedy.
         reason: &'static str,
     },
-    /// A bag of words has no vocabulary beside it, or several that could be meant.
+    /// A bag of words has no vocabulary beside it, or several candidates.
     #[error(
         "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()
     )]
@@ -86,11 +86,11 @@ pub enum InputError {
         path: PathBuf,
         /// The name looked for.
         expected: String,
-        /// The candidates there are, or "none".
+        /// The candidates, or "none".
         found: String,
     },
-    /// A file ends in the middle, cannot be decompressed or leaves a quote or brace open, where
-    /// `corpus.on_damage = "fail"`.
+    /// A file ends in the middle, cannot be decompressed or leaves a quote or brace open, and `corpus.on_damage` is
+    /// "fail".
     #[error(
         "{}: damaged after {offset} {unit} of content: {reason}; repair the file or copy it again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
     )]
@@ -104,7 +104,7 @@ pub enum InputError {
         /// The decoder's error, or what is not closed.
         reason: String,
     },
-    /// A file's size is not what it was when the input was looked up.
+    /// A file's size or tag has changed since the input was looked up.
     #[error("{}: changed while it was being read; rerun once it is complete", .path.display())]
     Changed {
         /// The file.
@@ -122,7 +122,7 @@ pub enum InputError {
         /// The columns that exist.
         available: String,
     },
-    /// Two columns have a name that the job names.
+    /// Two columns have a name that the job uses.
     #[error(
         "{}: columns {} and {} are both `{column}`; rename one of them, or name another column in the job", .path.display(), .places[0], .places[1]
     )]
@@ -131,10 +131,10 @@ pub enum InputError {
         path: PathBuf,
         /// The name.
         column: String,
-        /// The places of the columns, from 1.
+        /// The positions of the columns, from 1.
         places: [usize; 2],
     },
-    /// No volume has the first key by which copies are known.
+    /// No volume has the first key that identifies copies.
     #[error(
         "htrc.unique_by: no volume has `{key}`{hint}; {} has: {available}", .path.display()
     )]
@@ -148,7 +148,7 @@ pub enum InputError {
         /// The keys of that volume.
         available: String,
     },
-    /// A column has a type that its cells cannot be read from.
+    /// A column has a type that cannot be used there.
     #[error(
         "{}: column `{column}` is of type {kind}, which cannot be used there; choose a column of {wanted}", .path.display()
     )]
@@ -190,30 +190,30 @@ pub enum InputError {
         /// The problem and its remedy.
         reason: String,
     },
-    /// Another thread met an error or panicked; that one has the cause.
+    /// Another thread failed or panicked, and reports the cause.
     #[error("reading the input stopped because of an error in another thread")]
     Stopped,
 }
 
 impl InputError {
-    /// Whether the system refused to read something, rather than the input being wrong.
+    /// Returns whether the system refused to read something, rather than the input being wrong.
     pub fn is_io(&self) -> bool {
         matches!(self, Self::Unreadable { .. })
     }
 
-    /// An [`InputError::Unreadable`] for this path.
+    /// Returns the constructor of an [`InputError::Unreadable`] for this path.
     pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Unreadable { path, source }
     }
 
-    /// An [`InputError::Counts`] for this line.
+    /// Returns an [`InputError::Counts`] for this line.
     pub(crate) fn counts(path: &Path, line: u64, reason: impl Into<String>) -> Self {
         let (path, reason) = (path.to_owned(), reason.into());
         Self::Counts { path, line, reason }
     }
 
-    /// An [`InputError::Unsupported`] for what is neither file nor folder.
+    /// Returns an [`InputError::Unsupported`] for a path that is neither a file nor a folder.
     pub(super) fn pipe(path: PathBuf) -> Self {
         let remedy =
             "store its content in a file, or pass it on standard input: topicmill topics - < INPUT";
@@ -224,7 +224,7 @@ impl InputError {
         }
     }
 
-    /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.
+    /// Returns an [`InputError::MissingColumn`] that suggests the nearest existing column.
     pub fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
         Self::MissingColumn {
             path: path.to_owned(),
@@ -234,7 +234,7 @@ impl InputError {
         }
     }
 
-    /// An [`InputError::MissingKey`] that suggests the nearest of the keys of the volume at `path`.
+    /// Returns an [`InputError::MissingKey`] that suggests the nearest key of the volume at `path`.
     pub fn missing_key(path: &Path, key: &str, available: &[String]) -> Self {
         Self::MissingKey {
             path: path.to_owned(),
@@ -245,7 +245,7 @@ impl InputError {
     }
 }
 
-/// The nearest of the names that exist, as a question, or nothing.
+/// Returns the nearest existing name, as a question, or nothing.
 fn hint(wanted: &str, available: &[String]) -> String {
     let distance =
         |name: &String| strsim::osa_distance(&name.to_lowercase(), &wanted.to_lowercase());

@@ -13,7 +13,7 @@ use store::Source;
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
 
-/// Where a tar archive says that it is one.
+/// The offset of a tar archive's mark.
 const TAR_MARK_AT: usize = 257;
 
 /// Bytes at the start of a file by which compressions, encodings and archives are recognised.
@@ -26,7 +26,8 @@ pub(super) struct Found {
     pub(super) format: Format,
 }
 
-/// Opens files, each once: for its size, its compression, its vocabulary and, where wanted, the fingerprint.
+/// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
+/// wanted, the fingerprint.
 pub(super) struct Examiner {
     /// Whether the documents of JSON are in an array under a key.
     is_nested: bool,
@@ -44,7 +45,7 @@ impl Examiner {
         }
     }
 
-    /// Also takes the fingerprint of what it opens.
+    /// Creates an examiner that also fingerprints the files.
     pub(super) fn with_fingerprint(settings: &CorpusSettings) -> Self {
         let digest = Some(Sha256::new());
         Self {
@@ -53,7 +54,7 @@ impl Examiner {
         }
     }
 
-    /// Opens these files, one after the other. Those that are not supported go to `refuse`, with the error.
+    /// Opens these files, one after the other. Unsupported ones go to `refuse`, with the error.
     pub(super) fn input(
         &mut self,
         found: Vec<Found>,
@@ -71,12 +72,12 @@ impl Examiner {
         Ok(Input { files, total_bytes })
     }
 
-    /// The fingerprint of all that was opened.
+    /// Returns the fingerprint of everything that was opened.
     pub(super) fn fingerprint(self) -> String {
         hex::encode(self.digest.unwrap_or_default().finalize())
     }
 
-    /// Whether the file, whose start is held, is an archive of files; if it is compressed, by its name.
+    /// Returns whether the file, whose start is held, is a tar archive; a compressed one is recognised by its name.
     fn is_tar(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.held
@@ -157,7 +158,7 @@ impl Examiner {
         })
     }
 
-    /// Whether a JSON file, whose start is held, needs more than lines to be read. Damage is reported by the reader.
+    /// Returns whether a JSON file, whose start is held, has records that span lines. The reader reports damage.
     fn spans_lines(&self, path: &Path, compression: Compression) -> bool {
         match compression {
             Compression::Plain => spans_lines(&self.held),
@@ -168,7 +169,7 @@ impl Examiner {
         }
     }
 
-    /// Opens a file and holds its start; gives its size.
+    /// Opens a file, holds its start, and returns its size.
     fn open(&mut self, path: &Path) -> io::Result<(Source, u64)> {
         let mut source = Source::open(path)?;
         let bytes = source.length()?;
@@ -180,7 +181,7 @@ impl Examiner {
         Ok((source, bytes))
     }
 
-    /// Adds the size of a file whose start is held, and its two ends, the middle left out.
+    /// Fingerprints the size and both ends of a file whose start is held, without the middle.
     fn add_ends(&mut self, source: &mut Source, bytes: u64) -> io::Result<()> {
         let Some(digest) = &mut self.digest else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The format of a file, by its name, and whether it can be read as the job asks.
+//! The format of a file, by its name, and a check that it suits the job.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use crate::settings::{CorpusSettings, Format};
 /// The UTF-8 byte order mark that some programs put before a file's content.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The content of a file after its byte order mark, if it has one.
+/// Returns the content of a file after its byte order mark, if it has one.
 pub fn without_mark(content: &[u8]) -> &[u8] {
     content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)
 }
 
-/// Bytes at the start of a file, or of its content, by which its format is recognised.
+/// Bytes at the start of a file's content by which its format is recognised.
 pub(super) const MARK_BYTES: usize = 64;
 
-/// The format of a file: as the job says, else by its name; `None` for a vocabulary.
+/// Returns the requested format of a file, or else that of its name; `None` for a vocabulary.
 pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match asked {
@@ -53,8 +53,8 @@ pub(super) fn guess(name: &str) -> Format {
     }
 }
 
-/// Whether JSON that begins so is an array of objects, or an object of which only the brace stands on
-/// the first line; other JSON is JSON Lines.
+/// Returns whether JSON that begins like this is an array of objects, or an object with only its brace on the first
+/// line; other JSON is JSON Lines.
 pub fn spans_lines(start: &[u8]) -> bool {
     let start = &start[..start.len().min(MARK_BYTES)];
     match without_mark(start).trim_ascii_start() {
@@ -67,13 +67,13 @@ pub fn spans_lines(start: &[u8]) -> bool {
     }
 }
 
-/// Whether there is a file with a vocabulary in the file's folder.
+/// Returns whether the file's folder has a file of a format with a vocabulary.
 fn stands_beside_documents(path: &Path) -> bool {
     let names = objects::names_beside(path).unwrap_or_default();
     names.iter().any(|name| vocabulary::is_used_by(guess(name)))
 }
 
-/// Refuses a file that cannot have what the job reads.
+/// Refuses a file whose format cannot provide what the job requires.
 pub(super) fn check(
     path: &Path,
     format: Format,

@@ -1,9 +1,8 @@
-//! Input in an object store: from a pattern like `s3://bucket/docs/**/*.jsonl.zst` to the objects
-//! that match.
+//! Input in an object store: from a pattern like `s3://bucket/docs/**/*.jsonl.zst` to the objects that match.
 //!
-//! A store has no folders, only keys; `/` is read as in paths. A pattern means the same as for
-//! files: an object, everything below a folder, or a glob. Objects with a hidden part in their key
-//! are skipped unless the pattern names it, and so is what Hadoop leaves.
+//! A store has no folders, only keys; `/` is read as in paths. A pattern means the same as for files: an object,
+//! everything below a folder, or a glob. Objects with a hidden part in their key are skipped unless the pattern names
+//! it, and so are Hadoop's marks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use super::outputs::{self, is_mark};
 use super::pattern::{OPTIONS, compile};
 use store::{StoreError, is_remote};
 
-/// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
+/// Returns an expanded pattern as an address, if it is one by itself or relative to a base that is one.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     let whole = match expanded.trim_start_matches("./") {
         "." | "" => PathBuf::from(base.to_str()?.trim_end_matches('/')),
@@ -23,7 +22,7 @@ pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     is_address.then(|| whole.to_string_lossy().into_owned())
 }
 
-/// Every object that an address with or without wildcards names. `pattern` is the job's wording.
+/// Finds every object that an address with or without wildcards names. `pattern` is the job's wording.
 pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputError> {
     let (folder, tail) = split_at_glob(address);
     let folder = Path::new(folder);
@@ -65,7 +64,7 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
     Ok(found)
 }
 
-/// The folder before the first part with a wildcard, and the pattern from there on.
+/// Returns the folder before the first part with a wildcard, and the pattern from there on.
 fn split_at_glob(address: &str) -> (&str, &str) {
     let Some(wildcard) = address.find(['*', '?', '[']) else {
         return (address, "");
@@ -74,7 +73,7 @@ fn split_at_glob(address: &str) -> (&str, &str) {
     (&address[..folder], &address[folder + 1..])
 }
 
-/// The names of the files beside a file, or of the objects beside an object.
+/// Returns the names of the files beside a file, or of the objects beside an object.
 pub(super) fn names_beside(path: &Path) -> io::Result<Vec<String>> {
     let folder = path.parent().unwrap_or(path);
     let mut names = store::at(folder)?.names(folder)?;

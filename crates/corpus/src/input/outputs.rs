@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use store::{LOCK, LOCK_MARK, Store, StoreError};
 
-/// Names that Hadoop, Spark and Delta Lake give to what is no data.
+/// Names of what Hadoop, Spark and Delta Lake write beside the data.
 const MARKS: [&str; 5] = [
     "_SUCCESS",
     "_metadata",
@@ -15,23 +15,23 @@ const MARKS: [&str; 5] = [
     "_delta_log",
 ];
 
-/// Whether a file or folder of this name is such a mark.
+/// Returns whether a file or folder of this name is such a mark.
 pub(super) fn is_mark(name: &str) -> bool {
     let begins = |start| name.starts_with(start);
     MARKS.contains(&name) || begins("_committed_") || begins("_started_")
 }
 
-/// Whether a folder on the disk is an output.
+/// Returns whether a folder on the disk is an output of topicmill.
 pub(super) fn is_output(folder: &Path) -> bool {
     let mut start = [0; LOCK_MARK.len()];
     let read = File::open(folder.join(LOCK)).and_then(|mut lock| lock.read_exact(&mut start));
     read.is_ok() && start == LOCK_MARK.as_bytes()
 }
 
-/// The outputs among the objects that were listed.
+/// Returns the outputs among the objects that were listed.
 ///
 /// # Errors
-/// A lock cannot be read.
+/// Fails if a lock cannot be read.
 pub(super) fn listed(store: &dyn Store, paths: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
     let mut outputs = Vec::new();
     for path in paths.iter().filter(|path| path.ends_with(LOCK)) {

@@ -7,10 +7,10 @@ use crate::RawDocument;
 use crate::settings::CorpusSettings;
 use percent_encoding::percent_decode_str;
 
-/// The value of a partition without one.
+/// The value of a partition that has none.
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The columns that a file's folders give it, and their values, if they have one, from the outermost folder on.
+/// Returns the columns that a file's folders define, with their values, if any, from the outermost folder on.
 pub fn partitions(file: &InputFile) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>)> {
     let (folders, _) = file.name.rsplit_once('/').unwrap_or_default();
     let columns = folders
@@ -21,7 +21,7 @@ pub fn partitions(file: &InputFile) -> impl Iterator<Item = (&str, Option<Cow<'_
     columns.map(move |(name, value)| (name, (value != NONE).then(|| decoded(value))))
 }
 
-/// Hands the documents of a file to `emit`, with the values of its partitions where their records have none.
+/// Passes the documents of a file to `emit`, with the values of its partitions where their records have none.
 pub(crate) fn adding<'a>(
     file: &'a InputFile,
     settings: &'a CorpusSettings,

@@ -1,9 +1,9 @@
 //! From a pattern of the job to the files that match.
 //!
 //! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`, `${NAME}`,
-//! `${NAME:-default}` and a leading `~/` are expanded first, unless a file has that very name. Hidden files and folders,
-//! and those that Hadoop leaves, are skipped unless the pattern names them; a folder linked into itself is entered
-//! once. Outputs of topicmill are skipped when folders are read recursively.
+//! `${NAME:-default}` and a leading `~/` are expanded first, unless a file has that very name. Hidden files and
+//! folders, and Hadoop's marks, are skipped unless the pattern names them; a folder linked into itself is entered once.
+//! Outputs of topicmill are skipped when folders are read recursively.
 
 use super::InputError;
 use super::outputs::{is_mark, is_output};
@@ -20,13 +20,13 @@ pub(super) const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
-/// For exclusions: hidden folders above the input (`~/.cargo`) must not hide what is in them.
+/// For exclusions, `*` matches a leading dot: hidden folders above the input (`~/.cargo`) must not hide their content.
 const EXCLUSION_OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
     ..OPTIONS
 };
 
-/// Looks an environment variable up.
+/// A lookup of environment variables.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Replaces variables and a leading `~/`.
@@ -57,7 +57,7 @@ pub(super) fn expand(pattern: &str, environment: Environment<'_>) -> Result<Stri
     Ok(expanded)
 }
 
-/// Splits what follows a `$` into (name, default) and the rest; `None` where it names no variable.
+/// Splits the text after a `$` into (name, default) and the rest; `None` if it names no variable.
 fn split_reference(text: &str) -> (Option<(&str, Option<&str>)>, &str) {
     if let Some((inner, rest)) = text.strip_prefix('{').and_then(|t| t.split_once('}')) {
         let reference = match inner.split_once(":-") {
@@ -74,11 +74,11 @@ fn split_reference(text: &str) -> (Option<(&str, Option<&str>)>, &str) {
     (Some((&text[..end], None)), &text[end..])
 }
 
-/// Every file that a pattern names, in no particular order.
+/// Finds every file that a pattern names, in no particular order.
 ///
-/// `pattern` is the job's own wording, for errors; `expanded` is what [`expand`] made of it.
+/// `pattern` is the job's own wording, for errors; `expanded` is the result of [`expand`].
 pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<PathBuf>, InputError> {
-    // Collecting leaves out every `.` but a leading one.
+    // Collecting drops every `.` but a leading one.
     let whole: PathBuf = base.join(expanded).components().collect();
     let files = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
@@ -107,7 +107,7 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
     Ok(files)
 }
 
-/// The folder before the first component with a wildcard, and the pattern from there on.
+/// Returns the folder before the first component with a wildcard, and the pattern from there on.
 fn split_at_glob(base: &Path, expanded: &str) -> (PathBuf, Option<String>) {
     let mut folder = base.to_owned();
     let mut components = Path::new(expanded).components();
@@ -124,7 +124,7 @@ fn split_at_glob(base: &Path, expanded: &str) -> (PathBuf, Option<String>) {
     }
 }
 
-/// The files under `folder` whose path from there matches `tail`.
+/// Finds the files under `folder` whose path from there matches `tail`.
 fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     let matcher = compile(tail, pattern)?;
     let is_recursive = tail.contains("**");
@@ -158,12 +158,12 @@ fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputE
     Ok(files)
 }
 
-/// Whether a path matches; bytes that are not UTF-8 match what any character does.
+/// Returns whether a path matches; bytes that are not UTF-8 match like any character.
 fn matches(pattern: &Pattern, path: &Path, options: MatchOptions) -> bool {
     pattern.matches_with(&path.to_string_lossy(), options)
 }
 
-/// A link into its own folder, or to nothing: no file, and no error.
+/// Returns whether a link leads into its own folder or to nothing: it is skipped without an error.
 fn is_link_trouble(error: &walkdir::Error) -> bool {
     let dangling = || {
         error.path().is_some_and(|path| {
@@ -192,9 +192,9 @@ pub(super) fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> 
 
 /// The globs of `corpus.exclude`, compiled.
 ///
-/// One without `/` is matched against each component of a file's path below the base folder; one with `/`
-/// against the path and every folder on it, from the base folder on, or from anywhere if it begins with
-/// `**/`. So `drafts`, `*.log` and `old/2019` leave out what they name and all that is inside.
+/// One without `/` is matched against each component of a file's name; one with `/` against the path and every folder
+/// on it, from the base folder on, or from anywhere if it begins with `**/`. So `drafts`, `*.log` and `old/2019`
+/// exclude the files and folders that they name, and everything inside.
 pub(super) struct Exclusions {
     components: Vec<Pattern>,
     paths: Vec<Pattern>,
@@ -229,7 +229,7 @@ impl Exclusions {
         Ok(exclusions)
     }
 
-    /// Whether the file at `path` (as returned by [`find`]), called `name`, is excluded.
+    /// Returns whether the file at `path` (as returned by [`find`]), called `name`, is excluded.
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
         let path = rooted(path);
         let component = |pattern: &Pattern| {
@@ -244,7 +244,7 @@ impl Exclusions {
     }
 }
 
-/// The path to match: an address begins with `/` too.
+/// Returns the path to match: an address begins with `/` too.
 fn rooted(path: &Path) -> PathBuf {
     match is_remote(path) {
         true => Path::new("/").join(normalize(path)),
@@ -252,7 +252,7 @@ fn rooted(path: &Path) -> PathBuf {
     }
 }
 
-/// The path without `.` and, after a name, without `..`.
+/// Returns the path without `.` and without `..` after a name.
 pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(found("**/*.txt"), "[x].txt a.txt b/c.txt b/d/e.txt");
         assert_eq!(found("*/*.txt"), "b/c.txt");
         assert_eq!(found("b/**/*.txt"), "b/c.txt b/d/e.txt");
-        // An output of topicmill is read only where it is named.
+        // An output of topicmill is read only if it is named.
         assert_eq!(found("b"), "b/c.txt b/d/e.txt b/own/_lock b/own/h.md");
         assert_eq!(found("**/*.md"), "b/own/h.md");
         assert_eq!(found("b/*/*.md"), "b/out/h.md b/own/h.md");

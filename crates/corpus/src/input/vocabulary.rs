@@ -6,24 +6,24 @@ use crate::compression::{read_whole, stripped};
 use crate::settings::Format;
 use std::path::{Path, PathBuf};
 
-/// Whether a file name says that it is the documents of a UCI bag of words.
+/// Returns whether a file name is that of a UCI bag of words.
 pub(super) fn is_documents(name: &str) -> bool {
     name.contains("docword")
 }
 
-/// Whether files of this format may have a vocabulary beside them.
+/// Returns whether files of this format may have a vocabulary beside them.
 pub(super) fn is_used_by(format: Format) -> bool {
     use Format::{LdaC, MatrixMarket, SvmLight, Uci};
     matches!(format, Uci | LdaC | MatrixMarket | SvmLight)
 }
 
-/// Whether a file name says that it is the vocabulary of one.
+/// Returns whether a file name is that of a vocabulary.
 pub(super) fn is_vocabulary(name: &str) -> bool {
     (name.contains("vocab") || name.ends_with(".tokens")) && !is_documents(name)
 }
 
-/// The vocabulary of a bag of words: the one of the same name, with `vocab` for `docword` or another
-/// ending, whatever the compression; else the only one in the folder. Only SVMlight may be without.
+/// Finds the vocabulary of a bag of words: the file of the same name, with `vocab` for `docword` or another ending, in
+/// any compression; else the only one in the folder. Only SVMlight may lack one.
 pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, InputError> {
     if !is_used_by(format) {
         return Ok(None);
@@ -59,7 +59,7 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
     }
 }
 
-/// Reads the terms of a vocabulary, a line each.
+/// Reads the terms of a vocabulary, one per line.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
     let bytes = read_whole(path).map_err(InputError::unreadable(path))?;
     let lines = bytes.split(|&byte| byte == b'\n');

@@ -1,8 +1,7 @@
-//! Sorting a process's documents into minibatches, in little memory.
+//! Sorts a process's documents into minibatches, in little memory.
 //!
-//! Documents arrive in any order, and are spread over [`PARTITIONS`] by the first bits of their
-//! place. Beyond a limit, what is in memory goes to a scratch file. Each partition is then sorted by
-//! itself.
+//! Documents arrive in any order, and are spread over [`PARTITIONS`] by the first bits of their place. Beyond a limit,
+//! the documents in memory go to a scratch file. Each partition is then sorted separately.
 
 use std::io;
 use std::ops::Range;
@@ -16,10 +15,10 @@ use super::{
 };
 use lda::train::minibatches::{Deal, minibatch_at};
 
-/// Parts that are sorted one by one: of a sample of 10 GiB, each takes 40 MiB of memory.
+/// Parts that are sorted one by one: for a sample of 10 GiB, each takes 40 MiB of memory.
 const PARTITIONS: usize = 256;
 
-/// Takes in the documents of a process.
+/// The documents of a process, to be sorted.
 #[derive(Debug)]
 pub struct MinibatchBuilder {
     limit: u64,
@@ -29,15 +28,15 @@ pub struct MinibatchBuilder {
     spilled: Option<Spilled>,
 }
 
-/// Documents whose places begin alike, as words.
+/// Documents whose places share their first bits, as words.
 #[derive(Debug, Default)]
 struct Partition {
     buffer: Vec<u32>,
-    /// Documents before these: ranges of bytes in the scratch file.
+    /// Earlier documents: ranges of bytes in the scratch file.
     spilled: Vec<Range<u64>>,
 }
 
-/// A scratch file, and where it ends.
+/// A scratch file and its end.
 #[derive(Debug)]
 struct Spilled {
     file: Scratch,
@@ -50,7 +49,7 @@ impl Spilled {
         Ok(Self { file, end: 0 })
     }
 
-    /// Appends words; gives their place, in bytes.
+    /// Appends words; returns their range in bytes.
     fn append(&mut self, words: &[u32]) -> io::Result<Range<u64>> {
         let start = self.end;
         self.file.write(bytemuck::cast_slice(words), start)?;
@@ -60,7 +59,7 @@ impl Spilled {
 }
 
 impl MinibatchBuilder {
-    /// Beyond `limit` bytes, documents are kept in files at `path`, which are unlinked at once.
+    /// Creates a builder that keeps documents beyond `limit` bytes in files at `path`, which are unlinked immediately.
     pub fn new(limit: u64, path: PathBuf) -> Self {
         Self {
             limit,
@@ -71,11 +70,10 @@ impl MinibatchBuilder {
         }
     }
 
-    /// Adds a document, given its place, or a further piece of one: pieces follow each other in the
-    /// order of terms.
+    /// Adds a document, given its place, or another piece of one: pieces follow each other in the order of terms.
     ///
     /// # Errors
-    /// The scratch file cannot be written.
+    /// Fails if the scratch file cannot be written.
     pub fn push(
         &mut self,
         [place, document]: [u64; 2],
@@ -101,7 +99,7 @@ impl MinibatchBuilder {
         }
     }
 
-    /// Moves what is in memory to the scratch file.
+    /// Moves the documents in memory to the scratch file.
     fn spill(&mut self) -> io::Result<()> {
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
@@ -117,10 +115,10 @@ impl MinibatchBuilder {
         Ok(())
     }
 
-    /// All documents, in the minibatches of `deal`; none are left.
+    /// Takes all documents out, in the minibatches of `deal`.
     ///
     /// # Errors
-    /// A file cannot be read or written.
+    /// Fails if a file cannot be read or written.
     pub fn finish(&mut self, deal: &Deal) -> io::Result<Minibatches> {
         if self.spilled.is_some() {
             self.spill()?;
@@ -151,7 +149,7 @@ fn no_documents() -> Vec<Partition> {
 }
 
 impl Partition {
-    /// All its words, in the order in which they came.
+    /// Returns all its words, in the order in which they were added.
     fn words(self, file: Option<&Scratch>) -> io::Result<Vec<u32>> {
         let Some(file) = file else {
             return Ok(self.buffer);
@@ -172,7 +170,7 @@ impl Partition {
     }
 }
 
-/// Hands the documents in `words` to `visit`, ascending by place, pieces joined.
+/// Passes the documents in `words` to `visit`, ascending by place, with their pieces joined.
 fn for_each_sorted(
     words: &[u32],
     mut visit: impl FnMut(Piece<'_>) -> io::Result<()>,
@@ -206,10 +204,10 @@ fn for_each_sorted(
     Ok(())
 }
 
-/// Writes documents, ascending by place.
+/// A writer of documents, ascending by place.
 struct Writer {
     store: StoreWriter,
-    /// The minibatches so far; the last is not complete.
+    /// The minibatches so far; the last is incomplete.
     extents: Vec<Extent>,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use lda::train::minibatches::{Deal, minibatch_at, place};
 
-/// 1000 documents, document 7 in three pieces, taken in with a limit of `limit` bytes.
+/// Collects 1000 documents, document 7 in five pieces, with a limit of `limit` bytes.
 fn minibatches(limit: u64, path: &Path) -> Minibatches {
     let mut builder = MinibatchBuilder::new(limit, path.to_owned());
     for document in 0..1000u64 {

@@ -1,4 +1,4 @@
-//! The user's lists: phrases and replacements, and what is deleted.
+//! The user's lists: phrases, replacements and deletions.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::settings::{PhraseSettings, TokenSettings};
 use crate::tokenizer::{Rule, Tokenizer};
 use crate::word_file::{self, WordFileError, without_comment};
 
-/// The rule that a line of a list stands for.
+/// A parser of a list's lines.
 type Parse = fn(&str, &mut Tokenizer) -> Result<Rule, String>;
 
-/// The rules of the lists that a job names: a pass for each.
+/// Loads the rules of the lists that a job names: a pass for each.
 ///
 /// # Errors
-/// A file that cannot be read, is not UTF-8, or has a line that means nothing.
+/// Fails if a file cannot be read, is not UTF-8, or has an invalid line.
 pub fn load(
     settings: &PhraseSettings,
     tokens: &TokenSettings,
@@ -36,7 +36,7 @@ fn read(
     let text = word_file::read(key, path)?;
     let mut tokenizer = Tokenizer::new(tokens);
     let mut rules: Vec<Rule> = Vec::new();
-    // The line and the place of each sequence.
+    // The line and the rule's index of each sequence.
     let mut known: HashMap<Vec<String>, (usize, usize)> = HashMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = without_comment(line);
@@ -66,7 +66,7 @@ fn read(
     Ok(rules)
 }
 
-/// The words of a line, as texts have them.
+/// Tokenizes a line like a text.
 fn words(text: &str, tokenizer: &mut Tokenizer) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     tokenizer.tokens(text, &mut |token| words.push(token.to_owned()));
@@ -92,7 +92,7 @@ fn deletion(line: &str, tokenizer: &mut Tokenizer) -> Result<Rule, String> {
     })
 }
 
-/// `a b` is one token, `a_b`; `a b<TAB>c` is `c`.
+/// Joins `a b` into one token, `a_b`; replaces `a b` in `a b<TAB>c` by `c`.
 fn replacement(line: &str, tokenizer: &mut Tokenizer) -> Result<Rule, String> {
     let (source, target) = match line.split_once('\t') {
         None => (line, None),

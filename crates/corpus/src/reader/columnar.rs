@@ -1,8 +1,8 @@
 //! Columnar files, Parquet and Arrow IPC: a row is a document, or a term of one (`long`).
 //!
-//! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts
-//! replaced. A list becomes a JSON array as id or metadata, and lines as text. The id of a row without one is
-//! `name@row`, rows counted from 0 over the whole file.
+//! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts replaced. A list
+//! becomes a JSON array as id or metadata, and lines as text. The id of a row without one is `name@row`, with rows
+//! counted from 0 over the whole file.
 
 mod batch;
 mod long;
@@ -15,7 +15,7 @@ use crate::settings::CorpusSettings;
 use arrow_schema::ArrowError;
 use batch::Batch;
 
-/// The columns that can be read as text, and the first rows' cells; empty ones for nulls.
+/// Returns the columns that can be read as text, and the first rows' cells, which are empty for nulls.
 pub fn first_rows(
     file: &InputFile,
     most: usize,
@@ -48,7 +48,7 @@ pub fn first_rows(
     Ok((names, rows))
 }
 
-/// Hands over the documents whose (first) rows are in these groups.
+/// Reads the documents whose (first) rows are in these groups.
 pub(super) fn read(
     groups: &RowGroups,
     file: &InputFile,
@@ -62,7 +62,7 @@ pub(super) fn read(
     }
 }
 
-/// Hands over the rows of these groups, each a document.
+/// Reads the rows of these groups, each a document.
 fn read_rows(
     groups: &RowGroups,
     context: &Context<'_>,
@@ -83,7 +83,7 @@ fn read_rows(
     Ok(())
 }
 
-/// Represents rows that cannot be read from this one on by a document, if damaged files are kept.
+/// Emits a document for all rows from this one on, which cannot be read, if damaged files are kept.
 fn lose_rest(
     context: &Context<'_>,
     row: u64,
@@ -99,7 +99,7 @@ fn lose_rest(
     }
 }
 
-/// The error of rows that cannot be read from this one on: the system's, or damage.
+/// Returns the error of rows that cannot be read from this one on: the system's, or damage.
 fn broken(file: &InputFile, row: u64, error: &ArrowError) -> InputError {
     let reason = error.to_string();
     match os_error(&reason) {

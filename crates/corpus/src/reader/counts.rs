@@ -13,20 +13,20 @@ use std::marker::PhantomData;
 /// Terms and their counts.
 pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
 
-/// A number as a count, if it is one: whole, not negative, and not beyond 32 bits.
+/// Converts a number to a count, if it is one: whole, not negative, and not beyond 32 bits.
 pub(super) fn whole(number: f64) -> Option<u32> {
     let is_count = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
     is_count.then_some(number as u32)
 }
 
-/// A count as text: `2`, or `2.0` as programs write that keep counts as floating-point numbers.
+/// Parses a count: `2`, or `2.0` as written by programs that keep counts as floats.
 pub(super) fn count_of(text: &str) -> Option<u32> {
     let exact = text.parse().ok();
     exact.or_else(|| whole(text.parse().ok()?))
 }
 
-/// The counts of fields `number:count`; an error names an invalid one. A number stands for a term of
-/// the vocabulary, the first of which has the number `first`, or for itself.
+/// Parses the counts of fields `number:count`; an error names an invalid one. A number refers to a term of the
+/// vocabulary, the first of which has the number `first`; without a vocabulary it is the term itself.
 pub(super) fn numbered<'a>(
     fields: impl Iterator<Item = &'a str>,
     vocabulary: Option<&'a [String]>,
@@ -61,17 +61,17 @@ pub(super) fn numbered<'a>(
 
 /// The content of a line of a format of counts.
 pub(super) struct Line<'a> {
-    /// The document's id and label; empty ones are none.
+    /// The document's id and label; empty if it has none.
     pub(super) fields: [&'a str; 2],
     pub(super) counts: Counted<'a>,
 }
 
-/// Parses a line, with the vocabulary beside the file: `None` if it contains no document; an error says
-/// what is wrong with it.
+/// A parser of a line, with the vocabulary beside the file: `None` if the line contains no document; an error says what
+/// is wrong with it.
 pub(super) type ParseLine =
     for<'a> fn(&'a str, Option<&'a [String]>) -> Result<Option<Line<'a>>, String>;
 
-/// Hands over the documents of a stretch of lines that begins at `offset`.
+/// Reads the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(
     context: &Context<'_>,
     header: &Header,
@@ -100,8 +100,7 @@ pub(super) fn read(
     }
 }
 
-/// The keys and values of a JSON object in their order, those that occur twice too; keys without
-/// escapes are borrowed.
+/// The keys and values of a JSON object in order, including keys that occur twice; keys without escapes are borrowed.
 pub(super) struct Pairs<'a, V>(pub(super) Vec<(Cow<'a, str>, V)>);
 
 impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
@@ -114,7 +113,7 @@ impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
 #[derive(Deserialize)]
 pub(super) struct Key<'k>(#[serde(borrow)] pub(super) Cow<'k, str>);
 
-/// Reads an object of such values.
+/// A visitor of an object of such values.
 struct PairsOf<V>(PhantomData<V>);
 
 impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {

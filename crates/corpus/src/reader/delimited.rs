@@ -1,9 +1,8 @@
-//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes; other delimiters than commas, too)
-//! and TSV (no quotes: lines and tabs).
+//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes; also with other delimiters than commas) and TSV
+//! (lines and tabs, no quotes).
 //!
-//! The first line names the columns. A row is a document; a row with a different number of fields
-//! than the header is a parse error. A job with the default `corpus.id` may read files that have no
-//! such column.
+//! The first line names the columns. A row is a document; a row with a different number of fields than the header is a
+//! parse error. A job with the default `corpus.id` may read files that have no such column.
 
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::lines;
@@ -12,7 +11,7 @@ use crate::settings::Format;
 use crate::{Body, RawDocument};
 
 impl Header {
-    /// The document of a row.
+    /// Returns the document of a row.
     pub(super) fn document<'a>(
         &self,
         context: &Context<'_>,
@@ -44,7 +43,7 @@ impl Header {
         self.with_body(context, offset, fields, body)
     }
 
-    /// The document of a row whose text was read already.
+    /// Returns the document of a row whose body has already been read.
     pub(super) fn with_body<'a>(
         &self,
         context: &Context<'_>,
@@ -60,7 +59,7 @@ impl Header {
     }
 }
 
-/// Hands over the rows of a stretch of CSV that begins at `offset`.
+/// Reads the rows of a stretch of CSV that begins at `offset`.
 pub(super) fn read_csv(
     context: &Context<'_>,
     header: &Header,
@@ -83,7 +82,7 @@ pub(super) fn read_csv(
                 emit(header.document(context, begins, &fields));
             }
             Ok(false) => return,
-            // Of a slice, any bytes and any number of fields nothing fails; still, no row is lost in silence.
+            // With a slice of any bytes and rows of any length, nothing fails; still, no row is lost silently.
             Err(error) => {
                 emit(context.unparsable(begins, &error.to_string()));
                 return;
@@ -92,7 +91,7 @@ pub(super) fn read_csv(
     }
 }
 
-/// Hands over the rows of a stretch of TSV that begins at `offset`.
+/// Reads the rows of a stretch of TSV that begins at `offset`.
 pub(super) fn read_tsv(
     context: &Context<'_>,
     header: &Header,

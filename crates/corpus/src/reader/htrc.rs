@@ -1,11 +1,10 @@
-//! HathiTrust Extracted Features, schemas 1.5 and 2.0: a file is a volume, its pages' tokens are
-//! counted by part of speech, and a document is a section of its pages.
+//! HathiTrust Extracted Features, schemas 1.5 and 2.0: a file is a volume, its pages' tokens are counted by part of
+//! speech, and a document is a section of its pages.
 //!
-//! Only the bodies of pages are read, not headers and footers. A file that is not a volume, and a
-//! volume that the job filters out, is one document with a status. Sections are cut by position
-//! (or by words) before pages are filtered by language, so that they have the same names with and
-//! without filters by pages. A token that stands for a bracket (`-LRB-`, from the Penn Treebank) is
-//! read as the bracket.
+//! Only the bodies of pages are read, not headers and footers. A file that is not a volume, and a volume that the job
+//! filters out, is one document with a status. Sections are cut by position (or by words) before pages are filtered by
+//! language, so that they have the same names with and without filters of pages. A token that stands for a bracket
+//! (`-LRB-`, from the Penn Treebank) is read as the bracket.
 
 use super::counts::Pairs;
 use super::text::{read_all, read_whole};
@@ -22,7 +21,7 @@ mod metadata;
 pub use metadata::{Candidate, candidate, metadata_keys};
 use metadata::{Metadata, is_of_volumes};
 
-/// Hands over the sections of a volume; reads it into `held`, from one file to the next.
+/// Reads the sections of a volume; `held` is a buffer for one file after the other.
 pub(super) fn read(
     file: &InputFile,
     settings: &CorpusSettings,
@@ -52,18 +51,18 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The tokens of a volume as one text, in no order, to recognise its language by.
+/// Returns the tokens of a volume as one text, in no order, to identify its language.
 pub fn words_of(file: &InputFile) -> Option<String> {
     let mut bytes = Vec::new();
     read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
     let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
-    // A broken count does not fill the memory.
+    // A corrupt count must not fill the memory.
     let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
     Some(words.collect())
 }
 
-/// A file: what is read of it.
+/// The parts of a file that are read.
 #[derive(Deserialize)]
 struct Volume<'a> {
     /// The volume's id in schema 2.0.
@@ -191,7 +190,7 @@ impl Page<'_> {
         languages().next().is_none() || languages().any(is_its)
     }
 
-    /// Each token of its body, part of speech, and how often it occurs as such.
+    /// Returns each token and part of speech in its body, and how often they occur together.
     fn counts(&self) -> impl Iterator<Item = (&str, &str, u32)> {
         let counts = self
             .body
@@ -208,7 +207,7 @@ impl Page<'_> {
             })
     }
 
-    /// The tokens with one of the parts of speech of the job, and how often each occurs with it.
+    /// Returns the tokens with one of the job's parts of speech, and how often each occurs with it.
     fn tokens(&self, filters: &HtrcSettings) -> impl Iterator<Item = (&str, u32)> {
         let wanted = &filters.parts_of_speech;
         let kept = self.counts().filter(|(_, tag, _)| {
@@ -221,7 +220,7 @@ impl Page<'_> {
         kept.map(|(token, _, count)| (token, count))
     }
 
-    /// Its tokens with a letter.
+    /// Counts its tokens with a letter.
     fn words(&self) -> u64 {
         let words = self
             .counts()
@@ -230,7 +229,7 @@ impl Page<'_> {
     }
 }
 
-/// The bracket that a token of the Penn Treebank denotes.
+/// Returns the bracket that a token of the Penn Treebank denotes.
 fn bracket(token: &str) -> Option<&'static str> {
     Some(match token {
         "-LRB-" => "(",
@@ -261,7 +260,7 @@ fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'
     }
 }
 
-/// `<htid>#p<first>-<last>`; the volume's own id where a section is a volume.
+/// Returns `<htid>#p<first>-<last>`, or the volume's own id if a section is a volume.
 fn section_id(htid: &str, section: &[Page<'_>], size: SectionSize) -> String {
     let number = |page: Option<&Page<'_>>| {
         let seq = page.map_or("", |page| page.seq.trim_start_matches('0'));

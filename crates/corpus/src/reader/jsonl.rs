@@ -1,11 +1,11 @@
-//! JSON Lines, one object per line, and JSON, objects in an array or one after the other; the named keys are kept
-//! and the rest is skipped. `a.b` names the key `b` of the object under `a`, or of each object of the
-//! array there, unless there is a key `a.b`.
+//! JSON Lines, one object per line, and JSON, objects in an array or one after the other; the named keys are kept and
+//! the rest is skipped. `a.b` names the key `b` of the object under `a`, or of each object in the array there, unless
+//! there is a key `a.b`.
 //!
-//! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays
-//! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
-//! by line breaks. Where the job names a key with counts, its value is an object of words and
-//! counts. A key that is null counts as absent, and so do NaN and the infinities, as Python writes them.
+//! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays and objects become
+//! compact JSON); text may be a string, a number, a boolean, or an array of strings, joined by line breaks. If the job
+//! names a key with counts, its value is an object of words and counts. A key that is null counts as absent, and so do
+//! NaN and the infinities, as Python writes them.
 
 mod held;
 
@@ -21,7 +21,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// Hands over the documents of a stretch that begins at `offset`.
+/// Reads the documents of a stretch that begins at `offset`.
 pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: DocumentSink<'_>) {
     let keys = Keys::new(context);
     let read = |(begins, object): (u64, &[u8])| {
@@ -34,7 +34,7 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
         emit(match keys.parse(&mended) {
             Ok(values) => keys.document(context, begins, values, repaired | is_torn),
             Err(later) => {
-                // What was mended is not what is wrong.
+                // The error that remains after mending is the real one.
                 let error = if mended == object { error } else { later };
                 context.unparsable(begins, &no_object(context, &object, &error))
             }
@@ -48,7 +48,7 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
     }
 }
 
-/// The error where a record is not an object, and what to do.
+/// Explains why a record is not an object, and what to do.
 fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> String {
     match context.file.format {
         Format::Json if object == "}" => no_records(context),
@@ -60,7 +60,7 @@ fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> 
     }
 }
 
-/// The error where a file, or a value in it, does not have the records that the job names.
+/// Explains that a file, or a value in it, does not have the records that the job names.
 fn no_records(context: &Context<'_>) -> String {
     let path = context.settings.records.as_deref().unwrap_or_default();
     match path {
@@ -69,7 +69,7 @@ fn no_records(context: &Context<'_>) -> String {
     }
 }
 
-/// The keys that are kept, each once, and what each is for.
+/// The keys that are kept, each once, and their roles.
 struct Keys<'s> {
     names: Vec<&'s str>,
     columns: Columns,
@@ -105,7 +105,7 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document with these values.
+    /// Returns the document with these values.
     fn document<'a>(
         &self,
         context: &Context<'_>,
@@ -120,7 +120,7 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document's text or counts; an error says what the key contains instead, and what to do.
+    /// Returns the document's text or counts; an error says what the key contains instead, and what to do.
     fn body<'a>(
         &self,
         context: &Context<'_>,
@@ -155,7 +155,7 @@ impl<'s> Keys<'s> {
         Ok(body(context, join_texts(texts.into_iter()), repaired))
     }
 
-    /// The values of the kept keys.
+    /// Parses the values of the kept keys.
     fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
         let mut parser = serde_json::Deserializer::from_str(object);
         let values = parser.deserialize_map(Object(&self.names))?;
@@ -164,7 +164,7 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// Reads an object, and keeps the values of these keys.
+/// A visitor of an object that keeps the values of these keys.
 struct Object<'n>(&'n [&'n str]);
 
 impl<'a> Visitor<'a> for Object<'_> {
@@ -194,7 +194,7 @@ impl<'a> Visitor<'a> for Object<'_> {
     }
 }
 
-/// Takes the values that the names want of the object under `key`.
+/// Takes the values that the names want from the object under `key`.
 fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
     for (name, value) in names.iter().zip(values) {
         if let Some(found) = below(name, key).and_then(|path| find(object, path)) {
@@ -203,12 +203,12 @@ fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
     }
 }
 
-/// The rest of `name` if it names a key of the object under `key`.
+/// Returns the rest of `name` if it names a key of the object under `key`.
 fn below<'n>(name: &'n str, key: &str) -> Option<&'n str> {
     name.strip_prefix(key)?.strip_prefix('.')
 }
 
-/// The value at `path` in an object; of an array, those of its objects.
+/// Returns the value at `path` in an object, or those in the objects of an array.
 fn find(value: &Value, path: &str) -> Option<Value> {
     if let Value::Array(items) = value {
         let found = items.iter().filter_map(|item| find(item, path));

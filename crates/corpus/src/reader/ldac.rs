@@ -1,9 +1,8 @@
-//! The lines of Blei's lda-c: the number of distinct terms, then `number:count` of each. Numbers begin
-//! with 0 and stand for the terms of the vocabulary beside the file. A document has no id.
+//! The lines of Blei's lda-c: the number of distinct terms, then `number:count` for each. Numbers begin with 0 and
+//! refer to the terms of the vocabulary beside the file. A document has no id.
 
 use super::counts::{Line, numbered};
 
-/// Parses a line.
 pub(super) fn parse<'a>(
     line: &'a str,
     vocabulary: Option<&'a [String]>,

@@ -1,18 +1,18 @@
-//! Single lines of JSON Lines that are not part of a file: those of a stream.
+//! Single lines of JSON Lines, from a stream instead of a file.
 
 use super::{Context, DocumentSink, jsonl};
 use crate::compression::Compression;
 use crate::input::InputFile;
 use crate::settings::{CorpusSettings, Format};
 
-/// Reads lines by the keys of a job, just as those of a file.
+/// A reader of lines by the keys of a job, like those of a file.
 pub struct LineReader {
     file: InputFile,
     settings: CorpusSettings,
 }
 
 impl LineReader {
-    /// For lines of a stream of this name, which is used in the ids of documents without one.
+    /// Creates a reader for a stream of this name, which is used in the ids of documents without one.
     pub fn new(name: &str, settings: &CorpusSettings) -> Self {
         let file = InputFile {
             name: name.to_owned(),
@@ -30,13 +30,12 @@ impl LineReader {
         }
     }
 
-    /// Whether a line contains a document, however broken: blank ones do not.
+    /// Returns whether a line contains a document, however broken: blank ones do not.
     pub fn holds_document(line: &[u8]) -> bool {
         !line.trim_ascii().is_empty()
     }
 
-    /// Hands over the document of a line that begins at byte `offset` of the stream; nothing for a
-    /// blank line.
+    /// Reads the document of a line that begins at byte `offset` of the stream; nothing for a blank line.
     pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
         jsonl::read(
             &Context::new(&self.file, &self.settings),
@@ -46,19 +45,19 @@ impl LineReader {
         );
     }
 
-    /// Hands over a document for a line of this many bytes, more than `corpus.max_document_mib`.
+    /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.
     pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
         emit(context.too_large(context.place(offset), bytes));
     }
 
-    /// Hands over a document for the rest of a stream that failed.
+    /// Emits a document for the rest of a stream that failed.
     pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
         emit(context.truncated(context.place(offset), reason));
     }
 
-    /// The problem with a document, without the place that its reader put before it.
+    /// Returns the problem with a document, without the place that its reader put before it.
     pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
         let place = Context::new(&self.file, &self.settings).place(offset);
         let rest = reason.strip_prefix(place.as_str());

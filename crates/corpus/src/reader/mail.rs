@@ -8,7 +8,7 @@ use crate::block::cutter::{Boundary, is_envelope, record_ends};
 use crate::block::header::Header;
 use mail_parser::{Address, MessageParser};
 
-/// Hands over the messages of a stretch that begins at `offset`.
+/// Reads the messages of a stretch that begins at `offset`.
 pub(super) fn read(
     context: &Context<'_>,
     header: &Header,
@@ -29,7 +29,7 @@ pub(super) fn read(
     }
 }
 
-/// The messages of a stretch, each with where it begins, without the lines between them.
+/// Returns the messages in `bytes`, each with its offset, without the lines between them.
 pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut begin = 0;
     let ends = record_ends(bytes, Boundary::Envelope).chain([bytes.len()]);
@@ -43,7 +43,7 @@ pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])>
     .filter(|(_, message)| !message.trim_ascii().is_empty())
 }
 
-/// The message without the line after it.
+/// Returns the message without the line after it.
 fn without_envelope(record: &[u8]) -> &[u8] {
     let lines = record.strip_suffix(b"\n").unwrap_or(record);
     let last = lines
@@ -56,7 +56,7 @@ fn without_envelope(record: &[u8]) -> &[u8] {
     }
 }
 
-/// The id, date, sender, recipient, subject and text of a message; `None` if it is none.
+/// Returns the id, date, sender, recipient, subject and text of a message; `None` if it is not one.
 pub fn fields(message: &[u8]) -> Option<[String; 6]> {
     let message = MessageParser::default().parse(message)?;
     let sender_of = |address: Option<&Address<'_>>| {

@@ -1,11 +1,11 @@
-//! MALLET's one document a line, as its `import-file` reads it by default: an id, a label and the text, separated by
-//! white space and commas.
+//! MALLET's format of one document per line, as its `import-file` reads it by default: an id, a label and the text,
+//! separated by white space and commas.
 
 use super::{Context, DocumentSink};
 use crate::block::cutter::lines;
 use crate::block::header::Header;
 
-/// Hands over the documents of a stretch of lines that begins at `offset`.
+/// Reads the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(
     context: &Context<'_>,
     header: &Header,
@@ -20,14 +20,14 @@ pub(super) fn read(
     }
 }
 
-/// The fields of a line.
+/// Splits a line into its fields.
 pub fn fields(line: &[u8]) -> [&[u8]; 3] {
     let (id, rest) = first_field(line.trim_ascii());
     let (label, text) = first_field(rest);
     [id, label, text]
 }
 
-/// Up to the first white space, and what follows that and commas.
+/// Splits a line at its first white space; the rest begins after that and commas.
 fn first_field(line: &[u8]) -> (&[u8], &[u8]) {
     let end = line.iter().position(u8::is_ascii_whitespace);
     let (field, rest) = line.split_at(end.unwrap_or(line.len()));

@@ -3,7 +3,7 @@
 /// Numbers that JSON does not have.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// The text without a byte-order mark, as files that were joined have it within them; with `null` for numbers that JSON
+/// Returns the text without the byte order mark that joined files have within them, with `null` for numbers that JSON
 /// does not have, and U+FFFD for escaped halves of surrogate pairs; and whether there was such a half.
 pub fn mended(json: &str) -> (String, bool) {
     let json = json.trim_start_matches('\u{feff}');
@@ -44,7 +44,7 @@ pub fn mended(json: &str) -> (String, bool) {
     (mended, is_torn)
 }
 
-/// The unit of UTF-16 that an escape at the start of `bytes` stands for.
+/// Returns the unit of UTF-16 that an escape at the start of `bytes` denotes.
 fn unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -1,11 +1,11 @@
 //! SVMlight's lines, and LIBSVM's: `label number:count … # id`.
 //!
-//! Numbers begin with 1. They stand for the terms of a vocabulary beside the file, or for themselves.
-//! The comment, if there is one, is the document's id; the label may be a group or metadata.
+//! Numbers begin with 1. They refer to the terms of a vocabulary beside the file, or are the terms themselves. The
+//! comment, if there is one, is the document's id; the label may be a group or metadata.
 
 use super::counts::{Line, numbered};
 
-/// Parses a line; a comment alone is no document.
+/// Parses a line; one with only a comment is not a document.
 pub(super) fn parse<'a>(
     line: &'a str,
     vocabulary: Option<&'a [String]>,

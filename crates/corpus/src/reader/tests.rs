@@ -1,4 +1,4 @@
-//! What holds for every format: no document is lost or duplicated, wherever the input is cut.
+//! Checks of every format: no document is lost or duplicated, wherever the input is cut.
 
 mod columnar;
 mod counts;
@@ -24,7 +24,7 @@ use crate::settings::{HtrcSettings, Markup, OnDamage, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Settings that read everything below `base`: id `id`, text `text`.
+/// Returns settings that read everything below `base`: id `id`, text `text`.
 pub(crate) fn settings(base: &Path) -> CorpusSettings {
     CorpusSettings {
         base: base.to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
     }
 }
 
-/// A document as it was handed over: its text, its counts as text, or what was wrong with it.
+/// A document as it was emitted: its text, its counts as text, or its problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) id: String,
@@ -104,7 +104,7 @@ impl Seen {
 /// The documents of a block, with its key.
 type Keyed = ((u32, u32), Vec<Seen>);
 
-/// The documents of each block of a process's share, by key.
+/// Reads the documents of each block of a process's share, by key.
 pub(crate) fn read_share(
     settings: &CorpusSettings,
     share: Share,
@@ -126,13 +126,13 @@ pub(crate) fn read_share(
     Ok(blocks)
 }
 
-/// All documents, in their order.
+/// Reads all documents, in their order.
 pub(crate) fn read_all(settings: &CorpusSettings) -> Result<Vec<Seen>, InputError> {
     let blocks = read_share(settings, Share::ALL)?;
     Ok(blocks.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
-/// A folder with one file, and settings that read it.
+/// Creates a folder with one file, and settings that read it.
 pub(crate) fn one_file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -147,7 +147,7 @@ const JSON: &str = "\u{feff}[\n {\"id\": \"a\", \"text\": \"one } \\\" {\\\\\"},
     {\"text\":\"three\"}\n]\n{\"text\":\"four\"}";
 const UCI: &str = "7\n3\n5\n2 1 2\n2 3 1\n3 2 9\n6 1 1\n6 2 4\n";
 
-/// Every format, as (name, content), plain.
+/// Returns plain samples of six formats, as (name, content).
 fn samples() -> Vec<(&'static str, &'static str)> {
     vec![
         ("x.jsonl", JSONL),
@@ -159,7 +159,7 @@ fn samples() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// The sample in a folder of its own, a vocabulary beside it.
+/// Writes the sample to a folder of its own, with a vocabulary beside it.
 fn sample(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
     let (folder, mut settings) = one_file(name, bytes);
     // Its name is that of a volume.
@@ -254,7 +254,7 @@ fn documents_are_what_the_samples_say() {
     assert_eq!(texts("x.md", "a text\n"), [pair("x.md", "a text\n")]);
 }
 
-/// A folder with files of every format and compression.
+/// Creates a folder with every sample, plain and as gzip.
 fn mixed_folder() -> (tempfile::TempDir, CorpusSettings) {
     let folder = tempfile::tempdir().unwrap();
     let write =
@@ -277,7 +277,7 @@ fn the_shares_of_all_processes_cover_each_block_once() {
     for block_bytes in [7, 40, 1000] {
         settings.block_bytes = Some(block_bytes);
         let whole = read_share(&settings, Share::ALL).unwrap();
-        // From 40 streamed files on, two and three processes take whole files; twenty take blocks.
+        // With at least 40 streamed files, two and three processes take whole files; twenty take blocks.
         for processes in [1, 2, 3, 20] {
             let mut united = Vec::new();
             for process in 0..processes {

@@ -9,10 +9,10 @@ use crate::{Body, DocumentStatus, RawDocument};
 use std::borrow::Cow;
 use std::io;
 
-/// Bytes of a text in which NULs are looked for.
+/// Bytes of a text that are searched for NULs.
 const START_BYTES: usize = 8 << 10;
 
-/// Hands the file over as one document; reads it into `held`, from one file to the next.
+/// Reads the file as one document; `held` is a buffer for one file after the other.
 pub(super) fn read(
     file: &InputFile,
     settings: &CorpusSettings,
@@ -39,14 +39,13 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Whether the start of a decoded text shows that the file is none.
+/// Returns whether the start of a decoded text shows that the file is not one.
 fn is_binary(text: &str) -> bool {
     let start = &text.as_bytes()[..text.len().min(START_BYTES)];
     memchr::memchr(0, start).is_some()
 }
 
-/// The content of the file; of one that is empty, too large or damaged nothing, but a document with that
-/// status is handed over.
+/// Returns the content of the file. If it is empty, too large or damaged, emits a document with that status instead.
 pub(super) fn read_whole<'h>(
     context: &Context<'_>,
     held: &'h mut Vec<u8>,
@@ -80,7 +79,7 @@ pub(super) fn read_whole<'h>(
     Ok(None)
 }
 
-/// Reads all that the file contains, or `limit` + 1 bytes of it; where it is damaged, the decoder's error.
+/// Reads all that the file contains, or `limit` + 1 bytes of it; the inner error is the decoder's, for damage.
 pub(super) fn read_all(
     file: &InputFile,
     limit: u64,

@@ -11,7 +11,7 @@ use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
 use std::borrow::Cow;
 
-/// Hands over every document of the block, those without entries too.
+/// Reads every document of the block, including those without entries.
 pub(super) fn read(
     block: &Counts,
     file: &InputFile,
@@ -21,7 +21,7 @@ pub(super) fn read(
     let context = Context::new(file, settings);
     let mut next = block.documents.start;
     let mut counts = Vec::new();
-    // The bytes of its entries, wherever the block begins and ends.
+    // The range of the current document's entries, wherever the block begins and ends.
     let mut bytes = 0..0;
     let mut offset = 0;
     let text = String::from_utf8_lossy(&block.entries);
@@ -72,7 +72,7 @@ fn parse(line: &str) -> Option<(u64, u64, u32)> {
     fields.next().is_none().then_some((document, term, count))
 }
 
-/// The document of this number.
+/// Returns the document with this number.
 fn finish<'a>(
     context: &Context<'_>,
     block: &'a Counts,

@@ -1,7 +1,7 @@
 //! Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
 //!
-//! Terms are used unchanged, those of all namespaces together; one without a count occurs once. The
-//! tag is the document's id; the label may be a group or metadata.
+//! Terms are used unchanged, whatever their namespace; one without a count occurs once. The tag is the document's id;
+//! the label may be a group or metadata.
 
 use super::counts::{Counted, Line, count_of};
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub(super) fn parse<'a>(
     }))
 }
 
-/// The tag and the label of what precedes the terms: a tag has an apostrophe, or touches the bar.
+/// Splits the text before the terms into the tag and the label: a tag has an apostrophe, or touches the bar.
 fn described(before: &str) -> [&str; 2] {
     let touches = !before.ends_with(|c: char| c.is_ascii_whitespace());
     let mut fields: Vec<&str> = before.split_ascii_whitespace().collect();
@@ -30,7 +30,7 @@ fn described(before: &str) -> [&str; 2] {
     [tag.trim_start_matches('\''), label]
 }
 
-/// The terms of every namespace.
+/// Parses the terms of every namespace.
 fn counts_of(after: &str) -> Result<Counted<'_>, String> {
     let terms = after.split('|').flat_map(|namespace| {
         let is_named = !namespace.starts_with(|c: char| c.is_ascii_whitespace());

@@ -1,7 +1,7 @@
 //! Reads a shard, one document at a time, in the order in which it was written.
 //!
-//! Row groups are opened one by one and their batches sized by their content, so that neither a
-//! long file nor a file of huge documents increases the decoded data in memory.
+//! Row groups are opened one by one and their batches sized by their content, so that neither a long file nor a file of
+//! huge documents increases the decoded data in memory.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -20,22 +20,22 @@ use super::{
 };
 use crate::{DocumentStatus, ShardDocument};
 
-/// Which columns are decoded.
+/// The columns that are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Columns {
     /// Everything.
     All,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
-    /// The same, and the metadata column at this place; the others are `None`.
+    /// Like `Counts`, and the metadata column at this index; the others are `None`.
     CountsAnd(usize),
     /// `status` and the metadata columns.
     Metadata,
-    /// `status` alone.
+    /// Only `status`.
     Status,
 }
 
-/// Reads one shard from its first document to its last.
+/// A reader of one shard, from its first document to its last.
 pub struct ShardReader {
     path: PathBuf,
     file: File,
@@ -49,7 +49,7 @@ pub struct ShardReader {
 }
 
 impl ShardReader {
-    /// Opens a shard and checks its schema. Errors: missing, damaged, or not a shard.
+    /// Opens a shard and checks its schema; fails if it is missing, damaged, or not a shard.
     pub fn open(path: &Path, columns: Columns) -> Result<Self, ShardError> {
         let file = File::open(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => ShardError::damaged(path, error),
@@ -71,13 +71,13 @@ impl ShardReader {
         })
     }
 
-    /// Documents in the whole shard.
+    /// Returns the number of documents in the whole shard.
     pub fn documents(&self) -> u64 {
         self.footer.metadata().file_metadata().num_rows() as u64
     }
 
-    /// Reads the next document over `document`, whose buffers are reused; false after the last.
-    /// On an error or at the end, what `document` contains is unspecified.
+    /// Reads the next document over `document`, reusing its buffers; returns false after the last. On an error or at
+    /// the end, the content of `document` is unspecified.
     pub fn read_into(&mut self, document: &mut ShardDocument) -> Result<bool, ShardError> {
         loop {
             if let Some(batch) = &self.batch
@@ -95,7 +95,7 @@ impl ShardReader {
         }
     }
 
-    /// Makes the next batch the current one; false when there is none.
+    /// Makes the next batch the current one; returns false if there is none.
     fn advance(&mut self) -> Result<bool, ShardError> {
         self.batch = None;
         self.row = 0;
@@ -144,7 +144,7 @@ impl ShardReader {
     }
 }
 
-/// Rows whose values take about [`BATCH_BYTES`] once decoded, 1 to [`BATCH_ROWS`].
+/// Returns the rows whose values take about [`BATCH_BYTES`] once decoded, 1 to [`BATCH_ROWS`].
 pub(super) fn batch_rows(group: &RowGroupMetaData) -> usize {
     let rows = usize::try_from(group.num_rows()).unwrap_or(0).max(1);
     let lists: i64 = group.columns()[5..8].iter().map(|c| c.num_values()).sum();
@@ -153,7 +153,7 @@ pub(super) fn batch_rows(group: &RowGroupMetaData) -> usize {
     (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS)
 }
 
-/// Returns the names of the pass-through columns.
+/// Checks the schema, and returns the names of the pass-through columns.
 fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>, ShardError> {
     let pairs = footer.metadata().file_metadata().key_value_metadata();
     let version = pairs
@@ -192,7 +192,7 @@ struct Batch {
     tokens: [Option<Int64Array>; 2],
     /// `terms`, `counts` and `pruned`.
     lists: [Option<Lists>; 3],
-    /// By place; empty where none was requested.
+    /// By index; empty if none was requested.
     metadata: Vec<Option<StringArray>>,
 }
 
@@ -275,7 +275,7 @@ impl Lists {
         Ok(Some(Self { ends, values }))
     }
 
-    /// The list of a row.
+    /// Returns the list of a row.
     fn of(&self, row: usize) -> &[u32] {
         let ends = self.ends.value_offsets();
         bytemuck::cast_slice(&self.values.values()[ends[row] as usize..ends[row + 1] as usize])
@@ -292,7 +292,7 @@ fn read_text(column: Option<&StringArray>, row: usize, out: &mut Option<String>)
     text.push_str(column.value(row));
 }
 
-/// The column of this name, if it was requested.
+/// Returns the column of this name, if it was requested.
 fn column<T: Array + Clone + 'static>(
     batch: &RecordBatch,
     name: &str,

@@ -70,7 +70,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shard.parquet");
-        // Names that would clash with the shard's own, with each other, or hold a dot.
+        // One name clashes with the shard's own, one holds a dot.
         let names = ["terms".to_owned(), "a.b".to_owned()];
         let compression = if draft { ShardCompression::None } else { ShardCompression::Zstd };
         let info = write(&path, &names, compression, &documents);

@@ -20,12 +20,12 @@ use super::{
 use crate::{DocumentStatus, ShardDocument};
 use store::Writer;
 
-/// How a shard's pages are compressed.
+/// The compression of a shard's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardCompression {
-    /// Not at all: drafts, which are read once and removed.
+    /// None, for drafts, which are read once and removed.
     None,
-    /// Zstandard: what stays on disk.
+    /// Zstandard, for shards that stay on disk.
     Zstd,
 }
 
@@ -40,8 +40,8 @@ pub struct ShardInfo {
     pub by_status: [u64; DocumentStatus::ALL.len()],
 }
 
-/// Writes one shard. Dropped before [`finish`](Self::finish), it leaves an unreadable file behind:
-/// write to a temporary name and rename.
+/// A writer of one shard. If it is dropped before [`finish`](Self::finish), it leaves an unreadable file behind: write
+/// to a temporary name and rename.
 pub struct ShardWriter {
     path: PathBuf,
     schema: SchemaRef,
@@ -53,8 +53,8 @@ pub struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Creates the file (or empties it). `metadata_names`: the pass-through columns, in the order
-    /// of every document's `metadata`.
+    /// Creates the file (or empties it). `metadata_names` are the pass-through columns, in the order of every
+    /// document's `metadata`.
     pub fn create(
         path: &Path,
         metadata_names: &[String],
@@ -75,7 +75,7 @@ impl ShardWriter {
         })
     }
 
-    /// Appends a document. Errors leave out the document and nothing else, unless the disk failed.
+    /// Appends a document. An error omits this document and nothing else, unless the disk failed.
     ///
     /// Term ids and counts must be at most `i32::MAX`, `terms` as long as `counts`, and `metadata`
     /// as long as the names given to [`create`](Self::create).
@@ -91,7 +91,7 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Writes what is buffered and the footer. The file is not synced: publishing it does that.
+    /// Writes the buffered documents and the footer. The file is not synced: publishing it does that.
     pub fn finish(mut self) -> Result<ShardInfo, ShardError> {
         self.write_batch()?;
         self.writer
@@ -149,7 +149,7 @@ impl ShardWriter {
     }
 }
 
-/// One batch in the making, a buffer per column.
+/// A batch being filled, with a buffer per column.
 struct Buffer {
     source_id: StringBuilder,
     group: StringBuilder,
@@ -207,7 +207,7 @@ impl Buffer {
         self.bytes += 8 * document.terms.len() + 4 * document.pruned.len() + text_bytes(document);
     }
 
-    /// The columns in the schema's order; the buffer is empty afterwards.
+    /// Returns the columns in the schema's order, and empties the buffer.
     fn take(&mut self) -> Vec<ArrayRef> {
         self.bytes = 0;
         let mut columns: Vec<ArrayRef> = vec![
@@ -249,8 +249,7 @@ fn schema(metadata_names: &[String]) -> Schema {
     Schema::new(fixed.chain(metadata).collect::<Vec<_>>())
 }
 
-/// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads
-/// every row.
+/// Drafts are written for speed, final shards for size. Statistics are useless, because every reader reads every row.
 fn properties(compression: ShardCompression) -> WriterProperties {
     let column = |name: &str| ColumnPath::new(vec![name.into(), "list".into(), "element".into()]);
     let marker = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_owned());

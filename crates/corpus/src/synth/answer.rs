@@ -11,7 +11,7 @@ use super::{SynthError, SynthSummary};
 use crate::synth_settings::SynthSettings;
 use store::Writer;
 
-/// The content of `answer/corpus.json`: how the corpus was made, to recognise it, and its size.
+/// The content of `answer/corpus.json`: the origin of the corpus, to recognise it, and its size.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Raised when the same settings would make other documents.
@@ -60,12 +60,12 @@ fn write_file(
     written.map_err(|e| SynthError::io(path, e))
 }
 
-/// The planted topics of the corpus in `folder`: for each topic its words and their probabilities,
-/// heaviest first. They sum to 1: words that are not listed are never drawn from the topic.
+/// Reads the planted topics of the corpus in `folder`: for each topic its words and their probabilities, heaviest
+/// first. They sum to 1: words that are not listed are never drawn from the topic.
 ///
 /// # Errors
 ///
-/// If the answer cannot be read or is not as it was written.
+/// Fails if the answer cannot be read or is not as it was written.
 pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, SynthError> {
     let path = folder.join("answer/topics.tsv");
     let text = fs::read_to_string(&path).map_err(|e| SynthError::io(&path, e))?;

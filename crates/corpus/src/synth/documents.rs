@@ -10,8 +10,7 @@ use store::Writer;
 /// Documents between two reports of progress.
 const PROGRESS_EVERY: u64 = 4096;
 
-/// Writes `documents` documents into `folder`, in files of at most `file_bytes` (but for a single
-/// document that is longer).
+/// Writes `documents` documents into `folder`, in files of at most `file_bytes` (except a single longer document).
 pub(super) fn write_documents(
     documents: u64,
     planted: &PlantedTopics,
@@ -48,14 +47,14 @@ pub(super) fn write_documents(
     })
 }
 
-/// A word in the form that it has between the quotation marks of a JSON string.
+/// Returns a word as it is between the quotation marks of a JSON string.
 fn json_inside(word: &str) -> String {
     let quoted = serde_json::Value::from(word).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The topic that occurs most often, the smallest of equals; none in an empty document. `counts`
-/// is all zeros before and after.
+/// Returns the topic that occurs most often, the smallest on a tie; none for an empty document. `counts` is all zeros
+/// before and after.
 fn most_frequent(topics: &[u32], counts: &mut [u32]) -> Option<u32> {
     for &topic in topics {
         counts[topic as usize] += 1;
@@ -150,7 +149,7 @@ impl<'a> Files<'a> {
         closed.map_err(|e| SynthError::io(&path, e))
     }
 
-    /// Files and bytes written; a corpus of no documents is one empty file.
+    /// Returns the numbers of files and bytes written; a corpus of no documents is one empty file.
     fn finish(mut self) -> Result<(u64, u64), SynthError> {
         if self.files == 0 {
             self.current = Some(self.create()?);

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use store::StoreError;
 
-/// Why no corpus was made, or no answer read.
+/// An error in making a corpus, or in reading its answer.
 #[derive(Debug, thiserror::Error)]
 pub enum SynthError {
     /// A file or folder could not be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which one.
+        /// The file or folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// A setting that no corpus can be made from.
+    /// A setting is out of its range.
     #[error("synth.{key} must be {expected}")]
     Setting {
         /// The setting.
@@ -24,7 +24,7 @@ pub enum SynthError {
         /// The allowed values.
         expected: &'static str,
     },
-    /// The folder contains a corpus of other settings.
+    /// The folder contains a corpus made with other settings.
     #[error(
         "{path} contains a corpus made with different settings; remove it or choose another folder"
     )]

@@ -13,7 +13,7 @@ fn settings() -> SynthSettings {
     }
 }
 
-/// All documents' files of a corpus, in order.
+/// Reads all documents' files of a corpus, in order.
 fn text(folder: &Path, files: u64) -> String {
     (0..files)
         .map(|i| fs::read_to_string(folder.join(format!("documents-{i:05}.jsonl"))).unwrap())
@@ -74,7 +74,7 @@ fn every_document_has_a_line_and_the_summary_counts_them() {
     }
     assert_eq!(made.documents, text.lines().count() as u64);
     assert_eq!((made.tokens, made.bytes), (tokens, text.len() as u64));
-    // Of Poisson(6) lengths, e⁻⁶ are 0: some 22 of 9,000.
+    // Of 9,000 Poisson(6) lengths, a share of e⁻⁶ are 0: some 22.
     assert!((5..50).contains(&empty), "{empty} empty documents");
 }
 

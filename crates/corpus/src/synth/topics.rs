@@ -2,10 +2,10 @@
 //!
 //! - Terms 0 … G−1, G = min(100, V/20), are *common*: they share a tenth of every topic by a power
 //!   law of their number, as function words do.
-//! - Topic k's *head* is H = max(20, ⌈4V/K⌉) terms (at most V) in an order of its own, drawn for
-//!   it. They share the rest: Dirichlet(10 H z_r), where z_r ∝ r^−zipf is the power law of the rank
-//!   in that order, normalised. So a topic is Zipfian with irregularities, a term is in some four
-//!   heads on average, and all topics together are some 4V numbers whatever K is.
+//! - Topic k's *head* is H = max(20, ⌊4V/K⌋ + 1) terms (at most V) in an order drawn for it. They share the rest:
+//!   Dirichlet(10 H z_r), where z_r ∝ r^−zipf is the power law of the rank in that order, normalised. So a topic is
+//!   Zipfian with irregularities, a term is in some four heads on average, and all heads together are some 4V
+//!   numbers up to K = V/5.
 //! - A document has Poisson(`mean_length`) words; their topics follow proportions θ_d ~
 //!   Dirichlet(`alpha_sum`/K), with θ_d integrated out: Pólya's urn (Blackwell & MacQueen 1973).
 //!
@@ -16,11 +16,11 @@ use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use lda::math::random::{Stage, Stream};
 use lda::math::special::pow;
 
-/// Rounds of [`Stage::Synth`]: what a stream is for.
+/// Rounds of [`Stage::Synth`]: the purposes of streams.
 const TOPIC_ROUND: u64 = 0;
 const DOCUMENT_ROUND: u64 = 1;
 
-/// The share of each topic that the common terms have.
+/// The common terms' share of each topic.
 const COMMON_SHARE: f64 = 0.1;
 /// Maximum number of common terms.
 const COMMON_TERMS: usize = 100;
@@ -28,12 +28,12 @@ const COMMON_TERMS: usize = 100;
 const HEADS_PER_TERM: usize = 4;
 /// The shortest head.
 const SHORTEST_HEAD: usize = 20;
-/// How closely heads follow the power law: the Dirichlet's parameters are 1 times this on average.
+/// How closely heads follow the power law: the mean of the Dirichlet's parameters.
 const REGULARITY: f64 = 10.0;
 
 /// One planted topic.
 struct PlantedTopic {
-    /// Its terms, heaviest first (of equal weights the smaller term first).
+    /// Its terms, heaviest first (on a tie, the smaller term first).
     terms: Vec<u32>,
     /// Their probabilities, which sum to 1.
     weights: Vec<f64>,
@@ -89,12 +89,12 @@ impl PlantedTopics {
         }
     }
 
-    /// Topics planted.
+    /// Returns the number of topics.
     pub(crate) fn topic_count(&self) -> usize {
         self.topics.len()
     }
 
-    /// A topic's terms and their probabilities, heaviest first.
+    /// Returns a topic's terms and their probabilities, heaviest first.
     pub(crate) fn topic(&self, topic: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let topic = &self.topics[topic];
         topic
@@ -104,7 +104,7 @@ impl PlantedTopics {
             .zip(topic.weights.iter().copied())
     }
 
-    /// Draws the document with this number. It may have no word at all.
+    /// Draws the document with this number, which may have no words.
     pub(crate) fn draw(&self, number: u64, document: &mut DrawnDocument) {
         let mut stream = Stream::keyed(self.seed, Stage::Synth, DOCUMENT_ROUND, number);
         document.topics.clear();
@@ -118,8 +118,8 @@ impl PlantedTopics {
         }
     }
 
-    /// Pólya's urn: p(z_i = k | z_<i) = (α_k + n_dk) / (A + i), by taking a new topic with
-    /// probability A / (A + i) and otherwise that of one of the i words before.
+    /// Draws from Pólya's urn: p(z_i = k | z_<i) = (α_k + n_dk) / (A + i), by drawing a new topic with probability A /
+    /// (A + i) and otherwise that of one of the i words before.
     fn draw_topic(&self, stream: &mut Stream, before: &[u32], word: u64) -> u32 {
         let point = stream.uniform() * (self.alpha_sum + word as f64) - self.alpha_sum;
         if point < 0.0 || before.is_empty() {
@@ -130,7 +130,7 @@ impl PlantedTopics {
 }
 
 impl PlantedTopic {
-    /// A head of these weights (which sum to 1), scaled to leave room for the common terms.
+    /// Joins a head of these weights (which sum to 1), scaled to leave room, with the common terms.
     fn new(head: &[u32], weights: &[f64], common: &[f64]) -> Self {
         let room = if common.is_empty() {
             1.0
@@ -162,7 +162,7 @@ impl PlantedTopic {
     }
 }
 
-/// `count` numbers ∝ r^−exponent, r = 1 … count, that sum to 1.
+/// Returns `count` numbers ∝ r^−exponent, r = 1 … count, that sum to 1.
 fn power_law(count: usize, exponent: f64) -> Vec<f64> {
     let mut weights: Vec<f64> = (1..=count).map(|r| pow(r as f64, -exponent)).collect();
     let sum: f64 = weights.iter().sum();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn head_weights_follow_the_power_law() {
-        // The heaviest of 200 head terms has 0.9 / (Σ 1/r = 5.878) on average.
+        // The heaviest of 201 head terms has 0.9 / (Σ 1/r = 5.883) on average.
         let settings = SynthSettings {
             topics: 200,
             vocabulary: 10_000,

@@ -9,15 +9,15 @@ use super::SynthError;
 
 const ONSETS: &[u8; 16] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
-/// A word never ends in e, which keeps clear of English stop words such as "more" and "before".
+/// A word never ends in e, to avoid English stop words such as "more" and "before".
 const LAST_VOWELS: &[u8; 4] = b"aiou";
 
 /// Syllables within a word, and at its end.
 const SYLLABLES: u64 = (ONSETS.len() * VOWELS.len()) as u64;
 const LAST_SYLLABLES: u64 = (ONSETS.len() * LAST_VOWELS.len()) as u64;
 
-/// `count` distinct words of two or more syllables (consonant, vowel), the first 5,120 of two, the
-/// next 409,600 of three, and so on. Always the same ones.
+/// Returns `count` distinct words of two or more syllables (consonant, vowel), the first 5,120 of two, the next 409,600
+/// of three, and so on. They are always the same.
 ///
 /// ```
 /// use corpus::synth::words::pronounceable;
@@ -40,7 +40,7 @@ pub fn pronounceable(count: usize) -> Vec<String> {
     words
 }
 
-/// About 0.618 of `class`, without a common factor: `class` is made of 2s and 5s only.
+/// Returns about 0.618 of `class`, without a common factor: `class` is a product of 2s and 5s.
 fn golden_step(class: u64) -> u64 {
     let step = (class / 1000 * 618) | 1;
     if step.is_multiple_of(5) {
@@ -50,7 +50,7 @@ fn golden_step(class: u64) -> u64 {
     }
 }
 
-/// The word with this number among those of `before_last` + 1 syllables: a number in mixed radix.
+/// Spells the word with this number among those of `before_last` + 1 syllables: a number in mixed radix.
 fn spell(number: u64, before_last: u32) -> String {
     let mut word = String::with_capacity(2 * before_last as usize + 2);
     let mut push = |syllable: u64, vowels: &[u8]| {
@@ -67,12 +67,12 @@ fn spell(number: u64, before_last: u32) -> String {
     word
 }
 
-/// The first `count` distinct words of a list: one per line, white space around it taken off, empty
-/// lines and those that start with `#` left out.
+/// Reads the first `count` distinct words of a list: one per line, without white space around it; empty lines and those
+/// that start with `#` are skipped.
 ///
 /// # Errors
 ///
-/// If the file cannot be read, a line contains several words, or there are too few.
+/// Fails if the file cannot be read, a line contains several words, or there are too few.
 pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthError> {
     let text = std::fs::read_to_string(path).map_err(|source| SynthError::io(path, source))?;
     let mut seen = HashSet::new();
@@ -102,7 +102,7 @@ pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthE
     Ok(words)
 }
 
-/// SHA-256 of the words, in hexadecimal: whether two corpora are made of the same ones.
+/// Returns the SHA-256 of the words, in hexadecimal, which shows whether two corpora have the same ones.
 pub(super) fn digest(words: &[String]) -> String {
     let mut hasher = Sha256::new();
     for word in words {

@@ -33,14 +33,15 @@ fn around(text: &str, visit: &mut impl FnMut(&str)) {
     visit(&text[begin..]);
 }
 
-/// The address around a `:`, `@` or `w`; nothing before `begin` belongs to it.
+/// Returns the address around a `:`, `@` or `w`; nothing before `begin` belongs to it.
 fn address(bytes: &[u8], begin: usize, mark: usize) -> Option<Range<usize>> {
     let back = |is_part: fn(u8) -> bool| {
         let before = bytes[begin..mark].iter().rev();
         mark - before.take_while(|&&byte| is_part(byte)).count()
     };
     let rest = &bytes[mark..];
-    // Nothing is scanned forwards before it is clear that an address begins: else texts of such marks take forever.
+    // Only a domain is scanned forwards before it is clear that an address begins: else texts of such marks take
+    // quadratic time.
     let (start, least) = match bytes[mark] {
         b'@' => {
             let start = back(|byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte));

@@ -1,13 +1,13 @@
 //! Elided words of French, Italian, Catalan and Occitan before an apostrophe: `l'état`, `dell'arte`.
 
-/// Articles, prepositions, pronouns and conjunctions before their apostrophe, without accents, in order.
+/// Articles, prepositions, pronouns and conjunctions before their apostrophe, without accents, sorted.
 const ELIDED: [&str; 33] = [
     "agl", "all", "anch", "c", "coll", "com", "cos", "d", "dagl", "dall", "degl", "dell", "dov",
     "gl", "j", "jusqu", "l", "lorsqu", "m", "n", "negl", "nell", "pell", "puisqu", "qu", "quell",
     "quest", "quoiqu", "s", "sugl", "sull", "t", "un",
 ];
 
-/// The word without elided words before it.
+/// Returns the word without elided words before it.
 pub(super) fn without(mut word: &str) -> &str {
     while let Some((before, after)) = word.split_once(['\'', '\u{2019}', '\u{2bc}']) {
         let is_elided = ELIDED

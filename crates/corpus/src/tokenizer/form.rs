@@ -6,7 +6,7 @@ use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
 use super::{elisions, identifiers, is_nfc};
 use crate::settings::{TokenRule, TokenSettings};
 
-/// Makes tokens of words.
+/// The settings and the buffer for making tokens of words.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
     lower_case: bool,
@@ -14,7 +14,7 @@ pub(super) struct Form {
     max_length: usize,
     identifiers: bool,
     elisions: bool,
-    /// A token has a character of one of these classes.
+    /// A token must have a character of one of these classes.
     required: u8,
     /// The token being made.
     token: String,
@@ -38,7 +38,7 @@ impl Form {
         }
     }
 
-    /// Visits the token, or tokens, of a word in which the classes `seen` occur, `WIDE` not.
+    /// Visits the token, or tokens, of a word in which the classes `seen` occur, without `WIDE`.
     #[inline]
     pub(super) fn known(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
         const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
@@ -107,9 +107,9 @@ impl Form {
                 'ſ' => self.token.push('s'),
                 _ if !self.lower_case => self.token.push(c),
                 _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
-                // Turkish: without a dot above the i, which is there anyway.
+                // Turkish: without the combining dot above, which an i has anyway.
                 'İ' => self.token.push('i'),
-                // The only letter whose lower case depends on its place in the word.
+                // The only letter whose lower case depends on its position in the word.
                 'Σ' => return self.greek_token(word, visit),
                 _ => self.token.extend(c.to_lowercase()),
             }

@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 const HYPHENS: [char; 4] = ['-', '\u{ad}', '\u{2010}', '¬'];
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
-/// The text with the two parts of each such word joined.
+/// Joins the two parts of each such word.
 pub(super) fn joined(text: &str) -> Cow<'_, str> {
     let mut joined = String::new();
     let mut begin = 0;
@@ -22,7 +22,7 @@ pub(super) fn joined(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where each such word breaks: the ends of its first part and of the gap.
+/// Returns where each such word breaks: the ends of its first part and of the gap.
 fn breaks(text: &str) -> impl Iterator<Item = (usize, usize)> {
     memchr_iter(b'\n', text.as_bytes()).filter_map(|line_break| {
         let before = text[..line_break].trim_end_matches(BLANKS);
@@ -34,7 +34,7 @@ fn breaks(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The share of line breaks that are within a word.
+/// Returns the share of line breaks that are within a word.
 pub fn share_of_breaks<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
     let [mut lines, mut broken] = [0usize; 2];
     for text in texts {

@@ -1,9 +1,9 @@
 //! Splits the names of source code into words: `max_document_bytes`, `HTTPServer`, `Vec3Add`.
 //!
 //! The rule, read from left to right:
-//! - `_` and any other character that is neither alphanumeric nor a combining mark ends a piece and
-//!   is left out (`self.terms`, `std:io`, `foo-bar`), but an apostrophe between letters stays
-//!   (`don't`), and so does a character that joins two digits (`3.14`, `1,000`);
+//! - `_` and any other character that is neither alphanumeric nor a combining mark ends a piece and is left out
+//!   (`self.terms`, `std:io`, `foo-bar`), but an apostrophe between letters or digits stays (`don't`), and so does a
+//!   period, comma or semicolon between digits (`3.14`, `1,000`);
 //! - an upper-case letter begins a piece after a character that is not upper-case (`camelCase`),
 //!   and, before a lower-case letter, after an upper-case one too (`HTTPServer`: http, server);
 //! - a digit continues the current piece (`utf8`, `sha256sum`, `x86`); an upper-case letter after
@@ -11,7 +11,7 @@
 
 use unicode_normalization::char::is_combining_mark;
 
-/// Visits the pieces of `word`. The whole word is not among them, unless it is one piece.
+/// Visits the pieces of `word`. The whole word is visited only if it is one piece.
 pub(super) fn split(word: &str, visit: &mut impl FnMut(&str)) {
     let mut start = 0;
     let mut before: Option<char> = None;
@@ -36,7 +36,7 @@ fn piece(piece: &str, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether `here` is part of a piece at all.
+/// Returns whether `here` is part of a piece at all.
 fn belongs(before: Option<char>, here: char, after: Option<char>) -> bool {
     let both = |test: fn(char) -> bool| before.is_some_and(test) && after.is_some_and(test);
     match here {
@@ -49,7 +49,7 @@ fn belongs(before: Option<char>, here: char, after: Option<char>) -> bool {
     }
 }
 
-/// Whether a piece begins at `here`, which belongs to one.
+/// Returns whether a piece begins at `here`, which belongs to one.
 fn begins(before: Option<char>, here: char, after: Option<char>) -> bool {
     let Some(before) = before else { return false };
     here.is_uppercase()

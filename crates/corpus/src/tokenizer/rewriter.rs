@@ -1,9 +1,9 @@
-//! Sequences of tokens that are replaced by one token, or by none: one [`Rewriter`] for lists of the
-//! user's and for phrases that were found.
+//! Replaces sequences of tokens by one token, or by none: one [`Rewriter`] for the user's lists and for phrases that
+//! were found.
 
 use std::collections::HashMap;
 
-/// A sequence of tokens, and what takes its place.
+/// A sequence of tokens and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The sequence.
@@ -28,10 +28,10 @@ impl Token {
     pub const NEW: u32 = u32::MAX;
 }
 
-/// Applies rules to the tokens of a document, in passes: each goes over what the one before has left.
+/// Rules for the tokens of a document, in passes: each rewrites the result of the previous one.
 ///
-/// A pass goes from left to right. The longest sequence that begins at a token is replaced, and the pass
-/// continues behind it, so that no two of them overlap.
+/// A pass goes from left to right. The longest sequence that begins at a token is replaced, and the pass continues
+/// after it, so that no two of them overlap.
 ///
 /// ```
 /// use corpus::tokenizer::{Rewriter, Rule, Token};
@@ -72,7 +72,7 @@ struct Trie {
 }
 
 impl Rewriter {
-    /// The rules of each pass. Of two with the same sequence, the first holds.
+    /// Creates a rewriter with the rules of each pass. Of two with the same sequence, the first applies.
     pub fn new(passes: &[Vec<Rule>]) -> Self {
         let mut rewriter = Self::default();
         for rules in passes {
@@ -98,17 +98,17 @@ impl Rewriter {
         symbol
     }
 
-    /// The symbol of a token; [`Token::UNKNOWN`] if it is in no rule.
+    /// Returns the symbol of a token; [`Token::UNKNOWN`] if it is in no rule.
     pub fn symbol(&self, token: &str) -> u32 {
         self.symbols.get(token).copied().unwrap_or(Token::UNKNOWN)
     }
 
-    /// The token with this symbol, which must be known.
+    /// Returns the token with this symbol, which must be known.
     pub fn name(&self, symbol: u32) -> &str {
         &self.names[symbol as usize]
     }
 
-    /// Every known token, by symbol.
+    /// Returns every known token, by symbol.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -137,7 +137,7 @@ impl Rewriter {
 }
 
 impl Trie {
-    /// The node of a sequence.
+    /// Returns the node of a sequence, which is added if it is new.
     fn insert(&mut self, words: impl Iterator<Item = u32>) -> u32 {
         words.fold(0, |node, symbol| {
             let new = u32::try_from(self.next.len() + 1).expect("fewer than 2^32 words");
@@ -145,7 +145,7 @@ impl Trie {
         })
     }
 
-    /// The longest sequence that the tokens begin with: its length, and what replaces it.
+    /// Returns the length and the replacement of the longest sequence that the tokens begin with.
     fn longest(&self, tokens: &[Token]) -> Option<(usize, Option<u32>)> {
         let (mut node, mut found) = (0, None);
         for (length, token) in (1..).zip(tokens) {
@@ -190,7 +190,7 @@ mod tests {
         tokens.iter().map(|token| name(token).to_owned()).collect()
     }
 
-    /// The definition of a pass.
+    /// Rewrites a text by the definition of a pass.
     fn naive(rules: &[Rule], text: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         let mut rest = text;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::rewriter::{Rewriter, Token};
 
-/// Rewrites the tokens of one text after the other, with the same buffers.
+/// The tokens of one text after the other, in the same buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Rewriting {
     rewriter: Arc<Rewriter>,
@@ -33,7 +33,7 @@ impl Rewriting {
         self.tokens.push(Token { symbol, origin });
     }
 
-    /// Visits what the rules make of the tokens, and forgets them.
+    /// Visits the rewritten tokens, and forgets them.
     pub(super) fn finish(&mut self, visit: &mut impl FnMut(&str)) {
         self.rewriter.rewrite(&mut self.tokens);
         for token in self.tokens.drain(..) {

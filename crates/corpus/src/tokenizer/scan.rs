@@ -1,24 +1,21 @@
-//! The scanner: the class of each character, the extent of a word, and what must be left to the
-//! crate.
+//! The scanner: the class of each character, the extent of a word, and the stretches that are left to the crate.
 //!
-//! UAX #29 on ASCII is this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b); `:`
-//! `.` `'` join two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); a break is
-//! everywhere else. The other two rules are the same scan with other classes.
+//! On ASCII, UAX #29 amounts to this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b); `:` `.` `'` join
+//! two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); everywhere else is a break. The other two rules are
+//! the same scan with other classes.
 //!
-//! The plain loop looks up the class of one character after the other. Departures: eight bytes at a
-//! time are tested for being letters (one branch per word instead of one per letter), and the
-//! letters of Latin, Greek and Cyrillic and the usual quotes and dashes are known here too, because
-//! the crate needs ten times as long for them. Anything else is `WIDE`: unknown.
+//! The plain loop looks up the class of one character at a time. Departures: eight bytes at a time are tested for being
+//! letters (one branch per word instead of one per letter), and the letters of Latin, Greek and Cyrillic and the usual
+//! quotes and dashes are known here too, because the crate takes ten times as long for them. Anything else is `WIDE`:
+//! unknown.
 
 use crate::settings::TokenRule;
 
-/// A letter.
 pub(super) const LETTER: u8 = 1;
-/// A digit.
 pub(super) const DIGIT: u8 = 2;
 /// Belongs to words without being a letter or a digit: `_` (ExtendNumLet).
 pub(super) const JOIN: u8 = 4;
-/// An upper-case letter (`LETTER` too).
+/// An upper-case letter (also `LETTER`).
 pub(super) const UPPER: u8 = 8;
 /// Joins two letters (MidLetter, MidNumLetQ); `LETTER` shifted by `MID_SHIFT`.
 pub(super) const MID_LETTER: u8 = LETTER << MID_SHIFT;
@@ -58,7 +55,7 @@ impl Classes {
         }
     }
 
-    /// Class and length in bytes of the character at `at`; (0, 1) at the end.
+    /// Returns the class and length in bytes of the character at `at`; (0, 1) at the end.
     #[inline]
     pub(super) fn at(&self, bytes: &[u8], at: usize) -> (u8, usize) {
         match bytes.get(at) {
@@ -68,8 +65,8 @@ impl Classes {
         }
     }
 
-    /// The letters here are ALetter, alphabetic, not numeric, starters, and already NFC; a test
-    /// asks the crates about each of them.
+    /// Classifies a character beyond ASCII. The letters here are ALetter, alphabetic, not numeric, starters, and
+    /// already NFC; a test checks each of them with the crates.
     fn foreign(&self, bytes: &[u8]) -> (u8, usize) {
         match *bytes {
             [0xC3, 0x97 | 0xB7, ..] | [0xC2, 0xAB | 0xBB, ..] => (self.sign, 2),
@@ -94,7 +91,7 @@ impl Classes {
 fn class(byte: u8, rule: TokenRule, numbers: bool) -> u8 {
     let words = matches!(rule, TokenRule::Words | TokenRule::Dictionary);
     match byte {
-        // Not asked for: `foreign` knows.
+        // Never looked up: `foreign` classifies these.
         0x80.. => WIDE,
         b'A'..=b'Z' => LETTER | UPPER,
         b'a'..=b'z' => LETTER,
@@ -115,7 +112,7 @@ pub(super) struct Run {
     pub(super) end: usize,
     /// Every class that occurs in it.
     pub(super) seen: u8,
-    /// An unknown character has a say in where it ends: nothing is settled.
+    /// Whether an unknown character affects where it ends, so that nothing is settled.
     pub(super) wide: bool,
 }
 
@@ -146,8 +143,8 @@ pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
     }
 }
 
-/// The number of ASCII letters at `at`, and their classes together. Looks at eight bytes at a time,
-/// and so not at the last seven of a text: 0 letters only means to look closer.
+/// Returns the number of ASCII letters at `at`, and their classes together. Tests eight bytes at a time, and so not the
+/// last seven of a text: 0 letters only means to look closer.
 #[inline]
 fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
     let (mut length, mut upper) = (0, 0);
@@ -170,22 +167,22 @@ fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
 
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// The high bit of each byte that is an ASCII letter.
+/// Returns the high bit of each byte that is an ASCII letter.
 #[inline]
 fn letter_bits(eight: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // At most 0x7F a byte, so that no sum below carries into the next.
+    // At most 0x7F per byte, so that no sum below carries into the next.
     let lower = (eight | (0x20 * EACH)) & !HIGH_BITS;
     let from_a = lower + u64::from(0x80 - b'a') * EACH;
     let beyond_z = lower + u64::from(0x7F - b'z') * EACH;
     from_a & !beyond_z & !eight & HIGH_BITS
 }
 
-/// The stretch around the unknown character that the word starting at `at` meets: (start, end).
+/// Returns the (start, end) of the stretch around the unknown character that the word starting at `at` meets.
 ///
-/// It starts with the word, or with the character before an unknown one, because a combining
-/// mark belongs to it (all spaces of a run: WB3d); never before `floor`. It ends before white
-/// space that has ASCII behind it. In NFC nothing composes across either cut.
+/// It starts with the word, or with the character before an unknown one, because a combining mark belongs to it (all
+/// spaces of a run: WB3d); never before `floor`. It ends before white space that is followed by ASCII. In NFC nothing
+/// composes across either cut.
 pub(super) fn stretch(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
     let mut start = at;
     if bytes[at] >= 0x80 && at > floor {

@@ -34,7 +34,7 @@ fn words(text: &str) -> Vec<String> {
     )
 }
 
-/// What the settings mean, said with the crates over the whole text.
+/// Tokenizes the whole text with the crates, as the settings define it.
 fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     let kept = text.chars().filter(|&c| !is_ignorable(c));
     let usual = kept.map(|c| match is_variant(c) {
@@ -58,7 +58,7 @@ fn naive(rule: TokenRule, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Characters of every word-break class and some more, so that rules meet.
+/// Characters of every word-break class and some more, to combine rules.
 const MIXTURE: &str = "[ab1_.,:;'\" \\-<\n\r\t()éß\u{301}\u{308}\u{345}\u{338}’‘“—·…\u{200D}\
     \u{AD}\u{FEFF}\u{2003}\u{A0}\u{85}\u{3000}אב״カーひ漢字한\u{1100}\u{1161}\u{11A8}٣२\
     क्षिИжΣσ\u{37E}\u{387}Å\u{212B}👍👩\u{1F3FD}🇮🇹‿，．]{0,24}";

@@ -1,4 +1,4 @@
-//! Pruning by hand-made cases, whatever the order of the counts; remapping against a naive twin.
+//! Pruning of hand-made cases, whatever the order of the counts; remapping against a naive twin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ fn counts(list: &[(&str, u64, u64)]) -> Vec<TermCount> {
     list.iter().map(count).collect()
 }
 
-/// A list of these words.
+/// Returns a stop list of these words.
 fn stop_list(words: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stop.txt");
@@ -200,7 +200,7 @@ fn names_are_read_back() {
     assert_eq!(TermStatus::from_name("Kept"), None);
 }
 
-/// Random counts of terms t0, t1, …, with many ties.
+/// Returns random counts of terms t0, t1, …, with many ties.
 fn any_counts() -> impl Strategy<Value = Vec<TermCount>> {
     prop::collection::vec((1_u64..6, 0_u64..4), 0..40).prop_map(|list| {
         let count = |(place, (documents, more)): (usize, (u64, u64))| TermCount {

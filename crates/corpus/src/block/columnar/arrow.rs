@@ -1,10 +1,10 @@
-//! Arrow IPC: record batches, from files (Feather version 2 is another name for them) and streams, as the datasets of
-//! Hugging Face are stored. A file is a stream between two marks, followed by a footer that lists the messages. It is
-//! read as a stream, so that a damaged file can be read too; only if the stream does not begin with a schema, as in
-//! files of polars, it is read by its footer.
+//! Arrow IPC: record batches, from files (also called Feather version 2) and streams, as the datasets of Hugging Face
+//! are stored. Between two marks, a file contains a stream and a footer that lists the messages. It is read as a
+//! stream, so that a damaged file can be read too; the footer is used only if the stream does not begin with a schema,
+//! as in files of polars.
 //!
-//! A stream is a sequence of messages: a length, a description, and a body of as many bytes as that says. All
-//! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own. Everything
+//! A stream is a sequence of messages: a length, a description, and a body whose length the description states. All
+//! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers separately. Everything
 //! that the decoder would trust is checked first.
 
 use super::{Batches, Group, Groups, Opened};
@@ -20,21 +20,21 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::Source;
 
-/// The first and last bytes of a file; padded at the start.
+/// The mark at both ends of a file; padding follows the first.
 const MARK: &[u8] = b"ARROW1";
 
 /// The mark before a message's length, since version 0.15 of Arrow.
 const CONTINUATION: u32 = u32::MAX;
 
-/// The largest description of a message.
+/// The longest description of a message that is accepted, in bytes.
 const MOST_DESCRIPTION: u32 = 64 << 20;
 
-/// How much longer than its compressed bytes a buffer can be: a block of zstd repeats one byte 128 Ki times in four.
+/// The highest compression ratio of a buffer: four bytes of zstd can repeat one byte 128 Ki times.
 const MOST_RATIO: u64 = 1 << 15;
 
 const NO_SCHEMA: &str = "no schema";
 
-/// Where the messages of a file are.
+/// The locations of a file's messages.
 struct Messages {
     schema: Arc<Schema>,
     version: MetadataVersion,
@@ -72,7 +72,7 @@ struct Scan {
     offset: u64,
     /// The file's size.
     bytes: u64,
-    /// Those found so far; none before the schema.
+    /// The messages found so far; `None` before the schema.
     messages: Option<Messages>,
 }
 
@@ -101,7 +101,7 @@ impl Scan {
         if !is_file {
             return Ok(());
         }
-        // Of a file, any dictionary may be needed by any batch.
+        // In a file, any batch may need any dictionary.
         messages
             .dictionaries
             .iter_mut()
@@ -120,13 +120,13 @@ impl Scan {
         }
     }
 
-    /// Takes the messages up to the end of the stream.
+    /// Reads the messages up to the end of the stream.
     fn messages(&mut self) -> Result<(), ArrowError> {
         while self.message()? {}
         Ok(())
     }
 
-    /// Takes the messages that the footer lists.
+    /// Reads the messages that the footer lists.
     fn listed(&mut self) -> Result<(), ArrowError> {
         self.check_end()?;
         let ends = self.bytes.saturating_sub(4 + MARK.len() as u64);
@@ -160,9 +160,9 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes the next message; false at the end of the stream.
+    /// Reads the next message; returns false at the end of the stream.
     fn message(&mut self) -> Result<bool, ArrowError> {
-        // Writers may leave out the mark at the end, but none of the usual ones does: it is missing where one was
+        // The format does not require a mark at the end, but the usual writers write one: it is missing if they were
         // killed.
         if self.offset == self.bytes {
             return Err(refuse("the file ends without the mark that ends a stream"));
@@ -246,7 +246,7 @@ fn unsigned(number: i64) -> Result<u64, ArrowError> {
     u64::try_from(number).map_err(|_| refuse(format!("a size of {number}")))
 }
 
-/// The batch of a message of rows, or of a dictionary.
+/// Returns the batch in a message of rows or of a dictionary.
 fn batch_of<'a>(
     message: &arrow_ipc::Message<'a>,
 ) -> Result<arrow_ipc::RecordBatch<'a>, ArrowError> {
@@ -255,12 +255,12 @@ fn batch_of<'a>(
     batch.ok_or_else(|| refuse("a message without its batch"))
 }
 
-/// The most values that this many bytes can hold.
+/// Returns the most values that this many bytes can hold.
 fn most_values(bytes: u64) -> u64 {
     (bytes + 1).saturating_mul(MOST_RATIO)
 }
 
-/// The rows of a batch with this many bytes.
+/// Returns the rows of a batch of this many bytes.
 fn rows_of(batch: &arrow_ipc::RecordBatch<'_>, bytes: u64) -> Result<u64, ArrowError> {
     match unsigned(batch.length())? {
         rows if rows <= most_values(bytes) => Ok(rows),
@@ -268,7 +268,7 @@ fn rows_of(batch: &arrow_ipc::RecordBatch<'_>, bytes: u64) -> Result<u64, ArrowE
     }
 }
 
-/// Checks that what a batch says of itself fits its body: the decoder relies on it.
+/// Checks that a batch's description fits its body: the decoder relies on it.
 fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
     rows_of(batch, body.len() as u64)?;
     for buffer in batch.buffers().into_iter().flatten() {
@@ -328,7 +328,7 @@ impl Groups for Arc<Messages> {
     }
 }
 
-/// Reads batches in their order.
+/// A reader of batches, in their order.
 struct Decoding {
     source: Source,
     decoder: FileDecoder,
@@ -337,7 +337,7 @@ struct Decoding {
 }
 
 impl Decoding {
-    /// A batch, after the dictionaries before it.
+    /// Reads a batch, after the dictionaries before it.
     fn batch(&mut self, group: usize) -> Result<RecordBatch, ArrowError> {
         let messages = Arc::clone(&self.messages);
         while let Some((_, block)) = messages
@@ -355,9 +355,9 @@ impl Decoding {
         batch.ok_or_else(|| refuse("no batch"))
     }
 
-    /// A message with its body.
+    /// Reads a message with its body.
     fn bytes(&mut self, block: &Block) -> Result<Buffer, ArrowError> {
-        // The file was as large when its messages were found, and still is.
+        // Both sizes were checked against the file's when its messages were found.
         let (described, body) = (block.metaDataLength() as usize, block.bodyLength() as usize);
         let mut bytes = MutableBuffer::from_len_zeroed(described + body);
         self.source.seek(SeekFrom::Start(block.offset() as u64))?;

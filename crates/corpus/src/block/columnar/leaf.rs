@@ -1,5 +1,5 @@
-//! The columns of a file and what lies within them: `a.b` is the field `b` of the structure `a`, or of each
-//! structure in the list `a`.
+//! The columns of a file and the fields within them: `a.b` is the field `b` of the structure `a`, or of each structure
+//! in the list `a`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -13,16 +13,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub(crate) name: String,
-    /// The type of its cells; of a field of structures in a list, a list.
+    /// The type of its cells; a list for a field of structures in a list.
     pub(crate) kind: DataType,
-    /// The column's place in the schema.
+    /// The column's index in the schema.
     root: usize,
-    /// The places of the fields that lead to it.
+    /// The indices of the fields that lead to it.
     path: Vec<usize>,
 }
 
 impl Leaf {
-    /// Every column, then every field within one.
+    /// Returns every column, then every field within one.
     pub(crate) fn all(schema: &Schema) -> Vec<Self> {
         let column = |(root, field): (usize, &FieldRef)| Self {
             name: field.name().clone(),
@@ -40,7 +40,7 @@ impl Leaf {
         leaves
     }
 
-    /// The fields of the structures that it holds.
+    /// Returns the fields of the structures that it holds.
     fn fields(&self) -> Vec<Self> {
         let (held, kind_of): (_, fn(FieldRef) -> DataType) = match &self.kind {
             DataType::List(item) => (item.data_type(), DataType::List),
@@ -59,7 +59,7 @@ impl Leaf {
         fields.iter().enumerate().map(field).collect()
     }
 
-    /// Its cells, given those of its column.
+    /// Returns its cells, given those of its column.
     fn cells(&self, column: &ArrayRef) -> ArrayRef {
         let step = |outer: ArrayRef, &place: &usize| match outer.data_type() {
             DataType::List(_) => in_list::<i32>(outer.as_list(), place),
@@ -74,7 +74,7 @@ impl Leaf {
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) leaves: Vec<Leaf>,
-    /// The columns' places in the schema, ascending.
+    /// The columns' indices in the schema, ascending.
     pub(crate) roots: Vec<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Selection {
         Self { leaves, roots }
     }
 
-    /// The cells of each leaf in a batch of the columns.
+    /// Returns the cells of each leaf in a batch of the columns.
     pub(crate) fn cells(&self, batch: &RecordBatch) -> Vec<ArrayRef> {
         let cells = |leaf: &Leaf| {
             let place = self.roots.partition_point(|&root| root < leaf.root);
@@ -96,12 +96,12 @@ impl Selection {
     }
 }
 
-/// A list's items, of which some may be null.
+/// Returns the field of a list's items, which may be null.
 fn item_of(kind: &DataType) -> FieldRef {
     Arc::new(Field::new_list_field(kind.clone(), true))
 }
 
-/// The cells of a field; null where the structure is.
+/// Returns the cells of a field; null where the structure is.
 fn field(outer: &StructArray, place: usize) -> ArrayRef {
     let inner = outer.column(place);
     if outer.null_count() == 0 {
@@ -109,11 +109,11 @@ fn field(outer: &StructArray, place: usize) -> ArrayRef {
     }
     let nulls = NullBuffer::union(outer.nulls(), inner.nulls());
     let masked = inner.to_data().into_builder().nulls(nulls).build();
-    // A column of nulls alone needs no mask, and takes none.
+    // A column of only nulls needs no mask, and accepts none.
     masked.map_or_else(|_| Arc::clone(inner), make_array)
 }
 
-/// The lists of a field of the structures in each list.
+/// Returns the lists of one field's values, for lists of structures.
 fn in_list<O: OffsetSizeTrait>(outer: &GenericListArray<O>, place: usize) -> ArrayRef {
     let inner = field(outer.values().as_struct(), place);
     let (item, offsets) = (item_of(inner.data_type()), outer.offsets().clone());

@@ -14,19 +14,17 @@ use std::io;
 use std::ops::Range;
 use store::Source;
 
-/// Bytes of a batch of rows, about.
+/// Approximate bytes of a batch of rows.
 const BATCH_BYTES: u64 = 8 << 20;
 
 /// The most rows in a batch.
 const BATCH_ROWS: u64 = 8192;
 
-/// A file's footer.
 struct Footer {
     metadata: ArrowReaderMetadata,
     groups: Vec<Group>,
 }
 
-/// Reads the file's footer.
 pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     let opened = match file.open()? {
         Source::File(opened) => opened,
@@ -112,12 +110,12 @@ impl Groups for Footer {
     }
 }
 
-/// Sizes are signed in the format, and negative in broken files only.
+/// Converts a size, which is signed in the format but negative only in broken files.
 fn unsigned(size: i64) -> u64 {
     u64::try_from(size).unwrap_or(0)
 }
 
-/// Where the columns of the mask lie in these groups.
+/// Returns the byte ranges of the mask's columns in these groups.
 fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>> {
     let columns = groups
         .iter()
@@ -131,10 +129,10 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
         .collect()
 }
 
-/// The system's error that Parquet passes on, if it does.
+/// Returns the operating system's error that Parquet passes on.
 ///
 /// # Errors
-/// It is an error of Parquet's own.
+/// Returns the error itself if it is Parquet's own.
 pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -146,7 +144,7 @@ pub fn io_error(error: ParquetError) -> Result<io::Error, ParquetError> {
     }
 }
 
-/// The system's error that a text ends with, as those of [`io::Error`] do: Arrow's reader passes it on as text alone.
+/// Parses the operating system's error that ends a text, as in those of [`io::Error`]: Arrow's reader keeps only text.
 pub(crate) fn os_error(text: &str) -> Option<io::Error> {
     let (_, number) = text.strip_suffix(')')?.rsplit_once("(os error ")?;
     Some(io::Error::from_raw_os_error(number.parse().ok()?))

@@ -17,11 +17,11 @@ impl Dialect {
         has_escapes: false,
     };
 
-    /// The dialect of a file that starts like this.
+    /// Detects the dialect of a file that starts like this.
     ///
-    /// The delimiter is, of comma, semicolon, tab and bar, the one that the header has most often outside quotes, the
-    /// first of these if several are as frequent. There are escapes if a quote after a backslash cannot end its field,
-    /// because neither a delimiter nor a line break follows.
+    /// The delimiter is the comma, semicolon, tab or bar, whichever occurs most often outside quotes in the header; on
+    /// a tie, the first in this order. There are escapes if a quote after a backslash cannot end its field, because
+    /// neither a delimiter nor a line break follows.
     pub fn of(start: &[u8]) -> Self {
         let mut dialect = Self {
             delimiter: delimiter_of(start),
@@ -39,7 +39,7 @@ impl Dialect {
         dialect
     }
 
-    /// A reader of this dialect, for rows with any number of fields; the first one is no header to it.
+    /// Returns a reader of this dialect, for rows with any number of fields; it treats the first row like any other.
     pub fn reader(self) -> csv::ReaderBuilder {
         let mut builder = csv::ReaderBuilder::new();
         let escape = self.has_escapes.then_some(b'\\');
@@ -55,7 +55,7 @@ impl Dialect {
 /// The delimiters that are recognised.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Whether this is the line `sep=;` above the header, by which Excel knows the delimiter.
+/// Returns whether this is the line `sep=;` above the header, which tells Excel the delimiter.
 pub fn names_delimiter(line: &[u8]) -> bool {
     let end = line.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
     let line = &line[..end.map_or(0, |end| end + 1)];
@@ -101,7 +101,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// The position after one more byte.
+    /// Returns the position after another byte.
     pub(super) fn after(self, byte: u8, dialect: Dialect) -> Self {
         match (self, byte) {
             (Self::Escaped, _) => Self::Quoted,
@@ -116,7 +116,7 @@ impl Place {
         }
     }
 
-    /// Whether a line break here is part of a field.
+    /// Returns whether a line break here is part of a field.
     pub(super) fn is_within_quotes(self) -> bool {
         matches!(self, Self::Quoted | Self::Escaped)
     }

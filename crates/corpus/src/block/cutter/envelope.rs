@@ -3,7 +3,7 @@
 
 use memchr::memchr_iter;
 
-/// Bytes of a line that are looked at.
+/// Bytes of a line that are examined.
 const LINE_BYTES: usize = 256;
 
 /// The scanner's position within one message.
@@ -23,7 +23,7 @@ impl Default for EnvelopeScan {
 }
 
 impl EnvelopeScan {
-    /// The length of `bytes` up to and with the next envelope line, if that lies in it.
+    /// Returns the length of `bytes` through the next envelope line, if they contain it.
     pub(super) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut begin = 0;
         for end in memchr_iter(b'\n', bytes) {
@@ -46,7 +46,7 @@ impl EnvelopeScan {
     }
 }
 
-/// Whether a line is one between messages: it has a time and a year.
+/// Returns whether a line separates messages: it has a time and a year.
 pub(crate) fn is_envelope(line: &[u8]) -> bool {
     let has_year = || {
         line.windows(4)

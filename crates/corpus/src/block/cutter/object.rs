@@ -1,16 +1,16 @@
-//! JSON objects in an array, or one after the other: where each ends.
+//! The ends of JSON objects, in an array or one after the other.
 
 /// The scanner's position within one object.
 #[derive(Default)]
 pub(super) struct ObjectScan {
-    /// Braces that are open.
+    /// Open braces.
     depth: u32,
     is_in_string: bool,
     is_escaped: bool,
 }
 
 impl ObjectScan {
-    /// The length of `bytes` up to and with the brace that closes the object, if that lies in it.
+    /// Returns the length of `bytes` through the brace that closes the object, if they contain it.
     pub(super) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.is_in_string {
@@ -32,13 +32,13 @@ impl ObjectScan {
         None
     }
 
-    /// Whether a brace or quote is not closed so far.
+    /// Returns whether a brace or quote is not closed so far.
     pub(super) fn is_open(&self) -> bool {
         self.depth > 0 || self.is_in_string
     }
 }
 
-/// The objects of a stretch and where each begins, without the separators between them. Anything else between two
+/// Returns the objects in `bytes`, each with its offset, without the separators between them. Anything else between two
 /// objects counts as one.
 pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let parts = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
@@ -56,7 +56,7 @@ pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> 
     })
 }
 
-/// The length of what is no object, up to the next brace.
+/// Returns the length of anything but an object, up to the next brace.
 fn length_of_others(bytes: &[u8]) -> Option<usize> {
     let (mut is_in_string, mut is_escaped) = (false, false);
     bytes.iter().position(|&byte| {

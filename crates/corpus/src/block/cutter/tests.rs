@@ -1,7 +1,7 @@
 use super::*;
 use std::io;
 
-/// Yields its bytes a few at a time, then fails or ends.
+/// A reader that yields its bytes a few at a time, then fails or ends.
 struct Trickle<'a> {
     bytes: &'a [u8],
     breaks: bool,

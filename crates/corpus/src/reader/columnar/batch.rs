@@ -1,4 +1,4 @@
-//! A batch of rows: its cells as texts, and the documents of its rows.
+//! A batch of rows: its cells as text, and the documents of its rows.
 
 use crate::RawDocument;
 use crate::block::columnar::{Selection, is_binary};
@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use arrow_schema::DataType;
 use std::borrow::Cow;
 
-/// A cell to sort rows by.
+/// A cell by which rows are sorted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key<'a> {
     Number(i128),
@@ -39,7 +39,7 @@ impl Values {
         })
     }
 
-    /// The list of a row; `None` if it is null, or the column has none.
+    /// Returns the list of a row; `None` if it is null, or the column has no lists.
     fn list(&self, row: usize) -> Option<ArrayRef> {
         let array = &self.0;
         match array.data_type() {
@@ -50,7 +50,7 @@ impl Values {
         }
     }
 
-    /// To sort rows by.
+    /// Returns the cell by which a row is sorted.
     pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
         if is_binary(self.0.data_type()) {
             return Some(Key::Bytes(self.bytes(row)?.into()));
@@ -62,7 +62,7 @@ impl Values {
         })
     }
 
-    /// As an id or as metadata. A fixed number of bytes that are no text, such as a UUID, becomes hexadecimal.
+    /// Returns a cell as an id or as metadata. Fixed-size bytes that are not text, such as a UUID, become hexadecimal.
     pub(super) fn value(&self, row: usize) -> Option<Cow<'_, str>> {
         if is_binary(self.0.data_type()) {
             let bytes = self.bytes(row)?;
@@ -86,7 +86,7 @@ impl Values {
         Some(Cow::Owned(format!("[{}]", items.join(","))))
     }
 
-    /// As a document's text.
+    /// Returns a cell as a document's text.
     pub(super) fn text(&self, row: usize) -> Option<Cow<'_, str>> {
         let Some(items) = self.list(row) else {
             return self.value(row);
@@ -111,7 +111,7 @@ impl Batch {
         }
     }
 
-    /// The document of row `index` of the batch, which is row `row` of the file.
+    /// Returns the document of row `index` of the batch, which is row `row` of the file.
     pub(super) fn document<'a>(
         &'a self,
         context: &Context<'_>,
@@ -129,7 +129,7 @@ impl Batch {
         }
     }
 
-    /// The texts of a row, joined, and whether bytes were replaced.
+    /// Returns the texts of a row, joined, and whether bytes were replaced.
     pub(super) fn text(&self, columns: &Columns, index: usize) -> (Option<Cow<'_, str>>, bool) {
         let mut repaired = false;
         let texts = columns.text.iter().filter_map(|&place| {

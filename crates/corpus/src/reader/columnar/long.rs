@@ -1,8 +1,8 @@
 //! Long tables: a row is a term of a document and its count, and a document is a run of rows with the same id. The
-//! other columns are read from its first row. A row without term and count only says that the document exists.
+//! other columns are read from its first row. A row without term and count only states that the document exists.
 //!
-//! Rows are sorted by document, numbers by their value and texts by their bytes, so that one document's follow each
-//! other; a row whose document belongs above the one before it is an error. A block skips the rows of a document that
+//! Rows are sorted by document, numbers by their value and texts by their bytes, so that a document's rows are
+//! adjacent; a row whose document belongs above the previous one is an error. A block skips the rows of a document that
 //! began before its groups, and reads past its groups to the end of its last document: no document is cut, wherever
 //! groups end.
 
@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 /// Bytes that a row adds to a document's size, besides its term.
 const COUNT_BYTES: u64 = 8;
 
-/// Hands over the documents that begin in these groups.
+/// Reads the documents that begin in these groups.
 pub(super) fn read(
     block: &RowGroups,
     context: &Context<'_>,
@@ -50,7 +50,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The id in the last row before the block's groups.
+/// Returns the id in the last row before the block's groups.
 fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'static>>, InputError> {
     let layout = &block.layout;
     let groups = &layout.groups.groups()[..block.groups.start];
@@ -72,7 +72,7 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
                     .and_then(|row| batch.values[0].key(row));
                 last = key.map(Key::into_owned);
             }
-            // The block that has the row says what is lost.
+            // The block that has the row reports the loss.
             Err(error) => match broken(context.file, block.first_row, &error) {
                 InputError::Damaged { .. } if keeps_damaged(context.settings) => return Ok(None),
                 broken => return Err(broken),
@@ -82,22 +82,22 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     Ok(last)
 }
 
-/// Rows on their way to documents.
+/// The state while rows become documents.
 struct Rows<'b> {
     block: &'b RowGroups,
     context: &'b Context<'b>,
-    /// The id of the row before.
+    /// The id of the previous row.
     key: Option<Key<'static>>,
     /// Its document, if that began in the block.
     document: Option<Document>,
-    /// The row that is next.
+    /// The next row.
     next: u64,
-    /// Whether that is behind the block's groups.
+    /// Whether that is past the block's groups.
     is_behind: bool,
 }
 
 impl Rows<'_> {
-    /// Adds the rows of some groups; whether the block's last document has ended.
+    /// Adds the rows of some groups; returns whether the block's last document has ended.
     fn add_all(&mut self, batches: Batches, emit: DocumentSink<'_>) -> Result<bool, InputError> {
         for batch in batches {
             let selection = &self.block.layout.selection;
@@ -162,20 +162,20 @@ impl Rows<'_> {
         Ok(false)
     }
 
-    /// Hands over the document whose rows have ended, or why some of them are lost.
+    /// Emits the document whose rows have ended; `lost` is the reason if some of them are lost.
     fn finish(&mut self, lost: Option<&str>, emit: DocumentSink<'_>) {
         if let Some(document) = self.document.take() {
             document.hand_over(self.context, lost, emit);
         }
     }
 
-    /// Ends the document where the rest of the file cannot be read.
+    /// Ends the document if the rest of the file cannot be read.
     fn lose(&mut self, error: &ArrowError, emit: DocumentSink<'_>) -> Result<(), InputError> {
         if keeps_damaged(self.context.settings) {
             self.finish(Some(&error.to_string()), emit);
         }
         match self.is_behind {
-            // The block that has the row says what is lost.
+            // The block that has the row reports the loss.
             true => Ok(()),
             false => lose_rest(self.context, self.next, error, emit),
         }
@@ -192,16 +192,16 @@ impl Rows<'_> {
 
 /// The rows of a document.
 struct Document {
-    /// The columns of the first.
+    /// The columns of the first row.
     record: RawDocument<'static>,
-    /// The terms, one after the other.
+    /// The terms, concatenated.
     terms: String,
-    /// Where each ends, and its count.
+    /// The end of each term, and its count.
     counts: Vec<(usize, u32)>,
     bytes: u64,
     most_bytes: u64,
     repaired: bool,
-    /// The problem of its last wrong row.
+    /// The problem of its last invalid row.
     fault: Option<String>,
 }
 

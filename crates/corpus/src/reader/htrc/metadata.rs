@@ -1,5 +1,5 @@
-//! The metadata of a volume: values under our names and theirs, whether the job leaves the volume out, and
-//! which volumes are copies of each other.
+//! The metadata of a volume: values under our names and HathiTrust's, whether the job leaves the volume out, and which
+//! volumes are copies of each other.
 //!
 //! Metadata come before the pages in a volume's file, so that they can be read without them.
 
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::input::InputFile;
 use crate::settings::HtrcSettings;
 
-/// Our names for what schemas 1.5 and 2.0 call differently.
+/// Our names for keys that schemas 1.5 and 2.0 name differently.
 const OUR_KEYS: [&str; 4] = ["record", "author", "year", "rights"];
 
 /// The metadata of a volume.
@@ -24,7 +24,7 @@ const OUR_KEYS: [&str; 4] = ["record", "author", "year", "rights"];
 pub(super) struct Metadata(Map<String, Value>);
 
 impl Metadata {
-    /// Why the job leaves the volume out.
+    /// Returns why the job leaves the volume out, if it does.
     pub(super) fn is_filtered(&self, filters: &HtrcSettings) -> Option<String> {
         let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
         let language = self.value("language");
@@ -42,7 +42,7 @@ impl Metadata {
         }
     }
 
-    /// The value under a key of the volume's metadata, or under one of our names for such keys.
+    /// Returns the value under a key of the volume's metadata, or under one of our names for such keys.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         let keys: &[&str] = match key {
             "record" => return self.record(),
@@ -55,25 +55,25 @@ impl Metadata {
         found.find_map(plain)
     }
 
-    /// The number of the record in HathiTrust's catalogue that describes the volume.
+    /// Returns the number of the volume's record in HathiTrust's catalogue.
     fn record(&self) -> Option<String> {
         let addresses = self.0.get("mainEntityOfPage").and_then(Value::as_array);
         let number = addresses.into_iter().flatten().find_map(record_number);
         let number = number.map(str::to_owned);
         let number = number.or_else(|| plain(self.0.get("hathitrustRecordNumber")?));
-        // Schema 1.5 leaves out leading zeros.
+        // Schema 1.5 omits leading zeros.
         number.map(|number| format!("{number:0>9}"))
     }
 }
 
-/// The number at the end of the address of a record in HathiTrust's catalogue.
+/// Returns the number at the end of the address of a record in HathiTrust's catalogue.
 fn record_number(address: &Value) -> Option<&str> {
     let (site, number) = address.as_str()?.rsplit_once('/')?;
     site.ends_with("/Record").then_some(number)
 }
 
-/// A value of the metadata as text: of an object its name, of a URI of the Library of Congress its
-/// last part, of a list its only element or JSON.
+/// Returns a value of the metadata as text: the name of an object, the last part of a URI of the Library of Congress,
+/// the only element of a list, or a longer list as JSON.
 fn plain(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
@@ -94,8 +94,7 @@ fn plain(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether a code of a language is one of those that volumes have (MARC, `eng`); else it is one of
-/// those of pages (`en`).
+/// Returns whether a language code is that of a volume (MARC, `eng`); else it is that of a page (`en`).
 pub(super) fn is_of_volumes(code: &str) -> bool {
     code.len() == 3
 }
@@ -105,7 +104,7 @@ pub(super) fn is_of_volumes(code: &str) -> bool {
 pub struct Candidate {
     /// Its id.
     pub htid: String,
-    /// Which of the keys in `htrc.unique_by` it has a value for.
+    /// Whether it has a value for each of the keys in `htrc.unique_by`.
     pub has: Vec<bool>,
     /// A digest of the values that copies share; `None` if it has no value for the first key.
     pub edition: Option<[u64; 2]>,
@@ -136,7 +135,7 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
     })
 }
 
-/// The keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
+/// Returns the keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
 pub fn metadata_keys(file: &InputFile) -> Vec<String> {
     let opened = file.compression.open(&file.path).ok();
     let metadata = opened.and_then(|file| Head::read(file).metadata);
@@ -157,12 +156,12 @@ struct Head {
 }
 
 impl Head {
-    /// As much of it as there is.
+    /// Reads as much of it as there is.
     fn read(file: impl Read) -> Self {
         let mut head = Self::default();
         let buffered = std::io::BufReader::new(file);
         let mut parser = serde_json::Deserializer::from_reader(buffered);
-        // It ends early, with an error.
+        // The visitor stops at the pages, with an error.
         let _ = serde::Deserializer::deserialize_map(&mut parser, &mut head);
         head
     }

@@ -1,4 +1,4 @@
-//! The value of a key of JSON: as an id, metadata, text or counts.
+//! The value of a JSON key, as an id, metadata, text or counts.
 
 use crate::reader::counts::{Counted, Pairs, whole};
 use crate::reader::join_texts;
@@ -16,10 +16,10 @@ pub(super) enum Held<'a> {
     #[default]
     Nothing,
     Text(Cow<'a, str>),
-    /// A number or a truth value, as written.
+    /// A number or a boolean, as JSON.
     Scalar(String),
     Array(Vec<Value>),
-    /// Keys and values, those that occur twice too.
+    /// Keys and values, including keys that occur twice.
     Object(Vec<(Cow<'a, str>, Value)>),
 }
 
@@ -41,7 +41,7 @@ impl From<Value> for Held<'_> {
 }
 
 impl<'a> Held<'a> {
-    /// As an id or as metadata.
+    /// Returns the value as an id or as metadata.
     pub(super) fn to_value(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Nothing => None,
@@ -57,7 +57,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// As a document's text; the kind of value if it is not text.
+    /// Returns the value as a document's text; an error names its kind if it is not text.
     pub(super) fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
         match self {
             Self::Nothing => Ok(None),
@@ -75,7 +75,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// As the counts of a document; what is held instead of them.
+    /// Returns the value as the counts of a document; an error says what it is instead.
     pub(super) fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
         match self {
             Self::Nothing => Ok(None),
@@ -96,7 +96,7 @@ impl<'a> Held<'a> {
     }
 }
 
-/// Reads a value of any type.
+/// A visitor of a value of any type.
 pub(super) struct AnyValue;
 
 impl<'a> DeserializeSeed<'a> for AnyValue {

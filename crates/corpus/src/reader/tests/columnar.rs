@@ -12,10 +12,10 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field};
 
-/// Columns by their names.
+/// Columns with their names.
 pub(super) type Table = Vec<(&'static str, ArrayRef)>;
 
-/// The columns as a file of each kind, this many rows a group.
+/// Writes the columns as a file of each kind, with this many rows per group.
 pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec<u8>)> {
     let columns = columns
         .into_iter()
@@ -59,7 +59,7 @@ pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec
     ]
 }
 
-/// An Arrow file without the length of its schema, as polars writes it: eight bytes, which follow the schema as zeros.
+/// Removes the length of an Arrow file's schema, as polars does: eight bytes, which follow the schema as zeros.
 fn without_length(file: &[u8]) -> Vec<u8> {
     let begins = file.windows(4).position(|word| word == [0xff; 4]).unwrap();
     let (mark, message) = file.split_at(begins);
@@ -93,7 +93,7 @@ fn five_rows() -> Table {
     ]
 }
 
-/// The documents of every cut of a file, and of both halves of a job, which are all the same.
+/// Reads a file in every cut, and by both halves of a job: the documents are all the same.
 pub(super) fn read_in_every_cut(settings: &mut CorpusSettings) -> Vec<Seen> {
     let whole = read_all(settings).unwrap();
     for block_bytes in [1, 20, 100, 1000] {
@@ -242,12 +242,12 @@ fn damage_fails_or_keeps_the_other_blocks() {
     let (_folder, settings) = one_file("polars.arrow", &files[1].1[..400]);
     let error = read_all(&settings).unwrap_err().to_string();
     assert!(error.contains("ends before its footer"), "{error}");
-    // Without its footer nothing is left of that one.
+    // Without its footer, nothing of that one can be read.
     for (name, whole) in files
         .into_iter()
         .filter(|(name, _)| *name != "polars.arrow")
     {
-        // The first pages follow the mark of Parquet, and the schema those of Arrow.
+        // The first pages follow Parquet's mark; the schema follows Arrow's.
         let (page, ends) = match name {
             "x.parquet" => (4..40, 0),
             _ => (16..60, 2),

@@ -1,8 +1,7 @@
-//! Formats of counts: what they hold, and what breaks them.
+//! Formats of counts: their content and their errors.
 
 use super::*;
 
-/// The documents of a file.
 fn read(name: &str, content: &str, change: impl FnOnce(&mut CorpusSettings)) -> Vec<Seen> {
     let (_folder, mut settings) = one_file(name, content.as_bytes());
     change(&mut settings);
@@ -51,8 +50,8 @@ fn counts_beyond_any_text_are_errors_or_too_large() {
     assert!(told[0].starts_with("parse_error") && told[1].starts_with("too_large"));
 }
 
-/// The ids and counts, or what is wrong, of files in a folder, one of them a vocabulary; and the same
-/// in blocks of any size.
+/// Returns the ids and counts, or the problems, of a file with a vocabulary beside it, which are the same in blocks of
+/// any size.
 fn told(name: &str, content: &str, vocabulary: &str) -> Vec<String> {
     let (folder, mut settings) = one_file(name, content.as_bytes());
     if !vocabulary.is_empty() {

@@ -60,7 +60,7 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
     }
 }
 
-/// What follows `open` is lost, wherever the file is cut, and its place is named.
+/// Checks that everything from `open` on is lost, wherever the file is cut, and its place is named.
 fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
     let content = format!("{kept}{open}");
     for (name, bytes) in [

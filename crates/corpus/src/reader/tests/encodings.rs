@@ -1,8 +1,8 @@
-//! Texts in another encoding than UTF-8.
+//! Texts in encodings other than UTF-8.
 
 use super::*;
 
-/// These lines in windows-1252, but for the second one, which is UTF-8.
+/// Encodes these lines in windows-1252, except the second one, which is UTF-8.
 fn mixed(lines: [&str; 2]) -> Vec<u8> {
     let mut bytes: Vec<u8> = lines[0].chars().map(|c| c as u8).collect();
     bytes.extend(lines[1].as_bytes());

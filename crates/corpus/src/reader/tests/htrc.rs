@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A volume in schema 2.0: each page a language and its body's counts as JSON, or `null`.
+/// Returns a volume in schema 2.0: each page is a language and its body's counts as JSON, or `null`.
 fn volume(pages: &[(&str, &str)]) -> String {
     let page = |(number, (language, counts)): (usize, &(&str, &str))| {
         let body = match *counts {
@@ -45,7 +45,7 @@ fn read(json: &str, change: impl FnOnce(&mut CorpusSettings)) -> Vec<Seen> {
     read_all(&settings).unwrap()
 }
 
-/// Ids, and texts or statuses.
+/// Returns ids with texts or statuses.
 fn told(seen: &[Seen]) -> Vec<(&str, &str)> {
     let text = |seen: &Seen| seen.status.map_or("", |status| status.name());
     let told = seen.iter().map(|seen| match seen.status {

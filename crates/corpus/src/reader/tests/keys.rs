@@ -8,7 +8,7 @@ fn documents(bytes: &[u8]) -> Vec<Seen> {
     documents_of(&["title", "text"], bytes)
 }
 
-/// The same with these keys of text.
+/// Likewise, with these keys of text.
 fn documents_of(text: &[&str], bytes: &[u8]) -> Vec<Seen> {
     let mut settings = settings(Path::new(""));
     settings.text = text.iter().map(|&name| name.to_owned()).collect();

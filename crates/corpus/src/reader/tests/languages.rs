@@ -1,4 +1,4 @@
-//! The language of texts: a column of their documents, and what is read.
+//! The language of texts: a column of their documents, and a filter.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn a_language_is_the_last_column_and_others_are_left_out() {
         let first = vec![columns[0][0].clone(), Some("en".to_owned())];
         assert_eq!(columns[..3], [first, of("de"), of("und")]);
         assert_eq!(statuses[..3], [None; 3]);
-        // What has no text has no language, and its own status.
+        // A document without text has no language, and its own status.
         assert!(columns[3..].iter().all(|columns| columns[1].is_none()));
         let others = statuses[3..].to_vec();
         let filtered = Some(DocumentStatus::Filtered);

@@ -1,4 +1,4 @@
-//! Long tables: documents of rows, in order and out of it, wrong rows, damage.
+//! Long tables: documents of rows, in and out of order, invalid rows, damage.
 
 use super::columnar::{Table, files, read_in_every_cut};
 use super::*;
@@ -6,7 +6,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, StringViewArray,
 };
 
-/// Settings for a long table with the columns `d`, `term` and `n`.
+/// Changes settings to read a long table with the columns `d`, `term` and `n`.
 fn long(settings: &mut CorpusSettings) {
     settings.id = "d".into();
     settings.text = vec!["term".into()];
@@ -15,7 +15,7 @@ fn long(settings: &mut CorpusSettings) {
     settings.metadata = vec!["year".into()];
 }
 
-/// A document a line: its id, and its terms with their counts; the year is the row's number.
+/// Builds a long table of documents, each an id and its terms with their counts; the year is the row's number.
 fn long_table(documents: &[(i64, &str)]) -> Table {
     let mut rows: Vec<(i64, Option<&str>, Option<f64>)> = Vec::new();
     for (id, terms) in documents {

@@ -1,4 +1,4 @@
-//! Line ends that are carriage returns alone.
+//! Lone carriage returns as line ends.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Bags of words: documents without entries, broken numbers, files cut short.
+//! Bags of words: documents without entries, broken numbers, truncated files.
 
 use super::*;
 
