@@ -1,10 +1,10 @@
 //! Names the build: a hash of the sources, so that processes of different builds refuse each other,
-//! and the commit and features, so that a result and `--version` tell what wrote it.
+//! and the commit and features, so that a result and `--version` identify the build.
 //!
-//! Over `Cargo.lock`, where there is one, and every file under `src` and under the `src` of each of
-//! `crates`, by path below the package and in order of the paths: the same sources have the same name
-//! wherever they are built. A published package holds no `crates`; there `Cargo.lock` has their
-//! checksums. The feature `abomonation` changes what goes over the wire, and so the name.
+//! The hash covers `Cargo.lock`, if present, and every `.rs` file under `src` and under the `src` of
+//! each of `crates`, sorted by path below the package: the same sources have the same name wherever
+//! they are built. A published package contains no `crates`; there `Cargo.lock` has their checksums.
+//! The feature `abomonation` changes what goes over the wire, and therefore the name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The name of the build.
+/// Returns the name of the build.
 fn build() -> io::Result<String> {
     let mut files = Vec::new();
     for folder in source_folders()? {
@@ -46,14 +46,14 @@ fn build() -> io::Result<String> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    // Who has blocks in another layout is another build.
+    // A build whose blocks have another layout has another name.
     Ok(match std::env::var_os("CARGO_FEATURE_ABOMONATION") {
         Some(_) => format!("{}+a", &digits[..14]),
         None => digits,
     })
 }
 
-/// The features that are on, as `--version` lists them.
+/// Returns the enabled features, as `--version` lists them.
 fn features() -> String {
     let on = |name: &&str| {
         std::env::var_os(format!("CARGO_FEATURE_{}", name.to_ascii_uppercase())).is_some()
@@ -68,8 +68,8 @@ fn features() -> String {
     }
 }
 
-/// The commit that is built: what `TOPICMILL_COMMIT` says, that of the git checkout, or that of a
-/// package made by `cargo package`.
+/// Returns the commit that is built: `TOPICMILL_COMMIT`, that of the git checkout, or that noted by
+/// `cargo package`.
 fn commit() -> String {
     println!("cargo::rerun-if-env-changed=TOPICMILL_COMMIT");
     std::env::var("TOPICMILL_COMMIT")
@@ -79,12 +79,12 @@ fn commit() -> String {
         .unwrap_or_else(|| "unknown: not built from a git checkout".to_owned())
 }
 
-/// The commit of the git checkout, with `-modified` where the sources differ from it; `None` where
-/// there is no git, and where the package lies in a repository that does not track it.
+/// Returns the commit of the git checkout, with `-modified` if the sources differ from it; `None`
+/// without git, or if the package is in a repository that does not track it.
 fn checked_out() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
-    // It grows with every commit, checkout and merge. A debug build looks again when the sources
-    // change only, so that a commit alone does not recompile the tests.
+    // The log grows with every commit, checkout and merge. A debug build checks again only when the
+    // sources change, so that a commit alone does not recompile the tests.
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists());
     if let Some(log) = log.filter(|_| std::env::var("PROFILE").is_ok_and(|p| p == "release")) {
         println!("cargo::rerun-if-changed={log}");
@@ -98,14 +98,14 @@ fn checked_out() -> Option<String> {
     })
 }
 
-/// What git prints, if it succeeds.
+/// Returns git's output, if it succeeds.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The commit that `cargo package` noted in the package.
+/// Returns the commit that `cargo package` noted in the package.
 fn packaged() -> Option<String> {
     let noted = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = noted.split_once("\"sha1\"")?;
@@ -114,7 +114,7 @@ fn packaged() -> Option<String> {
     is_hash.then(|| commit.to_owned())
 }
 
-/// The package's own sources, and those of the crates beside it.
+/// Returns the folders of the package's own sources and of its crates' sources.
 fn source_folders() -> io::Result<Vec<PathBuf>> {
     let mut folders = vec![PathBuf::from("src")];
     let crates = Path::new("crates");
@@ -126,7 +126,7 @@ fn source_folders() -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The path with `/` between its parts on every system.
+/// Returns the path with `/` between its parts on every system.
 fn name(path: &Path) -> String {
     let parts = path
         .components()
@@ -134,7 +134,7 @@ fn name(path: &Path) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Every source file below `folder`.
+/// Adds every Rust file below `folder` to `files`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

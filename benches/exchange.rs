@@ -1,12 +1,12 @@
-//! What it costs to send statistics from process to process.
+//! The cost of sending statistics from process to process.
 //!
 //! `encode_decode`: one block to bytes and back, its words read once. As plain words (the default);
-//! in abomonation's layout, with `--features abomonation`; and as timely sends a vector of records
-//! that nobody made blocks of: by bincode, record by record.
+//! in abomonation's layout, with `--features abomonation`; and as timely sends a plain vector of
+//! records: by bincode, record by record.
 //!
 //! `round`: the exchange of a training round between two processes of one worker each, over TCP on
 //! this machine: entries to their owners, merged there, and back to both. With the feature, blocks
-//! go in abomonation's layout there, too. Both processes are threads of this one.
+//! have abomonation's layout there, too. Both processes are threads of this one.
 
 #![allow(clippy::unwrap_used, reason = "what fails here ends the benchmark")]
 
@@ -35,7 +35,7 @@ fn main() {
     divan::main();
 }
 
-/// A different entry for every term.
+/// Returns a different entry for every term.
 fn entry(term: usize) -> Assigned {
     Assigned {
         term: term as u32,
@@ -44,7 +44,7 @@ fn entry(term: usize) -> Assigned {
     }
 }
 
-/// The same as a word.
+/// Returns the same as a word.
 fn word(term: usize) -> u64 {
     entry(term).word()
 }
@@ -53,7 +53,7 @@ fn block(length: usize) -> Block {
     Block::to_worker(0, 1, 7, (0..length).map(word).collect())
 }
 
-/// Adds up a block's words, so that all of them are read.
+/// XORs a block's words, so that all of them are read.
 fn sum(block: &Block) -> u64 {
     block.words().iter().fold(0, |sum, word| sum ^ word)
 }
@@ -99,7 +99,7 @@ fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
         });
 }
 
-/// A worker that sends `length` entries in each round; and the sum of what came back.
+/// A worker that sends `length` entries in each round; and the XOR of all words that came back.
 struct Entries {
     length: usize,
     sum: u64,
@@ -125,10 +125,10 @@ impl Sampling for Entries {
     }
 }
 
-/// A process of a run of two: a round with that many entries whenever it is told to, until nobody
-/// tells it any more.
+/// Runs one of two processes: for each of `orders`, a round with that many entries, until `orders`
+/// is closed.
 fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
-    // timely wants what it shares between threads to be so, though there is one.
+    // timely requires `Sync` of what its threads share, though there is only one.
     let ends = Arc::new(Mutex::new((orders, done)));
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
         let ends = ends.lock();
@@ -169,7 +169,7 @@ fn round(bencher: Bencher<'_, '_>, length: usize) {
     bencher
         .counter(ItemsCount::new(2 * length))
         .bench_local(one_round);
-    // Both are told to end before either is waited for.
+    // Both are told to end before either is joined.
     let handles = processes.map(|(_, _, handle)| handle);
     for handle in handles {
         handle.join().unwrap();

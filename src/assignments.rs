@@ -1,4 +1,4 @@
-//! The remembered assignments of a process's documents, 2 bytes a token, or CVB0's γ, 2 bytes for each topic
+//! The remembered assignments of a process's documents, 2 bytes per token, or CVB0's γ, 2 bytes for each topic
 //! of a distinct term: in memory or, beyond a limit, in a file.
 //!
 //! Documents are read and written whole, each by one thread at a time.
@@ -23,25 +23,25 @@ pub struct Assignments {
     influences: Option<Arc<Influences>>,
 }
 
-/// How much documents count for the schedule that draws them; each is read and written by one thread
-/// at a time.
+/// The influence of each document on the schedule that draws documents; each is read and written by one
+/// thread at a time.
 #[derive(Debug)]
 pub struct Influences(Vec<[AtomicU64; 2]>);
 
 impl Influences {
-    /// Of each document.
+    /// Stores the influence of each document.
     pub(crate) fn new(influences: impl Iterator<Item = Influence>) -> Self {
         let words = influences.map(bytemuck::cast::<_, [u64; 2]>);
         Self(words.map(|words| words.map(AtomicU64::new)).collect())
     }
 
-    /// That of a document.
+    /// Returns a document's influence.
     pub(crate) fn get(&self, index: usize) -> Influence {
         let words = self.0[index].each_ref();
         bytemuck::cast(words.map(|word| word.load(Ordering::Relaxed)))
     }
 
-    /// Replaces it.
+    /// Replaces a document's influence.
     pub(crate) fn set(&self, index: usize, influence: Influence) {
         let words: [u64; 2] = bytemuck::cast(influence);
         for (place, word) in self.0[index].iter().zip(words) {
@@ -57,11 +57,11 @@ enum Store {
 }
 
 impl Assignments {
-    /// For documents of `lengths` tokens or γ, all 0 yet. If they take more than `most_bytes`,
-    /// they are kept in a new file at `path`, which is unlinked at once: it is gone when they are.
+    /// Creates those of documents of `lengths` tokens or γ, all 0. If they take more than `most_bytes`,
+    /// they are kept in a new file at `path`, which is unlinked immediately: it disappears with them.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn new(
         lengths: impl Iterator<Item = usize>,
         most_bytes: u64,
@@ -84,24 +84,24 @@ impl Assignments {
         })
     }
 
-    /// With what a schedule that draws documents keeps of them.
+    /// Adds the influences that a schedule that draws documents keeps.
     #[must_use]
     pub fn with_influences(mut self, influences: Arc<Influences>) -> Self {
         self.influences = Some(influences);
         self
     }
 
-    /// The influences that a schedule which draws documents keeps.
+    /// Returns the influences, if the schedule draws documents.
     pub(crate) fn influences(&self) -> Option<&Influences> {
         self.influences.as_deref()
     }
 
-    /// Tokens of a document.
+    /// Returns the number of a document's tokens or γ.
     pub(crate) fn token_count(&self, index: usize) -> usize {
         self.starts[index + 1] - self.starts[index]
     }
 
-    /// A document's assignments, into `assignments`.
+    /// Reads a document's assignments into `assignments`.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -122,13 +122,13 @@ impl Assignments {
         Ok(())
     }
 
-    /// Remembers a document's assignments, as many as it has tokens.
+    /// Stores a document's assignments, one for each token.
     ///
     /// # Errors
     /// The file cannot be written.
     ///
     /// # Panics
-    /// There are more or fewer of them.
+    /// Panics if there are more or fewer.
     pub(crate) fn write(&self, index: usize, assignments: &[u16]) -> io::Result<()> {
         let (start, end) = (self.starts[index], self.starts[index + 1]);
         assert_eq!(assignments.len(), end - start, "one topic a token");

@@ -30,10 +30,10 @@ use lda::train::stop::StopRule;
 /// The first bytes of a model file.
 pub(crate) const MAGIC: &[u8; 8] = b"tmmodel2";
 
-/// Everything about a model but its numbers per term.
+/// Everything about a model except its numbers per term.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Hash of the settings that the model depends on; another hash is another model.
+    /// Hash of the settings that the model depends on; a different hash means a different model.
     pub(crate) settings_hash: String,
     /// Fingerprint of the vocabulary that defines the term ids.
     pub(crate) vocabulary_hash: String,
@@ -45,33 +45,33 @@ pub struct Header {
     pub priors: Priors,
     /// The η that φ is published with; `None` during training.
     pub published_eta: Option<f64>,
-    /// π: what stored values are multiplied by.
+    /// π: the factor for stored values.
     pub(crate) scale: f64,
-    /// Rounds taken.
+    /// Rounds completed.
     pub rounds: u64,
-    /// The round that training resumes with; `None` when it is over.
+    /// The round that training resumes with; `None` when training is complete.
     pub next: Option<Position>,
-    /// Samples of counts that the parameters are the average of; 0 if they are no average.
+    /// Samples of counts that the parameters average; 0 if they are not an average.
     pub averaged: u64,
     /// The state of the rule that ends the phase.
     pub(crate) stop: StopRule,
-    /// The training log so far; empty in a finished model, for seconds are not reproducible.
+    /// The training log so far; empty in a finished model, because seconds are not reproducible.
     pub log: Vec<RoundReport>,
 }
 
 impl Header {
-    /// The priors of the published model; of a checkpoint, those of training.
+    /// Returns the priors of the published model; for a checkpoint, those of training.
     pub(crate) fn published(&self) -> Priors {
         published(&self.priors, self.published_eta.unwrap_or(self.priors.eta))
     }
 
-    /// Rows of the parameters: a row per term or, under a tree, per leaf.
+    /// Returns the number of rows of the parameters: one per term or, under a tree, per leaf.
     fn row_count(&self) -> usize {
         self.priors.row_count(self.vocabulary_size)
     }
 }
 
-/// A file is not a model, or not a whole one: which, and why.
+/// A checkpoint file that is invalid or incomplete: its path and the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; remove the file and run again")]
 pub(crate) struct Damage(pub(crate) String);
@@ -86,7 +86,7 @@ impl Damage {
 /// A model as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
-    /// Everything but the numbers per term.
+    /// Everything except the numbers per term.
     pub header: Header,
     /// SHA-256 of the file's content, in hexadecimal: names the model.
     pub(crate) hash: String,
@@ -96,7 +96,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Part `part` of `part_count` of the model's parameters.
+    /// Returns part `part` of `part_count` of the model's parameters.
     pub fn parameters(&self, part: usize, part_count: usize) -> Parameters {
         let header = &self.header;
         let rows = header.row_count();
@@ -108,7 +108,7 @@ impl Saved {
     }
 }
 
-/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts. Gives
+/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts. Returns
 /// the hash that names the model.
 pub(crate) fn write(
     path: &Path,
@@ -152,11 +152,11 @@ pub fn read(path: &Path) -> Result<Saved, Failure> {
     sealed::read_file(path, read_from)
 }
 
-/// Reads a model of `size` bytes from `input`, and checks all of it. Whatever the bytes are, it
-/// takes no more memory than a few times their size.
+/// Reads a model of `size` bytes from `input`, and checks all of it. Whatever the bytes, this takes
+/// no more memory than a few times their size.
 ///
 /// # Errors
-/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of a model.
+/// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not a model.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
     let (saved, hash) = sealed::read(input, |input| read_body(input, size))?;
     Ok(Saved { hash, ..saved })

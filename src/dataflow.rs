@@ -1,7 +1,7 @@
 //! The timely dataflows: thin operators around the plain functions of the layers below.
 //!
-//! [`block`] is what travels between workers: plain words with a header. [`exchange`] moves blocks,
-//! each to one worker or to all. [`gather`] lets all workers meet between two stages.
+//! Workers exchange [`block`]s: plain words with a header. [`exchange`] moves blocks, each to one
+//! worker or to all. [`gather`] synchronises all workers between two stages.
 
 #[cfg(feature = "abomonation")]
 pub(crate) mod abomonated;

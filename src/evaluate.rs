@@ -1,5 +1,5 @@
 //! The computations of `topicmill evaluate`, by the measures of [`lda::evaluate`]: its settings, figures
-//! added up over workers (`measure`), models of other programs (`foreign`), and norms of word association
+//! summed over workers (`measure`), models of other programs (`foreign`), and norms of word association
 //! (`norms`).
 
 pub mod foreign;

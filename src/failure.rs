@@ -1,7 +1,7 @@
 //! The program's error: what happened, with its causes, the exit code, and the remedy.
 //!
-//! The errors of the crates below become one here, and get their exit codes. Messages name the file, the place and the
-//! remedy themselves, unless the remedy is in `help`.
+//! Errors of the crates are converted to it here, with their exit codes. Messages name the file, the place and the
+//! remedy, unless the remedy is in `help`.
 
 use std::error::Error;
 use std::fmt;
@@ -30,14 +30,14 @@ use store::{StoreError, is_remote};
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// The message, and its causes.
+    /// The message and its causes.
     error: anyhow::Error,
-    /// The remedy, where the message has none.
+    /// The remedy, if the message contains none.
     pub help: Option<String>,
 }
 
 impl Failure {
-    /// A failure that is an error.
+    /// Wraps an error.
     pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit,
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// A failure that is a sentence.
+    /// Wraps a message.
     pub(crate) fn message(exit: Exit, message: impl fmt::Display) -> Self {
         Self::new(exit, anyhow::Error::msg(message.to_string()))
     }
@@ -76,8 +76,8 @@ impl Failure {
         Self::data(format!("{path}, line {line}: {problem}"))
     }
 
-    /// A file or folder cannot be read or written; of a store, its address or its settings may be wrong, or this build
-    /// has none.
+    /// A file or folder cannot be read or written; for an object store, its address or settings may be wrong, or this
+    /// build may lack support.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl Fn(io::Error) -> Self {
         move |source| {
             let path = path.as_ref();
@@ -100,14 +100,14 @@ impl Failure {
         }
     }
 
-    /// The same, with what was being done.
+    /// Adds what was being done.
     #[must_use]
     pub(crate) fn context(mut self, context: impl fmt::Display) -> Self {
         self.error = self.error.context(context.to_string());
         self
     }
 
-    /// The same; with the file's name, if it is an error of the system that names none.
+    /// Adds the file's name, if this is an I/O error without context.
     pub(crate) fn of_file(self, path: &Path) -> Self {
         let mut errors = self.error.chain();
         match errors.next().is_some_and(<dyn Error>::is::<io::Error>) {
@@ -119,24 +119,24 @@ impl Failure {
         }
     }
 
-    /// The same, with a remedy.
+    /// Adds a remedy.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The first of its causes that is of this type.
+    /// Returns the first error of this type among it and its causes.
     pub(crate) fn cause<E: Error + 'static>(&self) -> Option<&E> {
         self.error.chain().find_map(<dyn Error>::downcast_ref)
     }
 
-    /// The kind of the system's error that caused it.
+    /// Returns the kind of the I/O error that caused it.
     pub(crate) fn io_kind(&self) -> Option<io::ErrorKind> {
         self.cause().map(io::Error::kind)
     }
 
-    /// `error: …`, a line `cause: …` for each cause that is not already said, `help: …`.
+    /// Returns `error: …`, a line `cause: …` for each cause not yet mentioned, and `help: …`.
     pub(crate) fn report(&self) -> String {
         let mut said = self.to_string();
         if said.is_empty() {
@@ -160,7 +160,7 @@ impl Failure {
     }
 }
 
-/// The remedy where no other is known.
+/// The remedy for a full disk, if no other is known.
 const FULL_DISK: &str = "free space on this disk, then rerun the same command";
 
 /// The message alone; with `#`, its causes too.
@@ -176,7 +176,7 @@ impl Error for Failure {
     }
 }
 
-/// `From` each of these errors, with the exit code of its variant.
+/// Implements `From` for each of these errors, with the exit code of its variant.
 macro_rules! exits {
     ($($error:ty { $($variant:pat $(if $is_so:expr)? => $exit:ident,)* })*) => {$(
         impl From<$error> for Failure {
@@ -221,7 +221,7 @@ exits! {
 }
 
 impl From<io::Error> for Failure {
-    /// An error without the name of its file; [`of_file`](Self::of_file) adds it.
+    /// Names no file; [`of_file`](Self::of_file) adds it.
     fn from(error: io::Error) -> Self {
         Self::new(Exit::Io, error)
     }

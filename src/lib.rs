@@ -2,13 +2,13 @@
 //!
 //! A job ingests a collection, trains latent Dirichlet allocation on a random sample by
 //! sampled-online stochastic variational inference (Mimno, Hoffman & Blei 2012) followed by
-//! collapsed Gibbs sampling, projects every document of the collection on the topics, and writes
+//! collapsed Gibbs sampling, infers the topics of every document of the collection, and writes
 //! Parquet tables. The same job writes the same bytes on any number of threads, processes and
 //! hosts.
 //!
-//! Modules form layers: each one uses only those above it in this list. Below them all are crates that
-//! stand alone, among them the mathematics, [`lda`]. ARCHITECTURE.md describes them;
-//! `tests/it/architecture.rs` enforces the order.
+//! Modules form layers: each one uses only those above it in this list. All build on standalone crates,
+//! among them [`lda`], the mathematics. ARCHITECTURE.md describes them; `tests/it/architecture.rs`
+//! enforces the order.
 
 #![allow(
     rustdoc::private_intra_doc_links,

@@ -6,7 +6,7 @@ use lda::math::random::Stream;
 /// Distinct terms, ascending, and how often each occurs.
 type Document = (Vec<u32>, Vec<u32>);
 
-/// The tokens of a document in two random halves, the first the larger.
+/// Splits a document's tokens into two random halves, the first the larger.
 pub fn halves(bag: Bag<'_>, stream: &mut Stream) -> [Document; 2] {
     let pairs = bag.terms.iter().zip(bag.counts);
     let mut tokens: Vec<u32> = pairs

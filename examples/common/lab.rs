@@ -1,5 +1,5 @@
-//! Documents inferred against one model by many methods: how fast, how near to a reference, and how
-//! well halves of documents predict the others.
+//! Documents inferred against one model by many methods: how fast, how close to a reference, and how
+//! well halves of documents predict the other halves.
 
 use std::time::Instant;
 
@@ -18,25 +18,25 @@ const REPEATS: usize = 3;
 /// Terms and counts.
 pub type Document = (Vec<u32>, Vec<u32>);
 
-/// Proportions of documents, a row a document.
+/// Proportions of documents, one row each.
 pub type Proportions = Vec<Vec<f32>>;
 
-/// Documents, and what they are inferred against.
+/// Documents, and the model that they are inferred against.
 pub struct Lab<'a> {
     /// φ and α.
     pub factors: &'a [&'a Factors],
     /// The same without small entries.
     pub topics: &'a TermTopics,
-    /// What is inferred.
+    /// The documents to infer.
     pub documents: Vec<Document>,
     /// Each document's tokens in two halves.
     pub halves: Vec<[Document; 2]>,
-    /// On how many threads besides one.
+    /// How many threads to time on, besides one.
     pub threads: usize,
 }
 
 impl Lab<'_> {
-    /// Proportions of `documents`, spread over threads.
+    /// Infers the proportions of `documents`, spread over threads.
     pub fn infer(
         &self,
         documents: &[Document],
@@ -81,13 +81,13 @@ impl Lab<'_> {
         inferred.collect()
     }
 
-    /// The names of what [`Lab::report`] prints.
+    /// Returns the names of what [`Lab::report`] prints.
     pub fn header(&self) -> String {
         let threads = self.threads;
         format!("method,documents/s,on {threads} threads,cosine,KL,F1,held out")
     }
 
-    /// Times and scores a method of ours.
+    /// Times and scores one of our methods.
     pub fn report(&self, name: &str, settings: &InferSettings, reference: &[Vec<f32>]) {
         let mut rates = [0.0_f64; 2];
         for (rate, threads) in rates.iter_mut().zip([1, self.threads]) {
@@ -107,7 +107,7 @@ impl Lab<'_> {
         );
     }
 
-    /// Log-likelihood per token of the second halves, given proportions of the first.
+    /// Returns the log-likelihood per token of the second halves, given proportions of the first.
     pub fn held_out(&self, observed: &[Vec<f32>]) -> f64 {
         let table = FactorTable::new(self.factors);
         let (mut sum, mut tokens) = (0.0, 0);
@@ -120,7 +120,7 @@ impl Lab<'_> {
     }
 }
 
-/// Cosine, KL and F1 of proportions against a reference, means over documents, with commas between.
+/// Returns cosine, KL and F1 of proportions against a reference, means over documents, separated by commas.
 pub fn alike(reference: &[Vec<f32>], inferred: &[Vec<f32>]) -> String {
     let wide = |row: &[f32]| row.iter().map(|&p| f64::from(p)).collect::<Vec<_>>();
     let mut measures = Measures::default();
@@ -135,7 +135,7 @@ pub fn alike(reference: &[Vec<f32>], inferred: &[Vec<f32>]) -> String {
     )
 }
 
-/// A document as the library takes it.
+/// Returns a document as the library takes it.
 pub fn bag((terms, counts): &Document) -> Bag<'_> {
     Bag { terms, counts }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A document's (term, count), ascending.
 pub type Counts = Vec<(u32, u32)>;
 
-/// Reads `docword*.txt`: V, and its documents, terms from 0.
+/// Reads `docword*.txt`; returns V and the documents, terms from 0.
 pub fn read(path: &Path) -> Result<(usize, Vec<Counts>), Box<dyn Error>> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut lines = text.lines();
@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<(usize, Vec<Counts>), Box<dyn Error>> {
     Ok((vocabulary_size, documents))
 }
 
-/// Document and term from 0, and the tokens.
+/// Returns document and term, from 0, and the tokens.
 fn entry(line: &str) -> Option<(usize, u32, u32)> {
     let mut fields = line.split_ascii_whitespace().map(str::parse::<u32>);
     let mut field = || fields.next()?.ok();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use lda::bags::Bags;
 use lda::math::random::{Stage, hash_unit};
 
-/// Documents held out at most.
+/// The most documents held out.
 const HELD_OUT_AT_MOST: f64 = 1000.0;
 
 /// A corpus, split.
@@ -19,13 +19,13 @@ pub struct Corpus {
     pub vocabulary_size: usize,
     /// Trained on.
     pub train: Bags,
-    /// Held out: on these η′ is chosen.
+    /// Held out, to choose η′.
     pub validation: Bags,
-    /// Held out: scored.
+    /// Held out, and scored.
     pub test: Bags,
 }
 
-/// Reads `docword*.txt` of a folder, a share `held_out` of it held out; `vocab*.txt` must have as many lines as there are terms.
+/// Reads `docword*.txt` of a folder, and holds out a share `held_out`; `vocab*.txt` must have a line for each term.
 pub fn read(folder: &Path, seed: u64, held_out: f64) -> Result<Corpus, Box<dyn Error>> {
     let (vocabulary_size, documents) = uci::read(&find(folder, "docword")?)?;
     let terms = fs::read_to_string(find(folder, "vocab")?)?.lines().count();
@@ -53,7 +53,7 @@ pub fn read(folder: &Path, seed: u64, held_out: f64) -> Result<Corpus, Box<dyn E
     Ok(corpus)
 }
 
-/// The first file, by name, of a folder whose name is `start`….txt.
+/// Returns the folder's first file, by name, that is called `start`….txt.
 fn find(folder: &Path, start: &str) -> Result<PathBuf, Box<dyn Error>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

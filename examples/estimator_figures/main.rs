@@ -1,15 +1,15 @@
-//! Figures 1 and 2 of Papanikolaou, Foulds, Rubin & Tsoumakas 2017, redone on any UCI bag of words;
-//! docs/EXPERIMENTS.md says what they show.
+//! Figures 1 and 2 of Papanikolaou, Foulds, Rubin & Tsoumakas 2017, repeated on any UCI bag of words;
+//! docs/EXPERIMENTS.md explains them.
 //!
 //!     cargo run --release --example estimator_figures -- FOLDER [KEY=VALUE,…]…
 //!
-//! FOLDER holds docword*.txt and vocab*.txt, unpacked. Perplexity of the second halves of held-out
+//! FOLDER contains docword*.txt and vocab*.txt, unpacked. Perplexity of the second halves of held-out
 //! documents, against the number of samples of their first halves that are averaged, with plain
 //! counts (θ) and soft counts (θ^p) in both φ and φ^p, for one chain and several. Keys: topics,
 //! samples, chains (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to
-//! standard output. With `table=4` it redoes Table 4 instead: the log-likelihood of the documents trained on,
-//! all of them, with θ and θ^p, φ and φ^p of one sample of their assignments. FOLDER can then be a gzipped state
-//! in MALLET's format, which has such a sample.
+//! standard output. With `table=4` it repeats Table 4 instead: the log-likelihood of all documents, all of which
+//! are trained on, with θ and θ^p, φ and φ^p of one sample of their assignments. FOLDER can then be a gzipped
+//! state in MALLET's format, which has such a sample.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -36,13 +36,13 @@ use lda::model::parameters::Parameters;
 use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 
-/// The paper's α of every topic, and its β.
+/// The paper's α for every topic, and its β.
 const ALPHA: f64 = 0.1;
 const ETA: f64 = 0.01;
 /// Documents held out, where perplexity is measured: a tenth, but at most a thousand.
 const HELD_OUT: f64 = 0.1;
 
-/// What is asked for, with the paper's settings where nothing is.
+/// The arguments, with the paper's settings as defaults.
 struct Wanted {
     topics: Vec<u64>,
     samples: Vec<u64>,
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One model, and all lines of the figure with it.
+/// Trains one model, and prints its lines of the figure.
 fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     let priors = Priors {
         alpha: vec![ALPHA; topics],
@@ -152,7 +152,7 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
     Ok(())
 }
 
-/// φ and φ^p of the assignments of the documents trained on.
+/// Returns φ and φ^p of the assignments of the documents trained on.
 fn models(documents: &Bags, trained: &Trained, seed: u64) -> [(&'static str, Parameters); 2] {
     let counted = Factors::prepare(&trained.parameters, &trained.priors, |_| true, None);
     let counted = [&counted];
@@ -160,7 +160,7 @@ fn models(documents: &Bags, trained: &Trained, seed: u64) -> [(&'static str, Par
     [("counts", trained.parameters.clone()), ("soft", soft)]
 }
 
-/// The lines of Table 4.
+/// Prints the lines of Table 4.
 fn table(documents: &Bags, trained: &Trained, seed: u64) {
     let models = models(documents, trained, seed);
     let factors = models.each_ref().map(|(name, model)| {
@@ -179,8 +179,8 @@ fn table(documents: &Bags, trained: &Trained, seed: u64) {
     }
 }
 
-/// The log-likelihood of the documents trained on, with θ and θ^p of their assignments, which count in the
-/// first model, and φ of the second.
+/// Returns the log-likelihood of the documents trained on, with θ and θ^p of their assignments, which the
+/// first model counts, and φ of the second.
 fn fit(documents: &Bags, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]) -> [f64; 2] {
     let (mut sampler, mut theta) = (Sampler::default(), Vec::new());
     let mut estimates: [Proportions; 2] = Default::default();
@@ -220,7 +220,7 @@ fn perplexities(
     Ok((lines, tokens))
 }
 
-/// One chain of collapsed Gibbs sampling after a pass that assigns every token; one sample of it.
+/// Returns settings for one sample of one chain of collapsed Gibbs sampling, after a pass that assigns every token.
 fn settings(passes: u32) -> TrainSettings {
     TrainSettings {
         minibatch: Some(MinibatchSize::Documents(2048)),
@@ -237,8 +237,8 @@ fn settings(passes: u32) -> TrainSettings {
     }
 }
 
-/// Adds up what a document's second half has, for each number of samples and estimator; gives the
-/// tokens scored. Both estimators see the same samples of the same chains.
+/// Adds the log-likelihood of a document's second half, for each number of samples and estimator; returns
+/// the tokens scored. Both estimators see the same samples of the same chains.
 fn score(
     corpus: &Corpus,
     index: usize,

@@ -1,4 +1,4 @@
-//! φ^p of Papanikolaou 2017: every training token's full conditional in place of its topic.
+//! φ^p of Papanikolaou 2017: every training token's full conditional instead of its topic.
 
 use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
@@ -9,8 +9,8 @@ use lda::train::soft::SoftCounts;
 use lda::train::units::TOKEN;
 use lda::train::{Trained, global_step};
 
-/// Σ_{d,i: w_di=w} p_dik for each term and topic; `table` has the factors of the counts of the same
-/// assignments.
+/// Returns Σ_{d,i: w_di=w} p_dik for each term and topic; `table` has the factors of the counts of the
+/// same assignments.
 pub fn soft_topics(
     train: &Bags,
     trained: &Trained,
@@ -27,7 +27,7 @@ pub fn soft_topics(
     parameters(&mut statistics, 1.0 / TOKEN, [topics, terms])
 }
 
-/// The model of all statistics, each counting `weight` tokens, for K topics and V terms.
+/// Returns the model of all statistics, each counting `weight` tokens, for K topics and V terms.
 pub fn parameters(statistics: &mut Moves, weight: f64, [topics, terms]: [usize; 2]) -> Parameters {
     let mut entries = Vec::new();
     statistics.drain(|entry| entries.push(entry.word()));

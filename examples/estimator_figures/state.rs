@@ -1,4 +1,4 @@
-//! A Gibbs state in MALLET's format: documents with a topic for each token, whatever sampled them.
+//! A Gibbs state in MALLET's format: documents with a topic for each token, whichever program sampled them.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,7 +16,7 @@ use crate::soft_topics::parameters;
 
 /// Reads a gzipped state: its documents, and its assignments with their counts and priors.
 pub fn read(path: &Path) -> Result<(Bags, Trained), Box<dyn Error>> {
-    // Of each document the topics of its tokens, by term.
+    // For each document, the topics of its tokens, by term.
     let mut documents: BTreeMap<u64, BTreeMap<u32, Vec<u16>>> = BTreeMap::new();
     let mut terms = 0;
     let file = BufReader::new(Compression::Gzip.open(path)?);

@@ -1,14 +1,14 @@
-//! How near a system's inference comes to long sampling under its own model, and how near ours
-//! comes on the same: what `scripts/inference_bench` puts into its table (docs/BENCHMARKS.md).
+//! How close a system's inference comes to long sampling under its own model, and how close ours
+//! comes: the rows of the table of `scripts/inference_bench` (docs/BENCHMARKS.md).
 //!
 //!     cargo run --release --example inference_quality -- SYSTEM DOCUMENTS [THREADS]
 //!
 //! SYSTEM is a folder of float32 arrays in NumPy's format: `phi.npy` (topics × terms), `alpha.npy`
 //! (topics), `theta.npy` and `theta-observed.npy` (documents × topics), the last two inferred by the
-//! system from whole documents and from their first halves. DOCUMENTS has them as UCI bags of words:
+//! system from whole documents and from their first halves. DOCUMENTS contains these as UCI bags of words:
 //! `docword.test.txt`, `docword.observed.txt`, `docword.held_out.txt`. The reference is the mean of two
 //! chains of 100 + 900 Gibbs sweeps, soft counts. Writes CSV: the system first, then one chain against
-//! the other, which says how much the reference itself is worth, then methods of ours, timed on one
+//! the other, which shows the precision of the reference itself, then our methods, timed on one
 //! thread and on THREADS (2). `held out` is the log-likelihood of a token of the second
 //! halves, given the first.
 
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The mean of two chains' proportions.
+/// Returns the mean of two chains' proportions.
 fn mean([first, second]: &[Proportions; 2]) -> Proportions {
     let pairs = first.iter().zip(second);
     let means = pairs.map(|(a, b)| {
@@ -83,7 +83,7 @@ fn mean([first, second]: &[Proportions; 2]) -> Proportions {
     means.collect()
 }
 
-/// Methods of ours, by name.
+/// Returns our methods, by name.
 fn methods() -> [(&'static str, InferSettings); 4] {
     let cvb0 = |iterations| InferSettings {
         iterations,
@@ -103,7 +103,7 @@ fn methods() -> [(&'static str, InferSettings); 4] {
     ]
 }
 
-/// V, and documents in their order.
+/// Reads V, and the documents in their order.
 fn read(folder: &Path, name: &str) -> Result<(usize, Vec<Document>), Box<dyn Error>> {
     let (vocabulary_size, documents) = uci::read(&folder.join(format!("docword.{name}.txt")))?;
     let unzipped = documents.into_iter().map(|bag| bag.into_iter().unzip());

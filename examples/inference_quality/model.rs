@@ -8,15 +8,14 @@ use std::path::Path;
 use lda::model::factors::Factors;
 use npyz::{NpyFile, Order};
 
-/// A smaller φ_kw counts as this: external models may rule terms out, and no test token may be
-/// impossible.
+/// The floor of φ_kw: external models may exclude terms, but no test token may be impossible.
 const LEAST: f32 = 1e-12;
 
-/// What a term has of a topic beyond what all have is rounding if it is a smaller share of that.
+/// A term's excess over a topic's smoothing is rounding if it is a smaller share of the smoothing.
 const ROUNDING: f64 = 1e-6;
 
-/// φ and α of `folder`, as factors: of each topic, what its rarest term has is its smoothing, and a
-/// term's row has what goes beyond.
+/// Loads φ and α of `folder` as factors: a topic's smoothing is the weight of its rarest term, and a
+/// term's row has the excess over it.
 pub fn load(folder: &Path, vocabulary_size: usize) -> Result<Factors, Box<dyn Error>> {
     let alpha = array(&folder.join("alpha.npy"))?;
     let phi = array(&folder.join("phi.npy"))?;
@@ -52,7 +51,7 @@ pub fn load(folder: &Path, vocabulary_size: usize) -> Result<Factors, Box<dyn Er
     Ok(factors)
 }
 
-/// Proportions, a row a document.
+/// Reads proportions, one row per document.
 pub fn proportions(
     path: &Path,
     (documents, topics): (usize, usize),
@@ -79,7 +78,7 @@ struct Array {
     values: Vec<f32>,
 }
 
-/// A float32 array in C order.
+/// Reads a float32 array in C order.
 fn array(path: &Path) -> Result<Array, Box<dyn Error>> {
     let told = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     let file = File::open(path).map_err(|e| told(&e))?;

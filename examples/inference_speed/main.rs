@@ -1,11 +1,11 @@
-//! Documents a second of every method that takes documents one by one, and how near it comes to
+//! Documents per second of every method that takes documents one by one, and how close it comes to
 //! long sampling: the table in docs/INFERENCE.md.
 //!
 //!     cargo run --release --example inference_speed -- RESULT [DOCUMENTS] [THREADS]
 //!
-//! RESULT is the folder of a finished run, or a job file whose output is trained. Of its documents
-//! the first DOCUMENTS (2,000) with terms that were not trained on are inferred (where
-//! `sample.documents` says how many were, only the held-out ones are known), on one thread and on THREADS (2). The
+//! RESULT is the folder of a finished run, or a job file whose output is trained. The first DOCUMENTS
+//! (2,000) of its documents with terms that were not trained on are inferred (if `sample.documents`
+//! limits the sample, only the held-out ones are known), on one thread and on THREADS (2). The
 //! reference is the mean of two chains of 100 + 400 Gibbs sweeps, soft counts. `held out` is the
 //! log-likelihood of one random half of each document's tokens, given the other.
 
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is timed: methods by name.
+/// Returns the methods to time, by name.
 fn methods() -> Vec<(&'static str, InferSettings)> {
     let plain = |burn_in, kept| InferSettings::gibbs(burn_in, kept, Estimator::Counts);
     let soft = |burn_in, kept| InferSettings::gibbs(burn_in, kept, Estimator::Soft);
@@ -89,7 +89,7 @@ fn methods() -> Vec<(&'static str, InferSettings)> {
     ]
 }
 
-/// The first documents that have terms and were not trained on.
+/// Reads the first documents that have terms and were not trained on.
 fn new_documents(source: &Source, wanted: usize) -> Result<Vec<Document>, Box<dyn Error>> {
     let collection = Collection::read(&source.root)?;
     let rule = SampleRule::new(&source.job.sample, source.job.model.seed, u64::MAX);
@@ -110,7 +110,7 @@ fn new_documents(source: &Source, wanted: usize) -> Result<Vec<Document>, Box<dy
     Ok(documents)
 }
 
-/// The tokens of a document in two random halves.
+/// Splits a document's tokens into two random halves.
 fn halves(((terms, counts), number): (&Document, u64)) -> [Document; 2] {
     let mut stream = Stream::keyed(1, Stage::Completion, 0, number);
     halves::halves(Bag { terms, counts }, &mut stream)

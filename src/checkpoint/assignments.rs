@@ -3,8 +3,8 @@
 //! With `train.method = "cvb0"` they are γ. Each process writes its own documents; a resuming process reads all files
 //! and takes the documents that are now its own. Layout, little-endian: a magic number, the round that the checkpoint
 //! resumes with, the number of documents; then for each document its number, its tokens, and a topic for each token; at
-//! the end a SHA-256 over all of it. Where documents are drawn, another magic number, and after each document 16 bytes
-//! that the schedule keeps of it.
+//! the end a SHA-256 over all of it. If the schedule draws documents, the magic number is another, and the influence of
+//! each document follows it, in 16 bytes.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -17,15 +17,15 @@ use corpus::minibatches::Minibatches;
 use lda::train::active::Influence;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
-/// Of documents that are drawn.
+/// For schedules that draw documents.
 const MAGIC_DRAWN: &[u8; 8] = b"tmassig2";
 
-/// The file of a process, below the folder of checkpoints.
+/// Returns the name of a process's file in the folder of checkpoints.
 pub(crate) fn file_name(round: u64, process: usize) -> String {
     format!("assignments-{round:08}-{process:04}.bin")
 }
 
-/// The round that a file with such a name belongs to.
+/// Returns the round that a file with such a name belongs to.
 pub fn round_of(file_name: &str) -> Option<u64> {
     let rest = file_name.strip_prefix("assignments-")?;
     rest.split('-').next()?.parse().ok()
@@ -34,7 +34,7 @@ pub fn round_of(file_name: &str) -> Option<u64> {
 /// Writes the assignments of `documents` to `path`, which is overwritten, and syncs it.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file cannot be written.
 pub(crate) fn write(
     path: &Path,
     round: u64,
@@ -73,8 +73,8 @@ fn write_body(
     })
 }
 
-/// Reads a file, and hands each document's number, assignments, all below `bound`, and influence, if it has one, to
-/// `visit`; all of it is checked before this returns, so what was visited counts only then.
+/// Reads a file, and passes each document's number, assignments, all below `bound`, and influence, if it has one, to
+/// `visit`. The checksum comes last, so what was visited is valid only once this returns.
 ///
 /// # Errors
 /// The file cannot be read, is damaged, or belongs to another round.
@@ -87,11 +87,10 @@ pub fn read(
     sealed::read_file(path, |input, _| read_from(input, round, bound, visit))
 }
 
-/// The same for the bytes of `input`. Takes no more memory than their size, even if they are damaged.
+/// Does the same for the bytes of `input`, in no more memory than a few times their size, even if damaged.
 ///
 /// # Errors
-/// Those of `input` and of `visit`; `UnexpectedEof` and `InvalidData` where these are not the
-/// bytes of assignments.
+/// Errors of `input` and `visit`; `UnexpectedEof` or `InvalidData` if the bytes are not assignments.
 pub fn read_from(
     input: impl Read,
     round: u64,

@@ -19,10 +19,10 @@ pub const CLASSIFIER_FILE: &str = "model/maxent";
 
 const MAGIC: &[u8; 8] = b"tmmaxen1";
 
-/// Everything about a classifier but its weights.
+/// Everything about a classifier except its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassifierHeader {
-    /// Hash of the settings that it depends on; another hash is another classifier.
+    /// Hash of the settings that it depends on; a different hash means a different classifier.
     pub(crate) settings_hash: String,
     /// The hash that names the model whose proportions it has learnt.
     pub(crate) model_hash: String,
@@ -34,9 +34,9 @@ pub struct ClassifierHeader {
     pub term_count: usize,
     /// Documents that it was trained on.
     pub documents: u64,
-    /// Iterations taken.
+    /// Iterations of its training.
     pub iterations: u32,
-    /// The mean loss of a document, the prior's part included, in nats.
+    /// The mean loss per document, including the prior's part, in nats.
     pub(crate) loss: f64,
 }
 
@@ -44,7 +44,7 @@ pub struct ClassifierHeader {
 /// classifier's.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file cannot be written.
 pub(crate) fn write(
     path: &Path,
     header: &ClassifierHeader,
@@ -76,12 +76,11 @@ pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), Failure> {
     sealed::read_file(path, read_from)
 }
 
-/// Reads a classifier of `size` bytes from `input`, and checks all of it. Whatever the bytes are,
-/// it takes no more memory than a few times their size.
+/// Reads a classifier of `size` bytes from `input`, and checks all of it. Whatever the bytes, this
+/// takes no more memory than a few times their size.
 ///
 /// # Errors
-/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of a
-/// classifier.
+/// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not a classifier.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
     let (read, _) = sealed::read(input, |input| read_body(input, size))?;
     Ok(read)

@@ -1,4 +1,4 @@
-//! The model of labels besides their topics, on disk, beside the topic model that it was learnt for.
+//! The label model on disk, beside the topic model that it was learnt for.
 //!
 //! One file, complete or absent: a magic number, the length of a JSON header and the header, the
 //! regression's bias and weights (f64), the two constants of the labels' prior and φ′ (f32), and a
@@ -26,7 +26,7 @@ const MAGIC: &[u8; 8] = b"tmlabel1";
 struct Header {
     /// The hash that names the model.
     model_hash: String,
-    /// K.
+    /// K; 0 if labels are independent.
     label_count: usize,
     /// Terms with a weight in the regression; `None` without one.
     term_count: Option<usize>,
@@ -34,10 +34,10 @@ struct Header {
     pub topic_count: usize,
 }
 
-/// Writes what was learnt beside the model of this hash to `path`, which is overwritten, and syncs it.
+/// Writes the label model beside the model of this hash to `path`, which is overwritten, and syncs it.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file cannot be written.
 pub(crate) fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), Failure> {
     sealed::write(path, |out| write_body(out, model_hash, model)).map(|_| ())
 }
@@ -63,7 +63,7 @@ fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std
     Ok(())
 }
 
-/// Reads the file, and checks all of it; gives the hash of the model beside it, too.
+/// Reads the file, and checks all of it; also returns the hash of the model beside it.
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
@@ -71,11 +71,11 @@ pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), Failure> {
     sealed::read_file(path, read_from)
 }
 
-/// Reads it from the `size` bytes of `input`. Whatever the bytes are, it takes no more memory than a few
+/// Reads it from the `size` bytes of `input`. Whatever the bytes, this takes no more memory than a few
 /// times their size.
 ///
 /// # Errors
-/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of such a file.
+/// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not such a file.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
     let (read, _) = sealed::read(input, |input| read_body(input, size))?;
     Ok(read)

@@ -1,4 +1,4 @@
-//! A file that ends with a SHA-256 of all its bytes: it is intact, or refused.
+//! Files that end with a SHA-256 of all bytes before it; a damaged one is refused.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -30,7 +30,7 @@ impl<T> Hashing<T> {
     }
 }
 
-/// Writes what `body` writes to `path`, which is replaced, then the hash, and syncs the file. Gives
+/// Writes what `body` writes to `path`, which is replaced, then the hash, and syncs the file. Returns
 /// the hash.
 pub(super) fn write(
     path: &Path,
@@ -51,7 +51,7 @@ pub(super) fn write(
     write().map_err(Failure::io(path))
 }
 
-/// The file at `path`, and its size in bytes.
+/// Calls `read` with the file at `path` and its size in bytes.
 pub(super) fn read_file<T>(
     path: &Path,
     read: impl FnOnce(BufReader<File>, u64) -> io::Result<T>,
@@ -64,8 +64,8 @@ pub(super) fn read_file<T>(
     open().map_err(|error| explain(path, error))
 }
 
-/// Reads `input` by `body`, and checks the hash that must be all that is left. Gives what `body`
-/// gave, and the hash.
+/// Reads `input` with `body`, and checks the hash, which must be all that is left. Returns the result
+/// of `body`, and the hash.
 pub(super) fn read<R: Read, T>(
     input: R,
     body: impl FnOnce(&mut Hashing<R>) -> io::Result<T>,
@@ -82,10 +82,10 @@ pub(super) fn read<R: Read, T>(
     }
 }
 
-/// A header longer than this is none.
+/// A longer header is refused.
 const MAX_HEADER_BYTES: u64 = 1 << 30;
 
-/// Writes what a model, and a file beside it, begins with: `magic`, the length of its header, and the header, in JSON.
+/// Writes the start of a model, or of a file beside it: `magic`, the length of the header, and the header, in JSON.
 pub(super) fn write_header(
     out: &mut impl Write,
     magic: &[u8; 8],
@@ -97,7 +97,7 @@ pub(super) fn write_header(
     out.write_all(&json)
 }
 
-/// Reads that from a file of `size` bytes that should be `what`.
+/// Reads this start of a file of `size` bytes that should be `what`.
 pub(super) fn read_header<H: DeserializeOwned>(
     input: &mut impl Read,
     magic: &[u8; 8],
@@ -118,25 +118,25 @@ pub(super) fn read_header<H: DeserializeOwned>(
     serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))
 }
 
-/// Writes numbers, one after the other.
+/// Writes numbers, little-endian.
 pub(super) fn write_all(out: &mut impl Write, values: &[f32]) -> io::Result<()> {
     let mut values = values.iter();
     values.try_for_each(|value| out.write_all(&value.to_le_bytes()))
 }
 
-/// Reads `count` numbers.
+/// Reads `count` such numbers.
 pub(super) fn read_all(input: &mut impl Read, count: usize) -> io::Result<Vec<f32>> {
     (0..count)
         .map(|_| read_bytes(input).map(f32::from_le_bytes))
         .collect()
 }
 
-/// Content that no version of this program has written.
+/// Content that this version of the program does not write.
 pub(super) fn invalid(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.to_owned())
 }
 
-/// Tells a damaged file from one that cannot be read.
+/// Distinguishes a damaged file from one that cannot be read.
 fn explain(path: &Path, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Damage::of(path, "the file ends too early"),

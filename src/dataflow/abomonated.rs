@@ -1,4 +1,4 @@
-//! A block's words in abomonation's layout, for the feature `abomonation`: for comparison, never by
+//! A block's words in abomonation's layout, for comparison: with the feature `abomonation`, never by
 //! default.
 //!
 //! abomonation writes a vector as its own 24 bytes, in the order that the compiler chose, followed
@@ -15,7 +15,7 @@ use timely::dataflow::channels::ContainerBytes;
 
 use super::block::{Block, HEADER_BYTES};
 
-/// Words of a vector's own: pointer, capacity, length, in an order that only the compiler knows.
+/// A vector's own words: pointer, capacity, length, in an order that only the compiler knows.
 const VECTOR_WORDS: usize = 3;
 const _: () = assert!(size_of::<Vec<u64>>() == 8 * VECTOR_WORDS);
 
@@ -44,19 +44,19 @@ impl ContainerBytes for Block {
 /// Writes a vector in abomonation's layout.
 ///
 /// # Errors
-/// Those of the writer.
+/// Errors of the writer.
 #[allow(
     unsafe_code,
     reason = "abomonation has no safe interface; the feature is never on by default"
 )]
 pub(crate) fn encode(words: &Vec<u64>, writer: &mut impl Write) -> std::io::Result<()> {
     // SAFETY: the bytes of a `Vec<u64>` that are read are all initialised: it is three words, and
-    // has no room for padding (asserted above). Those of its elements are plain numbers.
+    // has no room for padding (asserted above). Its elements are plain numbers.
     unsafe { abomonation::encode(words, writer) }
 }
 
-/// Reads a vector in abomonation's layout, wherever the bytes lie; `None` if these are not the bytes
-/// of exactly one.
+/// Reads a vector in abomonation's layout, at any alignment; `None` if these are not the bytes of
+/// exactly one.
 #[allow(
     unsafe_code,
     reason = "abomonation has no safe interface; the feature is never on by default"
@@ -71,21 +71,21 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     if !is_vector(aligned.first_chunk()?, count) {
         return None;
     }
-    // SAFETY: the buffer is aligned for words and vectors, both are 8-aligned. `is_vector` has seen
-    // to it that length times eight is what lies behind, so that nothing wraps and nothing beyond
-    // the buffer is touched, and that capacity and pointer are values that a vector may have. What
-    // comes back borrows the buffer, is never dropped as a vector, and is copied at once.
-    // Not guaranteed, by anybody: that a vector's fields may be found by looking (the language
-    // leaves their order open, all of it is in one build), and what the advisory holds against the
-    // crate, that it looks at a vector before its pointer is right. Bytes come from processes of
-    // the same build that have proved the run's secret.
+    // SAFETY: the buffer is 8-aligned, as words and vectors require. `is_vector` has checked that
+    // length times eight is the number of bytes that follow, so that nothing wraps and nothing beyond
+    // the buffer is accessed, and that capacity and pointer are values that a vector may have. The
+    // result borrows the buffer, is never dropped as a vector, and is copied immediately.
+    // Not guaranteed: that a vector's fields can be found by inspection (the language leaves their
+    // order open, but both ends are of one build), and that a vector may be accessed before its
+    // pointer is valid, which is the advisory's objection. Bytes come from processes of the same
+    // build that have proved the run's secret.
     let decoded =
         unsafe { abomonation::decode::<Vec<u64>>(bytemuck::cast_slice_mut(&mut aligned)) };
     let (words, rest) = decoded?;
     rest.is_empty().then(|| words.clone())
 }
 
-/// Whether three words can be a vector's own, with `count` elements.
+/// Whether these three words can be those of a vector of `count` elements.
 fn is_vector(own: &[u64; VECTOR_WORDS], count: usize) -> bool {
     let Some((capacity, length)) = places() else {
         return false;
@@ -95,7 +95,7 @@ fn is_vector(own: &[u64; VECTOR_WORDS], count: usize) -> bool {
     fits && own[capacity] <= isize::MAX as u64 && own[pointer] != 0
 }
 
-/// Where among a vector's words its capacity and its length are, in this build.
+/// Returns the places of capacity and length among a vector's words, in this build.
 fn places() -> Option<(usize, usize)> {
     let mut vector = Vec::with_capacity(2);
     vector.push(0_u64);
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// The block as it comes out where the other codec is spoken, `offset` bytes off.
+    /// Passes a block through the plain or the other codec, `offset` bytes into a buffer.
     fn over(block: &Block, offset: usize, plain: bool) -> Block {
         let mut bytes = vec![0; offset];
         match plain {
@@ -138,7 +138,7 @@ mod tests {
             for plain in [false, true] {
                 let read = over(&block, offset, plain);
                 assert_eq!((read.header(), read.words()), (block.header(), block.words()));
-                // A block that was received may be sent again.
+                // A received block can be sent again.
                 let again = over(&read, offset, false);
                 assert_eq!((again.header(), again.words()), (block.header(), block.words()));
             }
@@ -154,7 +154,7 @@ mod tests {
             let at = at % (8 * VECTOR_WORDS);
             own[at] ^= 1_u8 << bit;
             let read = decode(&own);
-            // Capacity and address may be anything; a length that is wrong is noticed.
+            // Capacity and address may be anything; a wrong length is detected.
             assert!(read.as_ref().is_none_or(|read| *read == words));
             assert!(at / 8 != length || read.is_none());
             assert!(at / 8 != capacity || at % 8 != 7 || bit != 7 || read.is_none());

@@ -1,7 +1,7 @@
 //! Blocks: plain 64-bit words that are sent in their memory layout.
 //!
 //! A block is the unit of every exchange that matters for speed: it is routed whole by its header,
-//! written with one copy, and read where the network left it. Callers pack their records into words
+//! written with one copy, and read in the receive buffer. Callers pack their records into words
 //! with `bytemuck` (two `u32` per word). On the wire a block is a header of three words followed by
 //! its words, in the byte order of the machine, so all processes must run on the same architecture.
 //! With the feature `abomonation` the words have a different layout on the wire (`abomonated`).
@@ -14,20 +14,20 @@ use timely::bytes::arc::Bytes;
 #[cfg(not(feature = "abomonation"))]
 use timely::dataflow::channels::ContainerBytes;
 
-/// Most words in a block. Two blocks of this size, with all headers, fit into the 1 MiB buffers
-/// in which timely sends and receives; a longer message would enlarge those for good.
+/// The most words in a block. Two blocks of this size, with all headers, fit into the 1 MiB buffers
+/// with which timely sends and receives; a longer message would enlarge them permanently.
 pub const MAX_BLOCK_WORDS: usize = 64 * 1024 - 64;
 
 /// Bytes of a block's header on the wire: source and target, tag, number of words.
 pub(super) const HEADER_BYTES: usize = 24;
 
-/// The target on the wire of a block for all workers.
+/// The target of a block for all workers, on the wire.
 const EVERYONE: u32 = u32::MAX;
 
 /// Words for one worker or for all of them.
 ///
 /// Cloning shares the words. Progress tracking counts blocks, so a block without words is
-/// delivered as well as any other; only `Block::default()` is nothing.
+/// delivered like any other; only `Block::default()` counts as empty.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     source: u32,
@@ -39,12 +39,12 @@ pub struct Block {
     words: Words,
 }
 
-/// Where the words lie.
+/// The storage of the words.
 #[derive(Clone)]
 enum Words {
-    /// In memory of our own, shared by the workers of a process.
+    /// Our own memory, shared by the workers of a process.
     Owned(Arc<Vec<u64>>),
-    /// In the buffer in which they were received; 8-aligned, a multiple of 8 bytes.
+    /// The buffer in which they were received; 8-aligned, a multiple of 8 bytes.
     Received(Bytes),
 }
 
@@ -64,20 +64,20 @@ impl std::fmt::Debug for Words {
 }
 
 impl Block {
-    /// A block from worker `source` for worker `target`, to be sent by [`super::exchange::route`].
-    /// The tag means what the caller likes, for example a number in a sequence.
+    /// Makes a block from worker `source` for worker `target`, to be sent by [`super::exchange::route`].
+    /// The caller defines the meaning of the tag, for example a number in a sequence.
     ///
     /// # Panics
-    /// There are more than [`MAX_BLOCK_WORDS`] words.
+    /// Panics if there are more than [`MAX_BLOCK_WORDS`] words.
     pub fn to_worker(source: usize, target: usize, tag: u64, words: Vec<u64>) -> Block {
         Block::new(source, index(target), 1, tag, words)
     }
 
-    /// A block from worker `source` for each of `peers` workers, itself included, to be sent by
+    /// Makes a block from worker `source` for each of `peers` workers, itself included, to be sent by
     /// [`super::exchange::Broadcast`].
     ///
     /// # Panics
-    /// There are more than [`MAX_BLOCK_WORDS`] words.
+    /// Panics if there are more than [`MAX_BLOCK_WORDS`] words.
     pub fn to_everyone(source: usize, peers: usize, tag: u64, words: Vec<u64>) -> Block {
         Block::new(source, EVERYONE, index(peers), tag, words)
     }
@@ -97,22 +97,22 @@ impl Block {
         }
     }
 
-    /// The worker that made the block.
+    /// Returns the worker that made the block.
     pub(crate) fn source(&self) -> usize {
         self.source as usize
     }
 
-    /// The worker that the block is for, or none when it is for all.
+    /// Returns the worker that the block is for; `None` if it is for all.
     pub(crate) fn target(&self) -> Option<usize> {
         (self.target != EVERYONE).then_some(self.target as usize)
     }
 
-    /// The tag that its maker gave it.
+    /// Returns the tag that its maker gave it.
     pub(crate) fn tag(&self) -> u64 {
         self.tag
     }
 
-    /// The words.
+    /// Returns the words.
     pub fn words(&self) -> &[u64] {
         match &self.words {
             Words::Owned(words) => words,
@@ -120,18 +120,18 @@ impl Block {
         }
     }
 
-    /// Deliveries that progress tracking expects of this value.
+    /// Returns the deliveries that progress tracking expects of this value.
     pub(super) fn deliveries(&self) -> usize {
         self.deliveries as usize
     }
 
-    /// Makes the block one of those that a broadcast delivers.
+    /// Turns the block into one of those that a broadcast delivers.
     pub(super) fn count_once(&mut self) {
         self.deliveries = 1;
     }
 }
 
-/// A worker's number in the form of a header.
+/// Converts a worker's number to its form in a header.
 fn index(worker: usize) -> u32 {
     u32::try_from(worker).expect("fewer than 2^32 workers")
 }
@@ -166,8 +166,8 @@ impl Block {
             bytes.len().is_multiple_of(8) && bytes.len() as u64 / 8 == header[2],
             "a block of another length than it says"
         );
-        // Everything timely sends is a multiple of 8 bytes and its buffers are aligned by every
-        // allocator we know, so this copy is for those that we do not.
+        // Everything timely sends is a multiple of 8 bytes, and every allocator we know aligns its
+        // buffers; the copy is for allocators that do not.
         let words = if bytemuck::try_cast_slice::<u8, u64>(&bytes).is_ok() {
             Words::Received(bytes)
         } else {
@@ -187,20 +187,20 @@ impl Block {
         }
     }
 
-    /// Ends, tag and number of words.
+    /// Returns source and target, tag and number of words.
     pub(super) fn header(&self) -> [u64; 3] {
         let ends = u64::from(self.source) | u64::from(self.target) << 32;
         [ends, self.tag, self.words().len() as u64]
     }
 
-    /// Takes the header off the bytes of a block, which are at least as many.
+    /// Takes the header off the bytes of a block, which must be long enough.
     pub(super) fn take_header(bytes: &mut Bytes) -> [u64; 3] {
         let mut header = [0; 3];
         bytemuck::bytes_of_mut(&mut header).copy_from_slice(&bytes.extract_to(HEADER_BYTES));
         header
     }
 
-    /// The words, where they lie in a vector.
+    /// Returns the words, if they are in a vector.
     #[cfg(feature = "abomonation")]
     pub(super) fn owned(&self) -> Option<&Vec<u64>> {
         match &self.words {
@@ -209,7 +209,7 @@ impl Block {
         }
     }
 
-    /// The block of a header and words of our own.
+    /// Makes a block of a header and our own words.
     #[cfg(feature = "abomonation")]
     pub(super) fn with_header(header: [u64; 3], words: Vec<u64>) -> Block {
         Block::behind(header, Words::Owned(Arc::new(words)))

@@ -25,15 +25,15 @@ pub(crate) struct Coherence {
 pub(crate) struct TopTerm {
     /// The term.
     pub(crate) term: u32,
-    /// Documents that hold it.
+    /// Documents that contain it.
     pub(crate) documents: u64,
-    /// How badly it goes with the terms before it:
+    /// How well it fits the terms before it:
     /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
     pub(crate) coherence: f64,
 }
 
-/// Counts the topics' heaviest terms on the training documents of all processes: who is free takes
-/// the next minibatch.
+/// Counts the topics' heaviest terms on the training documents of all processes: an idle worker
+/// takes the next minibatch.
 ///
 /// # Errors
 /// The documents cannot be read.

@@ -50,15 +50,15 @@ use score::{Chosen, Shards};
 pub(crate) struct Foreign {
     /// Its file or folder.
     pub(crate) path: PathBuf,
-    /// The list of its terms, for forms that do not name them.
+    /// The list of its terms, for formats that do not name them.
     pub(crate) terms: Option<PathBuf>,
 }
 
-/// One process's part in an evaluation.
+/// A process's part in an evaluation.
 pub(crate) struct Evaluation {
-    /// The job with the output that the result goes to.
+    /// The job, with the output that the result is written to.
     pub(crate) process: Arc<Process>,
-    /// The same job with its own output, which is only read.
+    /// The same job, with its own output, which is only read.
     pub(crate) run: Process,
     /// The model, if it is not the job's own.
     pub(crate) model: Option<Foreign>,
@@ -84,9 +84,9 @@ struct Shared {
 pub(crate) struct EvaluationSummary {
     /// The figures, in the order of the metrics.
     pub(crate) figures: Vec<Figure>,
-    /// On which documents.
+    /// The documents evaluated on.
     pub(crate) split: &'static str,
-    /// Remarks: which model it is, what it lacks of the collection, and where its prior is from.
+    /// Remarks: the model, the terms of the collection that it lacks, and the source of its prior.
     pub(crate) notes: Vec<String>,
     /// The result's folder.
     pub(crate) output: PathBuf,
@@ -95,14 +95,14 @@ pub(crate) struct EvaluationSummary {
 /// The workers' results, before they are written.
 struct Made {
     figures: Vec<Figure>,
-    /// Of topics, by metric.
+    /// Scores of topics, by metric.
     scores: Vec<TopicScores>,
-    /// For people.
+    /// For display.
     notes: Vec<String>,
 }
 
 impl Evaluation {
-    /// An evaluation that has not begun.
+    /// Creates an evaluation that has not begun.
     pub(crate) fn new(process: Arc<Process>, run: Process, model: Option<Foreign>) -> Self {
         Self {
             process,
@@ -113,11 +113,11 @@ impl Evaluation {
     }
 }
 
-/// Evaluates, together with the other processes, which they find as `settings` say.
+/// Evaluates, together with the other processes, which `settings` locate.
 ///
 /// # Errors
-/// The processes could not come together, or what ended an evaluation of a single worker; a worker
-/// among several ends the process (`mesh::guard`).
+/// The processes could not connect, or the evaluation of a single worker failed; with several
+/// workers, a failure ends the process (`mesh::guard`).
 pub(crate) fn evaluate(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,
@@ -142,7 +142,7 @@ pub(crate) fn evaluate(
 }
 
 impl Evaluation {
-    /// A hash that must be equal on all processes; that they read the same model is compared later.
+    /// Returns a hash that must be equal on all processes; whether they read the same model is checked later.
     fn hash(&self) -> [u8; 32] {
         let job = &self.process.job;
         let text = format!(
@@ -182,8 +182,8 @@ impl Evaluation {
         })
     }
 
-    /// Makes all figures, in the order of the metrics; then those of labels, of norms, and of another result.
-    /// Those that one worker makes are on worker 0 alone.
+    /// Computes all figures, in the order of the metrics; then those for labels, norms, and another result.
+    /// Figures that one worker computes are on worker 0 alone.
     fn figures(
         &self,
         worker: &mut Worker,
@@ -196,7 +196,7 @@ impl Evaluation {
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
         let chosen = self.choose(worker, collection, splits.as_ref())?;
-        // First, because files that the user has named may not be there.
+        // First, because files that the user has named may be missing.
         let norms = self.norms(worker, model)?;
         let compared = match &settings.compare {
             Some(other) if worker.index() == 0 => Some(compare::figures(job, other)?),
@@ -208,7 +208,7 @@ impl Evaluation {
             self.make_room()?;
         }
         barrier(worker);
-        // In a complete output, the others have no folder to write in.
+        // If the output was complete, the others have no folder to write to.
         process.join(worker)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
@@ -250,7 +250,7 @@ impl Evaluation {
         })
     }
 
-    /// The documents' splits, if they are needed.
+    /// Returns the documents' splits, if they are needed.
     fn splits(
         &self,
         worker: &mut Worker,
@@ -264,7 +264,7 @@ impl Evaluation {
         Ok(Some(Splits::new(rule, &job.corpus, collection)))
     }
 
-    /// Which documents are evaluated on.
+    /// Chooses the documents to evaluate on.
     fn choose<'a>(
         &self,
         worker: &mut Worker,

@@ -1,5 +1,5 @@
-//! Documents that the model was trained on, as examples for what else is learnt of them: some are packed by the
-//! worker that reads them, and gathered on all.
+//! Training documents as examples for the other models that are learnt from them: the worker that reads a
+//! document packs it, and all workers gather them.
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 
@@ -7,8 +7,8 @@ use corpus::collection::Collection;
 use corpus::sample::{SampleRule, SmallestKeys, Split};
 use lda::infer::Bag;
 
-/// The largest key of the documents to consider, of those trained on: about as many as wanted have terms.
-/// This takes no look at the documents.
+/// Returns the largest key of the training documents to consider: of those, about as many as wanted have
+/// terms. This reads no documents.
 pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, wanted: u64) -> u64 {
     let all = u128::from(collection.documents);
     let with_terms = u128::from(collection.documents_with_terms.max(1));
@@ -22,7 +22,7 @@ pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, w
     smallest.bound()
 }
 
-/// A document as it travels: its number, the number of its terms, terms, counts, proportions.
+/// Packs a document: its number, the number of its terms, terms, counts, proportions.
 pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
     words.extend([number, bag.terms.len() as u64]);
     words.extend(pod_collect_to_vec::<_, u64>(bag.terms));
@@ -30,7 +30,7 @@ pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut V
     words.extend(pod_collect_to_vec::<_, u64>(proportions));
 }
 
-/// A document with its proportions, where it was received.
+/// A document with its proportions, in the buffer that it was received in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Example<'a> {
     pub(super) number: u64,
@@ -38,7 +38,7 @@ pub(super) struct Example<'a> {
     pub(super) proportions: &'a [f32],
 }
 
-/// The documents that workers have packed.
+/// Unpacks documents packed by `pack`.
 pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Example<'_>> {
     let (mut documents, mut rest) = (Vec::new(), words);
     while let [number, length, others @ ..] = rest {

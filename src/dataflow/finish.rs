@@ -30,7 +30,7 @@ use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
 
-/// The hashes of a job's settings, by the stage that they shape.
+/// Returns the hashes of a job's settings, by the stage that they determine.
 pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("corpus".to_owned(), job.corpus_hash()),
@@ -47,7 +47,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) metadata: &'a FileMetadata,
     /// The sums over the documents, if they were projected.
     pub(crate) projected: Option<&'a Projected>,
-    /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
+    /// For each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,
     /// The topics that training started from, after a warm start.
     pub(crate) before: Option<&'a [PublishedTopic]>,
@@ -224,7 +224,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    /// How many of the topics that the job planted were found again, and how many it planted.
+    /// Returns how many of the topics that the job planted were found, and how many it planted.
     fn planted(&self) -> Result<Option<(usize, usize)>, Failure> {
         let Some(synth) = &self.process.job.synth else {
             return Ok(None);
@@ -247,8 +247,8 @@ impl Finisher<'_> {
         Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
     }
 
-    /// Removes the parts that a run with other settings has left, which ended before its manifest; makes sure that all
-    /// that this one wrote are seen, also those of other hosts. `training_log` is of training, and stays.
+    /// Removes parts left by a run with other settings that ended before its manifest; makes sure that all parts of
+    /// this run are visible, including those of other hosts. `training_log` belongs to training, and stays.
     fn settle(&self, written: &Written) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
@@ -276,14 +276,14 @@ impl Finisher<'_> {
         Ok(())
     }
 
-    /// Writes what describes the result beside the tables.
+    /// Writes the job file and the SQL views beside the tables.
     fn describe(&self) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         output.write_atomic(JOB_FILE, job.resolved_toml().as_bytes())?;
         output.write_atomic("views.sql", views_sql(output)?.as_bytes())
     }
 
-    /// Writes the report, or removes the one of an earlier run if the job wants none; its path.
+    /// Writes the report, or removes an earlier run's if the job wants none; returns its path.
     fn write_report(&self) -> Result<Option<PathBuf>, Failure> {
         let output = &self.process.output;
         if !self.process.job.output.report {

@@ -1,13 +1,13 @@
-//! Frequencies, maintained by differential dataflow while the collection is read: of terms, and of
-//! anything else that is counted by a key.
+//! Frequencies of terms, and of anything else that is counted by key, maintained by differential
+//! dataflow while the collection is read.
 //!
-//! Every worker counts in its own memory and from time to time sends what is new as differences, such as
+//! Every worker counts in its own memory and from time to time sends new counts as differences, such as
 //! (term, (tokens, documents)). The hash of a key determines its worker, where an arrangement sums its
 //! differences as they arrive: apart from the counters themselves, no worker holds more than its share
 //! of the keys, however long the input is.
 //!
 //! A flush costs about half a microsecond per distinct term. To keep this small compared with
-//! reading, at least `FLUSH_TOKENS` lie between two flushes, and more if there are more terms.
+//! reading, at least `FLUSH_TOKENS` are counted between two flushes, and more if there are more terms.
 
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::input::InputSession;
@@ -23,21 +23,21 @@ use timely::worker::Worker;
 use super::gather::PARK;
 use corpus::terms::TermCounter;
 
-/// A term as it travels.
+/// A term as a key.
 pub(crate) type Term = Box<str>;
 /// Tokens and documents.
 pub(crate) type Counts = (isize, isize);
 
 /// Fewest tokens between two flushes.
 const FLUSH_TOKENS: u64 = 8 << 20;
-/// Fewest tokens between two flushes, for each distinct term that the worker has met.
+/// Fewest tokens between two flushes, for each distinct term that the worker has seen.
 const FLUSH_TOKENS_A_TERM: u64 = 8;
-/// Differences that are given before the worker works off what has come in.
+/// Differences that are sent before the worker steps.
 const KEYS_A_STEP: usize = 32 * 1024;
-/// Flushes that a worker may be ahead of the slowest one: bounds what waits anywhere.
+/// Flushes that a worker may be ahead of the slowest one, which bounds all queues.
 const FLUSHES_AHEAD: u64 = 4;
 
-/// Sums by key in the making, on one worker.
+/// Sums by key, still growing, on one worker.
 pub(crate) struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
     input: InputSession<u64, K, R>,
     trace: TraceAgent<KeySpine<K, u64, R>>,
@@ -54,7 +54,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
             arranged.stream.probe_with(&probe);
             arranged.trace
         });
-        // Only the totals at the end are read: differences of any two times may be added up.
+        // Only the totals at the end are read: differences of any two times may be combined.
         trace.set_logical_compaction(AntichainRef::new(&[u64::MAX]));
         trace.set_physical_compaction(AntichainRef::new(&[u64::MAX]));
         Self {
@@ -64,7 +64,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
         }
     }
 
-    /// Sends what `give` hands over, key by key, and waits for workers that are far behind.
+    /// Sends the differences that `give` passes on, key by key, and waits for workers that are far behind.
     pub(crate) fn flush(&mut self, worker: &mut Worker, give: impl FnOnce(&mut dyn FnMut(K, R))) {
         let mut given = 0;
         give(&mut |key, difference| {
@@ -83,8 +83,8 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
         }
     }
 
-    /// Waits for the differences of all workers, and gives the totals of the keys that are this worker's.
-    /// Every worker must call it.
+    /// Waits for the differences of all workers, and returns the totals of this worker's keys. Every
+    /// worker must call this.
     pub(crate) fn finish(self, worker: &mut Worker) -> Totals<K, R> {
         self.input.close();
         while !self.probe.done() {
@@ -100,7 +100,7 @@ pub(crate) struct Totals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup
 );
 
 impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
-    /// Visits each of the keys and its total, once.
+    /// Visits each key and its total, once.
     pub(crate) fn visit(mut self, visit: &mut impl FnMut(&K, R)) {
         let (mut cursor, batches) = self.0.cursor();
         while cursor.key_valid(&batches) {
@@ -117,7 +117,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
     }
 }
 
-/// The frequencies of terms in the making, on one worker.
+/// The frequencies of terms, still growing, on one worker.
 pub(crate) struct Frequencies {
     sums: Sums<Term, Counts>,
     /// Tokens since the last flush.
@@ -133,7 +133,7 @@ impl Frequencies {
         }
     }
 
-    /// Notes that `counter` has counted this many more tokens; from time to time takes its new
+    /// Records that `counter` has counted another `tokens` tokens; from time to time takes its new
     /// counts.
     pub(crate) fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
         self.waiting += tokens;
@@ -151,8 +151,8 @@ impl Frequencies {
         });
     }
 
-    /// Takes the last counts of `counter`, waits for those of all workers, and gives the totals of
-    /// the terms that are this worker's. Every worker must call it.
+    /// Takes the last counts of `counter`, waits for those of all workers, and returns the totals of
+    /// this worker's terms. Every worker must call this.
     pub(crate) fn finish(
         mut self,
         worker: &mut Worker,
@@ -163,12 +163,12 @@ impl Frequencies {
     }
 }
 
-/// A count as a difference.
+/// Converts a count to a difference.
 pub(crate) fn signed(count: u64) -> isize {
     isize::try_from(count).expect("a collection has fewer than 2^63 tokens")
 }
 
-/// A total of counts.
+/// Converts a total to a count.
 pub(crate) fn unsigned(count: isize) -> u64 {
     u64::try_from(count).expect("no count is ever taken back")
 }
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use mesh::{ClusterSettings, Failure, Placement, execute};
 
-    /// Documents of some worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
+    /// Counts documents of a worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
     fn count(counter: &mut TermCounter, documents: usize) -> u64 {
         let (mut terms, mut counts) = (Vec::new(), Vec::new());
         let mut tokens = 0;
@@ -206,7 +206,7 @@ mod tests {
                     let mut frequencies = Frequencies::new(worker);
                     for _ in 0..3 {
                         count(&mut counter, 40 * (1 + worker.index()));
-                        // As if it had been long: every one of these flushes.
+                        // As if there had been many: each call flushes.
                         frequencies.counted(worker, &mut counter, FLUSH_TOKENS);
                     }
                     count(&mut counter, 1);

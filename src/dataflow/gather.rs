@@ -1,6 +1,6 @@
-//! Meetings of all workers between two stages.
+//! Collective operations of all workers between two stages.
 //!
-//! Each call builds a small dataflow, runs it to its end and returns; all workers must make the
+//! Each call builds a small dataflow, runs it to completion and returns; all workers must make the
 //! same calls in the same order. Callers serialize richer values themselves.
 
 use std::cell::RefCell;
@@ -16,15 +16,15 @@ use timely::worker::Worker;
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 
-/// How long a worker without work sleeps before it looks again.
+/// How long a worker without work sleeps before it checks again.
 pub(super) const PARK: Duration = Duration::from_millis(100);
-/// Blocks that are sent before the worker works off what has come in (4 MiB).
+/// Blocks that are sent before the worker steps (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
-/// Every worker passes bytes, and every worker gets those of all, in the order of the workers.
+/// Gathers the bytes of all workers on every worker, in the order of the workers.
 ///
-/// Any length will do, none included. Each worker's result is a copy of its own; for more than
-/// some megabytes use [`all_gather_blocks`], where the workers of a process share.
+/// Any length is allowed, even 0. Each worker gets its own copy; for more than a few megabytes use
+/// [`all_gather_blocks`], whose result the workers of a process share.
 pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
     let chunks = cut(mine).collect();
     all_gather_blocks(worker, chunks)
@@ -33,15 +33,15 @@ pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Every worker gives words in pieces of at most [`MAX_BLOCK_WORDS`], and every worker gets the
-/// pieces of all: by worker, and for each in the order in which it gave them. A worker may give
-/// nothing.
+/// Gathers the words of all workers on every worker: each passes pieces of at most
+/// [`MAX_BLOCK_WORDS`], and gets the pieces of all, by worker, and for each in the order in which it
+/// passed them. A worker may pass none.
 ///
 /// One copy goes to each process; its workers share it. A block may be a view into a receive
 /// buffer of 1 MiB, which lives as long as the block does.
 ///
 /// # Panics
-/// A piece is too long.
+/// Panics if a piece is too long.
 pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Block>> {
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
@@ -62,7 +62,7 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
     gathered
 }
 
-/// Every worker passes records of whole words and gets those of all, in the order of the workers.
+/// Gathers records of whole words of all workers on every worker, in the order of the workers.
 pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> {
     let words = size_of::<T>() / size_of::<u64>();
     let pieces = mine
@@ -80,14 +80,14 @@ pub fn barrier(worker: &mut Worker) {
     Delivery::new(worker, "barrier", Pipeline, |_| {}).finish(worker);
 }
 
-/// A dataflow that delivers blocks, from its building to its end.
+/// A dataflow that delivers blocks.
 pub(crate) struct Delivery {
     input: BlockInput<u64>,
     probe: ProbeHandle<u64>,
 }
 
 impl Delivery {
-    /// Builds it; every worker must. Each block comes to those workers that the pact says.
+    /// Builds it; every worker must. The pact determines which workers receive each block.
     pub(crate) fn new(
         worker: &mut Worker,
         name: &str,
@@ -110,7 +110,7 @@ impl Delivery {
         }
     }
 
-    /// Works until every worker has received all blocks.
+    /// Steps until every worker has received all blocks.
     pub(crate) fn finish(self, worker: &mut Worker) {
         self.input.close();
         while !self.probe.done() {
@@ -119,7 +119,7 @@ impl Delivery {
     }
 }
 
-/// Hands over the blocks of a stream; gives none.
+/// Passes the blocks of a stream to `receive`; outputs none.
 pub(super) fn receive_all<'scope>(
     stream: Stream<'scope, u64, Block>,
     pact: impl ParallelizationContract<u64, Block>,
@@ -130,7 +130,7 @@ pub(super) fn receive_all<'scope>(
     })
 }
 
-/// Cuts bytes into words for blocks, each filled up with zeros. The first word says how many bytes there are.
+/// Cuts bytes into words for blocks, each padded with zeros. The first word is the number of bytes.
 pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
     let (first, rest) = bytes.split_at(bytes.len().min((MAX_BLOCK_WORDS - 1) * 8));
     let mut head = vec![bytes.len() as u64];
@@ -139,7 +139,7 @@ pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
     std::iter::once(head).chain(rest)
 }
 
-/// The bytes that were [`cut`].
+/// Joins the bytes that were [`cut`].
 pub(super) fn join(blocks: &[Block]) -> Vec<u8> {
     let first = blocks.first().expect("the first word is always sent");
     let length = usize::try_from(first.words()[0]).expect("the sender had the bytes in memory");
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use mesh::{ClusterSettings, Failure, Placement, execute};
 
-    /// Bytes that encode their origin; the lengths are none, odd and more than a block.
+    /// Returns bytes that encode their origin.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {
         (0..length)
             .map(|n| (n * 31 + worker * 7 + n / 256) as u8)
@@ -207,7 +207,7 @@ mod tests {
                 .flatten()
                 .map(|block| block.words().as_ptr() as usize)
                 .collect();
-            // Neither drops its end before both have looked.
+            // Neither may drop its blocks before both have looked.
             barrier(worker);
             drop(blocks);
             Ok::<_, Failure>(pointers)

@@ -1,4 +1,4 @@
-//! Ingest: the input in, shards of bags of words and a vocabulary out.
+//! Ingest: turns the input into shards of bags of words, and a vocabulary.
 //!
 //! ```text
 //! blocks ──read, tokenize──▶ drafts (a worker's own term ids)
@@ -6,8 +6,8 @@
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
-//! A job that looks for phrases has drafts that keep the order of tokens. Their totals show which words are
-//! frequent; then phrases are found and joined in the drafts (`phrases`), and the totals taken again.
+//! If a job looks for phrases, its drafts keep the order of tokens. Their totals show which words are
+//! frequent; then phrases are found and joined in the drafts (`phrases`), and the terms counted again.
 //!
 //! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
 //! is skipped. Which worker reads which block is left to chance; no result depends on it.
@@ -44,7 +44,7 @@ use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use corpus::{Body, DocumentStatus};
 
-/// Remarks that are kept for the user.
+/// The most remarks kept for the user.
 const MAX_REMARKS: usize = 20;
 
 /// The state that the workers of one process share during ingest.
@@ -58,13 +58,13 @@ pub struct IngestShared {
 }
 
 impl IngestShared {
-    /// The errors of the first few documents that could not be read: file, place and remedy.
-    /// Their number is in the collection, by status.
+    /// Returns the errors of the first few documents that could not be read: file, place and remedy.
+    /// The collection has the number of such documents, by status.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.lock().clone()
     }
 
-    /// Warnings about what is likely to be a mistake in the job.
+    /// Returns warnings about likely mistakes in the job.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }
@@ -73,7 +73,7 @@ impl IngestShared {
         self.warnings.lock().push(warning);
     }
 
-    /// Keeps the reason of a document without text.
+    /// Keeps the reason why a document has no text, unless it was filtered out.
     fn remark(&self, body: &Body<'_>) {
         if let Body::Missing { status, reason } = body
             && *status != DocumentStatus::Filtered
@@ -103,7 +103,7 @@ impl Source {
         })
     }
 
-    /// The process's share of the input; of volumes, some are copies.
+    /// Returns the process's share of the input, in which the files at `copies` are marked as copies.
     fn blocks(&self, process: &Process, copies: &BTreeSet<usize>) -> BlockQueue {
         let mut input = Arc::clone(&self.input);
         if !copies.is_empty() {
@@ -119,9 +119,9 @@ impl Source {
     }
 }
 
-/// Ingests the job's input, unless that is done already: gives the collection, and whether the input was
-/// read for it. All workers of all processes must call it, those of one process with the same `shared`; all
-/// get the same.
+/// Ingests the job's input, unless that has been done; returns the collection, and whether the input was
+/// read for it. All workers of all processes must call this, those of one process with the same `shared`;
+/// all get the same result.
 ///
 /// # Errors
 /// The input or the disk cannot be read; the output folder contains another collection; there is no
@@ -198,7 +198,7 @@ pub fn ingest(
     Ok((publish(worker, process, describe)?, true))
 }
 
-/// The vocabulary of an ingested collection: every term, kept or not.
+/// Reads the vocabulary of an ingested collection: every term, kept or not.
 ///
 /// # Errors
 /// It is missing or damaged.
@@ -208,7 +208,7 @@ pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
     )?)
 }
 
-/// Begins a phase, all workers of the process at once.
+/// Begins a phase, for all workers of the process together.
 fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], total: u64) {
     if worker.index().is_multiple_of(process.placement.threads) {
         process.progress.begin(phase, unit, Some(total));
@@ -216,10 +216,10 @@ fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], t
     process.meet();
 }
 
-/// The collection that is already in the output folder, if it is the job's.
+/// Finds a collection that is already in the output folder; refuses another job's.
 ///
-/// Worker 0 looks and broadcasts the answer, so that all do the same; each checks that it sees the same input.
-/// If there is none, the leftovers of an ingest that was stopped are removed.
+/// Worker 0 reads and broadcasts it, so that all act alike; each checks that all see the same input.
+/// If there is none, the leftovers of a stopped ingest are removed.
 fn find_complete(
     worker: &mut Worker,
     process: &Process,
@@ -256,7 +256,7 @@ fn find_complete(
     check_same(Collection::from_json(&json, &path)?, process, source).map(Some)
 }
 
-/// The collection that ingest has left in an output.
+/// Reads the collection that ingest has written to an output.
 ///
 /// # Errors
 /// There is none; it cannot be read; another job made it.
@@ -275,7 +275,7 @@ fn check_settings(collection: Collection, process: &Process) -> Result<Collectio
     }
 }
 
-/// Refuses a collection that another job, or another input, has left.
+/// Refuses a collection of another job or another input.
 fn check_same(
     collection: Collection,
     process: &Process,
@@ -288,7 +288,7 @@ fn check_same(
     }
 }
 
-/// Refuses a complete result whose input can be read and is no longer what was ingested.
+/// Refuses a complete result whose input can be read and has changed since it was ingested.
 pub(super) fn check_input(process: &Process, ingested: &str) -> Result<(), Failure> {
     match identify(&process.job.corpus) {
         Ok((_, found)) if found != ingested => Err(input_has_changed(process)),
@@ -313,7 +313,7 @@ fn no_documents(input: &Input) -> String {
     )
 }
 
-/// Once all shards are written, worker 0 writes `collection.json`; every worker receives it.
+/// Writes `collection.json` on worker 0, once all shards are written; every worker receives it.
 fn publish(
     worker: &mut Worker,
     process: &Process,
@@ -341,7 +341,7 @@ fn collection(
     written: &[Written],
 ) -> Collection {
     let mut first_document = 0;
-    // The volume of the document before, and how many documents it has had.
+    // The volume of the previous document, and its documents so far.
     let (mut open_volume, mut open_sections) = (0, 0);
     let mut shards = Vec::with_capacity(drafts.len());
     for (draft, shard) in drafts.iter().zip(written) {

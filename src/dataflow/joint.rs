@@ -1,13 +1,13 @@
-//! Documents sampled together, distributed over workers: the rounds of `train::joint`, and the same bytes on any
-//! number of them.
+//! Documents sampled together, distributed over workers: the rounds of `train::joint`, with the same bytes on any
+//! number of workers.
 //!
 //! Each process holds the documents of the shards that it will write, so that only changes of
 //! counts are exchanged (`rounds`), and θ is where it is needed. The result does not depend on
 //! which process holds a document: its draws and its round depend on its number, and counts are
 //! integers.
 //!
-//! Nothing is saved on the way. A run that was stopped samples again from the trained model, and
-//! ends with the same bytes.
+//! Nothing is saved in between. A stopped run samples again from the trained model, and ends with
+//! the same bytes.
 
 mod load;
 
@@ -33,7 +33,7 @@ use lda::train::joint::{Passes, Visitor, sampled_with};
 use lda::train::publish::published;
 use load::load;
 
-/// The documents that are sampled, and the model.
+/// The documents to sample, and the model.
 #[derive(Clone, Copy)]
 pub(crate) struct JointPlan<'a> {
     /// The process.
@@ -69,7 +69,7 @@ struct Documents {
     sums: Vec<Mutex<TopicSums>>,
 }
 
-/// The counts of all documents' assignments, those that stay, and their sum.
+/// The counts of all documents' assignments, the counts that stay fixed, and their sum.
 #[derive(Clone)]
 struct Models {
     counts: Arc<ProcessModel>,
@@ -84,7 +84,7 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// θ_d of a document for each topic, into `proportions`; false if it was not among them.
+    /// Writes a document's θ_d into `proportions`; returns false if it was not among them.
     pub(crate) fn proportions(&self, document: u64, proportions: &mut Vec<f32>) -> bool {
         let Ok(index) = self.documents.bags.find(document) else {
             return false;
@@ -98,10 +98,10 @@ impl Together {
 }
 
 /// Samples documents together: for [`Method::GibbsJoint`] those that were not trained on, for
-/// [`Method::Retrain`] all. All workers must call it.
+/// [`Method::Retrain`] all. All workers must call this.
 ///
 /// # Errors
-/// Files that cannot be read or written; a draw that cannot be made.
+/// A file cannot be read or written, or a draw cannot be made.
 pub(crate) fn sample_together(
     worker: &mut Worker,
     plan: JointPlan<'_>,
@@ -194,7 +194,7 @@ impl JointSampling {
         }
     }
 
-    /// Deals the documents of a pass; gives the number of minibatches.
+    /// Deals the documents of a pass; returns the number of minibatches.
     fn deal(&mut self, pass: u64) -> usize {
         let bags = &self.documents.bags;
         let numbers = (0..bags.len()).map(|index| bags.document(index));

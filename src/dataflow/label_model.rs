@@ -1,9 +1,9 @@
-//! The model of labels besides their topics, learnt on documents that the model was trained on: how many labels
-//! a document has, from its terms (the Meta-Labeler of Papanikolaou 2017, §6.3, a linear regression), and
-//! which of them come together (Dependency-LDA).
+//! The label model, learnt from documents that the topic model was trained on: how many labels a document has,
+//! from its terms (the Meta-Labeler of Papanikolaou 2017, §6.3, a linear regression), and which labels
+//! occur together (Dependency-LDA).
 //!
-//! Documents go to every process, and each learns the same. It is stored beside the model, where a run that
-//! resumes and a stream find it.
+//! Every process gets the documents, and learns the same. The result is stored beside the topic model, where a
+//! resuming run and a stream find it.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ use lda::model::settings::Alpha;
 use lda::regression::{Examples, Linear};
 use lda::train::labels::{ALPHA_SUM, label_topics};
 
-/// Documents that are looked at, at most: more change no estimate by a label.
+/// The most documents used: more do not change an estimate by a label.
 const DOCUMENTS: usize = 50_000;
 
 /// σ² of the prior of the regression's weights.
 const PRIOR_VARIANCE: f64 = 0.1;
 
-/// Steps of conjugate gradients, at most.
+/// The most steps of conjugate gradients.
 const ITERATIONS: u32 = 100;
 
 /// The state that the workers of a process share.
@@ -56,10 +56,10 @@ struct Documents {
     labels: Vec<u64>,
 }
 
-/// The label model that the job asks for, read or learnt; all workers must call it. `model_hash` names the model.
+/// Reads or learns the label model that the job needs. All workers must call this. `model_hash` names the topic model.
 ///
 /// # Errors
-/// Files that cannot be read or written; a regression that cannot be fitted; a draw that cannot be made.
+/// A file cannot be read or written, a regression cannot be fitted, or a draw cannot be made.
 pub(crate) fn label_model(
     worker: &mut Worker,
     process: &Process,
@@ -137,7 +137,7 @@ fn read(
     Ok(read)
 }
 
-/// The regression from terms to how many labels there are.
+/// Fits the regression from terms to the number of labels.
 fn fit(words: &[u64]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
     for document in in_order(words, 1) {
@@ -147,7 +147,7 @@ fn fit(words: &[u64]) -> Result<Linear, Failure> {
         .map_err(|error| Failure::data(format!("the number of labels: {error}")))
 }
 
-/// Topics over the labels, of which there are `count`.
+/// Learns topics over the `count` labels.
 fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure> {
     let alpha = job.model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
     let alpha_sum = alpha.values(count).iter().sum();
@@ -155,7 +155,7 @@ fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure
     Ok(label_topics(&bags(words), size, alpha_sum, job.model.seed)?)
 }
 
-/// The documents as bags of labels.
+/// Returns the documents as bags of labels.
 fn bags(words: &[u64]) -> Bags {
     let mut bags = Bags::default();
     for document in in_order(words, 0) {

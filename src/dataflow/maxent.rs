@@ -27,7 +27,7 @@ use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::math::random::{Stage, Stream};
 use lda::regression::{Examples, Settings, fit};
 
-/// Sweeps that are thrown away, and kept, for the proportions that the classifier learns.
+/// Sweeps that are discarded, and kept, for the proportions that the classifier learns.
 const SWEEPS: (u32, u32) = (20, 30);
 
 /// The training set of the classifier, and the model that it is for.
@@ -54,12 +54,12 @@ pub(crate) struct MaxEntShared {
     fitted: Once<(ClassifierHeader, Arc<Classifier>)>,
 }
 
-/// The classifier of the job's method, found or trained; `None` where the method needs none, and
-/// then one that an earlier job has left is removed. All workers must call it.
+/// Reads or trains the classifier of the job's method; returns `None` if the method needs none, and
+/// then removes an earlier job's. All workers must call this.
 ///
 /// # Errors
-/// Files that cannot be read or written, a draw that cannot be made, a regression that is too large
-/// or has nothing to learn from.
+/// A file cannot be read or written, a draw cannot be made, or the regression is too large or has
+/// nothing to learn from.
 pub(crate) fn classifier(
     worker: &mut Worker,
     plan: MaxEntPlan<'_>,
@@ -88,7 +88,7 @@ pub(crate) fn classifier(
     Ok(Some(Arc::clone(fitted)))
 }
 
-/// Names what a job's classifier depends on besides the model.
+/// Hashes the settings that a job's classifier depends on, besides the model.
 pub(crate) fn settings_hash(job: &Job) -> String {
     let maxent = &job.project.maxent;
     let text = format!(
@@ -100,7 +100,7 @@ pub(crate) fn settings_hash(job: &Job) -> String {
 }
 
 impl MaxEntPlan<'_> {
-    /// The classifier in the output, if it is of this job and model.
+    /// Reads the classifier in the output; `None` if it belongs to another job or model.
     fn read(&self) -> Result<Option<Arc<Classifier>>, Failure> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
@@ -159,7 +159,7 @@ impl MaxEntPlan<'_> {
         Ok(words)
     }
 
-    /// Fits the regression to the documents of all workers: those of the smallest keys, in the
+    /// Fits the regression to the documents of all workers: those with the smallest keys, in the
     /// order of their numbers.
     fn fit(&self, gathered: &[u64]) -> Result<(ClassifierHeader, Arc<Classifier>), Failure> {
         let process = self.process;

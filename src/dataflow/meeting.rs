@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Spins before a worker sleeps: some 50 µs.
+/// Spins before a worker sleeps: about 50 µs.
 const SPINS: u32 = 1000;
 
 /// A reusable barrier.
@@ -18,14 +18,14 @@ pub(super) struct Meeting {
     /// 0 if this process has more workers than the machine has cores: spinning would delay those still at work.
     spins: u32,
     arrived: AtomicUsize,
-    /// How often all have met.
+    /// How many times all have met.
     met: AtomicUsize,
     sleeping: Mutex<()>,
     wake: Condvar,
 }
 
 impl Meeting {
-    /// Of `workers` threads.
+    /// Creates a barrier for `workers` threads.
     pub(super) fn new(workers: usize) -> Self {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -38,12 +38,12 @@ impl Meeting {
         }
     }
 
-    /// Returns once all have come.
+    /// Waits until all have arrived.
     pub(super) fn wait(&self) {
         let met = self.met.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
             self.arrived.store(0, Ordering::Relaxed);
-            // With the lock, so that nobody falls asleep between a check and this.
+            // With the lock, so that no worker falls asleep between its check and this.
             let sleeping = self.sleeping.lock();
             self.met.store(met.wrapping_add(1), Ordering::Release);
             drop(sleeping);
@@ -68,7 +68,7 @@ impl Meeting {
 mod tests {
     use super::*;
 
-    /// Counts its rounds; whether the counts of all were as high at every meeting.
+    /// Counts its rounds; returns whether all counts were equal at every meeting.
     fn meet_often(meeting: &Meeting, mine: usize, counts: &[AtomicUsize]) -> bool {
         let mut all_were_there = true;
         for round in 1..=2000 {

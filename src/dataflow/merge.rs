@@ -1,6 +1,6 @@
-//! The owners' side of a round: what all workers have sampled of a term meets at one, which adds it
-//! up. Between processes of several threads, what a process has sampled is added up before it is
-//! sent.
+//! The owners' side of a round: all workers send their statistics of a term to its owner, which sums
+//! them. Between processes of several threads, a process sums its threads' statistics before it
+//! sends them.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, route, route_within};
 use lda::model::statistics::{Aggregator, Assigned};
 
-/// The low bits of a block's tag hold the kind of its content, a number below this; the bits above
+/// The low bits of a block's tag are the kind of its content, a number below this; the bits above
 /// them number the piece of a vector.
 pub(super) const KINDS: u64 = 16;
 /// Entries.
 pub(super) const ENTRIES: u64 = 0;
-/// Nothing: it asks everyone to leave.
+/// No content: a request that all workers stop.
 pub(super) const LEAVE: u64 = 1;
 /// Part of a vector that is summed over all workers.
 pub(super) const SUM: u64 = 2;
@@ -31,9 +31,9 @@ pub struct Merged {
     pub blocks: Vec<Block>,
     /// The sum of all entries of each topic.
     pub(crate) topic_counts: Vec<i64>,
-    /// True if some worker asked to leave: all workers hear of it in the same round.
+    /// True if some worker requested a stop: all workers learn of it in the same round.
     pub(crate) leave: bool,
-    /// The sums of the vectors that workers gave.
+    /// The sum of the vectors that workers sent.
     pub(crate) sums: Vec<i64>,
 }
 
@@ -49,7 +49,7 @@ impl Merged {
     }
 }
 
-/// Adds a piece of a vector to its place.
+/// Adds a piece of a vector at its place.
 pub(super) fn add_piece(vector: &mut Vec<i64>, block: &Block) {
     let start = (block.tag() / KINDS) as usize * MAX_BLOCK_WORDS;
     let end = start + block.words().len();
@@ -61,9 +61,9 @@ pub(super) fn add_piece(vector: &mut Vec<i64>, block: &Block) {
     }
 }
 
-/// Adds up what the threads of a process have sampled, and passes everything on: thread i those
-/// entries that the i-th threads of all processes own. Blocks bear the
-/// entries' owners as targets before and after.
+/// Sums the statistics of a process's threads, and passes everything on: thread i handles those entries
+/// that the i-th threads of all processes own. The targets of blocks are the entries' owners, before and
+/// after.
 pub(super) fn combine_in_process<'scope>(
     stream: Stream<'scope, u64, Block>,
     mut combiner: Combiner,
@@ -74,8 +74,8 @@ pub(super) fn combine_in_process<'scope>(
     })
 }
 
-/// Sends blocks to the workers in their headers; once all of a round are there, each worker merges
-/// its own and gives the result in blocks for everyone.
+/// Sends blocks to the workers in their headers; once all of a round have arrived, each worker merges
+/// its own and outputs the result in blocks for all workers.
 pub(super) fn merge_at_owners<'scope>(
     stream: Stream<'scope, u64, Block>,
     mut owner: Owner,
@@ -85,7 +85,7 @@ pub(super) fn merge_at_owners<'scope>(
     })
 }
 
-/// Collects the blocks of each round, and hands them over once all are there.
+/// Collects the blocks of each round, and passes them to `work` once all have arrived.
 fn at_end_of_round<'scope>(
     stream: Stream<'scope, u64, Block>,
     pact: impl ParallelizationContract<u64, Block>,
@@ -111,7 +111,7 @@ fn at_end_of_round<'scope>(
     })
 }
 
-/// The combination of statistics that a thread does for all threads of its process.
+/// Sums statistics on one thread for all threads of its process.
 pub(super) struct Combiner {
     index: usize,
     threads: usize,
@@ -120,7 +120,7 @@ pub(super) struct Combiner {
 }
 
 impl Combiner {
-    /// For worker `index` of `peers`, `threads` of them in each process.
+    /// Creates one for worker `index` of `peers`, `threads` of them in each process.
     pub(super) fn new(
         [index, peers, threads]: [usize; 3],
         [vocabulary_size, topic_count]: [usize; 2],
@@ -147,7 +147,7 @@ impl Combiner {
     }
 }
 
-/// Blocks with the entries of each owner, whose buffers are empty then.
+/// Returns blocks with the entries of each owner, and empties the buffers.
 pub(super) fn to_owners(source: usize, entries: &mut [Vec<u64>]) -> impl Iterator<Item = Block> {
     let owners = entries.iter_mut().enumerate();
     owners.flat_map(move |(owner, words)| {
@@ -159,7 +159,7 @@ pub(super) fn to_owners(source: usize, entries: &mut [Vec<u64>]) -> impl Iterato
     })
 }
 
-/// A worker's side that merges the blocks sent to it.
+/// Merges the blocks that are sent to a worker.
 pub(super) struct Owner {
     index: usize,
     peers: usize,
@@ -184,7 +184,7 @@ impl Owner {
         }
     }
 
-    /// Merges the blocks of a round, and hands the result to `give`: entries as one ascending run,
+    /// Merges the blocks of a round, and passes the result to `give`: entries as one ascending run,
     /// in pieces that fit a block, and the sums.
     fn merge(&mut self, blocks: Vec<Block>, give: &mut dyn FnMut(Block)) {
         let (index, peers) = (self.index, self.peers);
@@ -212,15 +212,15 @@ impl Owner {
     }
 }
 
-/// Hands over a vector in pieces that fit a block.
+/// Passes a vector to `give` in pieces that fit a block.
 pub(super) fn give_vector(vector: &[i64], kind: u64, give: &mut impl FnMut(u64, Vec<u64>)) {
     for (piece, values) in (0..).zip(vector.chunks(MAX_BLOCK_WORDS)) {
         give(kind + KINDS * piece, bytemuck::cast_slice(values).to_vec());
     }
 }
 
-/// Cuts ascending entries into pieces that fit a block, between two terms where that is possible:
-/// a term's row is then merged once.
+/// Cuts ascending entries into pieces that fit a block, between two terms if possible, so that a
+/// term's row is merged once.
 fn cut_between_terms(words: &[u64]) -> impl Iterator<Item = &[u64]> {
     let mut rest = words;
     std::iter::from_fn(move || {

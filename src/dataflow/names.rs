@@ -1,11 +1,11 @@
-//! Names of groups, volumes and terms as they travel.
+//! Names of groups, volumes and terms, in messages.
 
 use lda::math::random::{Stage, hash};
 
-/// Maximum number of bytes of a name: one that is longer is not summed up.
+/// The most bytes in a name of a group or volume; a longer one is left out.
 pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
 
-/// The same for every worker.
+/// Hashes a name, alike on every worker.
 pub(crate) fn name_hash(name: &str) -> u64 {
     let chunks = name.as_bytes().chunks(8);
     let word = |chunk: &[u8]| {
@@ -19,13 +19,13 @@ pub(crate) fn name_hash(name: &str) -> u64 {
     })
 }
 
-/// Its length, and its bytes.
+/// Appends a name: its length, and its bytes.
 pub(crate) fn pack_name(name: &str, words: &mut Vec<u64>) {
     words.push(name.len() as u64);
     words.extend(bytemuck::pod_collect_to_vec::<_, u64>(name.as_bytes()));
 }
 
-/// The name at the beginning of some words, and what follows it; `None` where words are missing.
+/// Returns the name at the start of `words`, and the words after it; `None` if words are missing.
 pub(crate) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
     let (&length, others) = words.split_first()?;
     let length = length as usize;

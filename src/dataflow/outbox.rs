@@ -17,7 +17,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Of worker `index` of `peers`.
+    /// Creates the outbox of worker `index` of `peers`.
     pub(crate) fn new([index, peers]: [usize; 2]) -> Self {
         Self {
             index,
@@ -27,12 +27,12 @@ impl Outbox {
         }
     }
 
-    /// The worker for which a key is: key mod workers.
+    /// Returns the worker of a key: key mod workers.
     pub(crate) fn target(&self, key: u64) -> usize {
         (key % self.peers as u64) as usize
     }
 
-    /// Sends a message to a worker; with [`BATCH_WORDS`] it must fit in a block.
+    /// Sends a message to a worker; together with [`BATCH_WORDS`] it must fit in a block.
     pub(crate) fn send(&mut self, tag: u64, target: usize, message: impl IntoIterator<Item = u64>) {
         let words = self.waiting.entry((tag, target)).or_default();
         words.extend(message);
@@ -42,22 +42,22 @@ impl Outbox {
         }
     }
 
-    /// Sends a block of its own to a worker.
+    /// Sends a separate block to a worker.
     pub(crate) fn send_block(&mut self, tag: u64, target: usize, words: Vec<u64>) {
         (self.ready).push(Block::to_worker(self.index, target, tag, words));
     }
 
-    /// Sends a block of its own to every worker.
+    /// Sends a separate block to every worker.
     pub(crate) fn send_all(&mut self, tag: u64, words: Vec<u64>) {
         (self.ready).push(Block::to_everyone(self.index, self.peers, tag, words));
     }
 
-    /// The blocks that are full.
+    /// Takes the blocks that are full.
     pub(crate) fn full(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.ready)
     }
 
-    /// All blocks, full or not.
+    /// Takes all blocks, full or not.
     pub(crate) fn all(&mut self) -> Vec<Block> {
         for ((tag, target), words) in std::mem::take(&mut self.waiting) {
             self.send_block(tag, target, words);

@@ -1,6 +1,6 @@
 //! The state that the workers of one process share: the job, its output, and the places where they meet.
 //!
-//! Threads of a process share memory: one model, one sample, one queue of work from which a free
+//! Threads of a process share memory: one model, one sample, one queue of work from which an idle
 //! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
 
 use std::convert::Infallible;
@@ -27,42 +27,42 @@ use crate::tables::output::Output;
 use corpus::collection::Collection;
 use mesh::Placement;
 
-/// The scratch file of a process for documents to train on, where memory is not to hold them.
+/// A process's scratch file for documents to train on, if they exceed the memory for them.
 pub(crate) const TRAINING_FILE: &str = "sample";
-/// That for documents to measure quality on.
+/// The same for documents to measure quality on.
 pub(crate) const HELD_OUT_FILE: &str = "held-out";
-/// That for the assignments that training remembers.
+/// The same for the assignments that training remembers.
 pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
-/// That for the assignments of documents that are inferred together.
+/// The same for the assignments of documents that are inferred together.
 pub(crate) const TOGETHER_FILE: &str = "assignments-together";
 
-/// How long [`Process::seen`] waits: network file systems remember folders for up to a minute.
+/// How long [`Process::seen`] waits: network file systems cache folders for up to a minute.
 const SEEN_WITHIN: Duration = Duration::from_secs(90);
 
-/// How often, a second apart, the processes of a run look whether they share the output: network file systems
-/// remember for half a minute that a file is absent.
+/// How many times, a second apart, the processes of a run check whether they share the output: network file
+/// systems cache for half a minute that a file is absent.
 const JOIN_TRIES: usize = 32;
 
 /// The state that all stages of a run share, in one process.
 pub struct Process {
     /// The job.
     pub job: Job,
-    /// Where the result goes.
+    /// The output folder.
     pub(crate) output: Output,
-    /// Which workers there are.
+    /// The workers of the run.
     pub(crate) placement: Placement,
     /// The progress of the current stage.
     pub(crate) progress: Progress,
     /// Where the workers' time goes, if requested.
     pub(crate) profile: Option<Profile>,
-    /// Whether what the stages write again is removed first.
+    /// Whether results that the stages write again are removed first.
     pub(crate) overwrites: bool,
     meeting: Meeting,
     is_joined: AtomicBool,
 }
 
 impl Process {
-    /// For the workers of `placement` that are in this process.
+    /// Creates the state for the workers of `placement` that are in this process.
     pub fn new(job: Job, output: Output, placement: Placement) -> Self {
         let meeting = Meeting::new(placement.threads);
         Self {
@@ -77,23 +77,23 @@ impl Process {
         }
     }
 
-    /// The same, with a look at where the workers' time goes.
+    /// Adds a profile of the workers' time.
     #[must_use]
     pub(crate) fn with_profile(mut self) -> Self {
         self.profile = Some(Profile::default());
         self
     }
 
-    /// Says that the processes of the run have come together: from now on each may write.
+    /// Records that the processes of the run have joined: from now on each may write.
     pub(crate) fn set_joined(&self) {
         self.is_joined.store(true, Ordering::Relaxed);
     }
 
-    /// Joins the processes of a run, which must all see one output folder; whether it is complete, as the first
-    /// process sees it.
+    /// Joins the processes of a run, which must all see one output folder; returns whether it is complete, as the
+    /// first process sees it.
     ///
     /// # Errors
-    /// They see different folders; one that cannot be read, or written to.
+    /// They see different folders, or the folder cannot be read or written to.
     pub(crate) fn join(&self, worker: &mut Worker) -> Result<bool, Failure> {
         let mut tries = 0;
         let is_complete = loop {
@@ -126,8 +126,8 @@ impl Process {
         Ok(is_complete)
     }
 
-    /// Whether a file is published, as the first process sees it; where it is, the others wait until they see it. All
-    /// workers must call it.
+    /// Whether a file is published, as the first process sees it; if it is, the others wait until they see it. All
+    /// workers must call this.
     ///
     /// # Errors
     /// The output cannot be read; the file does not appear.
@@ -144,10 +144,10 @@ impl Process {
         Ok(is_there)
     }
 
-    /// Refuses a model of other settings, or of another vocabulary.
+    /// Refuses a model with other settings, or another vocabulary.
     ///
     /// # Errors
-    /// It is one; `path` is for the error.
+    /// The model is such a one; `path` is for the error.
     pub(crate) fn check_header(
         &self,
         header: &Header,
@@ -168,11 +168,11 @@ impl Process {
         self.is_joined.load(Ordering::Relaxed)
     }
 
-    /// What `look` finds, or an error that names the file it misses, which another process has written: a network file
-    /// system may take a while to show the files of other hosts.
+    /// Repeats `look` until it finds something rather than the name of a missing file, which another process has
+    /// written: a network file system may take a while to show the files of other hosts.
     ///
     /// # Errors
-    /// Those of `look`; the file does not appear.
+    /// Errors of `look`; the file does not appear.
     pub(crate) fn seen<T>(
         &self,
         mut look: impl FnMut() -> Result<Result<T, String>, Failure>,
@@ -192,7 +192,7 @@ impl Process {
         }
     }
 
-    /// What shows that the processes do not share the output, and the remedy.
+    /// Reports a sign that the processes do not share the output, with the remedy.
     fn not_shared(&self, sign: &str) -> Failure {
         Failure::data(format!(
             "{sign}, {}: all hosts must see the same folder under the same path, as on a shared file system",
@@ -200,13 +200,13 @@ impl Process {
         ))
     }
 
-    /// A hash that must be equal on all processes of a run; the greeting compares it.
+    /// Returns a hash that must be equal on all processes of a run; the greeting compares it.
     pub(crate) fn hash(&self, stages: Stages) -> [u8; 32] {
         let text = format!("{} {stages} {}", self.job.run_hash(), self.overwrites);
         Sha256::digest(text).into()
     }
 
-    /// K: as many topics as the job asks for, or one for each label.
+    /// Returns K: as many topics as the job requests, or one for each label.
     pub(crate) fn topic_count(&self, collection: &Collection) -> usize {
         match collection.labels.len() {
             0 => self.job.model.topics,
@@ -220,7 +220,7 @@ impl Process {
         self.progress.begin(phase, "documents", share);
     }
 
-    /// Documents of the shards that this process reads: every N-th one.
+    /// Returns the number of documents in the shards that this process reads: every N-th one.
     pub(crate) fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);
         mine.step_by(self.placement.processes())
@@ -228,19 +228,19 @@ impl Process {
             .sum()
     }
 
-    /// Where the process keeps what memory has no room for.
+    /// Returns the path of a scratch file, for data that exceeds this process's memory limits.
     pub fn scratch_path(&self, name: &str) -> std::path::PathBuf {
         let name = format!("{name}-{}", self.placement.process);
         self.output.temporary_path(&name)
     }
 
-    /// The error of a scratch file that cannot be read or written.
+    /// Returns the error of a scratch file that cannot be read or written.
     pub(crate) fn scratch_error(&self, name: &str, source: io::Error) -> Failure {
         Failure::io(self.scratch_path(name))(source)
     }
 
-    /// Waits for the other workers of this process. They all must come: a worker that fails ends
-    /// the process, so none waits forever.
+    /// Waits for the other workers of this process. All must call this: a worker that fails ends the
+    /// process, so none waits forever.
     pub(crate) fn meet(&self) {
         let since = Instant::now();
         liveness::waiting(|| self.meeting.wait());
@@ -264,7 +264,7 @@ impl From<Failure> for mesh::Failure {
     }
 }
 
-/// What is in the output folder was made by another job.
+/// The output folder has results of another job.
 pub(super) fn other_settings(path: &Path, what: &str) -> Failure {
     Failure::usage(format!(
         "{} was made with different settings of {what}; choose another output.path, or restart \
@@ -281,7 +281,7 @@ pub(super) fn left(place: &str) -> Failure {
     )
 }
 
-/// A value that the first worker to come makes and all workers of the process share.
+/// A value that the first worker to arrive makes and all workers of the process share.
 #[derive(Debug)]
 pub struct Once<T>(OnceLock<T>, Mutex<()>);
 
@@ -292,7 +292,7 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// The value; made by `make` if this is the first call. An error is the caller's alone.
+    /// Returns the value, made by `make` if no call has made it yet. An error reaches only the caller.
     pub fn get<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
         let _making = liveness::waiting(|| self.1.lock());
         match self.0.get() {
@@ -304,30 +304,30 @@ impl<T> Once<T> {
         }
     }
 
-    /// The same of a value that can always be made.
+    /// Does the same for a value that can always be made.
     pub(crate) fn make(&self, make: impl FnOnce() -> T) -> &T {
         let made: Result<&T, Infallible> = self.get(|| Ok(make()));
         let Ok(value) = made;
         value
     }
 
-    /// The value, if it was made.
+    /// Returns the value, if it was made.
     pub(crate) fn made(&self) -> Option<&T> {
         self.0.get()
     }
 }
 
-/// Numbers 0, 1, 2, …, each handed to one worker: a free worker takes the next piece of work.
+/// Numbers 0, 1, 2, …, each taken by one worker: an idle worker takes the next piece of work.
 #[derive(Debug, Default)]
 pub(crate) struct Tickets(AtomicUsize);
 
 impl Tickets {
-    /// The next number.
+    /// Takes the next number.
     pub(crate) fn take(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The next of the numbers below `count`: up to `most`, fewer towards the end, so that `workers` end together.
+    /// Takes the next numbers below `count`: up to `most`, fewer towards the end, so that `workers` finish together.
     pub(crate) fn take_some(
         &self,
         count: usize,

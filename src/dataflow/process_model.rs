@@ -2,7 +2,7 @@
 //! sampling there are two: the counts of the assignments, and the average over passes of them or of φ^p.
 //!
 //! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
-//! locks here are never waited for, they only prove that to the compiler.
+//! locks here are never contended, they only prove that to the compiler.
 
 mod average;
 
@@ -21,10 +21,10 @@ use lda::model::parameters::{GlobalStep, Parameters, Row};
 use lda::model::statistics::Assigned;
 use lda::train::schedule::Phase;
 
-/// Documents that a worker takes at a time, at most: enough to seldom meet another.
+/// The most documents that a worker takes at a time: enough that workers seldom contend.
 const DOCUMENTS_A_TICKET: usize = 8;
 
-/// Tickets that a worker takes before it looks at what others have sent.
+/// Tickets that a worker takes before it handles messages of others.
 const TICKETS_AT_ONCE: usize = 8;
 
 /// The purpose for which factors are prepared, with a number that no other purpose has had.
@@ -51,7 +51,7 @@ pub struct ProcessModel {
     averages: Vec<RwLock<Parameters>>,
     is_averaged: AtomicBool,
     factors: Vec<RwLock<Option<Factors>>>,
-    /// Of a tree-structured prior, what each part's factors need of inner nodes.
+    /// For a tree-structured prior, what each part's factors need of inner nodes.
     branches: Vec<RwLock<Option<Arc<Branches>>>>,
     /// The last purpose that each term was marked for.
     marks: Vec<AtomicU64>,
@@ -59,7 +59,7 @@ pub struct ProcessModel {
 }
 
 impl ProcessModel {
-    /// A model with nothing learnt, or the one that was saved.
+    /// Creates an empty model, or the one that was saved.
     pub fn new(
         priors: &Priors,
         vocabulary_size: usize,
@@ -73,7 +73,7 @@ impl ProcessModel {
             (0..threads).map(|p| RwLock::new(part(p))).collect()
         };
         let next = saved.and_then(|saved| saved.header.next);
-        // Before their counts are taken, the model is still the online phase's.
+        // Before the Gibbs phase has counted, the model is still that of the online phase.
         let is_gibbs = next.is_some_and(|next| next.phase == Phase::Gibbs && next.taken > 0);
         let (parts, averages) = match is_gibbs {
             true => (locks(&empty), locks(&part)),
@@ -92,7 +92,7 @@ impl ProcessModel {
         }
     }
 
-    /// The same, but starting from parts that are given by their number.
+    /// Replaces the parts by those that `part` returns for their numbers.
     #[must_use]
     pub fn starting_from(mut self, part: impl Fn(usize) -> Parameters) -> Self {
         let parts = 0..self.parts.len();
@@ -105,17 +105,17 @@ impl ProcessModel {
         self.marks.len()
     }
 
-    /// Rows of its parameters: V or, under a tree, the number of leaves.
+    /// Returns the number of rows of its parameters: V or, under a tree, the number of leaves.
     pub(crate) fn row_count(&self) -> usize {
         read_all(&self.parts)[0].vocabulary_size()
     }
 
-    /// All parts, in order.
+    /// Locks all parts, in order.
     pub(crate) fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
         read_all(&self.parts)
     }
 
-    /// All parts of what would be published now, in order: the average, where there is one.
+    /// Locks all parts of what would be published now, in order: the average, if there is one.
     pub(crate) fn read_published(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
         match self.is_averaged.load(Ordering::Relaxed) {
             true => read_all(&self.averages),
@@ -123,14 +123,14 @@ impl ProcessModel {
         }
     }
 
-    /// Prepares the factors of all terms. All workers of the process must call it.
+    /// Prepares the factors of all terms. All workers of the process must call this.
     pub(crate) fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
         self.prepare(process, (&self.parts, part), priors, |_| true);
     }
 
     /// Prepares the factors of all terms of `documents`, given by their terms: worker `part` marks
-    /// its share of them, then prepares its part. All workers of the process must call it, with
-    /// another `purpose` than ever before.
+    /// its share of them, then prepares its part. All workers of the process must call this, with a
+    /// `purpose` never used before.
     pub(crate) fn prepare_for<'b>(
         &self,
         process: &Process,
@@ -142,7 +142,7 @@ impl ProcessModel {
         let number = purpose.number();
         for terms in documents.skip(part).step_by(self.parts.len()) {
             for &term in terms {
-                // Writing would take the memory from threads that have marked the same term, or one beside it.
+                // Writing would invalidate the cache line of threads that have marked the same term, or one beside it.
                 let mark = &self.marks[term as usize];
                 if mark.load(Ordering::Relaxed) != number {
                     mark.store(number, Ordering::Relaxed);
@@ -187,8 +187,8 @@ impl ProcessModel {
         read(FactorTable::new(&parts))
     }
 
-    /// Hands those of `count` documents to `visit` that this worker gets hold of: who is free takes
-    /// the next. The factors must be prepared for them.
+    /// Visits those of `count` documents that this worker takes: an idle worker takes the next ones. The
+    /// factors must be prepared for them.
     pub(crate) fn for_my_documents<E>(
         &self,
         count: usize,
@@ -198,7 +198,7 @@ impl ProcessModel {
         Ok(())
     }
 
-    /// The same for a few of them; false once there are no more.
+    /// Does the same for a few of them; returns false once there are no more.
     pub(crate) fn for_some_documents<E>(
         &self,
         count: usize,
@@ -222,7 +222,7 @@ impl ProcessModel {
 
     /// Takes the step of a round for one part (Mimno 2012, Eq. 11), with the merged statistics;
     /// from time to time the scale is folded back, and λ̃ below `prune` dropped. All workers of the
-    /// process must call it.
+    /// process must call this.
     pub(crate) fn global_step(
         &self,
         process: &Process,
@@ -259,8 +259,8 @@ impl ProcessModel {
         }
     }
 
-    /// Replaces counts of one part by newer ones, given the changes; from nothing, if `is_new`.
-    /// All workers of the process must call it.
+    /// Applies changes to the counts of one part, which is cleared first if `is_new`. All workers of the
+    /// process must call this.
     pub(crate) fn replace(&self, process: &Process, part: usize, merged: &Merged, is_new: bool) {
         let mut parameters = self.parts[part].write();
         if is_new {
@@ -274,7 +274,7 @@ impl ProcessModel {
         process.meet();
     }
 
-    /// Takes counts out of one part, and replaces the `changed` rows. All workers of the process must call it.
+    /// Subtracts counts from one part, and replaces the `changed` rows. All workers of the process must call this.
     pub(crate) fn withdraw(
         &self,
         process: &Process,
@@ -292,7 +292,7 @@ impl ProcessModel {
         });
     }
 
-    /// Changes one part, and adds up the row sums. All workers of the process must call it.
+    /// Changes one part, and recomputes the row sums. All workers of the process must call this.
     pub(crate) fn change(
         &self,
         process: &Process,
@@ -304,13 +304,13 @@ impl ProcessModel {
         add_up_totals(&self.parts, process, part);
     }
 
-    /// The blocks with entries of one part.
+    /// Returns the blocks with entries of one part.
     fn own_blocks<'b>(&self, part: usize, blocks: &'b [Block]) -> impl Iterator<Item = &'b Block> {
         let count = self.parts.len();
         blocks.iter().filter(move |b| b.source() % count == part)
     }
 
-    /// Makes one part that of `fixed` + `counts`: the terms that have `changed`, or all.
+    /// Sets one part to that of `fixed` + `counts`, for the terms that have `changed`, or all.
     pub(crate) fn set_sum(
         &self,
         part: usize,
@@ -332,7 +332,7 @@ impl ProcessModel {
     }
 }
 
-/// Passes all parts to `read`, and lets go of them.
+/// Passes all parts, locked, to `read`.
 fn with_all<T>(parts: &[RwLock<Parameters>], read: impl FnOnce(&[&Parameters]) -> T) -> T {
     let guards = read_all(parts);
     let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
@@ -343,7 +343,7 @@ fn read_all<T>(parts: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
     parts.iter().map(RwLock::read).collect()
 }
 
-/// Row sums, recomputed after folding: over all parts, as integers.
+/// Recomputes the row sums over all parts, as integers.
 fn add_up_totals(parts: &[RwLock<Parameters>], process: &Process, part: usize) {
     let mut totals = Vec::new();
     for parameters in read_all(parts) {

@@ -1,12 +1,12 @@
 //! Where the workers' time goes: timely's own events, summed by operator.
 //!
 //! A [`Recorder`] listens to the stream "timely" of one worker. Operators of the same name in
-//! dataflows of the same name are one line, since a run builds the small ones (barriers, sums) over
-//! and over. An operator's seconds are those in which it ran and none of its children did, so that
-//! lines can be added up. In the rest of its time a worker was parked, waited for the other workers
+//! dataflows of the same name share a line, because a run builds the small ones (barriers, sums)
+//! repeatedly. An operator's seconds are those in which it ran and none of its children did, so that
+//! lines can be summed. In the rest of its time a worker was parked, waited for the other workers
 //! of its process, or was in our own code between two steps.
 //!
-//! Nothing is registered, and nothing costs anything, unless a profile is requested.
+//! Nothing is registered or recorded unless a profile is requested.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -20,11 +20,11 @@ use timely::logging::{
 };
 use timely::worker::Worker;
 
-/// timely's name of the stream of events.
+/// timely's name for the stream of events.
 const STREAM: &str = "timely";
 
 thread_local! {
-    /// When this thread waited for the others of its process, and how long; what the recorder has not seen yet.
+    /// When this thread waited for the others of its process, and how long, if the recorder has not seen it yet.
     static MET: RefCell<VecDeque<(Instant, Duration)>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -43,7 +43,7 @@ impl Profile {
         MET.with_borrow_mut(|met| met.push_back((since, since.elapsed())));
     }
 
-    /// All workers that have ended, in order.
+    /// Returns all workers that have ended, in order.
     pub(crate) fn workers(&self) -> Vec<WorkerProfile> {
         let mut workers = self.0.lock().clone();
         workers.sort_by_key(|worker| worker.worker);
@@ -60,7 +60,7 @@ pub(crate) struct WorkerProfile {
     pub(crate) seconds: f64,
     /// Running operators, and timely's bookkeeping around them.
     pub(crate) operators_seconds: f64,
-    /// Parked, waiting for messages of other workers.
+    /// Parked, waiting for messages from other workers.
     pub(crate) parked_seconds: f64,
     /// Waiting for the other workers of its process.
     pub(crate) meeting_seconds: f64,
@@ -79,7 +79,7 @@ pub(crate) struct OperatorProfile {
     pub(crate) operator: String,
     /// How many there were.
     pub(crate) count: u64,
-    /// How often one was run.
+    /// How many times they ran.
     pub(crate) activations: u64,
     /// Seconds in which one ran, its children excluded.
     pub(crate) seconds: f64,
@@ -100,7 +100,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to listen. Dataflows that exist already are not heard.
+    /// Begins to listen. Dataflows that already exist are not recorded.
     pub(crate) fn attach(worker: &mut Worker) -> Self {
         let seen = Rc::new(RefCell::new(Seen {
             origin: worker.timer(),
@@ -165,7 +165,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Takes the meetings that began before a time, or all. One within an operator is none of its own time.
+    /// Takes the meetings that began before a time, or all. One within an operator is not its own time.
     fn meet_before(&mut self, time: Option<Duration>) {
         let before = time.zip(self.origin).map(|(time, origin)| origin + time);
         MET.with_borrow_mut(|met| {
@@ -249,7 +249,7 @@ impl Seen {
         }
     }
 
-    /// One line a name, those with the most seconds first.
+    /// Returns one line per name, those with the most seconds first.
     fn by_name(self) -> Vec<OperatorProfile> {
         let name = |place: &[usize]| -> Option<String> {
             let (_, dataflow) = self.operators.get(self.places.get(place)?)?;

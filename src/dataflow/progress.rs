@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::job::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 
-/// How far this process is.
+/// The progress of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     done: AtomicU64,
@@ -28,8 +28,8 @@ struct Phase {
 }
 
 impl Progress {
-    /// Begins a phase, with `total` units if that is known. The first worker that comes
-    /// begins it, the others find it begun.
+    /// Begins a phase, with `total` units if that is known. The first worker to call this
+    /// begins it; the others find it begun.
     pub(crate) fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
         liveness::stage(phase);
         let mut current = self.phase.lock();
@@ -68,7 +68,7 @@ impl Progress {
         tracing::info!(phase, done, unit, seconds, "phase ends");
     }
 
-    /// Counts work that is done.
+    /// Counts completed work.
     pub(crate) fn add(&self, count: u64) {
         liveness::tick();
         self.done.fetch_add(count, Ordering::Relaxed);
@@ -80,12 +80,12 @@ impl Progress {
         self.done.store(count, Ordering::Relaxed);
     }
 
-    /// Remarks something.
+    /// Sets the phase's note.
     pub(crate) fn note(&self, note: String) {
         self.phase.lock().snapshot.note = note;
     }
 
-    /// The current phase and its progress.
+    /// Returns the current phase and its progress.
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
         let snapshot = self.phase.lock().snapshot.clone();
         ProgressSnapshot {
@@ -102,7 +102,7 @@ impl Progress {
         counts[1].fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// The work that this process has done in each stage, in the order of [`WorkStage::ALL`].
+    /// Returns the work that this process has done in each stage, in the order of [`WorkStage::ALL`].
     pub(crate) fn worked(&self) -> [Work; WorkStage::ALL.len()] {
         WorkStage::ALL.map(|stage| {
             let [documents, tokens] = &self.work[stage as usize];
@@ -113,12 +113,12 @@ impl Progress {
         })
     }
 
-    /// Changes what is known about training.
+    /// Updates the progress of training.
     pub(crate) fn train(&self, change: impl FnOnce(&mut TrainingSnapshot)) {
         change(&mut self.training.lock());
     }
 
-    /// The progress of training.
+    /// Returns the progress of training.
     pub(crate) fn training(&self) -> TrainingSnapshot {
         self.training.lock().clone()
     }

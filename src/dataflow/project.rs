@@ -12,13 +12,13 @@
 //! worker is open, and two batches of its documents are in memory. When no message finds another shard, the frontier is
 //! empty, and all sums are complete.
 //!
-//! A shard goes to whichever worker of its process is free: they draw numbers from one counter. A message from a worker
-//! that hands out shards would have to wait until that worker has inferred its own batch. Process p of P takes every
-//! P-th shard, because it has the documents in memory that were inferred together.
+//! A shard goes to any idle worker of its process: they take numbers from one counter. If one worker assigned shards,
+//! its messages would have to wait until it has inferred its own batch. Process p of P takes every P-th shard, because
+//! it has the documents in memory that were inferred together.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
-//! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards
-//! that have no note, and counts the others again.
+//! beside the checkpoints (`tally`), published last: a killed run resumes with the shards that have
+//! no note, and counts the others again.
 
 mod counters;
 mod drift;
@@ -80,11 +80,11 @@ pub(crate) struct ProjectPlan {
     pub(crate) topics: Arc<TermTopics>,
     /// The classifier, if the method starts from one.
     pub(crate) classifier: Option<Arc<Classifier>>,
-    /// The model of labels.
+    /// The label model.
     pub(crate) labels: Arc<LabelModel>,
-    /// The documents that were inferred together, if the method is such.
+    /// The documents that were inferred together, if the method does so.
     pub(crate) together: Option<Together>,
-    /// Counts the shards of the process that are taken.
+    /// Numbers the process's shards as they are taken.
     pub(crate) shards: Arc<Tickets>,
     /// The metadata of every part; parts of another model are recognised by its model hash.
     pub(crate) metadata: FileMetadata,
@@ -96,7 +96,7 @@ impl ProjectPlan {
         self.metadata.topic_count.unwrap_or(0)
     }
 
-    /// The tally of no document.
+    /// Returns the tally of no document.
     fn tally(&self) -> Tally {
         Tally {
             labels: LabelSums::none(self.collection.labels.len()),
@@ -115,18 +115,18 @@ impl ProjectPlan {
 pub(crate) struct Projected {
     /// The tally of all documents.
     pub(crate) tally: Tally,
-    /// How far the new ones have moved.
+    /// The drift of the new ones.
     pub(crate) drift: Drift,
-    /// Sums over documents, if the job asks for them.
+    /// Sums over documents, if the job requests them.
     pub(crate) rolled_up: Option<RolledUp>,
 }
 
-/// Projects the collection; all workers must call it, those of one process with the same `shared`. The first
-/// one learns what was found.
+/// Projects the collection. All workers must call this, those of one process with the same `shared`. Returns
+/// the result on the first one.
 ///
 /// # Errors
-/// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
-/// leave, once the current shards are complete.
+/// A file cannot be read or written, or a draw cannot be made; a signal was received, once the
+/// current shards are complete.
 pub(crate) fn project(
     worker: &mut Worker,
     plan: ProjectPlan,

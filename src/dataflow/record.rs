@@ -1,5 +1,5 @@
 //! The record of a finished training: the training log as a table and, beside the model, what later
-//! stages need of it.
+//! stages need from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use lda::train::RoundReport;
 /// Path of the record of training, below the output's root.
 const RECORD: &str = "model/training.json";
 
-/// The findings of training, kept beside the model: none of them depends on time or workers.
+/// The findings of training, kept beside the model: none depends on time or workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrainingRecord {
     /// Documents trained on.
@@ -26,7 +26,7 @@ pub(crate) struct TrainingRecord {
     pub(crate) training_tokens: u64,
     /// Documents held out.
     pub(crate) held_out_documents: u64,
-    /// Rounds taken.
+    /// Rounds completed.
     pub(crate) rounds: u64,
     /// True if training ended because quality had stopped improving.
     pub(crate) stopped_early: bool,
@@ -34,13 +34,13 @@ pub(crate) struct TrainingRecord {
     pub(crate) heldout: Completion,
     /// UMass and NPMI coherence of each topic on the training documents.
     pub(crate) coherence: Vec<(Option<f64>, Option<f64>)>,
-    /// For each topic its heaviest terms as the training documents have them, by rank.
+    /// For each topic, its heaviest terms on the training documents, by rank.
     #[serde(default)]
     pub(crate) top_terms: Vec<Vec<TopTerm>>,
 }
 
 impl TrainingRecord {
-    /// Of a training that has ended.
+    /// Creates the record of a finished training.
     pub(crate) fn new(sample: &Sample, trained: &Trained, coherence: Coherence) -> Self {
         Self {
             training_documents: sample.training_documents,

@@ -33,16 +33,16 @@ pub(crate) struct ReferenceCounts {
     pub(crate) documents: CoherenceCounter,
     /// Windows of 110 tokens, where requested: for C_V.
     pub(crate) windows: Option<SlidingWindowCounter>,
-    /// Documents that could not be read, and count for nothing.
+    /// Documents that could not be read, and are not counted otherwise.
     pub(crate) unreadable: u64,
 }
 
 impl Reference {
-    /// The files that `corpus` names, cut by `tokenizer`, which should be the model's; of them the
-    /// blocks of one process.
+    /// Opens the files that `corpus` names, to be cut by `tokenizer`, which should be the model's, and
+    /// queues the blocks of one process.
     ///
     /// # Errors
-    /// No such file, or one that cannot be read.
+    /// A file is missing, or cannot be read.
     pub(crate) fn open(
         corpus: &CorpusSettings,
         tokenizer: Tokenizer,
@@ -59,18 +59,18 @@ impl Reference {
         })
     }
 
-    /// The first file that contains counts, and so no order to slide a window over.
+    /// Returns the first file that contains counts, and therefore no order to slide a window over.
     pub(crate) fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
         let counts = files.find(|file| self.corpus.gives_counts(file.format));
         counts.map(|file| file.name.as_str())
     }
 
-    /// Counts the blocks that are left into `counts`; any number of threads may do so side by side, until
-    /// none is left for any. `term_of`: a word's term id, if it has one.
+    /// Counts the remaining blocks into `counts`; any number of threads may do so concurrently, until none
+    /// is left. `term_of`: a word's term id, if it has one.
     ///
     /// # Errors
-    /// A file that cannot be read, or is damaged where the settings do not tolerate that.
+    /// A file cannot be read, or is damaged and the settings do not tolerate that.
     pub(crate) fn count(
         &self,
         term_of: &dyn Fn(&str) -> Option<u32>,
@@ -111,11 +111,11 @@ impl Reference {
 }
 
 impl ReferenceCounts {
-    /// Nothing yet. `top_terms`: each topic's heaviest terms, heaviest first, of which `most` are
+    /// Creates empty counts. `top_terms`: each topic's heaviest terms, heaviest first, of which `most` are
     /// counted for UMass and NPMI; `vocabulary_size`: one more than the largest term id.
     ///
     /// # Panics
-    /// As [`CoherenceCounter::new`] does.
+    /// Panics as [`CoherenceCounter::new`] does.
     pub(crate) fn new(
         top_terms: &[Vec<u32>],
         vocabulary_size: usize,
@@ -147,7 +147,7 @@ impl ReferenceCounts {
         self.documents.add_document(terms);
     }
 
-    /// All counts in one row, for workers to add up entry by entry.
+    /// Returns all counts in one row, which workers can sum entry by entry.
     pub(crate) fn words(&self) -> Vec<i64> {
         let windows = self.windows.iter().flat_map(|windows| windows.counts());
         let counts = self.documents.counts().iter().chain(windows);
@@ -158,7 +158,7 @@ impl ReferenceCounts {
     /// Adds the [`words`](Self::words) of counts of the same topics.
     ///
     /// # Panics
-    /// If they are of other topics.
+    /// Panics if they are of other topics.
     pub(crate) fn add_words(&mut self, words: &[i64]) {
         let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
         let (documents, rest) = words.split_at(self.documents.counts().len());
@@ -182,7 +182,7 @@ mod tests {
         WORDS.iter().position(|w| *w == word).map(|id| id as u32)
     }
 
-    /// A folder of texts, and a job that reads them.
+    /// Writes texts, and a job that reads them; opens the texts.
     fn reference(folder: &std::path::Path, texts: &[String], block_mib: &str) -> Reference {
         let lines = texts.iter().enumerate().map(|(number, text)| {
             let id = format!("d{number}");

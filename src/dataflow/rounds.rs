@@ -3,18 +3,18 @@
 //! ```text
 //! start ──▶ sample ──▶ (combine) ──route by term──▶ merge ──one copy for each process──┐
 //!              ▲                                                                        │
-//!              └──────────────────────── feedback, one round on ────────────────────────┘
+//!              └──────────────────────── feedback to next round ────────────────────────┘
 //! ```
 //!
 //! It lives as long as training does, with one timestamp per round; a worker begins a round when
-//! the frontier of the feedback says that enough of the rounds before it have come back. Until then,
-//! and between some documents and the next, it merges what others have sampled. Worker o of W owns
-//! the terms w with w mod W = o: all counts of such a term meet there, so that each (term, topic) is
-//! changed by one addition of one integer, whichever worker sampled it. Owners also sum the counts
-//! of each topic, and worker 0 sums other integers, so that no other worker has to process all of
-//! them. Where several processes have several threads, each process adds up its own entries before
-//! they are sent. One copy of the merged statistics goes to each process. A worker whose process has received
-//! a signal says so with its entries, so that all workers learn of it in the same round.
+//! the frontier of the feedback shows that enough of the earlier rounds have come back. Until then,
+//! and after every few documents, it merges what others have sampled. Worker o of W owns the terms w
+//! with w mod W = o: it receives all counts of such a term, so that each (term, topic) is changed by
+//! one addition of one integer, whichever worker sampled it. Owners also sum the counts of each
+//! topic, and worker 0 sums other integers, so that no other worker has to process all of them. If
+//! several processes have several threads, each process sums its own entries before it sends them.
+//! One copy of the merged statistics goes to each process. A worker whose process has received a
+//! signal reports it with its entries, so that all workers learn of it in the same round.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,16 +47,16 @@ pub trait Sampling: 'static {
     /// Prepares for sampling the documents of a round.
     ///
     /// # Errors
-    /// Of any step: what ends the run.
+    /// Any error of a step, which ends the run.
     fn begin(&mut self, round: Self::Round) -> Result<(), Failure>;
 
-    /// The local step, for some of the documents: true while there are more.
+    /// Takes the local step, for some of the documents; returns true while there are more.
     fn sample(&mut self, round: Self::Round) -> Result<bool, Failure>;
 
-    /// Hands over the statistics of the documents sampled since the last call.
+    /// Passes the statistics of the documents sampled since the last call to `emit`.
     fn statistics(&mut self, emit: impl FnMut(Assigned));
 
-    /// The global step: changes the model by what all workers have found in a round.
+    /// Takes the global step: changes the model by what all workers have found in a round.
     fn update(&mut self, round: Self::Round, merged: &Merged);
 }
 
@@ -69,8 +69,8 @@ pub struct Rounds<S: Sampling> {
 }
 
 impl<S: Sampling> Rounds<S> {
-    /// Builds the dataflow for V terms and K topics, where every `threads` workers share a
-    /// process; every worker must.
+    /// Builds the dataflow for V terms and K topics, with `threads` workers in each process; every
+    /// worker must.
     pub fn new(worker: &mut Worker, threads: usize, size: [usize; 2], sampling: S) -> Self {
         let (index, peers, [terms, topics]) = (worker.index(), worker.peers(), size);
         let state = Rc::new(RefCell::new(State::new(sampling, [index, peers, topics])));
@@ -95,16 +95,16 @@ impl<S: Sampling> Rounds<S> {
         }
     }
 
-    /// The worker's samplers and state. Drop the borrow before the next call.
+    /// Borrows the worker's samplers and state. Drop the borrow before the next call.
     pub fn sampling(&self) -> RefMut<'_, S> {
         RefMut::map(self.state.borrow_mut(), |state| &mut state.sampling)
     }
 
-    /// Takes rounds, the same on all workers, and waits until all have changed the model. A round
+    /// Runs rounds, the same on all workers, and waits until all have changed the model. A round
     /// samples against the model as it was `lag` rounds before.
     ///
     /// # Errors
-    /// What ends the run.
+    /// Any error that ends the run.
     pub fn run(
         &mut self,
         worker: &mut Worker,
@@ -122,10 +122,10 @@ impl<S: Sampling> Rounds<S> {
         self.finish(worker)
     }
 
-    /// Adds up all workers' `values`, place by place; every worker must give as many.
+    /// Sums all workers' `values`, place by place; every worker must pass the same number of them.
     ///
     /// # Errors
-    /// What ends the run.
+    /// Any error that ends the run.
     pub(crate) fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Result<Vec<i64>, Failure> {
         give_vector(values, SUM, &mut |tag, words| {
             let mut block = Block::to_worker(self.index, 0, tag, words);
@@ -140,7 +140,7 @@ impl<S: Sampling> Rounds<S> {
         Ok(sums)
     }
 
-    /// Works until all that was requested is done.
+    /// Steps until everything requested is done.
     fn finish(&self, worker: &mut Worker) -> Result<(), Failure> {
         loop {
             {
@@ -158,25 +158,25 @@ impl<S: Sampling> Rounds<S> {
     }
 }
 
-/// Where a worker is in the rounds that it was asked to take.
+/// The state of a worker in its rounds.
 struct State<S: Sampling> {
     sampling: S,
     index: usize,
     topics: usize,
     lag: usize,
-    /// Entries on their way to each owner.
+    /// Entries to send to each owner.
     entries: Vec<Vec<u64>>,
     /// Rounds to come.
     rounds: VecDeque<S::Round>,
     /// The round that is being sampled.
     current: Option<S::Round>,
-    /// Rounds that have been sampled and not changed the model yet, oldest first, by their time;
-    /// none for a sum.
+    /// Rounds that have been sampled but have not changed the model yet, oldest first, by their time;
+    /// `None` for a sum.
     outstanding: VecDeque<(u64, Option<S::Round>)>,
     /// The results that have come back, by the time of their rounds.
     arrived: BTreeMap<u64, Merged>,
     sums: Vec<i64>,
-    /// The error that ends the run. The worker keeps its capability, so that no other takes the round for complete.
+    /// The error that ends the run. The worker keeps its capability, so that no other considers the round complete.
     failure: Option<Failure>,
 }
 
@@ -184,7 +184,7 @@ struct State<S: Sampling> {
 enum Next {
     /// It waits for what others have sampled.
     Wait,
-    /// It continues, after what other operators have to do.
+    /// It continues, after other operators have run.
     Continue,
     /// It sends its statistics of a round, and continues.
     Send(Vec<Block>),
@@ -215,7 +215,7 @@ impl<S: Sampling> State<S> {
         !self.is_sampling() && self.outstanding.is_empty()
     }
 
-    /// Does one piece of work. `has_come` says whether all of a round has come back.
+    /// Does one piece of work. `has_come` tells whether all of a round has come back.
     fn advance(&mut self, time: u64, has_come: impl Fn(u64) -> bool) -> Result<Next, Failure> {
         if let Some(round) = self.current {
             if self.sampling.sample(round)? {
@@ -249,7 +249,7 @@ impl<S: Sampling> State<S> {
         Ok(Next::Continue)
     }
 
-    /// The statistics of the round that was sampled, for the owners of their terms.
+    /// Returns the statistics of the round that was sampled, for the owners of their terms.
     fn statistics(&mut self) -> Vec<Block> {
         let (index, peers, entries) = (self.index, self.entries.len(), &mut self.entries);
         self.sampling
@@ -262,8 +262,8 @@ impl<S: Sampling> State<S> {
     }
 }
 
-/// Takes the rounds that are requested from `start` on, as `changes` allow; gives the statistics of
-/// this worker's documents, and passes on what is to be summed.
+/// Runs the requested rounds from `start` on, as `changes` allow; outputs the statistics of this
+/// worker's documents, and passes on what is to be summed.
 fn sample<'scope, S: Sampling>(
     start: Stream<'scope, u64, Block>,
     changes: Stream<'scope, u64, Block>,

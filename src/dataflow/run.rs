@@ -1,4 +1,4 @@
-//! A run: its stages, one after the other, on every worker. A stage whose result is complete is
+//! A run: its stages, one after another, on every worker. A stage whose result is complete is
 //! skipped.
 //!
 //! ```text
@@ -68,23 +68,23 @@ pub(crate) struct RunShared {
 }
 
 impl RunShared {
-    /// The errors of the first documents that could not be read.
+    /// Returns the errors of the first documents that could not be read.
     pub(crate) fn remarks(&self) -> Vec<String> {
         self.ingest.remarks()
     }
 
-    /// Damage that was passed over, and what is likely to be a mistake in the job.
+    /// Returns warnings about damage that was skipped, and about likely mistakes in the job.
     pub(crate) fn warnings(&self) -> Vec<String> {
         [self.ingest.warnings(), self.checkpoints.warnings()].concat()
     }
 }
 
-/// Runs stages of the process's job together with the other processes of the run, which they find
-/// as `settings` say; the hash in it is set here.
+/// Runs stages of the process's job together with the other processes of the run, which `settings`
+/// locate; their hash is set here.
 ///
 /// # Errors
-/// The processes could not come together, or what ended a run of a single worker; a worker among
-/// several ends the process (`mesh::guard`).
+/// The processes could not connect, or the run of a single worker failed; with several workers, a
+/// failure ends the process (`mesh::guard`).
 pub(crate) fn run(
     process: &Arc<Process>,
     shared: &Arc<RunShared>,
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
             return Ok(summary);
         }
         if self.stages.projects() {
-            // Before training: what is wrong with a column should not be found out after it.
+            // Before training, so that a problem with a column is found early.
             count_values(worker, self.process, &collection, &self.shared.rollups)?;
         }
         let rule = sample_rule(worker, self.process, &self.shared.sample, &collection)?;
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
         Ok(summary)
     }
 
-    /// Makes the job's own corpus if it has one, then ingests; or finds that done.
+    /// Generates the job's own corpus if it has one, then ingests, unless that has been done.
     fn ingest(&self, worker: &mut Worker, summary: &mut Summary) -> Result<Collection, Failure> {
         let job = &self.process.job;
         if !self.stages.ingests() {
@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
         Ok(collection)
     }
 
-    /// Projects every document on the model; returns the sums on the first worker.
+    /// Projects every document onto the model; returns the sums on the first worker.
     fn project(
         &self,
         worker: &mut Worker,
@@ -286,7 +286,7 @@ impl<'a> Run<'a> {
         Ok(projected)
     }
 
-    /// Whether every shard is projected: then there is nothing left to sample documents together for.
+    /// Whether every shard is projected: then no documents need to be sampled together.
     fn is_projected(
         &self,
         worker: &mut Worker,
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
         Ok(sum(worker, &[is_missing.into()])[0] == 0)
     }
 
-    /// The factors without small entries, if the method uses those.
+    /// Returns the factors without small entries, if the method uses those.
     fn term_topics(
         &self,
         collection: &Collection,

@@ -30,7 +30,7 @@ use lda::train::schedule::Schedule;
 use lda::train::settings::DocumentSchedule;
 use lda::train::warm_start::WarmStart;
 
-/// Held-out documents in a minibatch: at most as many are read from a file at a time.
+/// Held-out documents in a minibatch, the most that are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
 
 /// The part of the sample that this process trains on, and the figures of the whole.
@@ -44,17 +44,17 @@ pub struct Sample {
     pub training_documents: u64,
     /// Tokens to train on, over all processes (N).
     pub training_tokens: u64,
-    /// Those that are visited again after a warm start.
+    /// Documents that are visited again after a warm start, over all processes.
     pub revisited_documents: u64,
-    /// Tokens of the shortest of those documents.
+    /// Tokens of the shortest document to train on.
     pub least_tokens: u64,
     /// Documents to measure quality on, over all processes.
     pub held_out_documents: u64,
-    /// Of the documents to train on, those that have each label, over all processes; empty without labels.
+    /// For each label, the documents to train on that have it, over all processes; empty without labels.
     pub label_documents: Vec<u64>,
 }
 
-/// Where the workers of a process put what they receive.
+/// The state that the workers of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct SampleShared {
     keys: Tickets,
@@ -63,18 +63,18 @@ pub(crate) struct SampleShared {
     loaded: Once<[Arc<Minibatches>; 2]>,
 }
 
-/// Their scratch files.
+/// The scratch files of both kinds of documents.
 const FILES: [&str; 2] = [TRAINING_FILE, HELD_OUT_FILE];
 
 /// Documents to train on, and to measure quality on.
 #[derive(Debug)]
 struct Received {
     builders: [Mutex<MinibatchBuilder>; 2],
-    /// The first of their files that could not be written.
+    /// The first of their files that could not be written, with its error.
     failure: Mutex<Option<(usize, io::Error)>>,
 }
 
-/// Decides the sample: for a number of documents, that takes a pass over the shards' statuses.
+/// Determines the sample: for a number of documents, this takes a pass over the shards' statuses.
 pub(crate) fn sample_rule(
     worker: &mut Worker,
     process: &Process,
@@ -103,16 +103,16 @@ pub(crate) fn sample_rule(
     Ok(SampleRule::new(settings, seed, bound))
 }
 
-/// The `wanted`-th smallest of the keys that the workers have kept as many of; `u64::MAX` if there
-/// are fewer. Few of the keys travel: those that begin as the bound does.
+/// Returns the `wanted`-th smallest of all keys, of which each worker has kept that many; `u64::MAX`
+/// if there are fewer. Few of the keys are sent: those with the prefix of the bound.
 pub(super) fn smallest_bound(worker: &mut Worker, kept: &SmallestKeys, wanted: u64) -> u64 {
     let counts = sum(worker, &kept.prefix_counts());
     let own = kept.candidates(&counts);
     sample_bound(&counts, gather_records(worker, &own), wanted)
 }
 
-/// Reads this worker's share of the shards and hands every document, as far as `columns` say, to `visit`.
-/// Which process reads a shard is as in projection.
+/// Reads this worker's share of the shards, and passes the `columns` of every document to `visit`. The
+/// same process reads a shard as in projection.
 pub(super) fn for_each_document(
     worker: &mut Worker,
     process: &Process,
@@ -128,7 +128,7 @@ pub(super) fn for_each_document(
     Ok(())
 }
 
-/// The next shard of the process that none of its threads has taken.
+/// Takes the next shard of the process that none of its threads has taken.
 pub(super) fn next_shard(
     process: &Process,
     tickets: &Tickets,
@@ -240,7 +240,7 @@ struct Counted<'a> {
     norms: Norms,
     /// Tokens of the shortest document to train on.
     least_tokens: u64,
-    /// Documents to train on by the cell of their place, where they are ordered.
+    /// Documents to train on by the cell of their place, if they are ordered.
     in_cell: Vec<i64>,
     /// Documents to train on that have each label.
     label_documents: Vec<i64>,
@@ -261,7 +261,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// Counts a document of the sample; gives its place in the order of minibatches.
+    /// Counts a document of the sample; returns its place in the order of minibatches.
     fn add(&mut self, number: u64, split: Split, labels: &[u16], document: &ShardDocument) -> u64 {
         if split == Split::HeldOut {
             self.sizes[2] += 1;
@@ -351,8 +351,8 @@ impl Received {
 }
 
 /// Sends a document to the worker that it belongs to, as words: its place in the order of minibatches, number and
-/// held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four a word. One that is longer
-/// than a block travels in pieces that follow each other, with all labels in the first.
+/// held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four per word. One that is
+/// longer than a block is sent in consecutive pieces, with all labels in the first.
 fn send(
     outbox: &mut Outbox,
     [place, number]: [u64; 2],

@@ -1,4 +1,4 @@
-//! Which documents were trained on.
+//! The splits of documents: which were trained on.
 
 use corpus::ShardDocument;
 use corpus::collection::Collection;
@@ -7,15 +7,15 @@ use corpus::sample::{SampleRule, Split};
 use corpus::settings::CorpusSettings;
 use corpus::shard::Columns;
 
-/// Tells the splits of documents: by their numbers and, where training needs labels, by whether they
-/// have any.
+/// Determines the splits of documents, by their numbers and, if training needs labels, by whether
+/// they have any.
 pub(super) struct Splits {
     rule: SampleRule,
     labels: Option<LabelReader>,
 }
 
 impl Splits {
-    /// The splits of a collection's documents.
+    /// Creates the splits of a collection's documents.
     pub(super) fn new(
         rule: SampleRule,
         settings: &CorpusSettings,
@@ -25,13 +25,13 @@ impl Splits {
         Self { rule, labels }
     }
 
-    /// What must be read of documents to tell their splits, and of their terms.
+    /// Returns the columns that splits need, and those of terms.
     pub(super) fn columns(&self) -> Columns {
         let labels = self.labels.as_ref();
         labels.map_or(Columns::Counts, |labels| Columns::CountsAnd(labels.column))
     }
 
-    /// The split of a document that has terms.
+    /// Returns the split of a document that has terms.
     pub(super) fn of(&self, number: u64, document: &ShardDocument) -> Split {
         match (self.rule.split(number), &self.labels) {
             (Split::Sample, Some(reader)) => {

@@ -4,7 +4,7 @@ use timely::worker::Worker;
 
 use super::gather::gather_records;
 
-/// Adds up all workers' `values`, place by place; every worker must pass the same number of them.
+/// Sums all workers' `values`, place by place; every worker must pass the same number of them.
 pub(crate) fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
     let mut total = vec![0; values.len()];
     for all in gather_records(worker, values).chunks(values.len().max(1)) {

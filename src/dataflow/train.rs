@@ -4,14 +4,14 @@
 //!
 //! 1. the workers of a process prepare the factors of their minibatch's terms, each those of its
 //!    part of the model (`process_model`, `model::factors`);
-//! 2. they sample the minibatch's documents; a free worker takes the next ones (`train::round`);
+//! 2. they sample the minibatch's documents; an idle worker takes the next ones (`train::round`);
 //! 3. statistics are merged over all workers (`rounds`); sampling continues with the next round
 //!    meanwhile (`schedule::LAG`);
 //! 4. each worker changes its part of the model (`model::parameters`) by the rounds that have come
 //!    back: by a step online, by the changed counts in Gibbs sampling.
 //!
-//! Rounds run by themselves, in the loop of a dataflow, up to one that waits for all: the end of a
-//! pass, or an evaluation. There the model is scored and saved, and α is learnt.
+//! Rounds run without interruption, in the loop of a dataflow, until one that waits for all: the end
+//! of a pass, or an evaluation. There the model is scored and saved, and α is learnt.
 
 mod active;
 mod held_out;
@@ -50,7 +50,7 @@ pub use save::save;
 /// The result of training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// Everything about the model but its numbers per term; the log is worker 0's.
+    /// Everything about the model except its numbers per term; only worker 0 has the log.
     pub header: Header,
     /// Score of the held-out documents with the φ that is published.
     pub(crate) heldout: Completion,
@@ -66,16 +66,16 @@ pub struct TrainPlan {
     pub model: Arc<ProcessModel>,
     /// The documents.
     pub sample: Sample,
-    /// How its rounds follow each other.
+    /// The sequence of its rounds.
     pub schedule: Schedule,
     /// The assignments of the process's documents, if the schedule remembers them.
     pub assignments: Option<Arc<Assignments>>,
     /// The process's documents, if each round draws its own.
     pub active: Option<Arc<ActiveDocuments>>,
-    /// After a warm start, the rows of the model that its prior over terms has changed, and what they have
-    /// once documents are withdrawn.
+    /// After a warm start, the rows of the model that its prior over terms has changed, as they are once
+    /// documents are withdrawn.
     pub changed_rows: Vec<Row>,
-    /// α that documents are inferred with, if it is not the one of training: that of labels.
+    /// The α that documents are inferred with, if it is not that of training: with labels.
     pub inference_alpha: Option<Vec<f64>>,
     /// Hash of the settings the model depends on.
     pub settings_hash: String,
@@ -83,12 +83,12 @@ pub struct TrainPlan {
     pub vocabulary_hash: String,
 }
 
-/// Trains, from the start with `priors` or from what was saved, and leaves the result in the
-/// process's model. The assignments that belong to what was saved must have been recalled.
+/// Trains, from the start with `priors` or from `saved`, and leaves the result in the process's
+/// model. The assignments that belong to `saved` must have been recalled.
 ///
 /// # Errors
-/// A draw that cannot be made, or files that cannot be read or written; that the run was asked to
-/// leave, once a checkpoint is written.
+/// A draw cannot be made, or a file cannot be read or written; a signal was received, once a
+/// checkpoint is written.
 pub fn train(
     worker: &mut Worker,
     plan: TrainPlan,
@@ -143,7 +143,7 @@ pub fn train(
     })
 }
 
-/// One worker's state where rounds wait for all.
+/// A worker's state between rounds that wait for all.
 struct Trainer {
     plan: Rc<TrainPlan>,
     rounds: Rounds<TrainSampling>,
@@ -191,7 +191,7 @@ impl Trainer {
         })
     }
 
-    /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
+    /// At the end of a Gibbs pass, learns α, and adds the counts to their average.
     fn end_pass(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
         let schedule = &self.plan.schedule;
         if schedule.forgets_first_weights_after(position) {
@@ -207,7 +207,7 @@ impl Trainer {
         }
         if let Some(weight) = schedule.average_after(position) {
             let (process, model) = (&self.plan.process, &self.plan.model);
-            // The average contains the estimate of this round by now.
+            // The average already contains the estimate of this round.
             if !position.is_estimate {
                 model.average(process, self.part, weight);
             }
@@ -218,7 +218,7 @@ impl Trainer {
     }
 }
 
-/// Documents and tokens of each minibatch, over all processes; `part` 0 speaks for its process.
+/// Returns documents and tokens of each minibatch, over all processes; `part` 0 counts for its process.
 fn lengths(
     worker: &mut Worker,
     rounds: &mut Rounds<TrainSampling>,

@@ -1,9 +1,9 @@
 //! External models: topic–term weights in their own files, as topics that documents can be scored on.
 //!
-//! [`read`] tells a file's form by its first bytes: NumPy's `.npy` ([`npy`]), MALLET's state
+//! [`read`] detects a file's format by its start: NumPy's `.npy` ([`npy`]), MALLET's state
 //! ([`mallet_state`]), its topic–word weights and word–topic counts ([`text`]). All become
 //! [`Weights`], which are checked and normalised to a [`ForeignModel`]; [`terms`] maps that onto the
-//! vocabulary of a job. Parquet is read by `tables::matrix`, into the same.
+//! vocabulary of a job. `tables::matrix` reads Parquet into the same.
 
 pub mod mallet_state;
 pub mod npy;
@@ -22,18 +22,18 @@ pub(crate) use weights::Weights;
 /// A smaller φ_kw counts as 0: products with it would leave the range of f32.
 pub(crate) const SMALLEST: f32 = 1e-25;
 
-/// Topics that somebody else has learnt: φ_kw = g_kw + h_k.
+/// Topics learnt by another program: φ_kw = g_kw + h_k.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignModel {
     /// Its terms, in its own order.
     pub terms: Vec<String>,
-    /// Of each term (k, g_kw), k ascending, g_kw > 0.
+    /// For each term, (k, g_kw), k ascending, g_kw > 0.
     pub rows: Vec<Vec<(u16, f32)>>,
-    /// h_k: what every term has of a topic; 0 where a topic's listed terms are all it has.
+    /// h_k, the same for every term; 0 if a topic has only its listed terms.
     pub smoothing: Vec<f64>,
-    /// α_k, if its files say it.
+    /// α_k, if its files contain it.
     pub alpha: Option<Vec<f64>>,
-    /// Its source and format, for people.
+    /// Its source and format, for display.
     pub(crate) form: String,
 }
 
@@ -43,7 +43,7 @@ impl ForeignModel {
         self.smoothing.len()
     }
 
-    /// Whether any topic can give this term.
+    /// Whether any topic can generate this term.
     fn gives(&self, term: usize) -> bool {
         !self.rows[term].is_empty() || self.smoothing.iter().any(|&h| h as f32 >= SMALLEST)
     }
@@ -57,7 +57,7 @@ pub(crate) fn absent(path: &Path) -> Failure {
     ))
 }
 
-/// The system's error on the file itself, before anything is unpacked.
+/// An I/O error on the file itself, before decompression.
 fn opening(path: &Path) -> impl Fn(io::Error) -> Failure {
     move |source| match source.kind() {
         io::ErrorKind::NotFound => absent(path),
@@ -65,7 +65,7 @@ fn opening(path: &Path) -> impl Fn(io::Error) -> Failure {
     }
 }
 
-/// An error while reading: of the system, whose errors have a number, or of a decoder.
+/// An error while reading: from the system, whose errors have a number, or from a decoder.
 fn reading(path: &Path) -> impl Fn(io::Error) -> Failure {
     move |source| {
         if source.raw_os_error().is_some() {
@@ -79,8 +79,8 @@ fn reading(path: &Path) -> impl Fn(io::Error) -> Failure {
     }
 }
 
-/// Reads a model from a file that is not Parquet, packed or not; `terms` is the list of terms, for
-/// forms that need one.
+/// Reads a model from a file that is not Parquet, compressed or not; `terms` is the list of terms,
+/// for formats that need one.
 ///
 /// # Errors
 /// The file cannot be read, is in no known format, or is damaged.
@@ -110,7 +110,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, Failure> 
         Ok(is_blank)
     });
     match looked {
-        // A file that does not begin with text is of another kind altogether.
+        // A file that does not begin with text is in no known format.
         Err(failure) if failure.io_kind().is_none() => return refuse(unknown),
         looked => looked?,
     }
@@ -127,7 +127,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, Failure> 
     refuse(unknown)
 }
 
-/// The content of a file, unpacked.
+/// Opens a file, and decompresses it if necessary.
 pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     let opening = opening(path);
     let start = Compression::Plain
@@ -147,10 +147,10 @@ pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// Bytes of a line at most. The longest that there are hold a number for each topic.
+/// The most bytes in a line. The longest lines contain a number for each topic.
 const MOST_LINE: u64 = 1 << 24;
 
-/// Hands every line, without its end, with its number from 1 to `visit`, until that says false.
+/// Passes every line, without its end, and its number, from 1, to `visit` until that returns false.
 pub(super) fn for_each_line(
     path: &Path,
     mut file: impl BufRead,

@@ -1,8 +1,8 @@
-//! Measures that many workers compute over documents: each adds up integers of its own, these are
-//! added up over workers, and the sums become figures.
+//! Measures that many workers compute over documents: each worker sums integers, these are summed
+//! over workers, and the sums become figures.
 //!
-//! Figures of documents are [`Likelihood`]s, by one [`Method`] or another; [`measures`] is the one place that knows
-//! which there are. Figures of topics are [`TopicScores`].
+//! Figures of documents are [`Likelihood`]s, by one [`Method`] or another; [`measures`] is the only place that lists
+//! them. Figures of topics are [`TopicScores`].
 
 mod coherence;
 mod likelihood;
@@ -27,23 +27,23 @@ pub(crate) struct DocumentScore {
 pub(crate) struct Figure {
     /// The metric.
     pub(crate) metric: &'static str,
-    /// How, with what the figure depends on.
+    /// The method, with its parameters.
     pub(crate) method: String,
-    /// On which documents.
+    /// The documents measured.
     pub(crate) split: &'static str,
-    /// In which unit.
+    /// The unit.
     pub(crate) unit: &'static str,
     /// The figure.
     pub(crate) value: f64,
-    /// Its standard error over documents, where one can be given.
+    /// Its standard error over documents, if there is one.
     pub(crate) standard_error: Option<f64>,
-    /// Documents that it is from.
+    /// The number of documents measured.
     pub(crate) documents: u64,
-    /// Tokens that it is from.
+    /// The number of tokens measured.
     pub(crate) tokens: u64,
 }
 
-/// The measures of documents that a job asks for, in its order, for one worker.
+/// Returns the measures of documents that a job requests, in its order, for one worker.
 pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Likelihood)> {
     let one = |&metric: &Metric| {
         let method = match metric {
@@ -57,7 +57,7 @@ pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, L
     settings.metrics.iter().filter_map(one).collect()
 }
 
-/// The mean of those that are known, if one is.
+/// Returns the mean of the known values, if there are any.
 pub(crate) fn mean(values: &[Option<f64>]) -> Option<f64> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)

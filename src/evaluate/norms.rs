@@ -1,8 +1,8 @@
-//! Norms of word association: what people say when they are given a word, the cue (Nelson, McEvoy &
-//! Schreiber 2004).
+//! Norms of word association: the words that people answer to a given word, the cue (Nelson, McEvoy
+//! & Schreiber 2004).
 //!
-//! A file has a cue and an associate in each line, and perhaps how strong the association is, such as the
-//! share of people who gave that answer: `cue TAB associate TAB strength`, or with commas.
+//! A file has a cue and an associate in each line, and optionally the strength of the association, such as
+//! the share of people who gave that answer: `cue TAB associate TAB strength`, or with commas.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -24,7 +24,7 @@ pub struct Norms {
 pub struct Cue {
     /// The word.
     pub word: String,
-    /// Its associates, the strongest first; of equal ones, and without strengths, the first in the file.
+    /// Its associates, strongest first; equal ones, and those without strengths, in the file's order.
     pub associates: Vec<String>,
 }
 
@@ -33,13 +33,13 @@ pub struct Cue {
 pub struct KnownCue {
     /// The cue.
     pub cue: u32,
-    /// Its associates, the strongest first, at least one.
+    /// Its associates, strongest first, at least one.
     pub associates: Vec<u32>,
-    /// Whether the first of them is the strongest of all.
+    /// Whether the first of them is the cue's strongest of all.
     pub(crate) has_first: bool,
 }
 
-/// A line.
+/// An associate in a line.
 struct Pair {
     line: u64,
     associate: String,
@@ -47,18 +47,18 @@ struct Pair {
 }
 
 impl Norms {
-    /// Reads a file, packed or not. A first line that begins with `cue` is a heading; empty lines are skipped.
+    /// Reads a file, compressed or not. A first line whose first field is `cue` is a heading; empty lines are skipped.
     ///
     /// # Errors
-    /// It cannot be read; a line is of another form, or repeats an earlier one; there is no pair.
+    /// The file cannot be read; a line has another form, or repeats an earlier one; there is no pair.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         Self::parse(path, open(path)?)
     }
 
-    /// The same of a file's content, unpacked.
+    /// Parses a file's content, decompressed.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// Errors of [`read`](Self::read).
     pub fn parse(path: &Path, file: impl BufRead) -> Result<Self, Failure> {
         let mut delimiter = None;
         let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -108,12 +108,12 @@ impl Norms {
         Ok(Self { cues })
     }
 
-    /// Pairs of a cue and an associate.
+    /// Returns the number of pairs of a cue and an associate.
     pub(crate) fn pair_count(&self) -> usize {
         self.cues.iter().map(|cue| cue.associates.len()).sum()
     }
 
-    /// The cues that are terms with an associate that is another one, by `term_of` words.
+    /// Returns the cues that are terms with an associate that is another, by `term_of` words.
     pub fn known(&self, mut term_of: impl FnMut(&str) -> Option<u32>) -> Vec<KnownCue> {
         let mut known = Vec::new();
         for Cue { word, associates } in &self.cues {
@@ -135,7 +135,7 @@ impl Norms {
     }
 }
 
-/// A cue, and what a line says of it.
+/// Parses a line: its cue, and the rest.
 fn pair(line: u64, fields: Vec<String>, delimiter: char) -> Result<(String, Pair), String> {
     let name = if delimiter == ',' { "commas" } else { "tabs" };
     let count = fields.len();

@@ -23,7 +23,7 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    /// Whether it is of topics, by how their terms occur together.
+    /// Whether it measures topics, by how their terms co-occur.
     pub(crate) fn is_coherence(self) -> bool {
         matches!(self, Self::Umass | Self::Npmi | Self::CV)
     }
@@ -34,25 +34,25 @@ impl Metric {
 pub(crate) struct EvaluateSettings {
     /// The metrics, in this order; each once.
     pub(crate) metrics: Vec<Metric>,
-    /// On which documents; `None` is all that have terms.
+    /// The documents measured; `None` means all that have terms.
     pub(crate) split: Option<Split>,
-    /// On this many of them at most; 0 takes all.
+    /// The most documents measured; 0 means all.
     pub(crate) documents: u64,
     /// Particles of left-to-right, at least 1.
     pub(crate) particles: u32,
-    /// Whether left-to-right draws earlier tokens again at each position.
+    /// Whether left-to-right redraws earlier tokens at each position.
     pub(crate) resample: bool,
     /// Sweeps of completion, at least 1.
     pub(crate) completion_sweeps: u32,
     /// The prior that documents are scored with, instead of the model's own.
     pub(crate) alpha: Option<Alpha>,
-    /// Terms of a topic that UMass and NPMI look at; 0 is what each is known for.
+    /// Terms of a topic that UMass and NPMI use; 0 means the usual number for each.
     pub(crate) coherence_terms: usize,
-    /// Files to count coherence on, from `corpus.base`; none are the job's own documents.
+    /// Files to count coherence on, relative to `corpus.base`; if empty, the job's own documents.
     pub(crate) reference: Vec<String>,
     /// The column with the labels to predict: one of `CorpusSettings::label_columns`.
     pub(crate) labels: Option<String>,
-    /// Folds of that, at least 2.
+    /// Folds for predicting them, at least 2.
     pub(crate) folds: usize,
     /// Another result, to compare the job's documents with.
     pub(crate) compare: Option<PathBuf>,
@@ -61,18 +61,18 @@ pub(crate) struct EvaluateSettings {
 }
 
 impl EvaluateSettings {
-    /// The name of the split in tables.
+    /// Returns the name of the split in tables.
     pub(crate) fn split_name(&self) -> &'static str {
         self.split.map_or("all", Split::name)
     }
 
-    /// The metrics of coherence, in the job's order.
+    /// Returns the metrics of coherence, in the job's order.
     pub(crate) fn coherences(&self) -> impl Iterator<Item = Metric> + '_ {
         let metrics = self.metrics.iter().copied();
         metrics.filter(|metric| metric.is_coherence())
     }
 
-    /// Terms of each topic that a metric of coherence looks at; 0 for any other.
+    /// Returns how many terms of each topic a metric of coherence uses; 0 for any other metric.
     pub(crate) fn top_terms(&self, metric: Metric) -> usize {
         match (metric, self.coherence_terms) {
             (Metric::CV, _) => C_V_TERMS,

@@ -41,8 +41,8 @@ struct LabelScore<'m> {
     pub(crate) score: f32,
 }
 
-/// An answer: the row of table `documents`, and the document's rows of `document_topics`. What
-/// follows from a projection is null where there was nothing to infer from.
+/// An answer: the row of table `documents`, and the document's rows of `document_topics`. Fields
+/// that need a projection are null if there was nothing to infer from.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     doc_id: i64,
@@ -73,19 +73,19 @@ struct Answer<'a> {
 /// The outcome of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// Whether it was no document.
+    /// Whether it was not a valid document.
     pub(crate) is_bad: bool,
     /// Tokens in the vocabulary.
     pub(crate) tokens: u64,
 }
 
-/// Answers lines, one after the other, with the same buffers; one per thread.
+/// Answers lines one after another, reusing buffers; one per thread.
 pub(crate) struct Answerer<'m> {
     reader: LineReader,
     about: About<'m>,
 }
 
-/// Everything except the reader, which works while a document is answered.
+/// Everything except the reader, which is borrowed while a document is answered.
 struct About<'m> {
     model: &'m StreamModel,
     /// Whether an invalid line ends the stream.
@@ -95,7 +95,7 @@ struct About<'m> {
 }
 
 impl<'m> Answerer<'m> {
-    /// Answers on `model`.
+    /// Creates one that answers by `model`.
     pub(crate) fn new(model: &'m StreamModel, strict: bool) -> Self {
         Self {
             reader: LineReader::new(NAME, &model.corpus),
@@ -111,7 +111,7 @@ impl<'m> Answerer<'m> {
     /// Appends the answer to a line to `out`, with a line break.
     ///
     /// # Errors
-    /// A draw that cannot be made; the stream broke, or the line is no document, and that is the end.
+    /// A draw cannot be made; the stream broke or the line is invalid, and the settings forbid that.
     pub(crate) fn answer(
         &mut self,
         document: &Numbered,
@@ -203,11 +203,11 @@ impl About<'_> {
     }
 }
 
-/// The listed topics of a text, the heaviest first, as if it were the first document of a stream, read with the job's
-/// settings; none if it has no terms.
+/// Returns the listed topics of a text, heaviest first, as if it were the first document of a stream, read with the
+/// job's settings; none if it has no terms.
 ///
 /// # Errors
-/// A draw that cannot be made.
+/// A draw cannot be made.
 pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWeight>, Failure> {
     let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
     let document = bagger.count(RawDocument {
@@ -225,20 +225,20 @@ pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWei
     Ok(listed(&inference.projection).collect())
 }
 
-/// Its listed topics.
+/// Returns the listed topics.
 fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
     let topics = projection.topics.iter();
     topics.map(|&(weight, topic)| TopicWeight { topic, weight })
 }
 
-/// Infers documents, one after the other, with the same buffers.
+/// Infers documents one after another, reusing buffers.
 struct Inference<'m> {
     model: &'m StreamModel,
     inferrer: Inferrer,
     ranker: LabelRanker,
     /// The topics of the last document.
     projection: Projection,
-    /// The labels that it is predicted to have, the first ones first; none if topics are no labels.
+    /// The labels that it is predicted to have, by rank; none if topics are not labels.
     labels: Vec<LabelScore<'m>>,
 }
 
@@ -253,7 +253,7 @@ impl<'m> Inference<'m> {
         }
     }
 
-    /// Infers a document, by the random stream of its number.
+    /// Infers a document, with the random stream of its number.
     fn infer(&mut self, document: &ShardDocument, doc_id: u64) -> Result<(), ImpossibleDraw> {
         let model = self.model;
         let bag = document.bag();
@@ -282,7 +282,7 @@ impl<'m> Inference<'m> {
     }
 }
 
-/// The values of the job's `corpus.metadata`, by name; those of a bad line are null.
+/// Returns the values of the job's `corpus.metadata`, by name; those of a bad line are null.
 fn metadata(names: &[String], document: &ShardDocument) -> Map<String, Value> {
     let values = document.metadata.iter().cloned().map(Value::from);
     names.iter().cloned().zip(values).collect()

@@ -1,17 +1,17 @@
 //! One document of a stream, as ingest would store it: drafted, then rewritten by the vocabulary.
 //!
-//! Ingest keeps every term that it meets until the vocabulary is made. Here the vocabulary is known,
-//! and the terms are forgotten from time to time, so that a stream of any length takes the same memory.
+//! Ingest keeps every term that it sees until the vocabulary is made. Here the vocabulary is known,
+//! and terms are forgotten from time to time, so that a stream of any length takes the same memory.
 
 use corpus::draft::Drafter;
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::{TermMap, Vocabulary};
 use corpus::{RawDocument, ShardDocument};
 
-/// Distinct terms met before all are forgotten, some 8 MiB.
+/// Distinct terms seen before all are forgotten, about 8 MiB.
 const MOST_TERMS: usize = 1 << 17;
 
-/// Counts the terms of documents, one after the other, with the same buffers.
+/// Counts the terms of documents one after another, reusing buffers.
 pub(crate) struct Bagger<'a> {
     tokenizer: &'a Tokenizer,
     vocabulary: &'a Vocabulary,
@@ -22,7 +22,7 @@ pub(crate) struct Bagger<'a> {
 }
 
 impl<'a> Bagger<'a> {
-    /// For texts that `tokenizer` cuts.
+    /// Creates one for texts that `tokenizer` cuts.
     pub(crate) fn new(tokenizer: &'a Tokenizer, vocabulary: &'a Vocabulary) -> Self {
         Self {
             tokenizer,
@@ -34,7 +34,7 @@ impl<'a> Bagger<'a> {
         }
     }
 
-    /// The document's bag of words over the vocabulary.
+    /// Returns the document's bag of words over the vocabulary.
     pub(crate) fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
             self.drafter = Drafter::new(self.tokenizer.clone());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against what ingest does: all drafts, then all rewritten. Forgetting changes nothing.
+        /// Compares with ingest: all drafted, then all rewritten. Forgetting changes nothing.
         #[test]
         fn bags_are_those_of_ingest(
             documents in prop::collection::vec("([a-f]{1,2}[ .]|[0-9 ]|A){0,12}", 1..8),

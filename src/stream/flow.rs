@@ -21,21 +21,21 @@ use crate::failure::{Exit, Failure};
 use corpus::reader::line::LineReader;
 use mesh::interrupt::{self, Deferral};
 
-/// Documents of a batch at most: a batch is one thread's.
+/// The most documents in a batch, which one thread answers.
 const BATCH_DOCUMENTS: usize = 8;
-/// Bytes of a batch at most, except for one longer line.
+/// Bytes from which a batch is full.
 const BATCH_BYTES: u64 = 64 * 1024;
 /// Batches in flight per worker.
 const BATCHES_PER_WORKER: usize = 4;
-/// Bytes of lines in flight, except for one longer line.
+/// The most bytes of lines in flight, unless one batch has more.
 const BYTES_IN_HAND: u64 = 32 << 20;
-/// Answers that are held back while more are ready.
+/// Bytes of answers held back while more are ready.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The options of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    /// Threads that infer, ≥ 1; they change no answer.
+    /// Threads that infer, ≥ 1; answers do not depend on it.
     pub(crate) threads: usize,
     /// Whether an invalid line ends the stream, instead of being answered.
     pub(crate) strict: bool,
@@ -46,11 +46,11 @@ pub(crate) struct Options {
 pub(crate) struct Summary {
     /// Documents that were answered.
     pub(crate) documents: u64,
-    /// Of those, lines that were none.
+    /// Of those, lines that were not valid documents.
     pub(crate) bad: u64,
     /// Tokens in the vocabulary.
     pub(crate) tokens: u64,
-    /// Whether the reader of the answers went away before the end.
+    /// Whether the reader of the answers closed the output before the end.
     pub(crate) is_cut_short: bool,
 }
 
@@ -67,18 +67,18 @@ struct Answers {
     lines: Vec<u8>,
     summary: Summary,
     error: Option<Failure>,
-    /// Until they are written: the room of their lines, and the duty to end.
+    /// The room of their lines, until the writer takes them; the deferral, until they are flushed.
     hold: (Taken, Deferral),
 }
 
-/// Where the writer finds the answers of a batch.
+/// Where the writer receives the answers of a batch.
 type Promise = Receiver<Answers>;
 
 /// Answers every document of `input`, in order, on `output`.
 ///
 /// A line is answered as soon as it arrives; if lines arrive faster than they are answered, `input`
-/// waits. If the reader of `output` goes away, that is the end, and no error. Threads that wait for
-/// `input` may outlive this call by a line.
+/// waits. If the reader of `output` closes it, the stream ends without an error. Threads that wait
+/// for `input` may outlive this call by a line.
 ///
 /// # Errors
 /// The stream cannot be read or written; a signal, once the lines already read are answered; with
@@ -149,7 +149,7 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
     }
 }
 
-/// The documents of a batch that begins with this line: only those that have already arrived.
+/// Returns the documents of a batch that begins with this line: only those that have already arrived.
 fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> Vec<Numbered> {
     let (mut documents, mut bytes) = (Vec::new(), 0);
     let mut line = Some(first);
@@ -202,7 +202,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
                 }
             }
         }
-        // A writer that has ended wants no more.
+        // A writer that has ended needs no answers.
         let _ = batch.answers.send(answers);
     }
 }
@@ -231,9 +231,9 @@ struct Writer<W> {
     output: W,
     /// Answers that are not written yet.
     lines: Vec<u8>,
-    /// Those of their batches.
+    /// The deferrals of their batches.
     deferrals: Vec<Deferral>,
-    /// The summary of what was written.
+    /// The summary of all answers received.
     summary: Summary,
 }
 
@@ -260,7 +260,7 @@ impl<W: Write> Writer<W> {
         self.flush()
     }
 
-    /// The next item; flushes the pending answers before waiting for it.
+    /// Returns the next item; flushes the pending answers before waiting for it.
     fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, Failure> {
         match channel.try_recv() {
             Ok(next) => Ok(Some(next)),

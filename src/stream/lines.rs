@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use corpus::block::cutter::find_line_end;
 use corpus::input::BYTE_ORDER_MARK;
 
-/// Bytes asked of the stream at a time.
+/// Bytes requested from the stream at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A line of the stream.
@@ -27,14 +27,14 @@ pub(crate) struct Line {
 pub(crate) enum Content {
     /// Its bytes, the line break included.
     Bytes(Vec<u8>),
-    /// The number of bytes, more than the limit; none is held.
+    /// The number of bytes, more than the limit; none are held.
     TooLarge(u64),
-    /// Nothing: the stream broke here, and ends.
+    /// None: the stream broke here, and ends.
     Broken(io::Error),
 }
 
 impl Line {
-    /// The memory that it takes, in bytes, about.
+    /// Returns about how many bytes of memory it takes.
     pub(crate) fn bytes(&self) -> u64 {
         match &self.content {
             Content::Bytes(bytes) => bytes.len() as u64,
@@ -43,7 +43,7 @@ impl Line {
     }
 }
 
-/// Takes lines off a stream.
+/// Cuts a stream into lines.
 #[derive(Debug)]
 pub(crate) struct LineCutter<R> {
     stream: BufReader<R>,
@@ -56,8 +56,8 @@ pub(crate) struct LineCutter<R> {
 }
 
 impl<R: Read> LineCutter<R> {
-    /// Of a stream from its start; lines of more than `max_bytes`, with their line breaks, are
-    /// passed over.
+    /// Creates one at the start of a stream; lines of more than `max_bytes`, with their line breaks,
+    /// are skipped.
     pub(crate) fn new(stream: R, max_bytes: u64) -> Self {
         Self {
             stream: BufReader::with_capacity(BUFFER_BYTES, stream),
@@ -68,12 +68,12 @@ impl<R: Read> LineCutter<R> {
         }
     }
 
-    /// Whether a whole line has come already: [`next_line`](Self::next_line) will not wait.
+    /// Whether a whole line has already arrived: [`next_line`](Self::next_line) will not wait.
     pub(crate) fn is_at_hand(&self) -> bool {
         !self.ended && find_line_end(self.stream.buffer()).is_some()
     }
 
-    /// The next line, for which it waits; `None` at the end.
+    /// Returns the next line, waiting for it; `None` at the end.
     pub(crate) fn next_line(&mut self) -> Option<Line> {
         if self.ended {
             return None;
@@ -125,7 +125,7 @@ impl<R: Read> LineCutter<R> {
         Ok(&[])
     }
 
-    /// A line of `length` bytes that ends here, of which `held` are all, unless they are too many.
+    /// Returns the line of `length` bytes that ends here: `held`, unless it is too long.
     fn line(&mut self, held: Vec<u8>, length: u64) -> Line {
         let offset = self.offset;
         self.offset += length;
@@ -143,7 +143,7 @@ impl<R: Read> LineCutter<R> {
     }
 }
 
-/// The available bytes of a stream, waiting for them; empty at the end.
+/// Returns the available bytes of a stream, waiting for some; empty at the end.
 fn fill(stream: &mut BufReader<impl Read>) -> io::Result<&[u8]> {
     while let Err(error) = stream.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
@@ -278,7 +278,7 @@ mod tests {
     /// Offset and content of a line, as text that distinguishes bytes, lengths and breaks.
     type Told = (u64, String);
 
-    /// The lines of a file of these bytes, as ingest cuts it.
+    /// Returns the lines of a file of these bytes, as ingest cuts it.
     fn lines_of_a_file(stream: Pieces<'_>, limit: u64) -> Vec<Told> {
         let mut cutter = RecordCutter::new(stream, 0, Boundary::Line, limit);
         cutter.skip_byte_order_mark();
@@ -298,7 +298,7 @@ mod tests {
         lines
     }
 
-    /// Those of a stream.
+    /// Returns the lines of such a stream.
     fn lines_of_a_stream(stream: Pieces<'_>, limit: u64) -> Vec<Told> {
         let mut cutter = LineCutter::new(stream, limit);
         let (mut lines, mut number) = (Vec::new(), 0);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes come, the lines are those of a file that contains them.
+        /// However the bytes arrive, the lines are those of a file that contains them.
         #[test]
         fn lines_are_those_of_a_file(
             bytes in bytes(),

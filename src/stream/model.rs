@@ -25,7 +25,7 @@ use lda::infer::term_topics::TermTopics;
 use lda::model::factors::{FactorTable, Factors};
 use store::is_remote;
 
-/// A job, and the result that its model is taken from.
+/// A job, and the result from which its model is taken.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The job.
@@ -39,7 +39,7 @@ impl Source {
     /// have been moved. `overrides` are `section.key=value`.
     ///
     /// # Errors
-    /// The job cannot be read or is wrong; the folder holds none.
+    /// The job cannot be read or is wrong; the folder contains none.
     pub fn find(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         if !is_remote(path) {
             let job = Job::load(path, overrides)?;
@@ -60,30 +60,28 @@ impl Source {
     }
 }
 
-/// A model that documents can be projected on, one by one, from many threads.
+/// A model that many threads can project documents onto, one by one.
 #[derive(Debug)]
 pub struct StreamModel {
     /// Keys of id, text and metadata; limits.
     pub(crate) corpus: CorpusSettings,
     /// Cuts texts, and joins the phrases of the collection.
     pub(crate) tokenizer: Tokenizer,
-    /// Which topics are listed.
+    /// Which topics and labels are listed.
     pub(crate) project: ProjectSettings,
     /// How they are inferred.
     pub(crate) infer: InferSettings,
     /// The seed of the random streams.
     pub(crate) seed: u64,
-    /// The terms.
     pub(crate) vocabulary: Vocabulary,
-    /// The factors of all of them, in the geometry and with the η that φ is published with.
+    /// The factors of all terms, in the geometry and with the η that φ is published with.
     pub factors: Factors,
     /// The same without small entries, if the method uses those.
     pub topics: TermTopics,
     /// The classifier, if the method starts from one.
     pub(crate) classifier: Option<Classifier>,
-    /// The labels that documents are predicted to have, topic by topic; none if topics are no labels.
+    /// The labels that documents are predicted to have, topic by topic; none if topics are not labels.
     pub(crate) labels: Vec<Label>,
-    /// The model of labels.
     pub(crate) label_model: LabelModel,
 }
 
@@ -91,8 +89,8 @@ impl StreamModel {
     /// Reads the model and the vocabulary of a result; nothing is ingested.
     ///
     /// # Errors
-    /// There is no finished model, or it is another job's; files that cannot be read; a method
-    /// that infers documents together, or none.
+    /// There is no finished model, or it belongs to another job; a file cannot be read; the method
+    /// infers documents together, or is `none`.
     pub fn load(source: &Source) -> Result<Self, Failure> {
         let Source { job, root } = source;
         let infer = check_method(&job.project)?.clone();
@@ -144,7 +142,7 @@ impl StreamModel {
     }
 }
 
-/// The phrases and the labels that were found in the collection, if the job looks for any.
+/// Returns the phrases and labels found in the collection, if the job looks for any.
 fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Failure> {
     let Source { job, root } = source;
     if job.phrases.detection.is_none() && job.corpus.labels.is_none() {
@@ -155,7 +153,7 @@ fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Fai
     Ok((collection.phrases, collection.labels))
 }
 
-/// The classifier beside the model of this hash, if it is the job's.
+/// Reads the classifier beside the model of this hash, if it belongs to the job.
 fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Failure> {
     let path = source.root.join(CLASSIFIER_FILE);
     let found = match exists(&path)? {
@@ -176,7 +174,7 @@ fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Fail
     })
 }
 
-/// The model for this many labels, beside the topic model of this hash, as far as the job asks for it.
+/// Reads the model of `labels` labels beside the topic model of this hash, as far as the job needs it.
 fn load_label_model(
     source: &Source,
     model_hash: &str,
@@ -199,7 +197,7 @@ fn load_label_model(
     })
 }
 
-/// The model is another job's, or of another vocabulary.
+/// The model belongs to another job or vocabulary.
 fn other_settings(path: &Path, what: &str) -> Failure {
     Failure::usage(format!(
         "{} was made with different settings of {what}; pass the job that it was trained with",
@@ -207,7 +205,7 @@ fn other_settings(path: &Path, what: &str) -> Failure {
     ))
 }
 
-/// How topics are inferred, if that can be done document by document.
+/// Returns how topics are inferred, if that can be done document by document.
 fn check_method(project: &ProjectSettings) -> Result<&InferSettings, Failure> {
     let Some(infer) = &project.infer else {
         return Err(Failure::usage(

@@ -36,7 +36,7 @@ impl Room {
     }
 }
 
-/// Room that is taken, until it is dropped.
+/// Room that is taken until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Taken {
     room: Arc<Room>,

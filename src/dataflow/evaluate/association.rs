@@ -1,4 +1,4 @@
-//! Word association: the ranks of people's associates by the model, cue by cue, over all workers.
+//! Word association: how the model ranks people's associates, cue by cue, over all workers.
 
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,10 @@ use corpus::collection::Collection;
 use lda::evaluate::association::{Association, median_rank};
 use lda::model::factors::FactorTable;
 
-/// The name of their documents in tables.
+/// Their split in tables.
 const NORMS: &str = "norms";
 
-/// The norms on the model's terms.
+/// The norms, by the model's terms.
 pub(super) struct KnownNorms {
     path: PathBuf,
     cues: Vec<KnownCue>,
@@ -31,7 +31,7 @@ pub(super) struct KnownNorms {
 }
 
 impl Evaluation {
-    /// The norms that the job names. All workers must call it.
+    /// Reads the norms that the job names. All workers must call this.
     pub(super) fn norms(
         &self,
         worker: &mut Worker,
@@ -72,7 +72,7 @@ impl Evaluation {
         })
     }
 
-    /// The ranks of associates, and remarks on them for the user. All workers must call it.
+    /// Ranks the associates; returns the figures, and a remark for the user. All workers must call this.
     pub(super) fn associate(
         &self,
         worker: &mut Worker,
@@ -101,7 +101,7 @@ impl Evaluation {
 }
 
 impl KnownNorms {
-    /// The figures, from twice the rank of each associate, cue after cue.
+    /// Returns the figures, from twice the rank of each associate, cue after cue.
     fn figures(&self, ranks: &mut [u64]) -> Vec<Figure> {
         let mut first = Vec::new();
         let mut start = 0;

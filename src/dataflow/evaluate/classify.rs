@@ -1,7 +1,7 @@
 //! How well topics predict labels: all workers infer the proportions again, and one of them fits
 //! and tests the classifiers (`evaluate::classification`).
 //!
-//! A document is sent as an example, the SHA-256 of its label in the place of terms and counts.
+//! A document is sent as an example, with the SHA-256 of its label instead of terms and counts.
 
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
@@ -32,16 +32,16 @@ use lda::model::factors::FactorTable;
 /// A label is represented by its SHA-256: of fixed length, and equal only for equal texts.
 type Label = [u32; 8];
 
-/// Proportions that are held in memory at most: one worker holds all of them, about four times.
+/// The most proportions held in memory: one worker holds all of them, about four times.
 const MOST_PROPORTIONS: u64 = 1 << 28;
 
-/// How proportions are inferred, and what the table says of it.
+/// The method's name in the table.
 const METHOD: &str = "logistic regression on cvb0 proportions";
 
 /// The findings of a worker.
 #[derive(Default)]
 struct Found {
-    /// Documents as they travel, some to a piece.
+    /// Packed documents, several to a piece.
     pieces: Vec<Vec<u64>>,
     documents: i64,
     /// Documents of the split without a label, or without a term.
@@ -49,7 +49,7 @@ struct Found {
 }
 
 impl Evaluation {
-    /// Predicts the column `name`; the figures on worker 0, none on others. All workers must call it.
+    /// Predicts the column `name`; returns the figures on worker 0, none on others. All workers must call this.
     pub(super) fn classify(
         &self,
         worker: &mut Worker,
@@ -188,13 +188,13 @@ impl Evaluation {
     }
 }
 
-/// The value of a document's column, the metadata being the first ones and the group the last.
+/// Returns the value of a document's column; metadata come first, the group last.
 fn text_of(document: &ShardDocument, column: usize) -> Option<&str> {
     let text = document.metadata.get(column).unwrap_or(&document.group);
     text.as_deref()
 }
 
-/// A label is one text: lists and objects reach `documents` as JSON.
+/// Refuses lists and objects, which reach `documents` as JSON.
 fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), Failure> {
     let is_nested =
         text.starts_with(['[', '{']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
@@ -228,7 +228,7 @@ impl Found {
     }
 }
 
-/// The proportions and labels of all documents, in the order of their numbers.
+/// Returns the proportions and labels of all documents, in the order of their numbers.
 fn collect(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Vec<u32>>) {
     let blocks = gathered.iter().flatten();
     let documents = blocks.flat_map(|block| unpack(block.words(), topics));

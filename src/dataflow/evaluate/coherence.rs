@@ -24,7 +24,7 @@ use corpus::vocabulary::Vocabulary;
 /// The split of a reference corpus, in tables.
 const REFERENCE: &str = "reference";
 
-/// Texts that the workers of a process read together, with the terms that are looked for in them.
+/// Texts that the workers of a process read together, with the terms to look for.
 pub(super) struct Texts {
     reference: Reference,
     vocabulary: Vocabulary,
@@ -35,7 +35,7 @@ pub(super) struct Texts {
 pub(super) struct Coherence {
     /// By metric, in the job's order.
     pub(super) scores: Vec<TopicScores>,
-    /// For people.
+    /// For display.
     pub(super) notes: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ fn wants_texts(job: &Job) -> bool {
 }
 
 impl Evaluation {
-    /// How many of each topic's heaviest terms are looked at.
+    /// Returns how many of each topic's heaviest terms are used.
     pub(super) fn most_terms(&self) -> usize {
         let settings = &self.process.job.evaluate;
         let terms = settings
@@ -61,7 +61,7 @@ impl Evaluation {
         terms.max().unwrap_or(0)
     }
 
-    /// Scores the topics by every metric of coherence. All workers must call it.
+    /// Scores the topics by every metric of coherence. All workers must call this.
     pub(super) fn coherence(
         &self,
         worker: &mut Worker,
@@ -195,12 +195,12 @@ impl Evaluation {
     }
 }
 
-/// How a reference corpus is read: as the job's own, except for its files and columns.
+/// Returns the settings for a reference corpus: the job's own, except for files and columns.
 fn reference_settings(job: &Job) -> CorpusSettings {
     CorpusSettings {
         input: job.evaluate.reference.clone(),
         exclude: Vec::new(),
-        // C_V needs texts, perhaps beside a bag of words; the files' names give their format.
+        // C_V needs texts, even beside bags of words; without a format, the files' names determine it.
         format: (job.corpus.format).filter(|format| !job.corpus.gives_counts(*format)),
         group: None,
         metadata: Vec::new(),

@@ -9,14 +9,14 @@ use crate::tables::compare::{Comparison, compare};
 use crate::tables::output::{View, Wanted};
 use corpus::sample::Split;
 
-/// How rows of it are named in tables.
+/// Its method in tables.
 const METHOD: &str = "comparison";
 
 /// Compares the documents of the job's result, the reference, with those of another; returns the
 /// figures, and remarks on them for the user.
 ///
 /// # Errors
-/// A result that cannot be read or has nothing projected; no document in common.
+/// A result cannot be read or has no projected documents; no document is in both.
 pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<String>), Failure> {
     let split = job.evaluate.split;
     let (a, b) = (
@@ -53,7 +53,7 @@ pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<Strin
     Ok((rows(&found, split), notes))
 }
 
-/// The rows of `evaluation`.
+/// Returns the rows of `evaluation`.
 fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
     let row = |metric, unit, value, standard_error| Figure {
         metric,

@@ -20,7 +20,7 @@ use lda::model::factors::Factors;
 use lda::model::published::publish;
 use lda::model::settings::Alpha;
 
-/// A model, ready to score documents with.
+/// A model, ready to score documents.
 pub(super) struct Loaded {
     /// φ, in one part.
     pub(super) factors: Factors,
@@ -30,7 +30,7 @@ pub(super) struct Loaded {
     pub(super) fingerprint: String,
     /// The heaviest terms of each topic, as many as requested, heaviest first.
     pub(super) top_terms: Vec<Vec<u32>>,
-    /// For people.
+    /// For display.
     pub(super) notes: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn load(
     }
 }
 
-/// The job's own model, with φ as it was published.
+/// Reads the job's own model, with φ as it was published.
 fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Failure> {
     let output = &run.output;
     if !output.is_published(MODEL_FILE)? {
@@ -96,7 +96,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
     })
 }
 
-/// Reads an external model of any form.
+/// Reads an external model in any format.
 fn read(model: &Foreign) -> Result<ForeignModel, Failure> {
     let view = View::open(&model.path, Wanted::All)?;
     let path = view.path();
@@ -110,7 +110,7 @@ fn read(model: &Foreign) -> Result<ForeignModel, Failure> {
     matrix::read_theirs(path, terms)
 }
 
-/// An external model on the job's vocabulary.
+/// Maps an external model onto the job's vocabulary.
 fn on_vocabulary(
     run: &Process,
     model: &Foreign,
@@ -127,7 +127,7 @@ fn on_vocabulary(
     };
     let kept = vocabulary.kept() as u32;
     let entries: u64 = (0..kept).filter_map(row).map(|row| row.len() as u64).sum();
-    // Rows are filled up to whole blocks, and are found by 32 bits.
+    // Rows are padded to whole blocks, and addressed with 32 bits.
     if entries + 4 * u64::from(kept) > u64::from(u32::MAX) {
         let problem = format!("has {entries} weights on this vocabulary, more than 2^32");
         return Err(Failure::file(&model.path, problem));
@@ -173,7 +173,7 @@ fn on_vocabulary(
     })
 }
 
-/// Says how many of a model's heaviest terms the collection lacks, where any are looked at.
+/// Reports how many of a model's heaviest terms the collection lacks, if any are used.
 fn passed_over(theirs: &ForeignModel, mapping: &Mapping, most: usize) -> Option<String> {
     let mut has = vec![false; theirs.terms.len()];
     for &place in mapping.places.iter().flatten() {
@@ -192,7 +192,7 @@ fn passed_over(theirs: &ForeignModel, mapping: &Mapping, most: usize) -> Option<
     })
 }
 
-/// The heaviest of each topic's terms, of those that have a row.
+/// Returns each topic's heaviest terms, of those that have a row.
 fn heaviest<'a>(
     topics: usize,
     terms: u32,
@@ -219,7 +219,7 @@ fn heaviest<'a>(
     entries.into_iter().map(top).collect()
 }
 
-/// α_k for each topic, and where it is from: the job's `evaluate.alpha`, the model's, or 5 / K.
+/// Returns α_k for each topic, and its source: the job's `evaluate.alpha`, the model, or 5 / K.
 fn prior(
     run: &Process,
     own: Option<Vec<f64>>,

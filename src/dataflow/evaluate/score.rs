@@ -18,7 +18,7 @@ use corpus::shard::Columns;
 use lda::math::random::{Stage, hash};
 use lda::model::factors::FactorTable;
 
-/// Which documents are evaluated on: that depends on the seed, their numbers and their labels alone.
+/// The documents to evaluate on, which depend on the seed, their numbers and their labels alone.
 #[derive(Clone, Copy)]
 pub(super) struct Chosen<'a> {
     splits: Option<(&'a Splits, Split)>,
@@ -27,7 +27,7 @@ pub(super) struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// All documents of a split; without one, all.
+    /// Chooses all documents of a split; without one, all.
     pub(super) fn new(splits: Option<(&'a Splits, Split)>, seed: u64) -> Self {
         let bound = u64::MAX;
         Self {
@@ -37,13 +37,13 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// What must be read of documents.
+    /// Returns the columns to read.
     fn columns(&self) -> Columns {
         let splits = self.splits.as_ref();
         splits.map_or(Columns::Counts, |(splits, _)| splits.columns())
     }
 
-    /// The documents with the smallest hash keys, up to the limit. All workers must call it.
+    /// Keeps the documents with the smallest hash keys, at most `most`. All workers must call this.
     pub(super) fn at_most(
         mut self,
         worker: &mut Worker,
@@ -75,13 +75,13 @@ impl<'a> Chosen<'a> {
         hash(self.seed, Stage::Evaluate, number, 0)
     }
 
-    /// Whether a document is of the split, chosen or not.
+    /// Whether a document belongs to the split, chosen or not.
     pub(super) fn is_of_split(&self, number: u64, document: &ShardDocument) -> bool {
         let is_split = |(splits, split): (&Splits, Split)| splits.of(number, document) == split;
         self.splits.is_none_or(is_split)
     }
 
-    /// Whether a document is evaluated on.
+    /// Whether a document is chosen.
     pub(super) fn holds(&self, number: u64, document: &ShardDocument) -> bool {
         document.status.has_terms()
             && self.key(number) <= self.bound
@@ -89,7 +89,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The shards of the collection, and where their documents' scores go.
+/// The shards of the collection, and what scoring them needs.
 pub(super) struct Shards<'a> {
     pub(super) evaluation: &'a Evaluation,
     pub(super) collection: &'a Collection,
@@ -97,8 +97,8 @@ pub(super) struct Shards<'a> {
 }
 
 impl Shards<'_> {
-    /// Hands the chosen documents of this worker's shards to all measures, and writes what they score;
-    /// returns how many they were.
+    /// Scores the chosen documents of this worker's shards by all measures, and writes the scores;
+    /// returns the number of documents.
     pub(super) fn score(
         &self,
         worker: &mut Worker,
@@ -135,7 +135,7 @@ impl Shards<'_> {
         Ok(seen)
     }
 
-    /// Hands one document to all measures.
+    /// Scores one document by all measures.
     fn take(
         &self,
         shard: usize,

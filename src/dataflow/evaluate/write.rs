@@ -10,7 +10,7 @@ use crate::tables::{FileMetadata, Manifest};
 use corpus::collection::Collection;
 
 impl Evaluation {
-    /// Refuses to replace another evaluation unasked.
+    /// Refuses to replace another evaluation without `--overwrite`.
     pub(super) fn refuse_other(&self, model: &Loaded) -> Result<(), Failure> {
         let output = &self.process.output;
         if output.is_complete()? && !self.process.overwrites {
@@ -27,7 +27,7 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Removes what an earlier evaluation has left.
+    /// Removes the tables of an earlier evaluation.
     pub(super) fn make_room(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in ["evaluation", "topic_scores", "document_scores"] {
@@ -49,7 +49,7 @@ impl Evaluation {
         }
     }
 
-    /// Writes the figures, and declares the output complete.
+    /// Writes the tables, and declares the output complete.
     pub(super) fn finish(
         &self,
         made: &Made,
@@ -80,7 +80,7 @@ impl Evaluation {
         output.complete(&manifest)
     }
 
-    /// Writes what topics have scored, if they were.
+    /// Writes the scores of topics, if there are any.
     fn write_scores(
         &self,
         scores: &[TopicScores],

@@ -9,7 +9,7 @@ use lda::evaluate::matching::hellinger;
 use lda::model::published::PublishedTopic;
 
 impl Finisher<'_> {
-    /// Writes `topic_changes`, after a warm start; gives how each topic has moved.
+    /// Writes `topic_changes`, after a warm start; returns how each topic has moved.
     pub(super) fn write_changes(&self, written: &mut Written) -> Result<Vec<ChangeLine>, Failure> {
         let Some(before) = self.finished.before else {
             return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! `evaluation`: every figure of quality with its method; and `drift`, some figures of which it
-//! repeats.
+//! `evaluation`: every figure of quality with its method; and `drift`, of which it repeats some
+//! figures.
 
 use super::{Finisher, Written};
 use crate::dataflow::project::DriftLine;
@@ -10,7 +10,7 @@ use corpus::sample::Split;
 use lda::evaluate::completion;
 
 impl Finisher<'_> {
-    /// Writes every figure with its method. `planted`: topics found again, and planted.
+    /// Writes every figure with its method. `planted`: topics found, and planted.
     pub(super) fn write_evaluation(
         &self,
         planted: Option<(usize, usize)>,
@@ -27,7 +27,7 @@ impl Finisher<'_> {
         self.write(figures.into_iter().flatten(), written)
     }
 
-    /// The figures that training has recorded.
+    /// Returns the figures that training has recorded.
     fn training_figures(&self) -> Vec<Figure> {
         let heldout = self.record.heldout.per_token();
         let perplexity = heldout.map(|value| lda::math::special::exp(-value));
@@ -44,7 +44,7 @@ impl Finisher<'_> {
         ]
     }
 
-    /// The figures of projection, and how far the new documents have moved.
+    /// Returns the figures of projection, and the drift of new documents.
     fn projection_figures(&self) -> Vec<Figure> {
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
         let likelihood = |split: Split| {
@@ -90,7 +90,7 @@ pub(super) fn figure(
     })
 }
 
-/// The figures of drift of all new documents.
+/// Returns the figures of drift of all new documents.
 fn drift_figures(line: &DriftLine) -> [Figure; 6] {
     let new = "held_out+projected";
     let figure = |metric, method, unit, value| figure(metric, method, new, unit, value);

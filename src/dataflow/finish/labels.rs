@@ -9,7 +9,7 @@ use crate::tables::rows::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
 impl Finisher<'_> {
-    /// None of the labels where nothing was projected.
+    /// Returns the sums of labels; empty if nothing was projected.
     fn label_sums(&self) -> LabelSums<'_> {
         LabelSums(self.tally.map_or(&[], |tally| &tally.labels))
     }
@@ -36,7 +36,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    /// The figures of labels that the screen shows.
+    /// Returns the figures of labels that the screen shows.
     pub(super) fn label_summary(&self) -> Option<LabelSummary> {
         let count = self.finished.collection.labels.len() as u64;
         let sums = self.label_sums();
@@ -56,7 +56,7 @@ impl Finisher<'_> {
         })
     }
 
-    /// How well labels are predicted of the documents that were not trained on.
+    /// Returns how well labels are predicted for documents that were not trained on.
     pub(super) fn label_figures(&self) -> Vec<Figure> {
         let sums = self.label_sums();
         let Some(means) = sums.means() else {

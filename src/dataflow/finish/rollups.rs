@@ -1,4 +1,4 @@
-//! `topic_trends` and `topic_correlations`; the parts of `group_topics` are written before.
+//! `topic_trends` and `topic_correlations`; the parts of `group_topics` are written earlier.
 
 use super::{Finisher, Written};
 use crate::dataflow::project::RolledUp;
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::tables::rows::{MOST_TOPICS, TopicCorrelationRow, TopicTrendRow};
 
 impl Finisher<'_> {
-    /// Writes what was summed up over documents, if they were projected.
+    /// Writes the sums over documents, if they were projected.
     pub(super) fn write_rollups(&self, written: &mut Written) -> Result<(), Failure> {
         let projected = self.finished.projected;
         let Some(rolled_up) = projected.and_then(|projected| projected.rolled_up.as_ref()) else {

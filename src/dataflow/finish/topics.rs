@@ -15,7 +15,7 @@ use lda::evaluate::junk::CorpusDistribution;
 use lda::model::Priors;
 
 impl Finisher<'_> {
-    /// Tokens of each topic: of the whole collection, or without a projection of the sample.
+    /// Returns each topic's tokens: in the whole collection or, without projection, in the sample.
     fn tokens(&self) -> Vec<f64> {
         match self.tally {
             Some(tally) => tally.tokens(),
@@ -23,7 +23,7 @@ impl Finisher<'_> {
         }
     }
 
-    /// Writes both tables; returns what the screen shows of the topics.
+    /// Writes both tables; returns the topics' lines for the screen.
     pub(super) fn write_topics(
         &self,
         priors: &Priors,
@@ -116,7 +116,7 @@ impl Finisher<'_> {
         }
     }
 
-    /// Adds the rows of a topic's top terms; the topic's difference between tokens and documents.
+    /// Adds the rows of a topic's top terms; returns its difference between tokens and documents.
     fn add_terms<'s>(
         &'s self,
         topic: usize,
@@ -125,7 +125,7 @@ impl Finisher<'_> {
     ) -> Option<f64> {
         let recorded = self.record.top_terms.get(topic).into_iter().flatten();
         let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();
-        // Of the terms that are requested, those that training has counted.
+        // Those of the requested terms that training has counted.
         let counted = top.iter().filter_map(|t| Some((t, recorded.get(&t.term)?)));
         let (weights, documents): (Vec<f32>, Vec<u64>) =
             counted.map(|(t, r)| (t.weight, r.documents)).unzip();

@@ -1,7 +1,7 @@
 //! Finds volumes that are copies: compares the metadata of all volumes before any of them is counted.
 //!
-//! Workers read the metadata of some files each. What copies have in common decides which worker compares them: it
-//! keeps the one with the smallest id, in whichever order they come.
+//! Each worker reads the metadata of some files. The edition that copies share determines which worker compares
+//! them: it keeps the one with the smallest id, in whichever order they arrive.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,16 +22,16 @@ use corpus::input::{Input, InputError, InputFile};
 use corpus::reader::{Candidate, candidate, metadata_keys};
 use corpus::settings::Format;
 
-/// Volumes by what they share with their copies: the one that is read.
+/// For each edition, which copies share, the volume that is read.
 #[derive(Default)]
 struct Editions {
     kept: BTreeMap<[u64; 2], (String, u64)>,
-    /// The files of the others.
+    /// The files of the other volumes.
     copies: Vec<[u64; 1]>,
 }
 
 impl Editions {
-    /// Takes messages: what a volume shares, its file, its id.
+    /// Takes messages: a volume's edition, its file, its id.
     fn receive(&mut self, words: &[u64]) {
         let mut rest = words;
         while let [one, two, file, others @ ..] = rest {
@@ -53,7 +53,7 @@ impl Editions {
     }
 }
 
-/// The places of the files that are copies, the same for every worker. Every worker must call it.
+/// Returns the places of the files that are copies, the same for every worker. Every worker must call this.
 ///
 /// # Errors
 /// There are volumes, and none has the first key.

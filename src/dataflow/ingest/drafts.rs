@@ -27,14 +27,14 @@ use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::TermMap;
 use corpus::{DocumentStatus, Sections, ShardDocument};
 
-/// How long a worker leaves it to another one to say what went wrong with the input.
+/// How long a worker waits for another one to report what is wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);
 
 /// The drafts of one worker.
 pub(super) struct Drafted {
     /// Its terms.
     pub(super) terms: TermCounter,
-    /// Its share of all terms, added up over all workers.
+    /// Its share of all terms, summed over all workers.
     pub(super) totals: Totals<Term, Counts>,
     /// Its drafts.
     pub(super) drafts: Vec<Draft>,
@@ -55,7 +55,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The draft's file name: no two blocks have the same.
+    /// Returns the draft's file name: no two blocks have the same.
     pub(super) fn name(self) -> String {
         format!(
             "draft-{}-{}.parquet",
@@ -98,7 +98,7 @@ pub(super) fn draft_all(
     })
 }
 
-/// Drafts a block; the file of one without documents is removed again.
+/// Drafts a block; if it has no documents, its file is removed.
 fn draft(
     process: &Process,
     shared: &IngestShared,
@@ -139,7 +139,7 @@ fn draft(
     Ok(draft)
 }
 
-/// Lets the worker that met the error end the run, so that the user reads the cause.
+/// Lets the worker that hit the error end the run, so that the user reads the cause.
 pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
     if matches!(error, InputError::Stopped) {
         std::thread::sleep(CAUSE_FIRST);
@@ -147,7 +147,7 @@ pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
     error
 }
 
-/// The content of a shard, in figures.
+/// Figures of a shard's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Written {
@@ -168,7 +168,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Documents that have tokens in the vocabulary.
+    /// Returns the number of documents that have tokens in the vocabulary.
     pub(super) fn documents_with_terms(&self) -> u64 {
         let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
         statuses
@@ -178,8 +178,8 @@ impl Written {
     }
 }
 
-/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft; phrases are joined,
-/// its labels counted.
+/// Rewrites a draft as a shard in final term ids, joins phrases, counts labels, publishes the shard, and
+/// removes the draft.
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
@@ -234,7 +234,7 @@ pub(super) fn rewrite(
     })
 }
 
-/// Tells volumes apart; 0 for none.
+/// Returns a digest that distinguishes volumes; 0 for none.
 fn volume_digest(group: Option<&str>) -> u64 {
     group.map_or(0, |group| {
         let digest = Sha256::digest(group.as_bytes());

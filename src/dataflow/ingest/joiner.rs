@@ -1,4 +1,4 @@
-//! Phrases joined in the drafts of a worker.
+//! Joins phrases in the drafts of a worker.
 
 use corpus::ShardDocument;
 use corpus::phrases::{Phrase, rules};
@@ -16,7 +16,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// Gives the phrases local ids, if they have none yet.
+    /// Assigns local ids to the phrases that have none yet.
     pub(super) fn new(phrases: &[Phrase], terms: &mut TermCounter) -> Self {
         let rewriter = Rewriter::new(&rules(phrases));
         let names = rewriter.names().iter();
@@ -47,7 +47,7 @@ impl Joiner {
         (before - sequence.len()) as u64
     }
 
-    /// From the sequence of a draft to its bag of words.
+    /// Turns the sequence of a draft into its bag of words.
     pub(super) fn bag(&mut self, document: &mut ShardDocument) {
         let ShardDocument { terms, counts, .. } = document;
         self.join(terms);

@@ -1,4 +1,4 @@
-//! Tokens that follow each other, counted in the documents of one worker.
+//! Counts tokens that follow each other in the documents of one worker.
 
 use differential_dataflow::Hashable;
 use hashbrown::HashTable;
@@ -10,18 +10,18 @@ use corpus::terms::TermCounter;
 /// The number of a token that is part of no phrase.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The tokens that a pass makes pairs of, numbered alike on all workers.
+/// The tokens that a pass pairs, numbered alike on all workers.
 pub(super) struct Units {
     /// Their names.
     pub(super) names: Vec<String>,
-    /// How many words each has.
+    /// The number of words of each.
     words: Vec<usize>,
     /// Their numbers by local id; `NONE` for all other tokens.
     numbers: Vec<u32>,
 }
 
 impl Units {
-    /// Words, and phrases that were found so far. A word of the same name as a phrase is that phrase.
+    /// Numbers words, and the phrases found so far. A word with the name of a phrase is that phrase.
     pub(super) fn new(words: &[String], phrases: &[Phrase], terms: &TermCounter) -> Self {
         let mut units = Self {
             names: words.to_vec(),
@@ -56,13 +56,13 @@ pub(super) struct PairCounter<'a> {
     units: &'a Units,
     /// The most words of a pair.
     max_words: usize,
-    /// Which part of all pairs is counted, and how many parts there are.
+    /// The part of all pairs that is counted, and the number of parts.
     part: [u64; 2],
     counts: HashTable<(u64, u64)>,
 }
 
 impl<'a> PairCounter<'a> {
-    /// Has counted nothing.
+    /// Creates one that has counted nothing.
     pub(super) fn new(units: &'a Units, max_words: usize, part: [u64; 2]) -> Self {
         Self {
             units,
@@ -94,7 +94,7 @@ impl<'a> PairCounter<'a> {
     fn count(&mut self, first: u32, second: u32) {
         let key = u64::from(first) << 32 | u64::from(second);
         let hash = key.hashed();
-        // The lower bits tell which worker adds the pair up.
+        // The low bits determine which worker sums the pair.
         if (hash >> 32) % self.part[1] != self.part[0] {
             return;
         }
@@ -105,12 +105,12 @@ impl<'a> PairCounter<'a> {
         }
     }
 
-    /// Distinct units and pairs that are counted.
+    /// Returns the number of distinct units and pairs counted.
     pub(super) fn len(&self) -> usize {
         self.counts.len()
     }
 
-    /// Hands over each and its count, in any order, and forgets them.
+    /// Passes each and its count to `give`, in any order, and forgets them.
     pub(super) fn drain(&mut self, give: &mut dyn FnMut(u64, u64)) {
         for (key, count) in self.counts.drain() {
             give(key, count);
@@ -118,7 +118,7 @@ impl<'a> PairCounter<'a> {
     }
 }
 
-/// The two units of a pair; the second is [`NONE`] if it is one unit.
+/// Returns the two units of a pair; the second is [`NONE`] for a single unit.
 pub(super) fn split(key: u64) -> [u32; 2] {
     [(key >> 32) as u32, key as u32]
 }
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// The local ids of these words, and what is counted of them, by name.
+    /// Returns the counts of units and pairs in this text, by name.
     fn counted(
         text: &[&str],
         words: &[&str],

@@ -1,9 +1,9 @@
 //! Phrases: found in drafts that keep the order of their tokens, and joined in them.
 //!
 //! Each pass counts, over all workers, the pairs of tokens that follow each other. Stop words and words
-//! that are too rare to be part of a phrase stand between pairs. Pairs are counted a part of their
-//! hashes at a time, so that a worker adds up no more than `PAIRS_A_PART` of them, however long the input
-//! is, and keeps those that are frequent enough; drafts are read again for each part.
+//! that are too rare to be part of a phrase separate pairs. Pairs are counted in parts, by hash, so that
+//! a worker sums about `PAIRS_A_PART` of them at most, however long the input is, and keeps those that
+//! are frequent enough; drafts are read again for each part.
 
 use std::path::PathBuf;
 
@@ -26,10 +26,10 @@ use corpus::shard::{Columns, ShardReader};
 use corpus::stop_words;
 use corpus::terms::TermCounter;
 
-/// Distinct pairs that a worker counts by itself before it sends them: 16 MiB.
+/// Distinct pairs that a worker counts before it sends them: 16 MiB.
 const PAIRS_A_FLUSH: usize = 1 << 20;
 
-/// Phrases, and the drafts that have them.
+/// Phrases, and the drafts that contain them.
 pub(super) struct Joined {
     /// The drafts; their counts are those of the joined text.
     pub(super) drafted: Drafted,
@@ -88,8 +88,8 @@ pub(super) fn join(
     })
 }
 
-/// The words that are no stop words and occur often enough, and the tokens of all that are no stop words.
-/// Every worker gets the same.
+/// Returns the words that are not stop words and occur often enough, and the tokens of all that are not
+/// stop words; the same on every worker.
 fn frequent_words(
     worker: &mut Worker,
     process: &Process,
@@ -117,9 +117,9 @@ fn frequent_words(
 struct Counted {
     /// Units and how often they occur.
     units: Vec<[u64; 2]>,
-    /// Pairs and how often they do, those that do so often enough.
+    /// Pairs that occur often enough, and how often they occur.
     pairs: Vec<[u64; 2]>,
-    /// Tokens that joining took away, over all workers.
+    /// Tokens removed by joining, over all workers.
     joined: u64,
 }
 
@@ -155,8 +155,8 @@ impl Search<'_> {
         Ok(counted)
     }
 
-    /// Counts a part of the units and pairs of this worker's drafts; returns how many tokens joining took
-    /// away.
+    /// Counts a part of the units and pairs of this worker's drafts; returns how many tokens joining
+    /// removed.
     fn count_part(
         &mut self,
         worker: &mut Worker,
@@ -179,7 +179,7 @@ impl Search<'_> {
         Ok(joined)
     }
 
-    /// The phrases among all workers' pairs, in any order. `tokens`: those of the text before it was joined.
+    /// Returns the phrases among all workers' pairs, in any order. `tokens`: those of the text before joining.
     fn score(&self, worker: &mut Worker, counted: Counted, tokens: u64) -> Vec<Phrase> {
         let mut counts = vec![0; self.units.names.len()];
         for [unit, count] in gather_records(worker, &counted.units) {
@@ -207,7 +207,7 @@ impl Search<'_> {
     }
 }
 
-/// Sends what a worker has counted to the workers that add it up.
+/// Sends a worker's counts to the workers that sum them.
 fn send(worker: &mut Worker, sums: &mut Sums<u64, isize>, counter: &mut PairCounter<'_>) {
     sums.flush(worker, |give| {
         counter.drain(&mut |key, count| give(key, signed(count)));
@@ -241,7 +241,7 @@ fn recount(
     Ok(frequencies.finish(worker, terms))
 }
 
-/// Hands each document of a draft to `visit`.
+/// Passes each document of a draft to `visit`.
 fn read(
     process: &Process,
     draft: Draft,

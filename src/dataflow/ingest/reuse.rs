@@ -1,4 +1,4 @@
-//! The collection of the result that training starts from, if it is this job's: copied rather than read again.
+//! The collection of the result that training starts from, if it is this job's: copied, not ingested again.
 
 use timely::worker::Worker;
 
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::vocabulary_file::VOCABULARY_FILE;
 
-/// Copies the collection that `train.warm_start` has, if its settings and its input are this job's. All workers
-/// must call it, and get the same.
+/// Copies the collection of `train.warm_start`, if its settings and its input are this job's. All workers
+/// must call this, and get the same result.
 pub(super) fn reuse(
     worker: &mut Worker,
     process: &Process,

@@ -1,5 +1,5 @@
-//! From each worker's totals to one vocabulary: gathered at worker 0, pruned and written there, and
-//! broadcast, so that each worker knows the status of its own terms.
+//! Turns all workers' totals into one vocabulary: they are gathered at worker 0, pruned and written
+//! there, and broadcast, so that each worker knows the status of its own terms.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use corpus::terms::TermCounter;
 use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 
-/// Blocks that are sent before the worker works off what has come in (4 MiB).
+/// Blocks that are sent before the worker steps (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
 /// The vocabulary, as `collection.json` describes it.
@@ -34,7 +34,7 @@ pub(super) struct Agreed {
 }
 
 /// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
-/// worker's `terms`, and the vocabulary in short, which worker 0 alone knows.
+/// worker's `terms`, and a summary of the vocabulary, which is empty except on worker 0.
 ///
 /// `document_count` is the number of documents with at least one token.
 pub(super) fn agree(
@@ -54,7 +54,7 @@ pub(super) fn agree(
     Ok((TermMap::new(&terms, vocabulary), agreed))
 }
 
-/// Every worker gets the terms of worker 0's message.
+/// Broadcasts worker 0's message; returns its terms.
 pub(super) fn broadcast(
     worker: &mut Worker,
     message: Vec<u64>,
@@ -73,7 +73,7 @@ pub(super) fn broadcast(
     })
 }
 
-/// Prunes and writes the vocabulary; returns all its terms in its order, for all workers.
+/// Prunes and writes the vocabulary; returns all its terms, in order, as a message for all workers.
 fn prune(
     process: &Process,
     shared: &IngestShared,
@@ -112,7 +112,7 @@ fn prune(
     Ok((message, agreed))
 }
 
-/// Sends every worker's totals to worker 0: none on the others.
+/// Sends every worker's totals to worker 0; returns `None` on the others.
 pub(super) fn gather_at_leader(
     worker: &mut Worker,
     totals: Totals<Term, Counts>,
@@ -152,7 +152,7 @@ pub(super) fn gather_at_leader(
     (index == 0).then(|| gathered.take())
 }
 
-/// Why no term is left, and what to do.
+/// Explains why no term is left, and what to do.
 fn nothing_kept(
     process: &Process,
     shared: &IngestShared,

@@ -12,7 +12,7 @@ pub(super) fn push(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64
     pack_name(term, words);
 }
 
-/// Terms put together again from words that come in pieces, in order.
+/// Terms reassembled from words that arrive in pieces, in order.
 #[derive(Debug, Default)]
 pub(super) struct Terms {
     rest: Vec<u64>,
@@ -32,7 +32,7 @@ impl Terms {
     }
 }
 
-/// The first term and its words, if it is complete.
+/// Returns the first term and the number of its words, if it is complete.
 fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
     let [tokens, documents, status, rest @ ..] = words else {
         return None;

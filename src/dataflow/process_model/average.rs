@@ -9,8 +9,8 @@ use lda::model::parameters::GlobalStep;
 use lda::train::AVERAGE_PRUNE;
 
 impl ProcessModel {
-    /// Blends in what a round has estimated, in tokens, by the weight of the step. All workers of the
-    /// process must call it.
+    /// Blends a round's estimates, in tokens, into the average, by the weight of the step. All workers of
+    /// the process must call this.
     pub(crate) fn average_step(
         &self,
         process: &Process,
@@ -22,8 +22,8 @@ impl ProcessModel {
         self.take_step(&self.averages, process, part, step, merged, AVERAGE_PRUNE);
     }
 
-    /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of
-    /// the process must call it.
+    /// Adds the counts of one part to their average, with a weight; 1 starts the average. All workers of
+    /// the process must call this.
     pub(crate) fn average(&self, process: &Process, part: usize, weight: f64) {
         let counts = self.parts[part].read();
         let mut average = self.averages[part].write();
@@ -44,7 +44,7 @@ impl ProcessModel {
         }
     }
 
-    /// Makes what is published the model. All workers of the process must call it.
+    /// Replaces the counts by their average, if there is one. All workers of the process must call this.
     pub(crate) fn settle(&self, process: &Process, part: usize) {
         // Others may still be reading the counts.
         process.meet();

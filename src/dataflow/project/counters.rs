@@ -1,8 +1,8 @@
-//! The counts that a worker takes of documents, the sums that it owns, and the first worker's results from them.
+//! A worker's counts of documents, the sums that it owns, and the first worker's results from them.
 //!
 //! While documents are inferred, sums that take much memory go to the workers that own them; when all documents are
-//! inferred, the rest follows. Then owners say how many groups they have, make rows of what they have, and the first
-//! worker gets them.
+//! inferred, the rest follows. Then owners report how many groups they have, turn their sums into rows, and send those
+//! to the first worker.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::tables::PartInfo;
 use corpus::ShardDocument;
 use corpus::sample::Split;
 
-/// The counts of a worker's own documents, and the sums that it owns.
+/// Results of a worker: the best of its own documents, and those of the groups that it owns.
 #[derive(Serialize, Deserialize)]
 struct Owned {
     best: BestDocuments,
@@ -39,7 +39,7 @@ pub(super) struct Counters {
     groups: Option<GroupTopics>,
     trends: Option<Trends>,
     correlations: Option<Correlations>,
-    /// Groups of drift that all workers own, and groups of topics that they have sent.
+    /// Over all workers, the groups of drift that they own, and the groups of topics that they have sent.
     grouped: Vec<i64>,
     /// On the first worker: the sums of all tallies, and the blocks of each worker's [`Owned`].
     sums: Vec<i64>,
@@ -47,7 +47,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// As the plan's job asks.
+    /// Creates the counters that the plan's job needs.
     pub(super) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Self {
         let rolled_up = plan.process.job.project.rollups.then_some(plan);
         Self {
@@ -83,7 +83,7 @@ impl Counters {
         self.tally.merge(tally);
     }
 
-    /// Sends what was not sent yet, once the documents of all workers are counted.
+    /// Sends what has not been sent yet, once the documents of all workers are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         self.drift.send(outbox);
         self.groups.iter_mut().for_each(|it| it.send(outbox));
@@ -93,7 +93,7 @@ impl Counters {
         give_vector(&self.tally.sums(), TALLY, to_first);
     }
 
-    /// Says how many groups there are, once all sums have come.
+    /// Sends the numbers of groups to all workers, once all sums have arrived.
     pub(super) fn send_counts(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
         let sent = self.groups.as_ref().map_or(0, GroupTopics::sent);
         let to_all = &mut |tag, words| outbox.send_all(tag, words);
@@ -101,7 +101,7 @@ impl Counters {
         Ok(())
     }
 
-    /// Takes what another worker has sent.
+    /// Takes a block that a worker has sent.
     pub(super) fn receive(&mut self, block: Block) {
         let (trends, correlations) = (&mut self.trends, &mut self.correlations);
         match (block.tag() % KINDS, trends, correlations) {
@@ -119,7 +119,7 @@ impl Counters {
         }
     }
 
-    /// Makes rows of what this worker owns, once all counts have come, and writes or sends them.
+    /// Turns the sums that this worker owns into rows, once all counts have arrived, and writes or sends them.
     pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
         self.trends.iter().for_each(|it| it.send_rows(outbox));
         self.correlations.iter().for_each(|it| it.send_rows(outbox));
@@ -138,7 +138,7 @@ impl Counters {
         Ok(())
     }
 
-    /// The result on the first worker, when everything has come.
+    /// Returns the result on the first worker, once everything has arrived.
     pub(super) fn finish(&mut self) -> Projected {
         let mut tally = Tally::from_sums(&self.sums, &self.tally);
         let (mut groups, mut drift) = (BTreeMap::new(), Vec::new());

@@ -1,13 +1,13 @@
 //! Drift of the new documents, counted while all documents are projected.
 //!
-//! Every worker sums over the run, and over groups as [`Groups`] does. Their rows are in one table, which the first
-//! worker holds: if a collection has more than [`MOST_GROUPS`], no group gets a row. Groups are counted before any
+//! Every worker sums over the run, and over groups by [`Groups`]. Their rows are in one table, which the first worker
+//! holds in memory: if a collection has more than [`MOST_GROUPS`], no group gets a row. Groups are counted before any
 //! row is made.
 //!
-//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
+//! The run's distinct terms are kept and pruned ones; a group's are kept ones only, because a set
 //! of all terms for each group would take many times the memory.
 //!
-//! The sums do not survive a restart: what an earlier run has projected is read back and counted again.
+//! The sums do not survive a restart: documents that an earlier run has projected are read back and counted again.
 
 use super::ProjectPlan;
 use super::groups::{Groups, Sums};
@@ -23,17 +23,17 @@ use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Pairs in a piece, at most.
+/// The most pairs in a piece.
 const PAIRS_A_PIECE: usize = 4096;
 
-/// How far some new documents have moved.
+/// The drift of some new documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DriftLine {
     /// Their group; `None` for all of them.
     pub(crate) group: Option<String>,
     /// Documents with terms of the vocabulary.
     pub(crate) documents: i64,
-    /// Their tokens, stop words left out.
+    /// Their tokens, without stop words.
     pub(crate) tokens: i64,
     /// Of these, tokens of kept terms.
     pub(crate) kept_tokens: i64,
@@ -46,17 +46,17 @@ pub(crate) struct DriftLine {
 /// Drift of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Drift {
-    /// Of all new documents.
+    /// All new documents.
     pub(crate) run: DriftLine,
-    /// Of each group of them, ascending.
+    /// Each group of them, ascending.
     pub(crate) groups: Vec<DriftLine>,
     /// True if there are too many groups for one line each.
     pub(crate) too_many_groups: bool,
 }
 
 impl Drift {
-    /// The line about drift at the end of a run with this many documents held out; `None` without new documents. There
-    /// must be others to train on again.
+    /// Returns the line about drift at the end of a run with `held_out` held-out documents; `None` without new
+    /// documents. It advises training again only if there are other new documents.
     pub(crate) fn summary(&self, held_out: u64) -> Option<DriftSummary> {
         let figures = &self.run.figures;
         let has_others = self.run.documents.unsigned_abs() > held_out;
@@ -86,11 +86,11 @@ pub(super) struct DriftCounter {
     /// All others with terms of the vocabulary.
     new: [DriftSums; 2],
     groups: Groups<DriftSums>,
-    /// The hashes of the names of the groups that this worker owns, or of one more than [`MOST_GROUPS`].
+    /// The hashes of the names of the groups that this worker owns, at most one more than [`MOST_GROUPS`].
     names: HashSet<u64>,
 }
 
-/// A document's projection, as its rows of `documents` and `document_topics` have it.
+/// A document's projection, as in its rows of `documents` and `document_topics`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed<'a> {
     /// Its listed topics, weight and topic.
@@ -100,12 +100,12 @@ pub(crate) struct Listed<'a> {
 }
 
 impl DriftCounter {
-    /// For the plan's documents.
+    /// Creates counters for the plan's documents.
     pub(super) fn new(plan: &ProjectPlan, worker: usize) -> Self {
         let (collection, topics) = (&plan.collection, &plan.published);
         let vocabulary_size = collection.terms_kept as usize;
         let mut known = TermSet::new(vocabulary_size);
-        // Under a tree, terms of its structures are listed that no topic has.
+        // Under a tree, the terms of its structures are listed even in topics without them.
         let weights = topics
             .iter()
             .flat_map(|topic| topic.weights.iter().zip(&topic.counts));
@@ -145,7 +145,7 @@ impl DriftCounter {
         }
     }
 
-    /// Sends what was not sent yet, once all documents are counted.
+    /// Sends what has not been sent yet, once all documents are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         self.groups.send(outbox);
         for (kind, [own, _]) in [(TRAINED, &mut self.trained), (NEW, &mut self.new)] {
@@ -153,7 +153,7 @@ impl DriftCounter {
         }
     }
 
-    /// Adds what another worker has sent.
+    /// Adds what a worker has sent.
     pub(super) fn receive(&mut self, kind: u64, words: &[u64]) {
         match kind {
             GROUP_DRIFT => self.groups.receive(words, |name| {
@@ -166,12 +166,12 @@ impl DriftCounter {
         }
     }
 
-    /// How many groups this worker owns; not more than one above [`MOST_GROUPS`] are counted.
+    /// Returns how many groups this worker owns, counted up to one above [`MOST_GROUPS`].
     pub(super) fn count(&self) -> i64 {
         self.names.len() as i64
     }
 
-    /// Drift of the groups that this worker owns, if all workers own `groups`; of none if these are too many.
+    /// Returns the drift of this worker's groups, given that all workers own `groups`; none if these are too many.
     pub(super) fn owned(&mut self, groups: i64) -> Result<Vec<DriftLine>, Failure> {
         let mut lines = Vec::new();
         if groups as u64 > MOST_GROUPS {
@@ -185,7 +185,7 @@ impl DriftCounter {
         Ok(lines)
     }
 
-    /// Drift of all documents, given how many groups all workers own and the lines of these.
+    /// Returns the drift of all documents, given how many groups all workers own, and their lines.
     pub(super) fn finish(&self, groups: i64, mut lines: Vec<DriftLine>) -> Drift {
         lines.sort_by(|a, b| a.group.cmp(&b.group));
         Drift {
@@ -196,7 +196,7 @@ impl DriftCounter {
     }
 }
 
-/// The line of some documents, given the sums of those trained on.
+/// Returns the line of some documents, given the sums of those trained on.
 fn line(group: Option<String>, sums: &DriftSums, trained: &DriftSums) -> DriftLine {
     DriftLine {
         group,
@@ -227,7 +227,7 @@ fn count(document: &ShardDocument, listed: Listed<'_>, known: &TermSet, sums: &m
     }
 }
 
-/// Sums that do not depend on topics or terms.
+/// Returns the sums that do not depend on topics or terms.
 fn fixed_sums(sums: &mut DriftSums) -> [&mut i64; 5] {
     [
         &mut sums.documents,
@@ -238,7 +238,7 @@ fn fixed_sums(sums: &mut DriftSums) -> [&mut i64; 5] {
     ]
 }
 
-/// A piece is the [`fixed_sums`], the number of topics, and pairs of topics and masses, of places and bits of terms.
+/// A piece has the [`fixed_sums`], the number of topics, pairs of topic and mass, and pairs of place and bits of terms.
 impl Sums for DriftSums {
     fn take(&mut self, mut send: impl FnMut(&[u64])) {
         let mut sums = std::mem::take(self);

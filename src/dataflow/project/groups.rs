@@ -1,9 +1,9 @@
 //! Sums over groups of documents, by name. A group belongs to a bucket by the hash of its name, and buckets belong to
 //! workers in turn.
 //!
-//! A worker adds up documents that follow each other, and sends the sums of some hundred groups at a time to the
-//! owners of their buckets, who keep them as they come, in memory and then in a file. At the end they read one
-//! bucket after the other: memory depends on the size of a bucket, not on the number of groups.
+//! A worker sums consecutive documents, and sends the sums of a few hundred groups at a time to the owners of
+//! their buckets, which keep them as they arrive, in memory and then in a file. At the end they read one bucket
+//! after another: memory depends on the size of a bucket, not on the number of groups.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,21 +17,21 @@ use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use store::Writer;
 
-/// Groups that a worker adds up before it sends them off.
+/// Groups that a worker sums before it sends them.
 const GROUPS_A_BATCH: usize = 256;
-/// Words that a worker keeps in memory, of all its buckets, and of one at least and at most.
+/// Words that a worker keeps in memory: for all its buckets, and the least and most for one.
 const MOST_WORDS: u64 = 8 << 20;
 const WORDS_A_BUCKET: [u64; 2] = [1 << 10, 1 << 15];
 
-/// Integer sums that can be sent to another worker and added to those that it has.
+/// Integer sums that can be sent to another worker and added to its own.
 pub(super) trait Sums: Send + 'static {
-    /// Hands over all that was added, in pieces of some thousand words, and is empty then.
+    /// Passes everything added to `send`, in pieces of a few thousand words, and becomes empty.
     fn take(&mut self, send: impl FnMut(&[u64]));
-    /// Adds a piece of another's sums.
+    /// Adds a piece of another worker's sums.
     fn add_piece(&mut self, piece: &[u64]);
 }
 
-/// The sums that have arrived for a bucket: the length of each message, and the message, a name and a piece.
+/// The sums that have arrived for a bucket: each message's length, and the message, a name and a piece.
 #[derive(Default)]
 struct Bucket {
     has_file: bool,
@@ -39,7 +39,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Keeps words: in memory, until they are as many as `most`.
+    /// Keeps words in memory; once there are `most`, moves them to the file.
     fn keep(&mut self, words: &[u64], most: u64, path: impl Fn() -> PathBuf) -> io::Result<()> {
         self.words.extend_from_slice(words);
         if (self.words.len() as u64) < most {
@@ -56,7 +56,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// All words; there is no file any more.
+    /// Returns all words, and removes the file.
     fn take(mut self, path: impl Fn() -> PathBuf) -> io::Result<Vec<u64>> {
         if !self.has_file {
             return Ok(self.words);
@@ -74,10 +74,10 @@ impl Bucket {
 pub(super) struct Groups<S> {
     /// The kind of its blocks.
     kind: u64,
-    /// This worker, of how many.
+    /// This worker's number, and the number of workers.
     worker: [usize; 2],
     buckets: u64,
-    /// The files of buckets are named after it.
+    /// The files of buckets have this name with another extension.
     path: PathBuf,
     empty: S,
     batch: BTreeMap<String, S>,
@@ -88,7 +88,7 @@ pub(super) struct Groups<S> {
 }
 
 impl<S: Sums + Clone> Groups<S> {
-    /// The groups of the plan's documents, about `documents_a_bucket` documents in a bucket; each starts as `empty`.
+    /// Creates the groups of the plan's documents, about `documents_a_bucket` in a bucket; each starts as `empty`.
     pub(super) fn new(
         (plan, worker): (&ProjectPlan, usize),
         kind: u64,
@@ -102,7 +102,7 @@ impl<S: Sums + Clone> Groups<S> {
         Self::in_buckets((kind, worker), buckets.max(1), path, empty)
     }
 
-    /// The groups of `buckets` buckets, on worker `worker[0]` of `worker[1]`.
+    /// Creates groups in `buckets` buckets, on worker `worker[0]` of `worker[1]`.
     pub(super) fn in_buckets(
         (kind, worker): (u64, [usize; 2]),
         buckets: u64,
@@ -138,7 +138,7 @@ impl<S: Sums + Clone> Groups<S> {
         self.batch.insert(name.to_owned(), sums);
     }
 
-    /// Sends what was not sent yet.
+    /// Sends what has not been sent yet.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
         for (name, mut sums) in std::mem::take(&mut self.batch) {
             self.sent += 1;
@@ -154,7 +154,7 @@ impl<S: Sums + Clone> Groups<S> {
         }
     }
 
-    /// Keeps what has come for this worker; `visit` sees the hash of each name in it.
+    /// Keeps messages for this worker; passes the hash of each name in them to `visit`.
     pub(super) fn receive(&mut self, words: &[u64], mut visit: impl FnMut(u64)) {
         let own = self.buckets.div_ceil(self.worker[1] as u64);
         let most = (MOST_WORDS / own).clamp(WORDS_A_BUCKET[0], WORDS_A_BUCKET[1]);
@@ -173,13 +173,13 @@ impl<S: Sums + Clone> Groups<S> {
         }
     }
 
-    /// The buckets of this worker.
+    /// Returns the buckets of this worker.
     pub(super) fn buckets(&self) -> impl Iterator<Item = u64> + use<S> {
         let [worker, workers] = self.worker;
         (worker as u64..self.buckets).step_by(workers)
     }
 
-    /// Hands over the groups of a bucket of this worker, by name, once all have come.
+    /// Passes the groups of one of this worker's buckets to `visit`, by name, once all have arrived.
     pub(super) fn each(
         &mut self,
         bucket: u64,
@@ -206,7 +206,7 @@ fn path_of(groups: &Path, bucket: u64) -> PathBuf {
     groups.with_extension(format!("{bucket:05}"))
 }
 
-/// Where the pieces of each group are among the messages of a bucket.
+/// Returns where the pieces of each group are among the messages of a bucket.
 fn by_name(messages: &[u64]) -> BTreeMap<String, Vec<Range<usize>>> {
     let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let mut start = 0;
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use lda::math::random::{Stage, hash};
 
-    /// Numbers, each of which travels in a piece of its own.
+    /// Numbers, each sent in a separate piece.
     #[derive(Clone, Debug, Default, PartialEq)]
     struct Numbers(BTreeMap<u64, u64>);
 
@@ -247,7 +247,7 @@ mod tests {
         Groups::in_buckets((0, worker), 3, folder.join("groups"), Numbers::default())
     }
 
-    /// A document's group, and what is counted of it.
+    /// Returns for each document its group, and a key and value to count.
     fn documents() -> impl Iterator<Item = (String, u64, u64)> {
         (0..60_000).map(|d| {
             let draw = |n| hash(1, Stage::Synth, d, n);
@@ -255,7 +255,7 @@ mod tests {
         })
     }
 
-    /// The groups of a worker's buckets, in each by name.
+    /// Returns the groups of a worker's buckets, in each by name.
     fn groups_of(groups: &mut Groups<Numbers>) -> Vec<(String, Numbers)> {
         let buckets = groups.buckets();
         let of_bucket = |bucket| {

@@ -1,4 +1,4 @@
-//! The labels that documents are predicted to have, and how well that fits those that they have.
+//! The labels that documents are predicted to have, and how well those match their actual labels.
 
 use super::tally::fixed;
 use super::{FIXED_POINT, ProjectPlan};
@@ -32,12 +32,12 @@ fn in_order(scores: &DocumentScores) -> [f64; SCORES.len()] {
 }
 
 /// Sums over documents whose labels are known and that were not trained on: how many there are, their
-/// [`SCORES`] in units of 2⁻²⁰, and three numbers a label. In one row, to be added to others; empty without
-/// labels.
+/// [`SCORES`] in units of 2⁻²⁰, and three numbers per label. In one row, to be added to others; empty
+/// without labels.
 pub(crate) struct LabelSums<'s>(pub &'s [i64]);
 
 impl LabelSums<'_> {
-    /// Sums over no documents, for this many labels.
+    /// Returns sums over no documents, for `labels` labels.
     pub(crate) fn none(labels: usize) -> Vec<i64> {
         match labels {
             0 => Vec::new(),
@@ -63,19 +63,19 @@ impl LabelSums<'_> {
             .for_each(|label| of_labels[place(label) + 2] += 1);
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub(crate) fn documents(&self) -> u64 {
         self.0.first().map_or(0, |&documents| documents as u64)
     }
 
-    /// The mean of each of [`SCORES`]; `None` without documents.
+    /// Returns the mean of each of [`SCORES`]; `None` without documents.
     pub(crate) fn means(&self) -> Option<[f64; SCORES.len()]> {
         let documents = self.documents();
         (documents > 0)
             .then(|| std::array::from_fn(|i| self.0[1 + i] as f64 / FIXED_POINT / documents as f64))
     }
 
-    /// How each label was predicted.
+    /// Returns how each label was predicted.
     pub(crate) fn labels(&self) -> Vec<LabelCounts> {
         let of_labels = self.0.get(1 + SCORES.len()..).unwrap_or_default();
         let counts = of_labels.chunks_exact(3).map(|three| LabelCounts {
@@ -102,7 +102,7 @@ pub(crate) struct RankedLabel {
     pub(crate) actual: Option<bool>,
 }
 
-/// Predicts the labels of documents, one after the other, with the same buffers.
+/// Predicts the labels of documents one after another, reusing buffers.
 pub(crate) struct Predictor {
     reader: LabelReader,
     ranker: LabelRanker,
@@ -116,16 +116,16 @@ pub(crate) struct Predictor {
 pub(crate) struct Predicted<'a> {
     /// Its terms.
     pub(crate) bag: Bag<'a>,
-    /// θ_dk, a proportion a label.
+    /// θ_dk, one proportion per label.
     pub(crate) proportions: &'a [f32],
-    /// α_k that they were inferred with.
+    /// The α_k that they were inferred with.
     pub(crate) alpha: &'a [f32],
     /// Its split: trained on, held out, or neither.
     pub(crate) split: Split,
 }
 
 impl Predictor {
-    /// As the plan's job asks; `None` if its documents have no labels.
+    /// Creates one for the plan's job; `None` if its documents have no labels.
     pub(crate) fn new(plan: &ProjectPlan) -> Option<Self> {
         let job = &plan.process.job;
         Some(Self {
@@ -143,7 +143,7 @@ impl Predictor {
     }
 
     /// Predicts the labels of the document whose own were read, and counts it in `sums` if its labels are known
-    /// and it was not trained on. Gives those that are predicted, and then its others.
+    /// and it was not trained on. Returns the predicted labels, then its other own ones.
     pub(crate) fn predict(
         &mut self,
         document: Predicted<'_>,

@@ -22,7 +22,7 @@ use crate::dataflow::sample::next_shard;
 use crate::failure::Failure;
 use mesh::interrupt::{self, Deferral};
 
-/// The tag of a block that asks its worker for the next shard, and of one that asks every worker to leave.
+/// The tag of a block that requests its worker's next shard, and of one that tells every worker to stop.
 const NEXT: u64 = 0;
 const LEAVE: u64 = 1;
 
@@ -31,17 +31,17 @@ type Flow<'scope, C> = Stream<'scope, u64, C>;
 
 /// The state of a worker's operators.
 pub(super) struct State {
-    /// The error that ends the run, and the operator's capability: while it is kept, no worker takes sums
-    /// for complete.
+    /// The error that ends the run, and the operator's capability: while it is kept, no worker considers
+    /// sums complete.
     failure: Option<(Failure, Capability<u64>)>,
     /// Whether some process has received a signal.
     leaves: bool,
-    /// A signal waits while there are shards.
+    /// Defers signals while there are shards.
     deferral: Option<Deferral>,
 }
 
 impl State {
-    /// Of a worker that is about to begin.
+    /// Creates the state of a worker that is about to begin.
     pub(super) fn new() -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(Self {
             failure: None,
@@ -54,12 +54,12 @@ impl State {
         self.failure = Some((error, time.clone()));
     }
 
-    /// The error that ends the run, if there is one: drop the dataflow before the next step.
+    /// Takes the error that ends the run, if there is one: drop the dataflow before the next step.
     pub(super) fn failure(&mut self) -> Option<Failure> {
         self.failure.take().map(|(error, _)| error)
     }
 
-    /// No worker has a shard any more.
+    /// Stops deferring signals, as no worker has a shard any more; fails if one was received.
     fn end_shards(&mut self) -> Result<(), Failure> {
         self.deferral = None;
         match self.leaves {
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// Gives the number of the process's next shard whenever this worker has none.
+/// Outputs the number of the process's next shard whenever this worker has none.
 pub(super) fn shards<'scope>(
     written: Flow<'scope, Block>,
     plan: &Rc<ProjectPlan>,
@@ -98,7 +98,7 @@ pub(super) fn shards<'scope>(
     })
 }
 
-/// Infers some documents of the current shard at a time; gives them, and on the way, and at the end, sums over them.
+/// Infers some documents of the current shard at a time; outputs them and, in between and at the end, sums over them.
 pub(super) fn infer<'scope>(
     shards: Flow<'scope, Vec<usize>>,
     mut inference: Inference,
@@ -114,7 +114,7 @@ pub(super) fn infer<'scope>(
     let mut documents = OutputBuilder::<_, CapacityContainerBuilder<_>>::from(documents);
     let mut sums = OutputBuilder::<_, BlockBuilder>::from(sums);
     builder.build(move |mut capabilities| {
-        // That of the sums: they are complete when there are no more shards.
+        // The capability of the sums, which are complete when there are no more shards.
         let mut end = capabilities.pop();
         let mut current = None;
         move |frontiers| {
@@ -144,7 +144,7 @@ pub(super) fn infer<'scope>(
     (inferred, added_up)
 }
 
-/// Writes the parts of shards; then asks for the next shard, or for everyone to leave.
+/// Writes the parts of shards; then requests the next shard, or tells every worker to stop.
 pub(super) fn write<'scope>(
     inferred: Flow<'scope, Vec<Inferred>>,
     mut writer: PartWriter,
@@ -172,7 +172,7 @@ pub(super) fn write<'scope>(
     })
 }
 
-/// Adds up what the workers have sent and, once it is complete, sends what follows from it.
+/// Sums what the workers have sent and, once that is complete, outputs the results of `send`.
 pub(super) fn reduce<'scope>(
     sums: Flow<'scope, Block>,
     counters: &Rc<RefCell<Counters>>,

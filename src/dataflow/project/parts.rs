@@ -1,4 +1,4 @@
-//! The parts of tables that a shard becomes.
+//! Writes the parts of tables that a shard becomes.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::infer::summary::Projection;
 
-/// A document and what was inferred of it.
+/// A document, and the results of its inference.
 pub(super) struct Document {
     pub(super) number: u64,
     /// Its place in its volume, from 0.
@@ -30,11 +30,11 @@ pub(super) struct Document {
 pub(super) struct Inferred {
     pub(super) shard: usize,
     pub(super) documents: Vec<Document>,
-    /// Of the whole shard, with its last documents.
+    /// The tally of the whole shard, with its last documents.
     pub(super) tally: Option<Tally>,
 }
 
-/// Writes shards, one after the other.
+/// Writes shards one after another.
 pub(super) struct PartWriter {
     plan: Rc<ProjectPlan>,
     open: Option<Parts>,
@@ -49,14 +49,14 @@ struct Parts {
 }
 
 impl PartWriter {
-    /// As the plan's job asks.
+    /// Creates one for the plan's job.
     pub(super) fn new(plan: &Rc<ProjectPlan>) -> Self {
         let (plan, open) = (Rc::clone(plan), None);
         Self { plan, open }
     }
 
-    /// Writes some documents. With the last of a shard, publishes its parts, and returns true. An earlier run has
-    /// written a shard that ends without documents.
+    /// Writes some documents. With the last of a shard, publishes its parts, and returns true. A shard without
+    /// documents has been written by an earlier run.
     pub(super) fn write(&mut self, inferred: Inferred) -> Result<bool, Failure> {
         if !inferred.documents.is_empty() {
             let parts = match &mut self.open {
@@ -130,7 +130,7 @@ impl Parts {
         self.documents.push_with(&row, &read.metadata)
     }
 
-    /// Publishes the parts, and then the note that they are complete.
+    /// Publishes the parts, then the note that they are complete.
     fn publish(self, plan: &ProjectPlan, shard: usize, mut tally: Tally) -> Result<(), Failure> {
         tally.parts = vec![self.documents.finish()?, self.topics.finish()?];
         if let Some(predictions) = self.predictions {

@@ -1,8 +1,8 @@
 //! Roll-ups: sums over the projected documents of each volume, of each value of metadata columns, and of each
 //! pair of topics, taken while the documents are projected.
 //!
-//! All sums are integers. They are of proportions as `document_topics` lists them, so that a restart adds up what
-//! an earlier run has written, and anyone can check them against the tables.
+//! All sums are integers, of proportions as `document_topics` lists them, so that a restart can sum what an earlier
+//! run has written, and users can check them against the tables.
 
 mod correlations;
 mod groups;
@@ -34,7 +34,7 @@ pub(crate) struct RollUpShared {
 pub(crate) struct RolledUp {
     /// The parts of `group_topics`, written by their owners.
     pub(crate) groups: BTreeMap<String, PartInfo>,
-    /// The columns that `trends` are of.
+    /// The columns of `trends`.
     pub(crate) columns: Vec<TrendColumn>,
     /// The rows of `topic_trends`.
     pub(crate) trends: Vec<TrendLine>,

@@ -1,4 +1,4 @@
-//! The documents of shards, inferred one by one and counted.
+//! Infers the documents of shards one by one, and counts them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ use lda::model::factors::FactorTable;
 /// Documents that are inferred before they are written.
 const DOCUMENTS_AT_ONCE: usize = 256;
 
-/// Infers shards, one after the other, with the same buffers.
+/// Infers shards one after another, reusing buffers.
 pub(super) struct Inference {
     plan: Rc<ProjectPlan>,
     counters: Rc<RefCell<Counters>>,
@@ -36,7 +36,7 @@ pub(super) struct Inference {
     shard: Option<Shard>,
 }
 
-/// The shard that is read.
+/// The shard being read.
 struct Shard {
     reader: ShardReader,
     /// The number of the next document.
@@ -69,7 +69,7 @@ impl Shard {
 }
 
 impl Inference {
-    /// As the plan's job asks.
+    /// Creates one for the plan's job.
     pub(super) fn new(plan: &Rc<ProjectPlan>, counters: &Rc<RefCell<Counters>>) -> Self {
         Self {
             plan: Rc::clone(plan),
@@ -81,8 +81,8 @@ impl Inference {
         }
     }
 
-    /// Infers the next documents of a shard, and counts them. Of a shard that an earlier run has projected, counts
-    /// them as they were written, and gives none.
+    /// Infers the next documents of a shard, and counts them. If an earlier run has projected the shard, counts them
+    /// as they were written, and returns none.
     pub(super) fn infer_some(
         &mut self,
         number: usize,
@@ -125,7 +125,7 @@ impl Inference {
         })
     }
 
-    /// Sends what was counted, once the documents of all workers are.
+    /// Sends the counts, once the documents of all workers are counted.
     pub(super) fn send(&self, outbox: &mut Outbox) {
         self.counters.borrow_mut().send(outbox);
     }

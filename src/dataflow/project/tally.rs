@@ -16,7 +16,7 @@ use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
 use lda::math::special::ln;
 
-/// Masses are added up in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
+/// Masses are summed in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
 pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sums over some documents.
@@ -26,7 +26,7 @@ pub(crate) struct Tally {
     pub(crate) model_hash: Option<String>,
     /// Hash of the settings they were projected with.
     pub(crate) settings_hash: String,
-    /// The parts written, of the tables of [`parts`] in turn. Of a single shard only.
+    /// The parts written, in the order of [`parts`]; only in the tally of a single shard.
     pub(crate) parts: Vec<PartInfo>,
     /// Documents, of any status.
     pub(crate) documents: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Tally {
     pub(super) topics: Vec<TopicTally>,
     /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
     pub(crate) likelihood: [[i64; 3]; 3],
-    /// As [`LabelSums`](super::LabelSums) reads them.
+    /// The row that [`LabelSums`](super::LabelSums) reads.
     pub(crate) labels: Vec<i64>,
     /// The documents in which each topic is largest.
     pub(crate) best: BestDocuments,
@@ -52,14 +52,14 @@ pub(super) struct TopicTally {
     listed: i64,
     /// Documents whose largest proportion is the topic's.
     first: i64,
-    /// Documents that hold the topic, as `evaluate::diagnostics::allocation` says.
+    /// Documents that hold the topic, as `evaluate::diagnostics::allocation` defines it.
     holding: i64,
     /// Of these, documents whose proportion reaches each of its levels.
     reaching: [i64; 3],
 }
 
 impl TopicTally {
-    /// Counts a document of `tokens` tokens that has the topic with `weight`; `is_first`: it is the
+    /// Counts a document of `tokens` tokens that has the topic with `weight`; `is_first`: the topic is the
     /// document's largest.
     fn allocate(&mut self, weight: f32, tokens: f64, is_first: bool) {
         if !allocation::holds(weight, tokens, is_first) {
@@ -73,7 +73,7 @@ impl TopicTally {
 }
 
 impl Tally {
-    /// Nothing yet, of documents without labels.
+    /// Creates an empty tally, for documents without labels.
     pub(crate) fn new(topic_count: usize, documents_per_topic: usize) -> Self {
         Self {
             model_hash: None,
@@ -97,7 +97,7 @@ impl Tally {
         *self = merged;
     }
 
-    /// All sums in one row, as [`from_sums`](Self::from_sums) reads them.
+    /// Returns all sums in one row, as [`from_sums`](Self::from_sums) reads them.
     pub(crate) fn sums(&self) -> Vec<i64> {
         let mut sums = vec![self.documents as i64];
         sums.extend(self.likelihood.as_flattened());
@@ -106,7 +106,7 @@ impl Tally {
         sums
     }
 
-    /// A tally with these sums, of the shape of `like`, and no best documents yet.
+    /// Returns a tally with these sums, of the shape of `like`, without best documents.
     pub(crate) fn from_sums(sums: &[i64], like: &Self) -> Self {
         let topics = like.topics.len();
         let mut tally = Self::new(topics, like.best.limit);
@@ -122,7 +122,7 @@ impl Tally {
         tally
     }
 
-    /// Tokens of each topic.
+    /// Returns the tokens of each topic.
     pub(crate) fn tokens(&self) -> Vec<f64> {
         let topics = self.topics.iter();
         topics
@@ -130,7 +130,7 @@ impl Tally {
             .collect()
     }
 
-    /// Entropy in nats of a topic's spread over the documents that are listed with it:
+    /// Returns the entropy in nats of a topic's spread over the documents that are listed with it:
     /// −Σ_d p ln p with p = x / Σ x, x = θ_dk N_d.
     pub(crate) fn document_entropy(&self, topic: usize) -> Option<f64> {
         let whole = self.topics[topic].listed as f64 / FIXED_POINT;
@@ -138,8 +138,8 @@ impl Tally {
         (whole > 0.0).then(|| ln(whole) - sum / whole)
     }
 
-    /// Adds a document with terms, its proportions (θ_d for each topic), and what they say; it
-    /// is not counted in [`documents`](Self::documents).
+    /// Adds a document with terms, its proportions (θ_d for each topic), and its projection; it is
+    /// not counted in [`documents`](Self::documents).
     pub(crate) fn add(
         &mut self,
         number: u64,
@@ -167,7 +167,7 @@ impl Tally {
         likelihood[2] += 1;
     }
 
-    /// The documents that hold a topic.
+    /// Returns the numbers of documents that hold a topic.
     pub(crate) fn allocation(&self, topic: usize) -> Allocation {
         let sums = &self.topics[topic];
         Allocation {
@@ -177,15 +177,15 @@ impl Tally {
         }
     }
 
-    /// Log-likelihood per token in nats and documents of a split, if it has any token.
+    /// Returns the log-likelihood per token, in nats, and the documents of a split, if it has any token.
     pub(crate) fn log_likelihood(&self, split: Split) -> Option<(f64, u64)> {
         let [sum, tokens, documents] = self.likelihood[split as usize];
         (tokens > 0).then(|| (sum as f64 / FIXED_POINT / tokens as f64, documents as u64))
     }
 }
 
-/// The documents with the largest weight of each topic, the largest first; of equal weights the
-/// document that comes first in the collection.
+/// The documents with the largest weight of each topic, largest first; equal weights in the order of
+/// the collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BestDocuments {
     limit: usize,
@@ -201,7 +201,7 @@ impl BestDocuments {
         }
     }
 
-    /// Sees a document in which `topic` has `weight`.
+    /// Considers a document in which `topic` has `weight`.
     pub(crate) fn add(&mut self, topic: usize, weight: f32, document: u64, source_id: &str) {
         let best = &mut self.topics[topic];
         let place = best.partition_point(|&(w, d, _)| w > weight || (w == weight && d < document));
@@ -211,7 +211,7 @@ impl BestDocuments {
         }
     }
 
-    /// Sees all documents of `other`.
+    /// Considers all documents of `other`.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (topic, best) in other.topics.iter().enumerate() {
             for (weight, document, source_id) in best {
@@ -221,17 +221,17 @@ impl BestDocuments {
     }
 }
 
-/// A mass or a likelihood in units of [`FIXED_POINT`].
+/// Converts a mass or a likelihood to fixed point, by [`FIXED_POINT`].
 pub(crate) fn fixed(value: f64) -> i64 {
     (value * FIXED_POINT).round_ties_even() as i64
 }
 
-/// Path of the note of a shard, below the output's root.
+/// Returns the path of the note of a shard, below the output's root.
 fn note_name(number: usize) -> String {
     format!("checkpoints/projected/shard-{number:05}.json")
 }
 
-/// The tally of a shard that is projected already, with the same model and settings.
+/// Reads the tally of a shard, if it has been projected with the same model and settings.
 pub(crate) fn read(
     process: &Process,
     number: usize,
@@ -258,17 +258,17 @@ pub(crate) fn read(
     Ok(tally)
 }
 
-/// Notes that a shard is projected.
+/// Records that a shard is projected.
 pub(crate) fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Failure> {
     let json = serde_json::to_vec(tally).expect("numbers and texts are JSON");
     process.output.write_atomic(&note_name(number), &json)
 }
 
-/// All of them.
+/// All tables of which a shard may have a part.
 const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
 
-/// The tables that projection writes a part of for each shard of a collection: `predictions` only where documents
-/// have labels.
+/// Returns the tables of which projection writes a part for each shard of a collection: `predictions` only if
+/// documents have labels.
 pub(super) fn parts(collection: &Collection) -> &'static [&'static str] {
     match collection.labels.is_empty() {
         true => &PARTS[..2],
@@ -276,13 +276,13 @@ pub(super) fn parts(collection: &Collection) -> &'static [&'static str] {
     }
 }
 
-/// Path of a shard's part of a table, below the output's root.
+/// Returns the path of a shard's part of a table, below the output's root.
 pub(crate) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
-/// The parts that projection wrote, by their path below the output's root; or the note of a shard that is not projected
-/// yet, as this process sees it.
+/// Returns the parts that projection wrote, by their path below the output's root; or the note of a shard that is not
+/// projected yet, as this process sees it.
 pub(crate) fn written_parts(
     process: &Process,
     collection: &Collection,

@@ -1,4 +1,4 @@
-//! The conditions that a sample must meet to be trained on as the job says.
+//! Checks that a sample can be trained on with the job's settings.
 
 use timely::worker::Worker;
 
@@ -13,7 +13,7 @@ use lda::train::schedule::Schedule;
 use lda::train::settings::{LocalMethod, TrainSettings};
 
 impl Run<'_> {
-    /// Checks that CVB0 does not remember more of all processes' documents than the job allows.
+    /// Checks that CVB0 does not remember more, over all processes, than the job allows.
     pub(super) fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), Failure> {
         let settings = &self.process.job.train;
         if settings.method != LocalMethod::Cvb0 {
@@ -64,7 +64,7 @@ pub(super) fn check_sample(
     )))
 }
 
-/// φ^p is read off remembered assignments.
+/// Checks that φ^p, if requested, can be estimated: it needs remembered assignments.
 pub(super) fn check_estimator(
     settings: &TrainSettings,
     sample: &Sample,

@@ -40,12 +40,12 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The priors that φ is published with.
+    /// Returns the priors that φ is published with.
     pub(super) fn published(&self) -> Priors {
         published(&self.priors, self.published_eta)
     }
 
-    /// Of each topic, the nodes of the prior's tree that have tokens.
+    /// Returns for each topic the nodes of the prior's tree that have tokens.
     pub(super) fn nodes(&self) -> Vec<Vec<PublishedNode>> {
         let guards = self.parts.read_parts();
         let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
@@ -54,7 +54,7 @@ impl Model {
 }
 
 impl<'a> Run<'a> {
-    /// Trains, from the start or the newest sound checkpoint; or finds the model complete.
+    /// Trains, from the start or the newest sound checkpoint; or reads the complete model.
     pub(super) fn train(
         &self,
         worker: &mut Worker,
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The priors with the job's tree and, after a warm start, the α of its model.
+    /// Returns the priors with the job's tree and, after a warm start, the α of its model.
     fn planted(
         &self,
         priors: Priors,
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         Ok((priors, planted))
     }
 
-    /// The process's documents, if each round draws its own.
+    /// Returns the process's documents, if each round draws its own.
     fn active(&self, sample: &Sample) -> Result<Option<&'a Arc<ActiveDocuments>>, Failure> {
         let settings = &self.process.job.train;
         let Some(schedule) = ActiveSchedule::new(settings, sample.least_tokens) else {
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         Ok(Some(active))
     }
 
-    /// How many numbers are remembered of each of the process's documents.
+    /// Returns how many numbers are remembered for each of the process's documents.
     pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, Failure> {
         let (process, topics) = (self.process, self.process.job.model.topics);
         let settings = &process.job.train;
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
         lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))
     }
 
-    /// Room for the assignments of the process's documents.
+    /// Returns room for the assignments of the process's documents.
     fn assignments(
         &self,
         sample: &Sample,
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// All topics of the process's model, published with `priors`.
+    /// Returns all topics of the process's model, published with `priors`.
     pub(super) fn topics(
         &self,
         model: &ProcessModel,
@@ -242,8 +242,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The process's model: what was saved, with its `priors`, or the one that training with them starts
-    /// from.
+    /// Returns the process's model: the saved one, with its `priors`, or the one from which training with
+    /// them starts.
     fn model(
         &self,
         collection: &Collection,
@@ -272,7 +272,7 @@ impl<'a> Run<'a> {
         Ok(Arc::clone(model))
     }
 
-    /// The model that training ended in.
+    /// Reads the finished model.
     pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, Failure> {
         let path = self.process.output.path(MODEL_FILE);
         let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
@@ -281,8 +281,8 @@ impl<'a> Run<'a> {
         Ok(saved)
     }
 
-    /// Refuses a checkpoint of another job before anything is read for it. The code that resumes
-    /// handles a damaged one.
+    /// Refuses a checkpoint of another job before any documents are read. The code that resumes handles
+    /// a damaged one.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), Failure> {
         let output = &self.process.output;
         let Some(&newest) = checkpoint_rounds(output.names(CHECKPOINT_FOLDER)?).first() else {

@@ -1,4 +1,4 @@
-//! What a run finds in its output, and what it removes from it before it begins.
+//! Checks what a run's output contains, and removes old results before the run begins.
 
 use timely::worker::Worker;
 
@@ -15,11 +15,11 @@ use corpus::collection::COLLECTION_FILE;
 use corpus::input::identify;
 use mesh::spawn::launch_name;
 
-/// Names the launch that has removed what was here before.
+/// The file that names the launch that removed old results.
 const CLEARED: &str = "logs/overwritten";
 
 impl Run<'_> {
-    /// Says what a complete output holds; an error if another job made it, or if its input has changed.
+    /// Summarises a complete output; fails if another job made it, or if its input has changed.
     pub(super) fn find_complete(
         &self,
         worker: &mut Worker,
@@ -62,7 +62,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Removes what the stages will write again; not in later attempts of a launch, which are to resume.
+    /// Removes what the stages will write again; not in later attempts of a launch, which resume.
     pub(super) fn clear_once(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         let launch = launch_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The tree-structured prior over terms, built from what a user knows of words, for the job's vocabulary.
+//! The tree-structured prior over terms, built from what a user knows about words, for the job's vocabulary.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use lda::model::Priors;
 use lda::train::senses::are_remembered;
 use lda::tree::Tree;
 
-/// A tree, and the knowledge that it leaves out. Displayed as one line for people.
+/// A tree, and the knowledge that it leaves out. Displayed as one line.
 pub(super) struct Planted {
     pub(super) tree: Arc<Tree>,
     pruned: Pruned,
@@ -31,7 +31,7 @@ impl fmt::Display for Planted {
 }
 
 impl<'a> Run<'a> {
-    /// The tree that the job asks for, where a topic's ordinary terms have the η of `priors`.
+    /// Returns the tree that the job requests, in which a topic's ordinary terms have the η of `priors`.
     pub(super) fn tree(
         &self,
         priors: &Priors,
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
         Ok(planted.as_ref())
     }
 
-    /// The tree of the job's knowledge, and what is left out of it.
+    /// Builds the tree of the job's knowledge; returns it, and what it leaves out.
     pub(super) fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, Failure> {
         let job = &self.process.job;
         let Some(settings) = &job.tree else {

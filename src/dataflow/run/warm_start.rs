@@ -25,7 +25,7 @@ pub(super) struct Start {
 }
 
 impl<'a> Run<'a> {
-    /// The start of training, if the job names a result.
+    /// Returns the start of training, if the job names a result.
     pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, Failure> {
         let start = self.shared.warm_start.get(|| {
             let job = &self.process.job;
@@ -60,8 +60,8 @@ impl<'a> Run<'a> {
             topics
                 .iter_mut()
                 .for_each(|topic| translate(topic, &numbers));
-            // Some priors within its structures are measured by η: by that of the model, they differ
-            // only where the knowledge does.
+            // Some priors within its structures are relative to η: with that of the model, they
+            // differ only where the knowledge does.
             let eta = header.priors.tree.as_deref().map_or(header.priors.eta, Tree::eta);
             let tree = self.grow(eta)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
@@ -74,14 +74,14 @@ impl<'a> Run<'a> {
         Ok(start.as_ref())
     }
 
-    /// The rows of the model that are changed before training: none, unless its prior over terms has changed.
+    /// Returns the rows of the model that are changed before training: none, unless its prior over terms has changed.
     pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, Failure> {
         let (start, seed) = (self.warm_start()?, self.process.job.model.seed);
         let rows = |start: &Start| start.model.changed_rows(priors, seed);
         Ok(start.map(rows).unwrap_or_default())
     }
 
-    /// Where some documents are visited only, the model must be of all of them.
+    /// Checks that the model was trained on the same sample, as only some documents are visited.
     fn check_same_sample(&self, folder: &Path) -> Result<(), Failure> {
         let (job, before) = (&self.process.job, Job::load(folder, &[])?);
         let [ours, theirs] = [read_collection(self.process)?, Collection::read(folder)?];
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Some document must be visited.
+    /// Checks that some document will be visited.
     pub(super) fn check_revisited(&self, sample: &Sample) -> Result<(), Failure> {
         match self.warm_start()? {
             Some(_) if sample.revisited_documents == 0 => Err(Failure::data(

@@ -1,4 +1,4 @@
-//! The documents of a process where each round draws its own (`lda::train::active`).
+//! The documents of a process if each round draws its own (`lda::train::active`).
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct ActiveDocuments {
     drawn: RwLock<Option<Drawn>>,
 }
 
-/// The draw of a round, and the process's documents that it took.
+/// The draw of a round, and those of the process's documents that were drawn.
 struct Drawn {
     draw: Draw,
     seed: u64,
@@ -33,7 +33,7 @@ struct Drawn {
 }
 
 impl ActiveDocuments {
-    /// For documents that have not been visited.
+    /// Creates them for documents that have not been visited.
     ///
     /// # Errors
     /// The documents do not fit in memory.
@@ -55,17 +55,17 @@ impl ActiveDocuments {
         })
     }
 
-    /// The influence of each document, remembered with its assignments.
+    /// Returns the influence of each document, remembered with its assignments.
     pub fn influences(&self) -> Arc<Influences> {
         Arc::clone(&self.influences)
     }
 
-    /// The influence of a document, by its index among those of the process.
+    /// Returns the influence of a document, by its index among those of the process.
     pub(super) fn influence(&self, index: usize) -> Influence {
         self.influences.get(index)
     }
 
-    /// Takes notice of what a visit has changed.
+    /// Updates the influence of a document after a visit.
     pub(super) fn visited(&self, index: usize, change: Change) {
         let influence = self.schedule.after(self.influence(index), change);
         self.influences.set(index, influence);
@@ -77,7 +77,7 @@ impl ActiveDocuments {
         sums
     }
 
-    /// Draws the process's documents of a round; gives their number and tokens.
+    /// Draws the process's documents of a round; returns their number and tokens.
     fn draw(&self, draw: Draw, seed: u64, round: u64, training: &Minibatches) -> [u64; 2] {
         let takes = |&index: &u32| {
             let (influence, number) =
@@ -106,17 +106,17 @@ impl ActiveDocuments {
         read(drawn.as_ref().expect("documents are drawn before a round"))
     }
 
-    /// The process's documents of the round.
+    /// Returns the process's documents of the round.
     pub(super) fn minibatch(&self) -> Minibatch {
         self.with_drawn(|drawn| drawn.minibatch.clone())
     }
 
-    /// Their number and tokens.
+    /// Returns their number and tokens.
     pub(super) fn length(&self) -> [u64; 2] {
         self.with_drawn(|drawn| drawn.length)
     }
 
-    /// How often an assignment of a drawn document counts.
+    /// Returns how many times an assignment of a drawn document counts.
     pub(super) fn weight(&self, index: usize) -> u32 {
         let number = self.numbers[index];
         self.with_drawn(|drawn| {
@@ -136,7 +136,7 @@ impl Trainer {
         if plan.schedule.drawn(position).is_none() {
             return Ok(());
         }
-        // The first worker of a process speaks for all its documents.
+        // The first worker of a process counts all its documents.
         let speaks = self.part == 0;
         let mine = if speaks {
             active.sums()

@@ -1,4 +1,4 @@
-//! Measures quality on the held-out documents, and chooses by it what is published.
+//! Measures quality on the held-out documents, and chooses the published η by it.
 
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ impl Trainer {
         }
     }
 
-    /// The held-out score of the model with φ published with `eta`.
+    /// Returns the held-out score of the model with φ published with `eta`.
     fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, Failure> {
         let plan = Rc::clone(&self.plan);
         let (process, model) = (&plan.process, &plan.model);

@@ -2,9 +2,9 @@
 //! processes.
 //!
 //! Two are kept, with the assignments that belong to them. If the newest one or its assignments are
-//! damaged, it is removed and the previous one is used: its rounds are taken again, and end with
-//! the same bytes. Before any process resumes, every process checks all that it would resume from,
-//! and they compare their findings.
+//! damaged, it is removed and the previous one is used: its rounds are run again, and end with the
+//! same bytes. Before any process resumes, every process checks all that it would resume from, and
+//! they compare their findings.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -24,19 +24,19 @@ use corpus::minibatches::Minibatches;
 /// The candidates that the workers of a process share when they choose.
 #[derive(Default)]
 pub(crate) struct Candidates {
-    /// The newest first: two, and a third where a run was killed before it removed the oldest.
+    /// Newest first: two, and a third if a run was killed before it removed the oldest.
     found: [Once<Found>; 3],
     warnings: Mutex<Vec<String>>,
 }
 
 impl Candidates {
-    /// The files that were passed over, for people.
+    /// Returns warnings about files that were skipped.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }
 }
 
-/// The state from which training would resume.
+/// The requirements on a checkpoint from which training would resume.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// The process.
@@ -45,7 +45,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) vocabulary_hash: &'a str,
     /// The process's documents to train on.
     pub(crate) training: &'a Minibatches,
-    /// Room for their assignments, if they are remembered; contains those of the checkpoint afterwards.
+    /// Room for their assignments, if they are remembered; afterwards contains those of the checkpoint.
     pub(crate) assignments: Option<&'a Assignments>,
 }
 
@@ -56,11 +56,11 @@ enum Found {
     Damaged(String),
 }
 
-/// Chooses the checkpoint to resume from; `None` if there is none. All workers must call it.
+/// Chooses the checkpoint to resume from; `None` if there is none. All workers must call this.
 ///
 /// # Errors
-/// All checkpoints are damaged; they are of other settings; processes see different ones; the file
-/// system refuses.
+/// All checkpoints are damaged; they have other settings; processes see different ones; a file
+/// cannot be read or removed.
 pub(crate) fn choose<'a>(
     worker: &mut Worker,
     wanted: Wanted<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn choose<'a>(
     )))
 }
 
-/// The rounds of the checkpoints that worker 0 sees, the newest first: the same for all workers.
+/// Returns the rounds of the checkpoints that worker 0 sees, newest first: the same for all workers.
 fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, Failure> {
     let mut mine = Vec::new();
     if worker.index() == 0 {
@@ -162,7 +162,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The round whose assignments belong to a checkpoint, where they are remembered.
+/// Returns the round whose assignments belong to a checkpoint; `None` if training is complete.
 pub(super) fn assigned_round(header: &Header) -> Option<u64> {
     header.next.map(|next| next.round)
 }
@@ -171,7 +171,7 @@ pub(super) fn assigned_round(header: &Header) -> Option<u64> {
 /// files of all processes.
 ///
 /// # Errors
-/// A [`Damage`] if a file is damaged, or if documents are missing; the file system refuses.
+/// [`Damage`] if a file is damaged or documents are missing; a file cannot be read or written.
 pub fn recall_assignments(
     process: &Process,
     header: &Header,
@@ -218,7 +218,7 @@ pub fn recall_assignments(
     }
 }
 
-/// Where each document, by its number, is among those of the process.
+/// Returns where each document, by its number, is among those of the process.
 fn positions(documents: &Minibatches) -> std::io::Result<HashMap<u64, usize>> {
     let mut positions = HashMap::with_capacity(documents.document_count());
     documents.for_each(|position, document, _| {
@@ -228,7 +228,7 @@ fn positions(documents: &Minibatches) -> std::io::Result<HashMap<u64, usize>> {
     Ok(positions)
 }
 
-/// Files with assignments, below the output's root, and the rounds they belong to.
+/// Returns the files with assignments, below the output's root, and the rounds they belong to.
 fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, Failure> {
     let names = process.output.names(CHECKPOINT_FOLDER)?.into_iter();
     let with_round = |name: String| {
@@ -238,11 +238,11 @@ fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, Failure> {
     Ok(names.filter_map(with_round).collect())
 }
 
-/// Removes checkpoints that are not kept: of each process its assignments, and by process 0 the
-/// models, and the assignments of processes that are no more.
+/// Removes checkpoints that are not kept: each process removes its assignments, and process 0 also
+/// the models, and the assignments of processes that no longer exist.
 ///
-/// Of rounds that have yet to be taken again, these are assignments written by a run that was
-/// stopped before its checkpoint stood, and what was found damaged.
+/// For rounds that are still to be run again, these are assignments of a run that was stopped before
+/// its checkpoint was complete, and damaged checkpoints.
 pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result<(), Failure> {
     let own = file_name(0, process.placement.process);
     let suffix = own.rsplit('-').next().unwrap_or_default();

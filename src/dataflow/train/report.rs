@@ -1,4 +1,4 @@
-//! The reports of training between rounds: to the watchers of the process, and to its log.
+//! Reports training between rounds, to displays and to the log.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use crate::job::process_status::{CheckpointStatus, unix_millis};
 use lda::train::schedule::Position;
 
 impl Trainer {
-    /// Tells of a score of the held-out documents.
+    /// Reports a score of the held-out documents.
     pub(super) fn report_evaluation(&self, position: Position, loglik_per_token: f64) {
         let mut sampling = self.rounds.sampling();
         if let Some(round) = sampling.log.last_mut() {
@@ -42,7 +42,7 @@ impl Trainer {
         }
     }
 
-    /// Reports a checkpoint of which this process wrote this many bytes in this time.
+    /// Reports a checkpoint, of which this process wrote `bytes` bytes in the time `took`.
     pub(super) fn report_checkpoint(&self, bytes: u64, took: Duration) {
         let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());
         tracing::info!(rounds, bytes, seconds, "checkpoint written");

@@ -29,13 +29,13 @@ pub(crate) struct TrainSampling {
     pub(super) plan: Rc<TrainPlan>,
     /// α as learnt so far, and η.
     pub(super) priors: Priors,
-    /// One report a round, on worker 0; empty on the others.
+    /// One report per round, on worker 0; empty on the others.
     pub(super) log: Vec<RoundReport>,
     /// Documents and tokens of each minibatch, over all processes.
     pub(super) lengths: Vec<[i64; 2]>,
     /// Those of the documents that were drawn for the round.
     pub(super) drawn_length: [u64; 2],
-    /// True while the model of a checkpoint is made again: documents keep the assignments that they have.
+    /// True while the model of a checkpoint is rebuilt: documents keep the assignments that they have.
     pub(super) is_recalling: bool,
     /// True once a process has received a signal: training ends at the next point from which it can
     /// resume.
@@ -46,10 +46,10 @@ pub(crate) struct TrainSampling {
     /// The documents that are being sampled, and the minibatches to come in this round.
     minibatch: Option<Minibatch>,
     to_come: Range<u64>,
-    /// The round that has been begun and not been reported yet, and Σ_k α_k in it.
+    /// The round that has begun but has not been reported yet, and Σ_k α_k in it.
     unreported: Option<Position>,
     alpha_sum: f64,
-    /// When the last change of what the worker does was.
+    /// When the worker last changed its activity.
     since: Instant,
     /// The bytes that the process had sent when the round began.
     sent: u64,
@@ -59,7 +59,7 @@ pub(crate) struct TrainSampling {
 }
 
 impl TrainSampling {
-    /// For worker `index`, after the rounds in `log`.
+    /// Creates those of worker `index`, after the rounds in `log`.
     pub(super) fn new(
         index: usize,
         plan: Rc<TrainPlan>,
@@ -91,13 +91,13 @@ impl TrainSampling {
         }
     }
 
-    /// A purpose that factors have not been prepared for before.
+    /// Returns a purpose for which factors have not been prepared before.
     pub(super) fn next_purpose(&mut self) -> u64 {
         self.purpose += 1;
         self.purpose
     }
 
-    /// The evidence for α of this worker's documents since the last call.
+    /// Takes the evidence for α of this worker's documents since the last call.
     pub(super) fn take_evidence(&mut self) -> Vec<i64> {
         self.visitor
             .local
@@ -105,12 +105,12 @@ impl TrainSampling {
             .evidence(&self.priors.alpha)
     }
 
-    /// Leaves the round that was begun last out of the log.
+    /// Leaves the round that began last out of the log.
     pub(super) fn forget_round(&mut self) {
         self.unreported = None;
     }
 
-    /// Ends the round that was begun last, once the model is what the next one needs.
+    /// Ends the round that began last, once the model is what the next one needs.
     pub(super) fn end_round(&mut self) {
         self.spent.updating += lap(&mut self.since);
         let Some(position) = self.unreported.take() else {
@@ -138,7 +138,7 @@ impl TrainSampling {
         self.report_round(position);
     }
 
-    /// Tells of a round that is over; the process's first worker speaks for all.
+    /// Reports a completed round; the process's first worker reports for all.
     fn report_round(&self, position: Position) {
         let progress = &self.plan.process.progress;
         let rounds = position.round + 1;
@@ -158,7 +158,7 @@ impl TrainSampling {
         });
     }
 
-    /// The share of all cells of the model that hold a count.
+    /// Returns the share of all cells of the model that contain a count.
     fn nonzero_share(&self) -> f64 {
         let parts = self.plan.model.read_parts();
         let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
@@ -166,7 +166,7 @@ impl TrainSampling {
         nonzero as f64 / (cells as f64).max(1.0)
     }
 
-    /// Documents and tokens that a round draws, over all processes.
+    /// Returns the documents and tokens that a round draws, over all processes.
     fn length(&self, position: Position) -> [u64; 2] {
         let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
         if self.plan.active.is_some() && !drawn.is_empty() {
@@ -177,8 +177,8 @@ impl TrainSampling {
         [sum(0), sum(1)]
     }
 
-    /// Loads the next documents of the round, and prepares the factors of their terms; false if there
-    /// are none.
+    /// Loads the next documents of the round, and prepares the factors of their terms; returns false if
+    /// there are none.
     fn next_minibatch(&mut self, position: Position) -> Result<bool, Failure> {
         let plan = Rc::clone(&self.plan);
         if self.to_come.is_empty() {
@@ -211,7 +211,7 @@ impl Sampling for TrainSampling {
     fn begin(&mut self, position: Position) -> Result<(), Failure> {
         match self.unreported {
             Some(_) => self.end_round(),
-            // Others may have worked since: evaluation, checkpoints.
+            // Other work may have been done since: evaluation, checkpoints.
             None => self.since = Instant::now(),
         }
         self.spent = RoundSeconds::default();
@@ -286,7 +286,7 @@ impl Sampling for TrainSampling {
     }
 }
 
-/// A document in a round.
+/// Returns the visit of a document in a round.
 fn visit<'a>(
     plan: &TrainPlan,
     position: Position,
@@ -314,7 +314,7 @@ fn visit<'a>(
     }
 }
 
-/// Visits documents, one after the other.
+/// Visits documents one after another.
 struct Visitor {
     local: LocalStep,
     remembered: Vec<u16>,
@@ -330,8 +330,8 @@ impl Visitor {
         }
     }
 
-    /// Visits a document in the manner of the round, and remembers its assignments, and what the
-    /// schedule that draws it needs.
+    /// Visits a document as the round requires, and remembers its assignments, and what the schedule
+    /// that draws it needs.
     fn visit(
         &mut self,
         plan: &TrainPlan,

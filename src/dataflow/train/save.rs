@@ -22,12 +22,12 @@ use lda::model::parameters::Parameters;
 use lda::train::schedule::{Action, Position};
 
 impl Trainer {
-    /// The priors, with α as learnt so far.
+    /// Returns the priors, with α as learnt so far.
     pub(super) fn priors(&self) -> Priors {
         self.rounds.sampling().priors.clone()
     }
 
-    /// Everything about the model but its numbers per term.
+    /// Returns everything about the model except its numbers per term.
     pub(super) fn header(&self) -> Header {
         let priors = self.priors();
         Header {
@@ -46,7 +46,7 @@ impl Trainer {
         }
     }
 
-    /// Now and then a checkpoint is written, while all wait. Worker 0 alone looks at the clock.
+    /// Writes a checkpoint if one is due, while all wait. Only worker 0 looks at the clock.
     pub(super) fn checkpoint_if_due(
         &mut self,
         worker: &mut Worker,
@@ -63,7 +63,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Where the run was asked to leave, and can be resumed from: a checkpoint, then the end, for
+    /// If the run was told to stop, and can resume from here, writes a checkpoint and ends the run, on
     /// all workers after the same round.
     pub(super) fn leave_if_asked(
         &mut self,
@@ -79,7 +79,7 @@ impl Trainer {
         Err(left(&format!("training, after round {rounds}")))
     }
 
-    /// Whether worker 0 finds that it has been long since the last checkpoint.
+    /// Whether a checkpoint is due by worker 0's clock.
     fn agree_on_clock(&mut self, worker: &mut Worker) -> Result<bool, Failure> {
         let minutes = self.plan.process.job.train.checkpoint_minutes;
         let is_long =
@@ -87,13 +87,13 @@ impl Trainer {
         Ok(self.rounds.sum(worker, &[i64::from(is_long)])?[0] > 0)
     }
 
-    /// Waits until every worker has come here.
+    /// Waits until every worker has called it.
     fn barrier(&mut self, worker: &mut Worker) -> Result<(), Failure> {
         self.rounds.sum(worker, &[0]).map(drop)
     }
 
-    /// Assignments first, then the model that they belong to; then older ones of both are removed.
-    /// The previous checkpoint is kept; an existing checkpoint is not written again.
+    /// Writes assignments, then the model that they belong to; then removes older ones of both. The
+    /// previous checkpoint is kept; an existing checkpoint is not written again.
     fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), Failure> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
@@ -132,7 +132,7 @@ impl Trainer {
     }
 
     /// Resumes from a checkpoint: in Gibbs sampling, the counts are those of its assignments, which
-    /// have been recalled already.
+    /// have already been recalled.
     pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), Failure> {
         let schedule = &self.plan.schedule;
         let sampled = header
@@ -149,7 +149,7 @@ impl Trainer {
                 // The counts that documents had in the model from which training started are withdrawn again.
                 self.take_again(worker, Position { round: 0, ..first })?;
             }
-            // The round that counts, also where a run began with topics at random.
+            // The round that counts, even if a run began with random topics.
             let passes_before = next.passes_before.max(1);
             self.take_again(
                 worker,
@@ -169,7 +169,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Takes a round that has been taken before, without a report.
+    /// Runs a round again, without a report.
     fn take_again(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
         self.rounds.run(worker, VecDeque::from([position]), 0)?;
         self.rounds.sampling().forget_round();
@@ -193,7 +193,7 @@ fn save_assignments(
     Ok(bytes)
 }
 
-/// Bytes of a file, for the log; 0 if it cannot be asked.
+/// Returns the bytes of a file, for the log; 0 if they are unknown.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
@@ -202,7 +202,7 @@ fn length(path: &Path) -> u64 {
 /// it.
 ///
 /// # Errors
-/// The file system refuses.
+/// The file cannot be written.
 pub fn save(
     process: &Process,
     model: &ProcessModel,

@@ -13,7 +13,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// After the rounds in a log.
+    /// Returns the sums after the rounds in a log.
     pub(super) fn after(log: &[RoundReport]) -> Self {
         log.last().map_or(Self::default(), |last| Self {
             seconds: last.seconds,
@@ -40,7 +40,7 @@ pub(super) fn add(sum: &mut RoundSeconds, round: RoundSeconds) {
     sum.updating += round.updating;
 }
 
-/// Seconds since `since`, which becomes now.
+/// Returns the seconds since `since`, which becomes now.
 pub(super) fn lap(since: &mut Instant) -> f64 {
     let now = Instant::now();
     let seconds = now.duration_since(*since).as_secs_f64();

@@ -1,5 +1,5 @@
-//! MALLET's Gibbs state (`--output-state`, gzipped): a line a token with its topic, after the two
-//! priors.
+//! MALLET's Gibbs state (`--output-state`, gzipped): one line per token, with its topic, after the
+//! two priors.
 //!
 //! ```text
 //! #doc source pos typeindex type topic
@@ -8,7 +8,7 @@
 //! 0 NA 0 12 whale 3
 //! ```
 //!
-//! From the counts φ_kw = (n_kw + β) / (n_k + Vβ), as MALLET itself reads its topics off.
+//! The counts yield φ_kw = (n_kw + β) / (n_k + Vβ), as in MALLET itself.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub struct Token<'a> {
 /// Reads a state.
 ///
 /// # Errors
-/// Those of [`for_each_token`]; a topic is beyond those of α; a term has two names.
+/// Errors of [`for_each_token`]; a topic has no α; a term has two names.
 pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut state = State::default();
     let (alpha, beta) = for_each_token(path, file, |token| state.take(token))?;
@@ -51,7 +51,7 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
             let set = weights.set(term, u64::from(topic), f64::from(count));
             set.map_err(|problem| Failure::file(path, problem))?;
         }
-        // Topics that no token has are topics all the same.
+        // Topics without tokens count, too.
         if term == 0 && topics > 0 {
             let set = weights.set(term, topics as u64 - 1, 0.0);
             set.map_err(|problem| Failure::file(path, problem))?;
@@ -73,11 +73,11 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     Ok(model)
 }
 
-/// Hands every token of a state to `visit`; gives α and β. A line's fields are counted from its end, since
-/// a document's source may hold spaces.
+/// Passes every token of a state to `visit`; returns α and β. A line's fields are counted from its end,
+/// because a document's source may contain spaces.
 ///
 /// # Errors
-/// It cannot be read; a line is not a token's, or `visit` refuses it; there is no α or β.
+/// The file cannot be read; a line is not a token's, or `visit` refuses it; there is no α or β.
 pub fn for_each_token(
     path: &Path,
     file: impl BufRead,
@@ -108,7 +108,7 @@ struct Priors {
 }
 
 impl Priors {
-    /// Takes a line that is not a token's; false if it is one.
+    /// Takes a line that is not a token's; returns false if it is.
     fn take(&mut self, line: &str) -> Result<bool, String> {
         if line.is_empty() || line == HEADER {
             return Ok(true);
@@ -143,7 +143,7 @@ impl Priors {
     }
 }
 
-/// A token's line.
+/// Parses a token's line.
 fn token(line: &str) -> Result<Token<'_>, String> {
     let mut fields = line.rsplitn(5, ' ');
     let mut next = || fields.next().ok_or("a token's line has six fields");
@@ -170,7 +170,7 @@ fn token(line: &str) -> Result<Token<'_>, String> {
 #[derive(Default)]
 struct State {
     terms: Vec<String>,
-    /// Of each term (topic, tokens), by topic.
+    /// For each term, (topic, tokens), by topic.
     counts: Vec<Vec<(u16, u32)>>,
     tokens: u64,
 }
@@ -190,7 +190,7 @@ impl State {
         Ok(())
     }
 
-    /// Terms that no token has stay without a name, and count in V.
+    /// Names a term. Terms without tokens stay unnamed, and count in V.
     fn name(&mut self, index: usize, term: &str) -> Result<(), String> {
         if index >= self.terms.len() {
             self.terms.resize(index + 1, String::new());

@@ -1,5 +1,5 @@
 //! A dense K × V matrix in NumPy's format: gensim's `get_topics()` and `*.expElogbeta.npy`, tomotopy's
-//! `get_topic_word_dist`, scikit-learn's `components_`, anything that is one row a topic.
+//! `get_topic_word_dist`, scikit-learn's `components_`, anything with one row per topic.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,8 +13,8 @@ use lda::model::MAX_TOPICS;
 /// `terms[w]`. `path` is for errors.
 ///
 /// # Errors
-/// It cannot be read, or ends too early; another shape; NaN, infinities, negatives (with row and
-/// column); a row of zeros.
+/// The file cannot be read, or ends too early; the shape is wrong; a value is NaN, infinite or
+/// negative (the error has its row and column); a row is all zeros.
 pub fn read(path: &Path, mut file: impl Read, terms: Vec<String>) -> Result<ForeignModel, Failure> {
     let header = Header::read(&mut file).map_err(|error| header_error(path, error))?;
     let shape = Shape::of(path, &header, terms.len())?;
@@ -57,7 +57,7 @@ pub fn read(path: &Path, mut file: impl Read, terms: Vec<String>) -> Result<Fore
     Ok(model)
 }
 
-/// Reading failed, or what was read is no header.
+/// Reading failed, or there is no valid header.
 fn header_error(path: &Path, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -71,7 +71,7 @@ fn header_error(path: &Path, error: io::Error) -> Failure {
     }
 }
 
-/// Rows, columns, and how they follow each other.
+/// Rows, columns, and their order.
 struct Shape {
     rows: usize,
     columns: usize,
@@ -112,7 +112,7 @@ impl Shape {
         ))
     }
 
-    /// Row and column of the so-many-th value.
+    /// Returns the row and column of the value at `place`.
     fn cell(&self, place: usize) -> (usize, usize) {
         match self.is_fortran {
             false => (place / self.columns, place % self.columns),

@@ -4,31 +4,31 @@
 //! {'descr': '<f4', 'fortran_order': False, 'shape': (100, 65536), }
 //! ```
 //!
-//! Bounded on all sides, for the file may come from anywhere: NumPy itself refuses a header of more
-//! than 10,000 bytes, and nothing is nested deeper than a shape.
+//! Everything is bounded, because the file may come from anywhere: NumPy itself refuses a header of
+//! more than 10,000 bytes, and nothing is nested deeper than a shape.
 
 use std::io::{self, Read};
 
-/// Bytes of a header at most, as in NumPy.
+/// The most bytes in a header, as in NumPy.
 const MOST_BYTES: usize = 10_000;
 
 /// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The type of the values, such as `<f4`; of structured arrays the beginning of their list.
+    /// The type of the values, such as `<f4`; for structured arrays, the beginning of their list.
     pub(super) kind: String,
-    /// Whether columns are stored one after the other, and not rows.
+    /// Whether values are stored column by column, not row by row.
     pub(super) is_fortran: bool,
     /// The dimensions.
     pub(super) shape: Vec<u64>,
 }
 
 impl Header {
-    /// Reads it, up to the first value.
+    /// Reads a header, up to the first value.
     ///
     /// # Errors
-    /// What reading gives; `UnexpectedEof` if it is cut short; `InvalidData`, with a reason, if it is
-    /// no header.
+    /// Errors of `file`; `UnexpectedEof` if it is cut short; `InvalidData`, with a reason, if it is not
+    /// a header.
     pub(super) fn read(file: &mut impl Read) -> io::Result<Self> {
         let mut start = [0; 8];
         file.read_exact(&mut start)?;
@@ -60,7 +60,7 @@ impl Header {
         })
     }
 
-    /// The dictionary, its keys in any order.
+    /// Parses the dictionary, its keys in any order.
     fn parse(text: &str) -> Option<Self> {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?;
         let (mut kind, mut is_fortran, mut shape) = (None, None, None);
@@ -73,7 +73,7 @@ impl Header {
             let value = after.trim_start().strip_prefix(':')?.trim_start();
             rest = match key {
                 "descr" if value.starts_with('[') => {
-                    // A list of fields: no matrix of numbers, so that what else is said is no matter.
+                    // A list of fields is not a matrix of numbers, so the rest does not matter.
                     let kind = value.chars().take(40).collect();
                     let (is_fortran, shape) = (false, vec![0, 0]);
                     return Some(Self {
@@ -117,13 +117,13 @@ impl Header {
     }
 }
 
-/// A text in quotes of either kind, and what follows it.
+/// Returns a text in quotes of either kind, and the rest after it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     text[1..].split_once(quote)
 }
 
-/// Whole numbers with commas between, and perhaps one at the end.
+/// Parses whole numbers separated by commas, perhaps with one at the end.
 fn dimensions(text: &str) -> Option<Vec<u64>> {
     let text = text.trim();
     let text = text.strip_suffix(',').unwrap_or(text);
@@ -140,7 +140,7 @@ fn invalid(reason: &str) -> io::Error {
 /// How a number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// This many bytes of it, at most 8.
+    /// Its size in bytes, at most 8.
     pub(super) bytes: usize,
     /// `f`, `i` or `u`.
     form: u8,
@@ -148,7 +148,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// The number type that NumPy calls, for instance, `>f8`; `None` for any that we do not read.
+    /// Parses NumPy's name for a number type, such as `>f8`; `None` for those not supported.
     pub(super) fn of(kind: &str) -> Option<Self> {
         let &[order, form, bytes] = kind.as_bytes() else {
             return None;
@@ -173,7 +173,7 @@ impl Number {
         })
     }
 
-    /// The number that `bytes`, as many as there should be, are.
+    /// Decodes a number from `bytes`, of which there must be `self.bytes`.
     pub(super) fn value(self, bytes: &[u8]) -> f64 {
         let mut low = [0; 8];
         low[..bytes.len()].copy_from_slice(bytes);
@@ -185,7 +185,7 @@ impl Number {
             (b'f', 4) => f64::from(f32::from_bits(unsigned as u32)),
             (b'f', _) => f64::from_bits(unsigned),
             (b'i', bytes) => {
-                // The sign's bit goes to the top, and is drawn down again.
+                // Shift the sign bit to the top, and extend it on the way back.
                 let shift = 64 - 8 * bytes;
                 ((unsigned << shift) as i64 >> shift) as f64
             }

@@ -1,8 +1,8 @@
 //! The terms of an external model: their list, and which term of a job each one is.
 //!
-//! Terms are the same if their text is. What the model lacks is unknown to it, and left out where
-//! documents are scored; what the collection lacks keeps its mass: φ is not renormalised, so that a
-//! model pays for what it expects and does not find.
+//! Terms are the same if their text is. Terms that the model lacks are left out when documents are
+//! scored; terms that the collection lacks keep their mass: φ is not renormalised, so that a model
+//! pays for terms that it expects and does not find.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use corpus::vocabulary::Vocabulary;
 /// The least share of the collection's tokens that a model must know.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Reads a list of terms, one a line.
+/// Reads a list of terms, one per line.
 ///
 /// # Errors
-/// It cannot be read, or a term is listed twice.
+/// The list cannot be read, or contains a term twice.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>, Failure> {
     let mut terms: Vec<String> = Vec::new();
     for_each_line(path, open(path)?, |_, line| {
@@ -39,10 +39,10 @@ fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which term of a model each term of a job is.
+/// Maps each term of a job to a term of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// By the job's term: the model's, or `None` where it lacks the term.
+    /// For each term of the job, the model's, or `None` if it lacks the term.
     pub(crate) places: Vec<Option<u32>>,
     /// The job's terms that the model has.
     pub(crate) terms: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// The model's terms on a job's vocabulary. A term that no topic can give is one that it lacks.
+    /// Maps a job's vocabulary. A term that no topic can generate counts as missing from the model.
     ///
     /// # Errors
     /// The model knows less than 1 % of the tokens, or has a term twice; `path` is for the error.

@@ -1,4 +1,4 @@
-//! Each form against the same topics, and everything that must be refused.
+//! Each format against the same topics, and everything that must be refused.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn assert_is(model: &ForeignModel, phi: &[[f64; 3]; 2]) {
     }
 }
 
-/// What a file is refused with, by its last words.
+/// Returns the error that a file is refused with.
 fn refused(path: &Path, terms: Option<&Path>) -> String {
     read(path, terms).expect_err("it is wrong").to_string()
 }
@@ -168,7 +168,7 @@ fn a_state_gives_smoothed_counts_and_both_priors() {
         assert!((phi[0][0] - 1.01 / 2.03).abs() < 1e-6);
         assert!((phi[0][2] - 0.01 / 2.03).abs() < 1e-6);
         assert!((phi[1][2] - 2.01 / 3.03).abs() < 1e-6);
-        // No token has it: all terms are alike to it.
+        // It has no tokens: all terms are equally likely.
         assert!((phi[2][1] - 1.0 / 3.0).abs() < 1e-6);
         for row in phi {
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-6);
@@ -243,7 +243,7 @@ fn lists_of_weights_and_counts_are_read() {
     assert_eq!(folder.exit, Exit::Io, "{folder}");
 }
 
-/// A `.npy` of this shape, written by hand, with this much behind its header.
+/// Returns a `.npy` of this shape, written by hand, with these bytes after its header.
 fn raw_npy(shape: &str, values: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
     let length = (header.len() as u16).to_le_bytes();
@@ -334,7 +334,7 @@ fn vocabulary(terms: &[(&str, u64)]) -> Vocabulary {
 #[test]
 fn terms_are_mapped_by_their_text() {
     let place = Place::new();
-    // No topic gives "ink", so that the model lacks it.
+    // No topic generates "ink", so the model lacks it.
     let lines = "0\tink\t0\n0\twhale\t2\n1\tsea\t1\n";
     let path = place.write("w", lines);
     let model = read(&path, None).unwrap();

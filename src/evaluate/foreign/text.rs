@@ -1,4 +1,4 @@
-//! Two lists of MALLET's, which others write too: topic–word weights and word–topic counts.
+//! Two list formats of MALLET, which others write too: topic–word weights and word–topic counts.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -22,10 +22,10 @@ fn is_heading(line: &str) -> bool {
     line.starts_with("topic\t")
 }
 
-/// Reads weights (`--topic-word-weights-file`): they are normalised.
+/// Reads weights (`--topic-word-weights-file`), and normalises them.
 ///
 /// # Errors
-/// It cannot be read; a line is of another form; an invalid weight.
+/// The file cannot be read; a line has another form; a weight is invalid.
 pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();
@@ -77,7 +77,7 @@ fn pair_of(pair: &str) -> Option<(u64, f64)> {
 /// Reads counts (`--word-topic-counts-file`), smoothed by [`MALLET_BETA`].
 ///
 /// # Errors
-/// It cannot be read; a line is of another form; a term is listed twice.
+/// The file cannot be read; a line has another form; a term is listed twice.
 pub fn read_counts(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut numbers: HashMap<String, u64> = HashMap::new();
     let mut weights = Weights::default();

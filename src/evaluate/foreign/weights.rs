@@ -1,4 +1,4 @@
-//! Topic–term weights as a file has them, checked one by one, and normalised to φ.
+//! Topic–term weights from a file, checked one by one, and normalised to φ.
 
 use std::path::Path;
 
@@ -6,21 +6,21 @@ use super::{ForeignModel, SMALLEST};
 use crate::failure::Failure;
 use lda::model::MAX_TOPICS;
 
-/// Larger weights, and sums of them, leave the range of f32; a topic of less than its inverse has none.
+/// Sums of larger weights may leave the range of f32; a topic with less than its inverse has no weight.
 const LARGEST: f64 = 1e30;
 
-/// Non-negative weights: counts, probabilities, or anything else of which a topic's share counts.
+/// Non-negative weights: counts, probabilities, or anything else that is normalised by topic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weights {
     terms: Vec<String>,
-    /// Of each term (k, weight), as they came.
+    /// For each term, (k, weight), in the order they were set.
     rows: Vec<Vec<(u16, f32)>>,
     /// Σ_w weight_kw.
     totals: Vec<f64>,
 }
 
 impl Weights {
-    /// No weights yet, of these terms.
+    /// Creates weights of these terms, all 0.
     pub(crate) fn new(terms: Vec<String>) -> Self {
         Self {
             rows: vec![Vec::new(); terms.len()],
@@ -29,22 +29,22 @@ impl Weights {
         }
     }
 
-    /// K so far: the largest topic, and one more.
+    /// Returns K so far: the largest topic plus one.
     pub(crate) fn topic_count(&self) -> usize {
         self.totals.len()
     }
 
-    /// Adds a term; its number.
+    /// Adds a term; returns its number.
     pub(crate) fn add_term(&mut self, term: &str) -> usize {
         self.terms.push(term.to_owned());
         self.rows.push(Vec::new());
         self.terms.len() - 1
     }
 
-    /// Sets the weight of a term in a topic, once. Zeros leave no trace but the topic's number.
+    /// Sets the weight of a term in a topic, once. A zero only ensures that the topic exists.
     ///
     /// # Errors
-    /// A weight that is negative, NaN or beyond 10³⁰, or a topic beyond what is possible: what is wrong.
+    /// The weight is negative, NaN or above 10³⁰, or the topic is above the maximum.
     pub(crate) fn set(&mut self, term: usize, topic: u64, weight: f64) -> Result<(), String> {
         if !(0.0..=LARGEST).contains(&weight) {
             return Err(format!(
@@ -69,10 +69,10 @@ impl Weights {
         Ok(())
     }
 
-    /// φ_kw = (weight_kw + β) / (Σ_w weight_kw + Vβ); with β = 0 weights are only normalised.
+    /// Returns φ_kw = (weight_kw + β) / (Σ_w weight_kw + Vβ); with β = 0 weights are only normalised.
     ///
     /// # Errors
-    /// A topic without weight, a weight that was set twice, nothing at all.
+    /// A topic has no weight, a weight was set twice, or there are no topics.
     pub(crate) fn normalised(mut self, path: &Path, beta: f64) -> Result<ForeignModel, Failure> {
         if self.totals.is_empty() {
             return Err(Failure::file(path, "holds no topic"));

@@ -1,4 +1,4 @@
-//! Coherence of topics by each metric, read off counts that all workers have added up.
+//! Coherence of topics by each metric, from counts summed over all workers.
 
 use super::{Figure, mean};
 use crate::evaluate::settings::Metric;
@@ -8,40 +8,40 @@ use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
 /// The counts of some texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted<'a> {
-    /// On which documents: a split, or `reference`.
+    /// The documents counted: a split, or `reference`.
     pub(crate) split: &'static str,
-    /// How many they were.
+    /// Their number.
     pub(crate) documents: u64,
-    /// In which documents terms are: for UMass and NPMI.
+    /// Documents that contain terms: for UMass and NPMI.
     pub(crate) sets: &'a CoherenceCounter,
-    /// In which windows: for C_V.
+    /// Windows that contain terms: for C_V.
     pub(crate) windows: Option<&'a SlidingWindowCounter>,
 }
 
 /// How coherent each topic is, by one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TopicScores {
-    /// Which metric.
+    /// The metric.
     pub(crate) metric: Metric,
     /// Its name in tables.
     pub(crate) name: &'static str,
-    /// With how many terms.
+    /// The method, with the number of terms.
     pub(crate) method: String,
-    /// In which unit.
+    /// The unit.
     pub(crate) unit: &'static str,
-    /// On which documents.
+    /// The documents counted.
     pub(crate) split: &'static str,
-    /// How many they were.
+    /// Their number.
     pub(crate) documents: u64,
-    /// By topic; `None` for one of fewer than two terms.
+    /// By topic; `None` for one of fewer than two terms, or if the score is not finite.
     pub(crate) values: Vec<Option<f64>>,
 }
 
 impl TopicScores {
-    /// The scores of `topics` topics by the first `terms` terms of each.
+    /// Scores `topics` topics by the first `terms` terms of each.
     ///
     /// # Panics
-    /// For a metric that is none of coherence, and for C_V without windows.
+    /// Panics for a metric that is not a coherence, and for C_V without windows.
     pub(crate) fn new(metric: Metric, terms: usize, topics: usize, counted: Counted<'_>) -> Self {
         let windows = || {
             counted
@@ -80,7 +80,7 @@ impl TopicScores {
         }
     }
 
-    /// The mean over the topics that have a score, if one has.
+    /// Returns the mean over the topics that have a score, if any.
     pub(crate) fn figure(&self) -> Option<Figure> {
         mean(&self.values).map(|value| Figure {
             metric: self.name,

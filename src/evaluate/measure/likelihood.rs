@@ -2,7 +2,7 @@
 //!
 //! The figure is a ratio, L / N = Σ_d l_d / Σ_d n_d. Its standard error is the ratio estimator's
 //! (Cochran 1977, Eq. 2.46, without the correction for a finite population):
-//! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are added up as integers of 128 bits.
+//! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are summed as integers of 128 bits.
 
 use super::{DocumentScore, Figure};
 use lda::evaluate::completion::{self, Completer};
@@ -11,7 +11,7 @@ use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::special::exp;
 use lda::model::factors::FactorTable;
 
-/// Log-likelihoods are added up in units of 2⁻²⁰.
+/// Log-likelihoods are summed in units of 2⁻²⁰ nats.
 pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// How documents are scored.
@@ -45,16 +45,16 @@ struct Sums {
     squares: [i128; 3],
 }
 
-/// A sum of 128 bits is sent as four integers of 32 bits each, so that sums of them fit in 64.
+/// A sum of 128 bits is sent as four integers of 32 bits each, so that their sums fit in 64.
 const LIMBS: usize = 4;
 
 impl Method {
-    /// By document completion, with this many sweeps.
+    /// Scores by document completion, with `sweeps` sweeps.
     pub(crate) fn completion(sweeps: u32) -> Self {
         Self::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps)
     }
 
-    /// From left to right.
+    /// Scores from left to right.
     pub(crate) fn left_to_right(particles: u32, resample: bool) -> Self {
         let settings = LeftToRight {
             particles,
@@ -65,7 +65,7 @@ impl Method {
 }
 
 impl Likelihood {
-    /// Of documents of this split, as figures say it.
+    /// Scores documents of the split that figures call `split`.
     pub(crate) fn new(method: Method, seed: u64, split: &'static str) -> Self {
         Self {
             method,
@@ -75,7 +75,7 @@ impl Likelihood {
         }
     }
 
-    /// Takes a document in: its number in the collection, and its terms, among them some that the model lacks, perhaps.
+    /// Adds a document: its number in the collection, and its terms, some of which the model may lack.
     ///
     /// # Errors
     /// The model has no positive, finite factor for a term that it has.
@@ -99,7 +99,7 @@ impl Likelihood {
         }))
     }
 
-    /// (log-likelihood in fixed point, tokens scored, tokens of terms that the model lacks).
+    /// Returns (log-likelihood in fixed point, tokens scored, tokens of terms that the model lacks).
     fn score(
         &mut self,
         number: u64,
@@ -122,7 +122,7 @@ impl Likelihood {
         }
     }
 
-    /// The name, and the same with what the figure depends on.
+    /// Returns the method's name, and the same with its parameters.
     fn describe(&self) -> (&'static str, String) {
         match &self.method {
             Method::Completion(_, sweeps) => (
@@ -141,12 +141,12 @@ impl Likelihood {
         }
     }
 
-    /// This worker's sums; of the same length on every worker.
+    /// Returns this worker's sums, of the same length on every worker.
     pub(crate) fn sums(&self) -> Vec<i64> {
         self.sums.to_words()
     }
 
-    /// The figures, from the sums of all workers, added up place by place.
+    /// Returns the figures, from the sums of all workers, summed place by place.
     pub(crate) fn figures(&self, sums: &[i64]) -> Vec<Figure> {
         let sums = Sums::from_words(sums);
         let (name, method) = self.describe();
@@ -231,7 +231,7 @@ impl Sums {
         }
     }
 
-    /// L / N in nats, and its standard error.
+    /// Returns L / N in nats, and its standard error.
     fn per_token(&self) -> Option<(f64, Option<f64>)> {
         if self.tokens == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! `topic_correlations`: sums over the documents that list two topics, a slot for each first one.
+//! `topic_correlations`: sums over the documents that list two topics, one slot per first topic.
 
 use super::RollUpShared;
 use super::slots::Slots;
@@ -10,23 +10,21 @@ use crate::dataflow::project::kinds::{PAIR_ROWS, PAIRS, PRESENCE};
 use crate::tables::rows::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 
-/// Pairs in a piece.
+/// The most pairs in a piece.
 const PAIRS_A_PIECE: usize = 4096;
 
-/// A row of the table, in words.
+/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CorrelationLine {
     /// The first topic, and the second.
     pub(crate) topics: [u16; 2],
     /// The figures of the row.
     pub(crate) correlation: Option<f64>,
-    /// Likewise.
     pub(crate) npmi: Option<f64>,
-    /// Likewise.
     pub(crate) documents: i64,
 }
 
-/// The pairs of a topic with later ones: a place for each topic after it, once there is any.
+/// The pairs of a topic with later ones: a place for each topic after it, up to the last one paired.
 #[derive(Debug, Default)]
 pub(crate) struct Row(Vec<Together>);
 
@@ -65,17 +63,17 @@ impl Sums for Row {
 /// A worker's sums.
 pub(crate) struct Correlations {
     pub(crate) pairs: Slots<Row, 5>,
-    /// Of its own documents.
+    /// Over its own documents.
     topics: Vec<Presence>,
     documents: i64,
-    /// Of all documents: how many there are, and three numbers a topic.
+    /// Over all documents: their number, and three numbers per topic.
     pub(crate) all: Vec<i64>,
     /// The listed topics of a document, ascending.
     listed: Vec<(u16, f32)>,
 }
 
 impl Correlations {
-    /// For the plan's topics; `None` above [`MOST_TOPICS`].
+    /// Creates sums for the plan's topics; `None` above [`MOST_TOPICS`].
     pub(crate) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
         let (topics, kinds) = (plan.topic_count(), [PAIRS, PAIR_ROWS]);
         (topics <= MOST_TOPICS).then(|| Self {
@@ -104,7 +102,7 @@ impl Correlations {
         }
     }
 
-    /// Sends what others need of this worker's documents.
+    /// Sends the sums that others need.
     pub(crate) fn send(&self, outbox: &mut Outbox) {
         let mut values = vec![self.documents];
         let fields = |topic: &Presence| [topic.documents, topic.sum, topic.squares];
@@ -115,7 +113,7 @@ impl Correlations {
         self.pairs.send(outbox);
     }
 
-    /// Sends the pairs of this worker's slots to the first.
+    /// Sends the pairs of this worker's slots to the first worker.
     pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
         let (documents, topics) = (self.all[0], self.all[1..].as_chunks().0);
         let presence = |[documents, sum, squares]: [i64; 3]| Presence {
@@ -139,7 +137,7 @@ impl Correlations {
         });
     }
 
-    /// The pairs of all documents, sorted, on the first worker.
+    /// Returns the pairs of all documents, sorted, on the first worker.
     pub(crate) fn lines(&mut self) -> Vec<CorrelationLine> {
         let figure = |bits| Some(f64::from_bits(bits)).filter(|value| !value.is_nan());
         let line = |[first, second, correlation, npmi, documents]: [u64; 5]| CorrelationLine {

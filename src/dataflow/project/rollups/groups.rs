@@ -14,7 +14,7 @@ use crate::tables::rows::{GroupTopicRow, TOPIC_BUCKET};
 use crate::tables::{FileMetadata, PartInfo, Row, write_part};
 use corpus::ShardDocument;
 
-/// Topics in a piece, at most.
+/// The most topics in a piece.
 const TOPICS_A_PIECE: usize = 8 * 1024;
 
 /// Sums over the sections of a group.
@@ -61,7 +61,7 @@ pub(crate) struct GroupTopics {
 }
 
 impl GroupTopics {
-    /// For the groups of the plan's collection.
+    /// Creates sums for the groups of the plan's collection.
     pub(crate) fn new(plan: &ProjectPlan, worker: usize) -> Self {
         let empty = GroupSums::default();
         Self {
@@ -71,7 +71,7 @@ impl GroupTopics {
         }
     }
 
-    /// Adds a document with terms that lists these topics, if it is of a group.
+    /// Adds a document with terms that lists these topics, if it belongs to a group.
     pub(crate) fn add(
         &mut self,
         document: &ShardDocument,
@@ -92,22 +92,22 @@ impl GroupTopics {
         });
     }
 
-    /// Sends what was not sent yet.
+    /// Sends what has not been sent yet.
     pub(crate) fn send(&mut self, outbox: &mut Outbox) {
         self.groups.send(outbox);
     }
 
-    /// How many groups this worker has sent.
+    /// Returns how many groups this worker has sent.
     pub(crate) fn sent(&self) -> i64 {
         self.groups.sent
     }
 
-    /// Keeps what has come for this worker.
+    /// Keeps messages for this worker.
     pub(crate) fn receive(&mut self, words: &[u64]) {
         self.groups.receive(words, |_| ());
     }
 
-    /// Writes the parts of this worker's buckets; these, by path. There are none if no worker has sent a group.
+    /// Writes the parts of this worker's buckets; returns them by path. There are none if no worker has sent a group.
     pub(crate) fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, Failure> {
         let mut written = BTreeMap::new();
         if sent == 0 {
@@ -124,7 +124,7 @@ impl GroupTopics {
     }
 }
 
-/// Writes a part; its path.
+/// Writes a part; returns its path.
 fn write(
     process: &Process,
     number: u64,

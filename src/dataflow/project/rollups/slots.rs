@@ -1,5 +1,5 @@
-//! Sums in numbered slots, which the workers of a process share; at the end, those of a slot are added up in one
-//! process, and become rows on the first worker.
+//! Sums in numbered slots, which the workers of a process share; at the end, each slot is summed in one process,
+//! and becomes rows on the first worker.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::dataflow::project::groups::Sums;
 /// The slots of a process.
 pub(super) type Shared<S> = Once<Arc<[Mutex<S>]>>;
 
-/// The same, as a worker sees them, and the rows of all slots, on the first.
+/// The slots, as a worker sees them, and the rows of all slots, on the first worker.
 pub(crate) struct Slots<S, const ROW: usize> {
     shared: Arc<[Mutex<S>]>,
     /// The kinds of its blocks: sums, and rows.
     kinds: [u64; 2],
-    /// This process among all, and this thread among its.
+    /// The number of this process, and of this thread in it.
     mine: [usize; 2],
     size: [usize; 2],
     rows: Vec<[u64; ROW]>,
 }
 
 impl<S: Sums + Default, const ROW: usize> Slots<S, ROW> {
-    /// As many slots, without sums.
+    /// Creates `count` slots, without sums.
     pub(super) fn new(
         shared: &Shared<S>,
         count: usize,
@@ -45,18 +45,18 @@ impl<S: Sums + Default, const ROW: usize> Slots<S, ROW> {
         }
     }
 
-    /// The sums of a slot, for this worker alone.
+    /// Locks the sums of a slot.
     pub(super) fn lock(&self, slot: usize) -> MutexGuard<'_, S> {
         self.shared[slot].lock()
     }
 
-    /// The process of a slot, and the thread there.
+    /// Returns the process that owns a slot, and the thread in it.
     fn owner(&self, slot: usize) -> [usize; 2] {
         [slot % self.size[0], slot / self.size[0] % self.size[1]]
     }
 
-    /// Sends what the owners in other processes are to add up, once all workers of this one have added what they
-    /// have. Every worker sends some of it.
+    /// Sends sums to their owners in other processes, once all workers of this process have added theirs. Every
+    /// worker sends some of them.
     pub(super) fn send(&self, outbox: &mut Outbox) {
         for (slot, sums) in self.shared.iter().enumerate() {
             let [process, thread] = self.owner(slot);
@@ -99,7 +99,7 @@ impl<S: Sums + Default, const ROW: usize> Slots<S, ROW> {
         }
     }
 
-    /// The rows that have come.
+    /// Takes the rows that have arrived.
     pub(super) fn take_rows(&mut self) -> impl Iterator<Item = [u64; ROW]> + use<S, ROW> {
         std::mem::take(&mut self.rows).into_iter()
     }

@@ -1,5 +1,5 @@
 //! `topic_trends`: sums and bootstrap replicates over the documents with each value of a metadata column. The
-//! values are counted before projection, so that it is known which of them are named.
+//! values are counted before projection, to determine which of them are named.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,10 +26,10 @@ use corpus::labels::split;
 use corpus::shard::Columns;
 use lda::evaluate::bootstrap::{Sum, Weights, weights};
 
-/// Distinct values of a column, at most, and bytes of them: a column with more is an error.
+/// The most distinct values of a column, and bytes of them: a column with more is an error.
 const MOST_DISTINCT: usize = 100_000;
 const MOST_VALUE_BYTES: usize = 16 << 20;
-/// A column whose trends are asked for.
+/// A column whose trends are requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrendColumn {
     /// Its name in `documents`.
@@ -38,7 +38,7 @@ pub(crate) struct TrendColumn {
     place: usize,
     /// The values that are named, ascending.
     pub(crate) values: Vec<String>,
-    /// How many others there are.
+    /// The number of other values.
     pub(crate) others: usize,
     /// How values are grouped, if they are dates.
     scale: Option<Scale>,
@@ -47,25 +47,22 @@ pub(crate) struct TrendColumn {
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TrendLine {
-    /// The place of the column, and that of the value: after the named ones comes none, and then the others.
+    /// The place of the column, and that of the value: after the named ones, first no value, then the others.
     pub(crate) place: [usize; 2],
     /// The topic.
     pub(crate) topic: i32,
     /// The figures of the row.
     pub(crate) share: f64,
-    /// Likewise.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Likewise.
     pub(crate) tokens: i64,
-    /// Likewise.
     pub(crate) documents: i64,
 }
 
 /// Counts the values of the columns that the job names, and chooses those that are named: the most frequent
-/// ones. All workers must call it.
+/// ones. All workers must call this.
 ///
 /// # Errors
-/// Shards that cannot be read; a column with too many values.
+/// A shard cannot be read, or a column has too many values.
 pub(crate) fn count_values(
     worker: &mut Worker,
     process: &Process,
@@ -144,7 +141,7 @@ impl Counts {
             *grouped.entry(grouped_as(value, scale)).or_default() += documents;
         }
         let mut counted: Vec<(String, u64)> = grouped.into_iter().collect();
-        // Stable: of equally frequent values the first.
+        // The sort is stable: of equally frequent values, the first are named.
         counted.sort_by_key(|value| std::cmp::Reverse(value.1));
         let others = counted.len().saturating_sub(most);
         counted.truncate(most);
@@ -160,12 +157,12 @@ impl Counts {
     }
 }
 
-/// The value that a day, or another value, counts for.
+/// Returns the value under which a day, or another value, is counted.
 fn grouped_as(value: String, scale: Option<Scale>) -> String {
     scale.and_then(|scale| scale.label(&value)).unwrap_or(value)
 }
 
-/// How many values each column may name: those with few name them all, and leave the rest to the others.
+/// Returns how many values each column may name: those with few name them all, and leave the rest to the others.
 fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
     let mut left = MOST_PAIRS / topics.max(1);
     let mut order: Vec<usize> = (0..counts.len()).collect();
@@ -179,7 +176,7 @@ fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
     most
 }
 
-/// Hands over each distinct value of a cell: the elements of a JSON list, or the cell itself, without spaces around it.
+/// Visits each distinct value of a cell: the elements of a JSON list, or the cell itself, without spaces around it.
 fn each_value(cell: &Option<String>, visit: impl FnMut(Cow<'_, str>)) {
     let values = cell.as_deref().map(|cell| split(cell, ""));
     values.into_iter().flatten().for_each(visit);
@@ -230,7 +227,7 @@ impl Sums for Cell {
 /// A worker's sums.
 pub(crate) struct Trends {
     pub(crate) columns: Arc<[TrendColumn]>,
-    /// The first cell of each.
+    /// The first cell of each column.
     first: Vec<usize>,
     pub(crate) cells: Slots<Cell, 7>,
     seed: u64,
@@ -238,7 +235,7 @@ pub(crate) struct Trends {
 }
 
 impl Trends {
-    /// Of the columns that were counted; `None` if there are none.
+    /// Creates sums for the columns that were counted; `None` if there are none.
     pub(crate) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
         let columns = Arc::clone(shared.columns.made()?);
         let mut count = 0;
@@ -286,14 +283,14 @@ impl Trends {
         self.cells.send(outbox);
     }
 
-    /// Sends the rows of this worker's cells to the first.
+    /// Sends the rows of this worker's cells to the first worker.
     pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
         (self.cells).send_rows(outbox, |number, cell, send| {
             cell.rows(number).into_iter().for_each(send);
         });
     }
 
-    /// The shares in all documents, sorted, on the first worker.
+    /// Returns the shares in all documents, sorted, on the first worker.
     pub(crate) fn lines(&mut self) -> Vec<TrendLine> {
         let place = |cell: usize| {
             let column = self.first.partition_point(|&first| first <= cell) - 1;
@@ -327,7 +324,7 @@ impl Cell {
         }
     }
 
-    /// Its rows: cell, topic, share, interval, tokens, documents.
+    /// Returns its rows: cell, topic, share, interval, tokens, documents.
     fn rows(&self, number: usize) -> Vec<[u64; 7]> {
         let row = |topic: u16, sum: &Sum| {
             let interval = sum.interval(&self.tokens).filter(|_| self.documents > 1);
