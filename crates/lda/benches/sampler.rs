@@ -1,6 +1,6 @@
 //! A sweep over documents: the sampler against its reference, at several numbers of topics.
 //!
-//! Every repetition has another seed: a branch predictor learns a stream that is repeated.
+//! Every repetition has another seed, because a branch predictor learns a stream that is repeated.
 //!
 //!     cargo bench --bench sampler
 

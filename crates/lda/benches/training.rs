@@ -1,5 +1,5 @@
-//! Training on one thread, online and Gibbs passes apart, on a corpus whose rows exceed a level-2
-//! cache: what documents cost whose terms are cold, statistics and updates included.
+//! Training on one thread, in separate online and Gibbs passes, on a corpus whose rows exceed a level-2 cache: the
+//! cost of documents with cold terms, including statistics and updates.
 //!
 //!     cargo bench -p topicmill-lda --bench training
 
@@ -42,7 +42,7 @@ fn corpus() -> Bags {
     bags
 }
 
-/// The items are tokens visited.
+/// Times passes; the items are tokens visited.
 fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
     let corpus = corpus();
     let priors = Priors {

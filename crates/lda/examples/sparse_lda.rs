@@ -1,12 +1,12 @@
-//! Figure 2 of Yao, Mimno & McCallum 2009 once more: seconds a sweep, and bytes of counts, against the number
-//! of topics T, for plain collapsed Gibbs sampling, SparseLDA and the trainer's Gibbs passes on one thread.
+//! Repeats Figure 2 of Yao, Mimno & McCallum 2009: seconds per sweep, and bytes of counts, against the number of
+//! topics T, for plain collapsed Gibbs sampling, SparseLDA and the trainer's Gibbs passes on one thread.
 //!
 //!     cargo run --release -p topicmill-lda --example sparse_lda [DOCWORD [ITERATIONS]] > figure.csv
 //!
-//! DOCWORD is a bag of words in UCI's format (the paper has NIPS, `docword.nips.txt`); without it, or with
-//! "-", 1500 documents of 400 tokens on average are generated, of 10,000 terms. Seconds are those of a sweep
-//! of the second half of ITERATIONS (20), when topics have formed. Bytes are those of n_wt and n_t; of the
-//! trainer, λ̃ and the factors that a round prepares of it.
+//! DOCWORD is a bag of words in UCI's format (the paper has NIPS, `docword.nips.txt`); without it, or with "-",
+//! 1500 documents of 400 tokens on average are generated from 10,000 terms. Seconds are the mean over the sweeps in
+//! the second half of ITERATIONS (20), when topics have formed. Bytes are those of n_wt and n_t; for the trainer,
+//! those of λ̃ and of the factors that a round prepares from it.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -41,7 +41,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     print(&bags, terms, &TOPICS, iterations)
 }
 
-/// A line for each sampler and number of topics.
+/// Prints a line for each sampler and number of topics.
 pub fn print(
     bags: &Bags,
     terms: usize,
@@ -50,7 +50,7 @@ pub fn print(
 ) -> Result<(), Box<dyn Error>> {
     println!("topics,sampler,tokens,seconds_a_sweep,bytes");
     for &topics in topics {
-        // α_t and β as MALLET has them by default.
+        // MALLET's defaults for α_t and β.
         let priors = Priors {
             alpha: vec![5.0 / topics as f64; topics],
             eta: 0.01,
@@ -74,7 +74,7 @@ pub fn print(
     Ok(())
 }
 
-/// Seconds of a sweep, and bytes of counts.
+/// Returns the seconds per sweep, and the bytes of counts.
 fn sweeps(mut chain: impl Chain, iterations: usize) -> [f64; 2] {
     (0..iterations / 2).for_each(|_| chain.sweep());
     let start = Instant::now();
@@ -83,7 +83,7 @@ fn sweeps(mut chain: impl Chain, iterations: usize) -> [f64; 2] {
     [seconds, chain.count_bytes() as f64]
 }
 
-/// The same of the trainer: batch Gibbs sampling from random topics.
+/// Returns the same for the trainer: batch Gibbs sampling from random topics.
 fn passes(
     bags: &Bags,
     terms: usize,
@@ -117,7 +117,7 @@ fn passes(
     Ok([seconds, (entries + terms * 24 + factors.bytes()) as f64])
 }
 
-/// Documents of LDA: as many topics as UCI's NIPS papers would bear, terms by Zipf's law.
+/// Generates documents by LDA: as many topics as UCI's NIPS papers would bear, terms by Zipf's law.
 pub fn generate(documents: u64, terms: usize, mean_length: f64) -> Bags {
     const PLANTED: u64 = 60;
     let topics: Vec<Vec<f64>> = (0..PLANTED)
@@ -151,7 +151,7 @@ pub fn generate(documents: u64, terms: usize, mean_length: f64) -> Bags {
     bags
 }
 
-/// A bag of words in UCI's format: D, W and the number of lines, then "document term count", from 1.
+/// Reads a bag of words in UCI's format: D, W and the number of lines, then "document term count", from 1.
 fn read(input: impl BufRead) -> Result<(Bags, usize), Box<dyn Error>> {
     let (mut bags, mut header) = (Bags::default(), Vec::new());
     for line in input.lines() {

@@ -6,10 +6,9 @@
 //!     cargo run --release -p topicmill-lda --example tree_samplers -- correlations=50,100,200,500
 //!     cargo run --release -p topicmill-lda --example tree_samplers -- senses=1,2,4
 //!
-//! Where several values are given, every combination is timed. What is not given has the paper's
-//! value; its documents had 204 tokens on average. `seconds` are those of one pass, on average over
-//! the passes after the first and over the seeds: of CPU time where the system tells it, else of the
-//! clock.
+//! If several values are given, every combination is timed. The defaults are the paper's values; its documents had
+//! 204 tokens on average. `seconds` are those of one pass, averaged over the passes after the first and over the
+//! seeds: CPU time if the system reports it, otherwise wall-clock time.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -24,7 +23,7 @@ use lda::tree::gibbs::Gibbs;
 use lda::tree::sampler::Variant;
 use lda::tree::{Node, Tree};
 
-/// What can be set, and to what it is set without.
+/// The arguments, and their defaults.
 const DEFAULTS: [(&str, &str); 9] = [
     ("topics", "100"),
     ("vocabulary", "10000"),
@@ -66,7 +65,7 @@ fn main() -> Result<(), String> {
     run(std::env::args().skip(1))
 }
 
-/// Times the samplers as `arguments` ask, and prints a line for each of them and each size.
+/// Times the samplers as `arguments` request, and prints a line for each of them and each size.
 pub fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     let mut given: BTreeMap<&str, String> = DEFAULTS.map(|(n, v)| (n, v.to_owned())).into();
     for argument in arguments {
@@ -115,7 +114,7 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Every combination of the values that are given.
+/// Returns every combination of the given values.
 fn sizes(numbers: impl Fn(&str) -> Result<Vec<u64>, String>) -> Result<Vec<Size>, String> {
     let mut sizes = vec![[0; 6]];
     for (place, (name, _)) in DEFAULTS[..6].iter().enumerate() {
@@ -140,7 +139,7 @@ fn sizes(numbers: impl Fn(&str) -> Result<Vec<u64>, String>) -> Result<Vec<Size>
     Ok(sizes.into_iter().map(named).collect())
 }
 
-/// Seconds a pass, on average over those after the first.
+/// Returns the seconds per pass, averaged over the passes after the first.
 fn time(size: Size, variant: Variant, seed: u64, iterations: u64) -> Result<f64, TrainError> {
     let documents = corpus(size, seed);
     let tree = Tree::new(size.vocabulary as usize, PRIORS[0], &synsets(size, seed))
@@ -156,19 +155,19 @@ fn time(size: Size, variant: Variant, seed: u64, iterations: u64) -> Result<f64,
     Ok(spent.unwrap_or_else(|| clock.elapsed().as_secs_f64()) / iterations as f64)
 }
 
-/// CPU time of this thread so far, where the system says (Linux): other programs hardly change it.
+/// Returns the CPU time of this thread so far, if the system reports it (Linux); other programs hardly change it.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
 }
 
-/// A rank in 0 .. `count` with a probability falling as 1/rank: Zipf's law, by its integral.
+/// Draws a rank in 0 .. `count` with a probability falling as 1/rank: Zipf's law, by its integral.
 fn zipf(stream: &mut Stream, count: u64) -> u64 {
     (pow((count + 1) as f64, stream.uniform()) as u64).clamp(1, count) - 1
 }
 
-/// Documents of four topics each. A topic ranks the terms in an order of its own, but every fourth
-/// token is of the one order that all share.
+/// Generates documents of four topics each. A topic ranks the terms in its own order, but every fourth token
+/// follows the one order that all topics share.
 fn corpus(size: Size, seed: u64) -> Bags {
     let mut bags = Bags::default();
     for document in 0..size.documents {
@@ -191,7 +190,7 @@ fn corpus(size: Size, seed: u64) -> Bags {
     bags
 }
 
-/// Subtrees below the root of a few terms each (the paper's come from WordNet's synsets).
+/// Generates subtrees of a few terms each, below the root (the paper's come from WordNet's synsets).
 fn synsets(size: Size, seed: u64) -> Vec<Node> {
     let mut stream = Stream::keyed(seed, Stage::Synth, 1, 0);
     let terms = (size.correlations * SYNSET / size.senses).clamp(SYNSET, size.vocabulary);

@@ -1,16 +1,16 @@
-//! Documents as training takes them: bags of words, held in memory.
+//! Documents as bags of words, in memory: the form in which training takes them.
 
 /// A document: distinct terms, ascending, and how often each occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bag<'a> {
     /// Distinct terms, ascending.
     pub terms: &'a [u32],
-    /// Tokens of each; as long as `terms`.
+    /// The tokens of each term; as long as `terms`.
     pub counts: &'a [u32],
 }
 
 impl Bag<'_> {
-    /// N_d.
+    /// Returns N_d.
     pub fn token_count(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
@@ -23,7 +23,8 @@ pub struct Bags {
     ends: Vec<usize>,
     terms: Vec<u32>,
     counts: Vec<u32>,
-    /// The labels of documents, end to end, and where those of each end; empty where none has any.
+    /// The labels of documents, end to end, and where those of each document end, up to the last document that has
+    /// any.
     labels: (Vec<u16>, Vec<usize>),
 }
 
@@ -40,7 +41,7 @@ impl Default for Bags {
 }
 
 impl Bags {
-    /// Adds a document. Its terms ascend, below the size of the vocabulary; their counts are at least 1.
+    /// Adds a document. Its terms must ascend, below the size of the vocabulary; its counts must be at least 1.
     pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
         debug_assert_eq!(terms.len(), counts.len());
         self.documents.push(document);
@@ -49,7 +50,7 @@ impl Bags {
         self.ends.push(self.terms.len());
     }
 
-    /// Labels the document that was added last; `labels` ascend.
+    /// Labels the document added last; `labels` must ascend.
     pub fn label(&mut self, labels: &[u16]) {
         let (all, ends) = &mut self.labels;
         if !labels.is_empty() {
@@ -59,7 +60,7 @@ impl Bags {
         }
     }
 
-    /// The document's labels, ascending: the topics that it may have; all, if there are none.
+    /// Returns the document's labels, ascending: the topics that it may have. If there are none, it may have all.
     pub fn labels(&self, index: usize) -> &[u16] {
         let (all, ends) = &self.labels;
         let Some(&end) = ends.get(index) else {
@@ -69,27 +70,27 @@ impl Bags {
         &all[start..end]
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.documents.len()
     }
 
-    /// Whether there are no documents.
+    /// Returns whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 
-    /// The document's number in the collection.
+    /// Returns the document's number in the collection.
     pub fn document(&self, index: usize) -> u64 {
         self.documents[index]
     }
 
-    /// The index of a document, where documents ascend by number; else where it would stand.
+    /// Returns the index of a document or, as the error, where it would be inserted. Documents must ascend by number.
     pub fn find(&self, document: u64) -> Result<usize, usize> {
         self.documents.binary_search(&document)
     }
 
-    /// The document's terms and counts.
+    /// Returns the document's terms and counts.
     pub fn bag(&self, index: usize) -> Bag<'_> {
         let range = self.ends[index]..self.ends[index + 1];
         Bag {
@@ -98,12 +99,12 @@ impl Bags {
         }
     }
 
-    /// Tokens of each document.
+    /// Returns the number of tokens of each document.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).map(|index| self.bag(index).token_count() as usize)
     }
 
-    /// Tokens of all documents.
+    /// Returns the number of tokens of all documents.
     pub fn token_count(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
@@ -117,8 +118,8 @@ impl Bags {
         }
     }
 
-    /// The same documents, ascending by number: the order in which results are reproducible.
-    /// A document that was added in pieces, one after the other, becomes one again.
+    /// Returns the same documents, ascending by number: the order in which results are reproducible. The pieces of
+    /// a document, added in the order of its terms, become one document again.
     pub fn sorted(&self) -> Self {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by_key(|&i| self.documents[i]);

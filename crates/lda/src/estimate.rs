@@ -1,4 +1,4 @@
-//! From samples to topic proportions θ_d: soft counts and plain counts (Papanikolaou 2017).
+//! Topic proportions θ_d from samples: soft counts and plain counts (Papanikolaou 2017).
 //!
 //! The soft estimator θ^p replaces each token's sampled topic by its full conditional given the
 //! topics of all other tokens. With factors e_kw = g_kw + h_k it is
@@ -8,40 +8,40 @@
 //! θ_dk  = (α_k + mean over samples of Σ_i p_dik) / (A + N_d)
 //! ```
 //!
-//! Computed exactly, though most topics are never touched: the document's part n_dk e_kw is summed
-//! over the document's topics (or the term's), and the prior's part α_k e_kw / Z_i factorises, so
-//! that only Σ_i 1/Z_i is kept per distinct term until the document is finished.
+//! This is computed exactly, although most topics are never touched: the document's part n_dk e_kw is summed over
+//! the document's topics (or the term's), and the prior's part α_k e_kw / Z_i factorises, so only Σ_i 1/Z_i is kept
+//! per distinct term until the document is finished.
 
 use crate::model::factors::{FactorTable, Row};
 
-/// A document's topics in one sample: what the estimators read.
+/// A document's topics in one sample, as the estimators read them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled<'a> {
     /// n_dk for each topic; whole numbers.
     pub counts: &'a [f32],
-    /// The topics with n_dk > 0; some with 0 may be among them.
+    /// The topics with n_dk > 0, and possibly some with 0.
     pub active: &'a [u16],
 }
 
-/// Accumulates topic proportions of one document over samples. Reused from document to document.
+/// The accumulator of one document's topic proportions over samples. Reused from document to document.
 #[derive(Clone, Debug, Default)]
 pub struct Proportions {
     /// Σ over samples of the document's part, for each topic.
     document_part: Vec<f64>,
-    /// Σ over samples and tokens of 1/Z, per distinct term; with the term's row.
+    /// The row of each distinct term, with Σ of 1/Z over samples and the term's tokens.
     inverse_masses: Vec<(Row, f64)>,
     /// Σ of 1/Z over the terms without a dense row, in the current sample.
     sparse_inverse: f64,
-    /// The topics of the current term, sorted. A copy: the sampler's tokens keep their order, for
+    /// The topics of the current term's tokens, sorted. A copy, because the sampler's tokens must keep their order:
     /// which token is drawn next must not depend on its topic.
     own: Vec<u16>,
-    /// 1 where the document's tokens count in the model, else 0.
+    /// 1 if the document's tokens count in the model, otherwise 0.
     counted: f64,
     samples: u32,
 }
 
 impl Proportions {
-    /// Forgets the previous document.
+    /// Starts a document, and forgets the previous one.
     pub fn start(&mut self, topic_count: usize) {
         self.document_part.clear();
         self.document_part.resize(topic_count, 0.0);
@@ -50,15 +50,15 @@ impl Proportions {
         self.samples = 0;
     }
 
-    /// The same for a document whose tokens count in the model: in soft samples a token's own count
-    /// is left out of its factor, g_kw less f_k in its topic, as when it was drawn.
+    /// Starts a document whose tokens count in the model. Soft samples leave a token's own count out of its factor
+    /// (g_kw − f_k in its topic), as its draw does.
     pub fn start_counted(&mut self, topic_count: usize) {
         self.start(topic_count);
         self.counted = 1.0;
     }
 
-    /// The masses that a token's own count in topic k adds to n_dk e_kw and to α_k e_kw: it counts in n_dk, and
-    /// where the document counts in the model in g_kw.
+    /// Returns the masses that a token's own count in topic k adds to n_dk e_kw and to α_k e_kw: it counts in n_dk
+    /// and, if the document counts in the model, in g_kw.
     fn own_masses(
         &self,
         k: usize,
@@ -72,7 +72,7 @@ impl Proportions {
         [factor + others * unit, f64::from(smoothing.alpha[k]) * unit]
     }
 
-    /// Adds a sample by its plain counts.
+    /// Adds a sample's plain counts.
     pub fn add_counts(&mut self, sample: Sampled<'_>) {
         for &topic in sample.active {
             let k = usize::from(topic);
@@ -81,8 +81,8 @@ impl Proportions {
         self.samples += 1;
     }
 
-    /// Begins a soft sample; then come [`add_term`](Self::add_term) for each distinct term, in
-    /// the same order in every sample, and [`end_sample`](Self::end_sample).
+    /// Begins a soft sample. Then call [`add_term`](Self::add_term) for each distinct term, in the same order in
+    /// every sample, and [`end_sample`](Self::end_sample).
     pub fn begin_sample(&mut self) {
         self.sparse_inverse = 0.0;
     }
@@ -190,7 +190,7 @@ impl Proportions {
         self.samples += 1;
     }
 
-    /// θ_dk for each topic, into `proportions`: they add up to 1.
+    /// Writes θ_dk of each topic to `proportions`; they add up to 1.
     pub fn finish(
         &mut self,
         token_count: usize,

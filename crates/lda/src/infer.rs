@@ -1,10 +1,10 @@
 //! Inference for one document against a fixed model. Nothing here ever changes a model.
 //!
-//! `reference` is the definition: dense, in f64, fifty lines. `sampler` draws from the same distribution in the time of
-//! the topics present, and `project` turns its samples into topic proportions. `mean_field` draws nothing: CVB0 and
-//! variational Bayes, whose dense form is `variational`. `maxent` predicts proportions from terms alone, `hybrid`
-//! continues from there, and `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them.
-//! `labels` ranks topics that are labels.
+//! `reference` is the definition: dense, in f64, one line per step. `sampler` draws from the same distribution in
+//! time proportional to the topics present, and `project` turns its samples into topic proportions. `mean_field`
+//! draws nothing: CVB0 and variational Bayes, whose dense form is `variational`. `maxent` predicts proportions from
+//! terms alone, `hybrid` continues from there, and `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009).
+//! `inferrer` picks one of them. `labels` ranks topics that are labels.
 
 pub(crate) mod collapsed;
 pub mod hybrid;

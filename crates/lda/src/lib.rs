@@ -9,17 +9,17 @@
 //!   It uses the requested number of threads; nothing else in this crate starts threads.
 //! - [`bags`]: documents in memory.
 //! - [`model`]: priors, topic–term parameters, and the factors that documents are sampled with.
-//! - [`estimate`]: from samples to proportions.
+//! - [`estimate`]: topic proportions from samples.
 //! - [`infer`]: the topics of one document against a fixed model; [`infer::inferrer`] does it by any
 //!   method.
 //! - [`evaluate`]: the quality of topics.
-//! - [`train`]: from documents to a model, on one thread. A program that distributes training over
-//!   threads and machines calls its parts.
+//! - [`train`]: models from documents, on one thread. A program that distributes training over threads and machines
+//!   calls its parts.
 //! - [`tree`]: tree-structured priors, which correlate terms and distinguish senses; batch collapsed
 //!   Gibbs sampling with them, on one thread.
 //!
-//! Settings are structs with public fields and are not validated here. topicmill's `docs/JOB.md` lists
-//! the valid values, `docs/NOTATION.md` the symbols of the papers for each name.
+//! Settings are structs with public fields and are not validated here. topicmill's `docs/JOB.md` lists the valid
+//! values, and `docs/NOTATION.md` the papers' symbols for each name.
 
 pub mod math;
 

@@ -1,7 +1,7 @@
 //! The topic model: priors, sparse topic–term parameters, the statistics that change them, and the
 //! factors that documents are sampled with.
 //!
-//! A model is a value: a round reads version t and makes t + 1; nothing here samples anything.
+//! A model is a value: a round reads version t and makes version t + 1. Nothing here samples documents.
 
 pub mod factors;
 pub mod parameters;
@@ -15,39 +15,38 @@ use std::sync::Arc;
 use settings::{Alpha, Geometry, ModelSettings};
 use tree::Tree;
 
-/// The most topics a model can have: topics are kept in 16 bits.
+/// The maximum number of topics of a model: topics are stored in 16 bits.
 pub const MAX_TOPICS: usize = u16::MAX as usize;
 
-/// The priors of a model, and how its factors are read off the parameters.
+/// The priors of a model, and how its factors are computed from the parameters.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Priors {
     /// α_k, the document–topic Dirichlet prior; one value per topic.
     pub alpha: Vec<f64>,
-    /// η, the topic–term Dirichlet prior, at least 1e-6: with less, a token that is alone in its topic may be drawn
-    /// again without end.
+    /// η, the topic–term Dirichlet prior, at least 1e-6: below that, a token that is alone in its topic may be
+    /// redrawn endlessly.
     pub eta: f64,
     /// Whether factors are `exp E[log β]` rather than the mean.
     pub exp_psi: bool,
-    /// The prior over a topic's terms, if it is more than η for each; its own η is the one it was made
-    /// with.
+    /// The tree-structured prior over a topic's terms, if there is one; its own η is the one that it was built with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
 }
 
 impl Priors {
-    /// The priors a job asks for, for a sample of some documents and tokens; `learns_alpha` says
+    /// Returns the priors that `settings` request, for a sample of this many documents and tokens; `learns_alpha`:
     /// whether training learns α.
     ///
-    /// Without a value in the job, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at
-    /// least 10), or at 2 √K if that is less: wide enough for documents to try many topics before they
-    /// settle (docs/EXPERIMENTS.md, “Where α starts”). The sum is at most a fifth of the mean document
-    /// length, or the prior would outweigh short documents: on 262,000 commit messages of 28 tokens on
-    /// average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. If α is fixed, its sum is 5:
-    /// a document has a handful of topics, however many there are in all.
+    /// Without a value in the job, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at least
+    /// 10), or at 2 √K if that is less: wide enough for documents to try many topics before they settle
+    /// (docs/EXPERIMENTS.md, “Where α starts”). The sum is at most a fifth of the mean document length (or 1, if
+    /// that is more), because the prior would otherwise outweigh short documents: on 262,000 commit messages of 28
+    /// tokens on average, 16 passes with sums of 20, 10 and 5 reach −7.220, −7.172 and −7.164. If α is fixed, its
+    /// sum is 5: a document has a handful of topics, however many there are in all.
     ///
-    /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is
-    /// flat around it (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, since
-    /// exp Ψ(η) vanishes as η does: there η = 0.4, the paper's least (§4.1).
+    /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
+    /// (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
+    /// there η = 0.4, the smallest value of the paper (§4.1).
     pub fn new(
         settings: &ModelSettings,
         vocabulary_size: usize,
@@ -78,17 +77,17 @@ impl Priors {
         }
     }
 
-    /// The number of rows of topic–term parameters: V terms or, of a tree, its leaves.
+    /// Returns the number of rows of topic–term parameters: V terms or, under a tree, its leaves.
     pub fn row_count(&self, vocabulary_size: usize) -> usize {
         (self.tree.as_ref()).map_or(vocabulary_size, |tree| tree.leaf_count())
     }
 
-    /// K.
+    /// Returns K.
     pub fn topic_count(&self) -> usize {
         self.alpha.len()
     }
 
-    /// A = Σ_k α_k, added up in topic order.
+    /// Returns A = Σ_k α_k, added up in topic order.
     pub fn alpha_sum(&self) -> f64 {
         self.alpha.iter().sum()
     }

@@ -1,9 +1,9 @@
 //! Training: sampled-online stochastic variational inference (Mimno 2012, Algorithm 1), which turns
 //! into collapsed Gibbs sampling once it remembers the assignments of the sample (`schedule`).
 //!
-//! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
-//! workers (topicmill's `dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
-//! claim about scaling.
+//! [`train`] is the whole algorithm on one thread: it documents the dataflow that distributes it over workers
+//! (topicmill's `dataflow::train`), tests it (both produce the same bytes), and is the baseline of every claim
+//! about scaling.
 
 pub mod active;
 pub mod alpha;
@@ -46,7 +46,7 @@ use settings::TrainSettings;
 use stop::StopRule;
 use warm_start::WarmStart;
 
-/// Why training stopped short.
+/// An error that ends training.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrainError {
     /// A draw with impossible masses.
@@ -59,7 +59,7 @@ pub enum TrainError {
     },
 }
 
-/// The start of training.
+/// The input of training, besides the documents.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The priors.
@@ -70,7 +70,7 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// V.
     pub vocabulary_size: usize,
-    /// The model to start from, if [`TrainSettings::warm_start`] says that there is one.
+    /// The model to start from, if [`TrainSettings::warm_start`] is set.
     pub warm_start: Option<&'a WarmStart>,
 }
 
@@ -79,16 +79,16 @@ pub struct Setup<'a> {
 pub struct Trained {
     /// λ̃: after Gibbs passes, counts or φ^p averaged over passes.
     pub parameters: Parameters,
-    /// The priors; α as it was learnt.
+    /// The priors, with α as learnt.
     pub priors: Priors,
     /// z_di of each document of the sample, in the order of
-    /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty where none was
-    /// remembered. Of CVB0, γ ([`cvb0`]).
+    /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty if none were remembered. For
+    /// CVB0, γ ([`cvb0`]).
     pub assignments: Vec<Vec<u16>>,
 }
 
-/// Trains on `sample` on one thread, reporting each round. A phase ends after the passes asked
-/// for, or when quality on the `held_out` documents has stopped improving.
+/// Trains on `sample` on one thread, reporting each round. A phase ends after the requested passes, or when quality
+/// on the `held_out` documents has stopped improving.
 pub fn train(
     sample: &Bags,
     held_out: &Bags,
@@ -180,12 +180,12 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The parameters as they would be published now.
+    /// Returns the parameters as they would be published now.
     fn published(&self) -> &Parameters {
         self.average.as_ref().unwrap_or(&self.parameters)
     }
 
-    /// The documents that a round samples.
+    /// Returns the documents that a round samples.
     fn documents(&self, position: Position) -> Vec<u32> {
         if let Some(active) = &self.active
             && self.schedule.drawn(position).is_some()
@@ -196,8 +196,7 @@ impl<'a> Trainer<'a> {
         self.dealt[minibatches.start as usize..minibatches.end as usize].concat()
     }
 
-    /// Samples the minibatch of a round, and changes the model by what came out of the rounds that
-    /// the next one needs.
+    /// Samples the minibatch of a round, and applies the statistics of the rounds that the next one needs.
     fn take_round(&mut self, position: Position) -> Result<(), TrainError> {
         if let Some(active) = &mut self.active {
             let length = self.schedule.expected_length(position);
@@ -214,7 +213,7 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Samples the documents of a minibatch; gives their statistics.
+    /// Samples the documents of a minibatch; returns their statistics.
     fn local_step(&mut self, position: Position) -> Result<Vec<u64>, TrainError> {
         let action = self.schedule.action(position);
         let priors = round_priors(&self.priors, action);
@@ -262,7 +261,7 @@ impl<'a> Trainer<'a> {
         Ok(entries)
     }
 
-    /// Changes the model by the statistics of a round.
+    /// Applies the statistics of a round to the model.
     fn change_model(&mut self, position: Position, entries: &[u64]) {
         match self.schedule.action(position) {
             Action::Online => {
@@ -303,7 +302,8 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
+    /// At the end of a Gibbs pass, learns α and adds the counts to their average; also rounds first weights away
+    /// when they are no longer needed.
     fn end_pass(&mut self, position: Position) {
         if self.schedule.forgets_first_weights_after(position) {
             let start = self.setup.warm_start.expect("it is of a warm start");
@@ -331,10 +331,10 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Averaged counts below this are dropped: assignments that did not last.
+/// Averaged counts below this are dropped: they are assignments that did not last.
 pub const AVERAGE_PRUNE: f64 = 0.01;
 
-/// The priors a round is sampled with: collapsed Gibbs sampling knows the mean geometry only.
+/// Returns the priors that a round is sampled with: collapsed Gibbs sampling has only the mean geometry.
 pub fn round_priors(priors: &Priors, action: Action) -> Priors {
     Priors {
         exp_psi: priors.exp_psi && !matches!(action, Action::Gibbs | Action::Estimate),
@@ -342,7 +342,7 @@ pub fn round_priors(priors: &Priors, action: Action) -> Priors {
     }
 }
 
-/// Replaces the counts of a model that is one part, given how they have changed.
+/// Replaces the counts of a model in one part, given their changes.
 fn replace(parameters: &mut Parameters, entries: &[u64]) {
     let mut topic_changes = vec![0; parameters.topic_count()];
     add_topic_counts(entries, &mut topic_changes);
@@ -350,7 +350,7 @@ fn replace(parameters: &mut Parameters, entries: &[u64]) {
     parameters.replace_totals(&topic_changes);
 }
 
-/// Takes the step of a round (Eq. 11) with the statistics of its minibatch; none is no step.
+/// Takes the step of a round (Eq. 11) with the statistics of its minibatch; an empty minibatch takes no step.
 pub fn global_step(parameters: &mut Parameters, step: GlobalStep, entries: &[u64]) {
     let mut topic_counts = vec![0; parameters.topic_count()];
     add_topic_counts(entries, &mut topic_counts);
@@ -368,13 +368,13 @@ fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
     }
 }
 
-/// Folds the scale of a model that is one part.
+/// Folds the scale of a model in one part.
 fn fold_scale(parameters: &mut Parameters, prune: f64) {
     parameters.fold_scale(prune);
     add_up_totals(parameters);
 }
 
-/// Row sums of a model that is one part, where they are stale.
+/// Recomputes the row sums of a model in one part, where they are stale.
 fn add_up_totals(parameters: &mut Parameters) {
     let mut totals = vec![0; parameters.topic_count()];
     parameters.fixed_point_totals(&mut totals);

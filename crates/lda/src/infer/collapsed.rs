@@ -8,9 +8,9 @@
 //! N^Θ ← (1 − ρ^Θ_t) N^Θ + ρ^Θ_t N_d γ,       ρ^Θ_t = (τ + t)^−κ               (Eq. 8)
 //! ```
 //!
-//! and the n tokens of one term are taken together, as n steps with the same γ (Eq. 10). A first pass over
-//! the document is burn-in; what the second gives is counted. e_kw is a factor of the mean geometry. All in
-//! f64, O(W K): nothing is random, nothing is sparse.
+//! and the n tokens of one term are taken together, as n steps with the same γ (Eq. 10). A first pass over the
+//! document is burn-in; the second is counted. e_kw is a factor of the mean geometry. All in f64, O(W K): nothing
+//! is random, nothing is sparse.
 
 use crate::math::special::pow;
 
@@ -20,7 +20,7 @@ const STEP_DECAY: f64 = 0.9;
 /// Passes over a document: one of burn-in, and the one that counts.
 const PASSES: usize = 2;
 
-/// Approximates documents, one after the other, with the same buffers.
+/// The local step of SCVB0, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Collapsed {
     /// N^Θ, K long.
@@ -32,9 +32,9 @@ pub(crate) struct Collapsed {
 }
 
 impl Collapsed {
-    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are
-    /// `factors[w]` (W × K, positive). N^Θ begins at N_d / K. Gives the expected tokens of each term in
-    /// each topic, W × K, each row adding up to the term's tokens.
+    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are `factors[w]` (W × K,
+    /// positive). N^Θ begins at N_d / K. Returns the expected tokens of each term in each topic, W × K; each row
+    /// adds up to the term's tokens.
     pub fn infer(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> &[f64] {
         let all: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         self.tokens.clear();
@@ -56,7 +56,7 @@ impl Collapsed {
         &self.expected
     }
 
-    /// γ of a term with these factors.
+    /// Computes γ of a term with these factors.
     fn visit(&mut self, row: &[f64], alpha: &[f64]) {
         self.shares.clear();
         let masses = row.iter().zip(&self.tokens).zip(alpha);
@@ -71,8 +71,7 @@ impl Collapsed {
 mod tests {
     use super::*;
 
-    /// Algorithm 1 as printed, token by token; the tokens of a term follow each other, and take the γ of
-    /// the first.
+    /// Algorithm 1 as printed, token by token; the tokens of a term are consecutive, and take the γ of the first.
     fn reference(counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> Vec<f64> {
         let topics = alpha.len();
         let all: u32 = counts.iter().sum();

@@ -1,14 +1,13 @@
-//! Hybrid of classifier and sampling (Yao, Mimno & McCallum 2009, §5.3): MaxEnt's proportions,
-//! then sweeps in which every token's topic is drawn by itself, and the proportions are estimated
-//! again:
+//! The hybrid of classifier and sampling (Yao, Mimno & McCallum 2009, §5.3): MaxEnt's proportions, then sweeps that
+//! draw every token's topic independently and estimate the proportions again:
 //!
 //! ```text
 //! θ̂ = MaxEnt's;  each sweep: z_i ~ p(k) ∝ θ̂_k φ_kw    θ̂_k = (α_k + n_dk) / (A + N_d)
 //! ```
 //!
-//! Given θ̂ the tokens are independent. With φ_kw = g_kw + h_k (`model::factors`), Σ_k θ̂_k h_k and
-//! its running sums are taken once a sweep; a distinct term then costs its own topics, and a token
-//! a search: O(K) a sweep, O(K_w) a distinct term.
+//! Given θ̂ the tokens are independent. With φ_kw = g_kw + h_k (`model::factors`), Σ_k θ̂_k h_k and its running
+//! sums are computed once per sweep; a distinct term then costs its own topics, and a token a search: O(K) per
+//! sweep, O(K_w) per distinct term.
 
 use super::maxent::Classifier;
 use super::search::{check, search};
@@ -17,7 +16,7 @@ use super::{Bag, ImpossibleDraw};
 use crate::math::random::Stream;
 use crate::model::factors::{FactorTable, Row};
 
-/// Infers proportions, document after document, with the same buffers.
+/// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Hybrid {
     /// The distinct terms that have factors: term, row, tokens.
@@ -32,20 +31,20 @@ pub struct Hybrid {
     sparse: Vec<f32>,
     /// Σ over the document's terms of n_w g_kw / Z_w, for each topic.
     shares: Vec<f64>,
-    /// The kept sweeps' counts, or conditionals, added up.
+    /// The sums of the kept sweeps' counts or conditionals.
     sums: Vec<f64>,
     proportions: Vec<f32>,
 }
 
 impl Hybrid {
-    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. `table` must
-    /// hold the mean geometry. `burn_in_sweeps` are discarded, `kept_sweeps` averaged, over so
-    /// many `chains`, each of which begins with the classifier's proportions.
+    /// Returns θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. `table` must hold the
+    /// mean geometry. In each of `chains` chains, which begin with the classifier's proportions, `burn_in_sweeps`
+    /// are discarded and `kept_sweeps` averaged.
     ///
-    /// With no such term the proportions are the prior's, α_k / A.
+    /// Without such a term the proportions are the prior's, α_k / A.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,
@@ -86,7 +85,7 @@ impl Hybrid {
         }
     }
 
-    /// Draws every token's topic, given θ̂; adds the conditionals to the sums if they are wanted.
+    /// Draws every token's topic, given θ̂; adds the conditionals to the sums if `is_soft`.
     fn sweep(
         &mut self,
         table: FactorTable<'_>,
@@ -133,7 +132,7 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Forgets the counts, and takes the running sums of θ̂_k h_k; gives Σ_k θ̂_k h_k.
+    /// Clears the counts, computes the running sums of θ̂_k h_k, and returns Σ_k θ̂_k h_k.
     fn prepare(&mut self, table: FactorTable<'_>) -> f32 {
         self.counts.clear();
         self.counts.resize(table.topic_count(), 0);
@@ -146,7 +145,6 @@ impl Hybrid {
         sum
     }
 
-    /// Adds the sweep's counts to the sums.
     fn add_counts(&mut self) {
         for (sum, &count) in self.sums.iter_mut().zip(&self.counts) {
             *sum += f64::from(count);
@@ -163,7 +161,7 @@ impl Hybrid {
         }
     }
 
-    /// θ̂_k = (α_k + n_dk) / (A + N_d) (Eq. 4).
+    /// Sets θ̂_k = (α_k + n_dk) / (A + N_d) (Eq. 4).
     fn estimate(&mut self, table: FactorTable<'_>) {
         let alpha = &table.smoothing().alpha;
         let whole = self.counts.iter().sum::<u32>() as f32 + alpha.iter().sum::<f32>();
@@ -177,7 +175,7 @@ impl Hybrid {
         for (sum, &alpha) in self.sums.iter_mut().zip(&table.smoothing().alpha) {
             *sum = *sum / samples + f64::from(alpha);
         }
-        // The sum is A + N_d, but for what conditionals in f32 are rounded by.
+        // The sum is A + N_d, except for the rounding of conditionals in f32.
         let whole: f64 = self.sums.iter().sum();
         self.proportions.clear();
         let sums = self.sums.iter();
@@ -233,7 +231,7 @@ mod tests {
         Factors::prepare(&parameters, &priors, |w| w != 4, None)
     }
 
-    /// Says (4 : 1 : 2 : 2 : 1) of every document.
+    /// Predicts (4 : 1 : 2 : 2 : 1) for every document.
     fn classifier() -> Classifier {
         let bias = [4.0, 1.0, 2.0, 2.0, 1.0].map(|share| ln(share) as f32);
         Classifier::new(TERMS, bias.to_vec(), vec![], vec![]).unwrap()

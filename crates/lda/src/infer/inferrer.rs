@@ -1,4 +1,4 @@
-//! One document's proportions by whatever method a job asks for.
+//! One document's proportions, by the method that a job requests.
 
 use super::hybrid::Hybrid;
 use super::label_topics::LabelTopics;
@@ -24,7 +24,7 @@ pub struct Target<'a> {
 
 const NO_CLASSIFIER: &str = "a run trains the classifier before the methods that need it";
 
-/// Infers proportions, document after document, with the same buffers.
+/// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Inferrer {
     projector: Projector,
@@ -34,14 +34,14 @@ pub struct Inferrer {
 }
 
 impl Inferrer {
-    /// [`infer`](Self::infer), and α_k that the document was inferred with: with CVB0, where it is known which
-    /// labels come together, one of its own.
+    /// Infers as [`infer`](Self::infer) does, and also returns the α_k that the document was inferred with: with
+    /// CVB0 and `labels`, the document has its own.
     ///
     /// # Panics
-    /// As of `infer`.
+    /// Panics as `infer` does.
     ///
     /// # Errors
-    /// As of `infer`.
+    /// Returns the errors of `infer`.
     pub fn infer_labels<'s>(
         &'s mut self,
         bag: Bag<'_>,
@@ -62,14 +62,14 @@ impl Inferrer {
         }
     }
 
-    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that take documents
-    /// together (`train::joint`) are `Gibbs` here, where there is only one.
+    /// Returns θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that infer
+    /// documents together (`train::joint`) are `Gibbs` here, because there is only one document.
     ///
     /// # Panics
-    /// If the method needs a classifier and there is none.
+    /// Panics if the method needs a classifier and there is none.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,

@@ -1,20 +1,20 @@
-//! Which labels come together: topics over labels, and the prior that a document's labels have through
-//! them (Dependency-LDA; Rubin, Chambers, Smyth & Steyvers 2012; Papanikolaou 2017, §2.4).
+//! The co-occurrence of labels: topics over labels, and the prior that a document's labels have through them
+//! (Dependency-LDA; Rubin, Chambers, Smyth & Steyvers 2012; Papanikolaou 2017, §2.4).
 //!
-//! A document has a mixture θ′ of T topics over labels, φ′. Its labels have the prior of Prior-LDA with
-//! the mixture's labels in the place of the collection's:
+//! A document has a mixture θ′ of T topics over labels, φ′. Its labels have the prior of Prior-LDA, with the
+//! mixture's label frequencies instead of the collection's:
 //!
 //! ```text
 //! α_dk = A Σ_t θ′_dt φ′_tk + 0.6 A / K
 //! ```
 //!
-//! Where we depart: θ′ is estimated from the expected tokens of each label, by EM on φ′ held fixed, in turn
-//! with the tokens given α_d; Rubin et al. sample both.
+//! Departure: θ′ is estimated from the expected tokens of each label, by EM with φ′ held fixed, which alternates
+//! with estimating the tokens given α_d; Rubin et al. sample both.
 
 /// Steps of EM for each mixture.
 const STEPS: usize = 10;
 
-/// Labels with fewer expected tokens say nothing of a document's mixture.
+/// Labels with fewer expected tokens do not count in a document's mixture.
 const LEAST_TOKENS: f32 = 0.01;
 
 /// The prior of every topic of a mixture.
@@ -23,23 +23,23 @@ const SMOOTHING: f32 = 0.1;
 /// Topics over labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelTopics {
-    /// K, the labels, ≥ 1.
+    /// K, the number of labels, ≥ 1.
     pub labels: usize,
     /// φ′_tk, T × K, topic by topic; T ≥ 1.
     pub weights: Vec<f32>,
     /// A.
     pub alpha_sum: f32,
-    /// The prior that every label has besides, 0.6 A / K.
+    /// The additional prior of every label, 0.6 A / K.
     pub shared: f32,
 }
 
 impl LabelTopics {
-    /// T.
+    /// Returns T.
     pub fn topics(&self) -> usize {
         self.weights.len() / self.labels
     }
 
-    /// α_d of a document with these expected tokens of each label, over `alpha`.
+    /// Writes α_d of a document with these expected tokens of each label to `alpha`.
     pub fn alpha(&self, tokens: &[f32], alpha: &mut Vec<f32>) {
         let topics = self.topics();
         let mut mixture = vec![1.0 / topics as f32; topics];

@@ -8,12 +8,12 @@ use super::label_topics::LabelTopics;
 use crate::math::special::ln;
 use crate::regression::Linear;
 
-/// What is learnt about labels in addition to their topics.
+/// The learnt properties of labels, besides their topics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelModel {
     /// How many labels a document has, from its [`count_features`].
     pub count: Option<Linear>,
-    /// Which labels come together.
+    /// The co-occurrence of labels.
     pub topics: Option<LabelTopics>,
 }
 
@@ -22,33 +22,33 @@ pub struct LabelModel {
 pub enum LabelCount {
     /// This number.
     Fixed(usize),
-    /// As many as its terms say, at least one.
+    /// As many as its terms predict, at least one.
     Estimated(Linear),
-    /// Those of at least this share of its tokens.
+    /// Those with at least this share of its tokens.
     Threshold(f32),
 }
 
-/// The features from which the number of a document's labels is estimated: its terms, and ln(1 + n) of
-/// the tokens of each.
+/// Returns the features from which the number of a document's labels is estimated: its terms, and ln(1 + n) of the
+/// tokens of each.
 pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
     let value = |&tokens: &u32| ln(1.0 + f64::from(tokens)) as f32;
     bag.terms.iter().copied().zip(bag.counts.iter().map(value))
 }
 
-/// Fewer expected tokens than this, of a prior of 1 or less, are none.
+/// Fewer expected tokens than this, with a prior of 1 or less, count as none.
 const LEAST_TOKENS: f32 = 1e-5;
 
-/// The share of a document's `tokens` tokens that each label is expected to have, over `shares`: θ_dk without
+/// Writes the share of a document's `tokens` tokens that each label is expected to have to `shares`: θ_dk without
 /// the prior's part of it, (θ_dk (N_d + A) − α_k) / N_d.
 ///
-/// Labels are predicted by these, and not by θ: a prior that knows which labels are frequent would put them
-/// first in every short document. On bibtex, Prior-LDA ranked by θ comes near the micro-F1 that Papanikolaou
-/// 2017, Table 6, has for θ, and without the prior's part near the one that it has for θ^p.
+/// Labels are predicted by these, not by θ, because a prior that follows frequencies would put frequent labels
+/// first in every short document. On bibtex, Prior-LDA ranked by θ comes close to the micro-F1 that Papanikolaou
+/// 2017, Table 6, reports for θ, and without the prior's part to the one that it reports for θ^p.
 fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Vec<f32>) {
     let tokens = tokens.max(1) as f32;
     let whole = tokens + alpha.iter().sum::<f32>();
     let share = |(theta, alpha): (&f32, &f32)| match theta * whole - alpha {
-        // Rounding leaves next to nothing where there is nothing.
+        // Rounding leaves a tiny remainder where there is nothing.
         expected if expected > LEAST_TOKENS * alpha.max(1.0) => expected / tokens,
         _ => 0.0,
     };
@@ -56,7 +56,7 @@ fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Ve
     shares.extend(proportions.iter().zip(alpha).map(share));
 }
 
-/// Ranks the labels of documents, one after the other, with the same buffers.
+/// A ranker of the labels of documents, one after another, with the same buffers.
 #[derive(Clone, Debug)]
 pub struct LabelRanker {
     count: LabelCount,
@@ -66,7 +66,7 @@ pub struct LabelRanker {
 }
 
 impl LabelRanker {
-    /// Predicts `count` labels; `has_prior` says whether proportions contain α
+    /// Creates a ranker that predicts `count` labels; `has_prior`: whether proportions contain α
     /// ([`Method::has_prior`](super::settings::Method::has_prior)).
     pub fn new(count: LabelCount, has_prior: bool) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl LabelRanker {
         }
     }
 
-    /// Ranks the labels of a document with these proportions θ_dk, one a label, that were inferred with α_k.
+    /// Ranks the labels of a document with these proportions θ_dk, one per label, that were inferred with α_k.
     pub fn rank<'s>(
         &'s mut self,
         bag: Bag<'_>,
@@ -121,19 +121,19 @@ impl LabelRanker {
     }
 }
 
-/// The labels of a document in order: by their shares, by their proportions where those are equal (many labels
-/// have no token, and the prior tells them apart), and then by number.
+/// The labels of a document in order: by their shares, for equal shares by their proportions (many labels have no
+/// token, and the prior tells them apart), and then by number.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedLabels<'a> {
     /// The share of the document's tokens that each label is expected to have, 0–1.
     pub shares: &'a [f32],
     proportions: &'a [f32],
-    /// The labels that are predicted, the first ones in order.
+    /// The predicted labels: the first ones in order.
     pub predicted: &'a [u16],
 }
 
 impl RankedLabels<'_> {
-    /// How many labels come before this one, and itself.
+    /// Returns the rank of a label, from 1.
     pub fn rank(&self, label: u16) -> u32 {
         let all = 0..self.shares.len() as u16;
         all.filter(|&other| self.compare(other, label).is_le())
@@ -147,7 +147,7 @@ impl RankedLabels<'_> {
             .then(a.cmp(&b))
     }
 
-    /// The first `count` labels, in order, over `first`.
+    /// Writes the first `count` labels, in order, to `first`.
     fn first(&self, count: usize, first: &mut Vec<u16>) {
         first.clear();
         first.extend(0..self.shares.len() as u16);

@@ -1,5 +1,5 @@
-//! Proportions from a classifier: a multinomial logistic regression from term counts to topics
-//! (MaxEnt; Yao, Mimno & McCallum 2009, §5.1). No iterations: one row of weights a distinct term.
+//! Proportions from a classifier: a multinomial logistic regression from term counts to topics (MaxEnt; Yao, Mimno
+//! & McCallum 2009, §5.1). No iterations: one row of weights per distinct term.
 //!
 //! `regression` fits the weights; topicmill's `dataflow::maxent` chooses the documents that it is fitted to.
 
@@ -10,22 +10,21 @@ use crate::regression::Fitted;
 /// A term without weights.
 const NO_ROW: u32 = u32::MAX;
 
-/// The classifier: a bias a topic, and a weight a topic for each term of the documents that it was
-/// trained on.
+/// The classifier: a bias per topic, and a weight per topic for each term of the documents that it was trained on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classifier {
     bias: Vec<f32>,
     /// The terms with weights, ascending.
     terms: Vec<u32>,
-    /// Their weights, term by term, K each.
+    /// The terms' weights, term by term, K each.
     weights: Vec<f32>,
     /// The row of each term of the vocabulary, or [`NO_ROW`].
     rows: Vec<u32>,
 }
 
 impl Classifier {
-    /// From its parts: `terms`, distinct, ascending and below `vocabulary_size`, and K weights for
-    /// each. `None` if they do not fit together.
+    /// Creates a classifier from its parts: `terms`, distinct, ascending and below `vocabulary_size`, and K weights
+    /// for each. `None` if they do not fit together, or a number is not finite.
     pub fn new(
         vocabulary_size: usize,
         bias: Vec<f32>,
@@ -51,8 +50,8 @@ impl Classifier {
         })
     }
 
-    /// From a regression whose features are terms, in f32. `None` if a feature is no term of the
-    /// vocabulary, or a weight beyond f32.
+    /// Creates a classifier in f32 from a regression whose features are terms. `None` if a feature is not a term of
+    /// the vocabulary, or a weight is beyond f32.
     pub fn from_fitted(fitted: &Fitted, vocabulary_size: usize) -> Option<Self> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
         Self::new(
@@ -63,38 +62,38 @@ impl Classifier {
         )
     }
 
-    /// K.
+    /// Returns K.
     pub fn topic_count(&self) -> usize {
         self.bias.len()
     }
 
-    /// V.
+    /// Returns V.
     pub fn vocabulary_size(&self) -> usize {
         self.rows.len()
     }
 
-    /// The bias of each topic.
+    /// Returns the bias of each topic.
     pub fn bias(&self) -> &[f32] {
         &self.bias
     }
 
-    /// The terms with weights, ascending.
+    /// Returns the terms with weights, ascending.
     pub fn terms(&self) -> &[u32] {
         &self.terms
     }
 
-    /// Their weights, term by term, K each.
+    /// Returns their weights, term by term, K each.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// θ̂_dk of each topic, into `proportions`; adds up to 1 (Eq. 13):
+    /// Writes θ̂_dk of each topic to `proportions`; they add up to 1 (Eq. 13):
     ///
     /// ```text
     /// θ̂_k ∝ exp(b_k + Σ_w n_w W_kw / τ)        τ: `temperature`, above 0
     /// ```
     ///
-    /// Terms without weights are passed over. A temperature above 1 evens the proportions out.
+    /// Terms without weights are skipped. A temperature above 1 evens the proportions out.
     pub fn predict(&self, bag: Bag<'_>, temperature: f64, proportions: &mut Vec<f32>) {
         let topics = self.bias.len();
         let per_token = (1.0 / temperature) as f32;
@@ -114,7 +113,6 @@ impl Classifier {
     }
 }
 
-/// Turns scores into proportions.
 fn softmax(scores: &mut [f32]) {
     let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
@@ -127,12 +125,12 @@ fn softmax(scores: &mut [f32]) {
     scores.iter_mut().for_each(|score| *score *= scale);
 }
 
-/// Norm of the features of an example beyond which it is shortened.
+/// The largest norm of an example's features; longer ones are scaled down to it.
 const MOST_NORM: f64 = 8192.0;
 
-/// The features of a document for the regression: its terms and their counts. Those of a giant document, whose
-/// Euclidean norm is beyond 8,192, are scaled down to it: its slope would hide those of all others from the line
-/// search, and the fit would end where it starts.
+/// Returns the features of a document for the regression: its terms and their counts. Those of a giant document,
+/// whose Euclidean norm is beyond 8,192, are scaled down to it, because its slope would hide those of all others
+/// from the line search, and the fit would end where it starts.
 pub fn features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
     let counts = bag.counts.iter().map(|&n| f64::from(n));
     let norm = counts.map(|n| n * n).sum::<f64>().sqrt();
@@ -146,8 +144,8 @@ mod tests {
     use super::*;
     use crate::math::special::ln;
 
-    /// Weights are logarithms, so that proportions are easily told: topic 1 twice as likely from
-    /// the start, term 2 speaks 8 to 1 for topic 0, term 5 2 to 1 for topic 2.
+    /// Weights are logarithms, so that proportions are easily predicted: topic 1 is twice as likely from the start,
+    /// term 2 favours topic 0 by 8 to 1, and term 5 favours topic 2 by 2 to 1.
     fn classifier() -> Classifier {
         let log = |value: f64| ln(value) as f32;
         let bias = vec![0.0, log(2.0), 0.0];
@@ -173,7 +171,7 @@ mod tests {
     #[test]
     fn proportions_are_the_softmax_of_counted_weights() {
         near(&predicted(&[2, 3, 5], &[1, 9, 2], 1.0), [8.0, 2.0, 4.0]);
-        // A temperature of 3 takes the third root of what terms say, not of the bias.
+        // A temperature of 3 takes the cube root of the terms' odds, not of the bias.
         near(&predicted(&[2], &[1], 3.0), [2.0, 2.0, 1.0]);
         near(&predicted(&[2], &[1], 0.5), [64.0, 2.0, 1.0]);
     }

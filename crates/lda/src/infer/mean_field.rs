@@ -1,5 +1,5 @@
-//! Deterministic inference for one document against a fixed model, in the time of the topics that
-//! its terms have: variational Bayes (Yao 2009, §4) and CVB0 (Asuncion et al. 2009; Papanikolaou 2017, §2.5).
+//! Deterministic inference for one document against a fixed model, in time proportional to the topics of its terms:
+//! variational Bayes (Yao 2009, §4) and CVB0 (Asuncion et al. 2009; Papanikolaou 2017, §2.5).
 //!
 //! Both keep expected tokens a_k − α_k per topic. With factors e_kw = g_kw + h_k
 //!
@@ -8,18 +8,17 @@
 //! CVB0:         γ_wk ∝ e_kw (a_k − γ_wk)            the same a_k, but taken term by term
 //! ```
 //!
-//! Where we depart from the dense form (`variational`), and what it buys:
-//! 1. The part that comes from h_k is the same for all terms except for its scale. It is summed in one number, and
-//!    spread over all topics once per iteration: O(Σ_w K_w + K) instead of O(W K).
-//! 2. CVB0 leaves a token's own share out of g_kw (a_k − γ_wk) only; h_k γ_wk is below what h_k a_k
-//!    is by the factor of a document's length, and neglected.
-//! 3. CVB0 begins like the sampler: one term after the other, rare ones first, each given those
-//!    before it.
-//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below a thousandth; the remainder
-//!    is treated like h_k, so that nothing is lost. Most of the topics that a term has are forgotten after the first
+//! Departures from the dense form (`variational`), and their gain:
+//! 1. The part that comes from h_k is the same for all terms except for its scale. It is summed up in one number,
+//!    and spread over all topics once per iteration: O(Σ_w K_w + K) instead of O(W K).
+//! 2. CVB0 leaves a token's own share out of g_kw (a_k − γ_wk) only; h_k γ_wk is smaller than h_k a_k by a factor
+//!    of the document's length, and is neglected.
+//! 3. CVB0 begins like the sampler: one term after another, rare ones first, each given those before it.
+//! 4. CVB0 uses `TermTopics`, and forgets a topic of a term whose share falls below a thousandth; the remainder is
+//!    treated like h_k, so that nothing is lost. Most of the topics that a term has are forgotten after the first
 //!    iteration, which therefore takes most of the time.
 //!
-//! More iterations are not better: CVB0 is nearest to the posterior's mean after two to five of them
+//! More iterations are not better: CVB0 is closest to the posterior mean after two to five of them
 //! (docs/INFERENCE.md), then it drifts towards a mode.
 
 use super::label_topics::LabelTopics;
@@ -31,31 +30,31 @@ use crate::math::lanes::{add_scaled, dot};
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
 
-/// How often a document's topics and its own α are estimated in turn.
+/// How often the estimates of a document's topics and of its own α alternate.
 const TURNS: usize = 4;
 
-/// Infers documents, one after the other, with the same buffers.
+/// Mean-field inference of documents, one after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct MeanField {
     /// α_k of the document.
     alpha: Vec<f32>,
-    /// a_k; K long, and a 0 for the topic K that fills up blocks.
+    /// a_k; K long, and a 0 for the padding topic K.
     dirichlet: Vec<f32>,
     /// Ψ(a_k), K long.
     digammas: Vec<f64>,
-    /// exp Ψ(a_k) but for a factor; K long, and a 0.
+    /// exp Ψ(a_k) up to a common factor; K long, and a 0.
     weights: Vec<f32>,
-    /// Σ_w r_w g_kw, K long, and one more; or what the topics have from h_k.
+    /// Σ_w r_w g_kw, K long, and one more; with CVB0, the tokens that topics have from h_k.
     sums: Vec<f32>,
     /// Terms that have factors, rare ones first: term, row, tokens.
     terms: Vec<(u32, Row, f32)>,
     /// CVB0: Σ_k h_k a_k.
     everywhere: f32,
-    /// CVB0: Σ_k α_k h_k / A, by which that grows with a token in the first iteration.
+    /// CVB0: Σ_k α_k h_k / A, by which `everywhere` grows per token in the first iteration.
     mean_factor: f32,
     /// CVB0: where each term's entries end.
     ends: Vec<usize>,
-    /// CVB0: topic, g_kw, γ_wk of a token.
+    /// CVB0: the entries of all terms, one after another.
     entries: Vec<Entry>,
     /// CVB0: g_kw (a_k − γ_wk) of the current term.
     masses: Vec<f32>,
@@ -73,7 +72,7 @@ struct Entry {
 }
 
 impl MeanField {
-    /// Takes up a document: a_k = α_k. Gives the tokens that have factors.
+    /// Starts a document: a_k = α_k. Returns the number of tokens that have factors.
     fn start(&mut self, bag: Bag<'_>, table: FactorTable<'_>) -> f32 {
         self.terms.clear();
         let mut tokens = 0.0;
@@ -89,18 +88,18 @@ impl MeanField {
         tokens
     }
 
-    /// Starts the same document again, with its current α.
+    /// Restarts the document, with its current α.
     fn begin(&mut self) {
         self.dirichlet.clear();
         self.dirichlet.extend_from_slice(&self.alpha);
         self.dirichlet.push(0.0);
     }
 
-    /// θ_d = a_d / Σ_k a_dk by variational Bayes; adds up to 1. Takes `settings.iterations` at most, and ends
-    /// when less than `settings.tolerance` of a document's tokens move.
+    /// Returns θ_d = a_d / Σ_k a_dk by variational Bayes; adds up to 1. Takes at most `settings.iterations`, and
+    /// ends when at most `settings.tolerance` of the document's tokens move.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn variational(
         &mut self,
         bag: Bag<'_>,
@@ -122,11 +121,11 @@ impl MeanField {
         Ok(self.finish(table))
     }
 
-    /// One iteration of variational Bayes; gives the tokens that moved.
+    /// Takes one iteration of variational Bayes; returns the tokens that moved.
     fn iterate(&mut self, table: FactorTable<'_>) -> Result<f32, ImpossibleDraw> {
         let smoothing = table.smoothing();
         let topics = table.topic_count();
-        // Relative to the largest, which γ does not see: Ψ of a small α is far below what fits in f32.
+        // Relative to the largest, which cancels in γ: exp Ψ of a small α is far below what fits in f32.
         let digammas = self.dirichlet[..topics]
             .iter()
             .map(|&a| digamma(f64::from(a)));
@@ -169,8 +168,8 @@ impl MeanField {
         Ok(change)
     }
 
-    /// θ_d = a_d / Σ_k a_dk by CVB0; adds up to 1. Effort and errors as of [`variational`](Self::variational);
-    /// the first iteration is the sequential one.
+    /// Returns θ_d = a_d / Σ_k a_dk by CVB0; adds up to 1. Iterations and errors are those of
+    /// [`variational`](Self::variational); the first iteration is the sequential one.
     pub fn cvb0(
         &mut self,
         bag: Bag<'_>,
@@ -183,11 +182,11 @@ impl MeanField {
         Ok(self.finish(table))
     }
 
-    /// The same with an α of the document's own, which `labels` knows: estimated in turn with its topics, four
-    /// times; also gives it, K long.
+    /// Infers by CVB0 with an α of the document's own, from `labels`: estimated alternately with its topics, four
+    /// times. Also returns this α, K long.
     ///
     /// # Errors
-    /// As of [`variational`](Self::variational).
+    /// Returns the errors of [`variational`](Self::variational).
     pub(crate) fn cvb0_of_labels(
         &mut self,
         bag: Bag<'_>,
@@ -210,7 +209,7 @@ impl MeanField {
         Ok((&self.proportions, &self.alpha))
     }
 
-    /// Iterates CVB0 on the document that was taken up; Σ_k α_k h_k is known.
+    /// Iterates CVB0 on the started document; `everywhere` is Σ_k α_k h_k.
     fn settle(
         &mut self,
         tokens: f32,
@@ -238,7 +237,7 @@ impl MeanField {
         Ok(())
     }
 
-    /// Shares of the `index`-th term given the terms before it; gives the tokens that have no entry.
+    /// Computes the shares of the `index`-th term given the terms before it; returns the tokens without an entry.
     fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
         let (term, row, count) = self.terms[index];
         let everywhere = smoothing_mass(row, self.everywhere);
@@ -273,7 +272,7 @@ impl MeanField {
         Ok(count * (1.0 - kept).max(0.0))
     }
 
-    /// One iteration of CVB0; gives the tokens that have no entry, and those that moved.
+    /// Takes one iteration of CVB0; returns the tokens without an entry, and those that moved.
     fn iterate_cvb0(&mut self) -> Result<(f32, f32), ImpossibleDraw> {
         let (mut left, mut change, mut from, mut to) = (0.0, 0.0, 0, 0);
         let (a, entries) = (&mut self.dirichlet[..], &mut self.entries[..]);
@@ -307,8 +306,8 @@ impl MeanField {
         Ok((left, change))
     }
 
-    /// Spreads tokens over all topics as h_k a_k, instead of those spread before. What rounding
-    /// took below α_k is given back.
+    /// Spreads tokens over all topics as h_k a_k, instead of those spread before. Topics that rounding took below
+    /// α_k are raised to it.
     fn spread(&mut self, tokens: f32, table: FactorTable<'_>) {
         let smoothing = table.smoothing();
         let h = &smoothing.factors;
@@ -323,7 +322,7 @@ impl MeanField {
         self.everywhere = dot(a, h);
     }
 
-    /// a_k to proportions.
+    /// Normalises a_k to proportions.
     fn finish(&mut self, table: FactorTable<'_>) -> &[f32] {
         let a = &self.dirichlet[..table.topic_count()];
         let sum: f32 = a.iter().sum();
@@ -333,13 +332,13 @@ impl MeanField {
     }
 }
 
-/// A term's part of Σ_k a_k h_k: nothing, if its [`TermTopics`] have all of e_kw.
+/// Returns a term's part of Σ_k a_k h_k: 0 if its [`TermTopics`] have all of e_kw.
 fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
     if row.is_whole() { 0.0 } else { everywhere }
 }
 
-/// A share, or 0 where it is less than the least to be kept; and 1, or 0. Written without a branch: which it
-/// is cannot be foreseen.
+/// Returns the share and 1 if it is at least `least`, otherwise 0 and 0. Branchless, because branch prediction
+/// cannot guess which it is.
 #[inline(always)]
 fn keep(share: f32, least: f32) -> (f32, usize) {
     let is_kept = share >= least;

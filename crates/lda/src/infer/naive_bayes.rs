@@ -4,9 +4,9 @@
 use super::Bag;
 use crate::model::factors::FactorTable;
 
-/// θ_k = Σ_w n_w φ_kw / Σ_j Σ_w n_w φ_jw into `proportions`, K long; adds up to 1.
+/// Writes θ_k = Σ_w n_w φ_kw / Σ_j Σ_w n_w φ_jw to `proportions`, K long; they add up to 1.
 ///
-/// Without a term that has factors, the prior's α_k / A.
+/// Without a term that has factors, they are the prior's, α_k / A.
 pub fn infer(bag: Bag<'_>, table: FactorTable<'_>, proportions: &mut Vec<f32>) {
     let smoothing = table.smoothing();
     proportions.clear();

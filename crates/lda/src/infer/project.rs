@@ -1,9 +1,9 @@
-//! A document's topic proportions against a fixed model, alone (Gibbs3 of Yao 2009, §3.3): what is
-//! mapped over the whole collection.
+//! Topic proportions of a single document against a fixed model (Gibbs3 of Yao 2009, §3.3), which is mapped over
+//! the whole collection.
 //!
-//! Where we depart: the paper adds the new document's own counts to φ while it samples; here φ stays
-//! that of the training documents. A term that is rare in training therefore does not draw a document's
-//! further tokens of it to the topic of its first ones.
+//! Departure: the paper adds the new document's own counts to φ while it samples; here φ stays that of the training
+//! documents. So the first tokens of a term that is rare in training do not draw the document's further tokens of
+//! it to their topic.
 
 use super::sampler::Sampler;
 use super::settings::{Estimator, InferSettings};
@@ -14,7 +14,7 @@ use crate::math::random::Stream;
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;
 
-/// Infers proportions, document after document, with the same buffers.
+/// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Projector {
     sampler: Sampler,
@@ -23,12 +23,12 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1.
+    /// Returns θ_d for each topic, given the terms of `bag` that have factors; adds up to 1.
     ///
-    /// With no such term the proportions are the prior's, α_k / A.
+    /// Without such a term the proportions are the prior's, α_k / A.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,
@@ -69,12 +69,12 @@ impl Projector {
     }
 }
 
-/// Terms whose rows are looked up before any is gone through, and gone through before any logarithm
-/// is taken: rows lie far apart, and so several are on their way from memory at once.
+/// How many terms have their rows looked up before any is read, and read before any logarithm is taken: rows are
+/// far apart, so several are fetched from memory at a time.
 const TERMS: usize = 16;
 
-/// log p(w | θ, φ) of the tokens of `bag` that have factors, and how many there are:
-/// Σ_w n_w ln Σ_k θ_k φ_kw. The table must hold the mean geometry, so that factors are φ.
+/// Returns log p(w | θ, φ) = Σ_w n_w ln Σ_k θ_k φ_kw of the tokens of `bag` that have factors, and how many there
+/// are. The table must hold the mean geometry, so that factors are φ.
 pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
     let smoothing = &table.smoothing().factors;
     let everywhere: f64 = proportions

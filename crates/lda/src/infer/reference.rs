@@ -1,12 +1,12 @@
-//! The sampler as the paper states it: dense, in f64, one line a step (Mimno 2012, Eq. 9).
+//! The sampler as the paper states it: dense, in f64, one line per step (Mimno 2012, Eq. 9).
 //!
-//! It documents and tests the fast one. `e[i][k]` is the factor e_kw of the document's i-th token and topic k; the
-//! factors are held fixed, so a document is nothing but its tokens.
+//! It documents and tests the fast one. `factors[i][k]` is the factor e_kw of the document's i-th token and topic
+//! k; the factors are held fixed, so a document is only a list of tokens.
 
 use crate::math::random::Stream;
 
-/// One sweep: draws each token's topic again, in order, given all the others:
-/// p(z_i = k | rest) ∝ (α_k + n_dk without i) e_ik.
+/// Sweeps once: redraws each token's topic, in order, given all the others: p(z_i = k | rest) ∝ (α_k + n_dk without
+/// i) e_ik.
 ///
 /// A token whose topic is not yet drawn is `None`; a sweep over a document of such tokens is the
 /// sequential first sweep of footnote 3: each token is drawn given those before it.
@@ -30,7 +30,7 @@ pub fn sweep(
     }
 }
 
-/// n_dk for each topic.
+/// Returns n_dk for each topic.
 pub fn topic_counts(assignments: &[Option<usize>], topic_count: usize) -> Vec<f64> {
     let mut counts = vec![0.0; topic_count];
     for &topic in assignments.iter().flatten() {
@@ -39,7 +39,7 @@ pub fn topic_counts(assignments: &[Option<usize>], topic_count: usize) -> Vec<f6
     counts
 }
 
-/// The first index whose running sum exceeds `uniform` times the whole.
+/// Returns the first index whose running sum exceeds `uniform` times the whole.
 fn draw(masses: &[f64], uniform: f64) -> usize {
     let target = uniform * masses.iter().sum::<f64>();
     let mut sum = 0.0;
@@ -52,8 +52,8 @@ fn draw(masses: &[f64], uniform: f64) -> usize {
     masses.len() - 1
 }
 
-/// θ^p of a finished sample (Papanikolaou 2017): each token's full conditional given the topics of
-/// all others, added up: Σ_i p_dik, for each topic.
+/// Returns Σ_i p_dik for each topic of a finished sample, from which θ^p follows (Papanikolaou 2017): the sum of
+/// each token's full conditional given the topics of all others.
 pub fn soft_counts(factors: &[Vec<f64>], alpha: &[f64], assignments: &[Option<usize>]) -> Vec<f64> {
     let counts = topic_counts(assignments, alpha.len());
     let mut soft = vec![0.0; alpha.len()];

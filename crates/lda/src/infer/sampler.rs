@@ -1,5 +1,5 @@
-//! The sampler: Gibbs sweeps over one document, in the time of the topics that are present; where
-//! there are few topics, side by side through all of them (`few`).
+//! The sampler: Gibbs sweeps over one document, in time proportional to the topics present or, if the model has few
+//! topics, over all of them several at a time (`few`).
 //!
 //! The plain loop (`reference`, O(K) a token):
 //!
@@ -9,26 +9,27 @@
 //!     add it to k
 //! ```
 //!
-//! Where we depart from it with more topics, and what it buys:
-//! 1. The α-part Σ_k α_k (g_kw + h_k) = A_w + H is constant within a round, so its running sums
-//!    are prepared (`model::factors`) and a draw that lands there is a binary search. Only the
-//!    document's part is added up a token: O(K_d) instead of O(K_w) of Eq. 15.
-//! 2. A term with few topics is scanned over those instead: Σ n_dk g_kw over the term's topics,
-//!    and Σ n_dk h_k over the document's, which is kept up to date: O(min(K_d, K_w)).
-//! 3. Rare terms first: they know their topic best, and leave fewer topics empty. It also makes
-//!    branches predictable: the terms without dense rows come together.
-//! 4. Sums run over blocks of four topics, so that one addition in four waits for the one before
-//!    it, and places are found by counting instead of stopping: 7 % less time than term by term.
-//! 5. Counts have a place for every topic that a `u16` can name: reading one needs no comparison with their length.
-//!    With one sum a block, for sparse rows too, a draw takes 540 instructions instead of 588 at K = 1000, and 1190
-//!    instead of 1570 at K = 10,000, most of which go through long rows.
+//! Departures from it with more topics, and their gain:
+//! 1. The α-part Σ_k α_k (g_kw + h_k) = A_w + H is constant within a round, so its running sums are prepared
+//!    (`model::factors`) and a draw that lands there is a binary search. Per token, only the document's part is
+//!    added up: O(K_d) instead of the O(K_w) of Eq. 15.
+//! 2. For a term with few topics, the sum is over those instead: Σ n_dk g_kw over the term's topics, and Σ n_dk h_k
+//!    over the document's, which is kept up to date: O(min(K_d, K_w)).
+//! 3. Rare terms come first: their topics are the most certain, and fewer topics are left empty. It also makes
+//!    branches predictable, because the terms without dense rows are adjacent.
+//! 4. Sums run over blocks of four topics, so that one addition in four waits for the one before it, and places are
+//!    found by counting instead of stopping: 7 % less time than one topic at a time.
+//! 5. Counts have a place for every `u16`, so reading one needs no bounds check. With one sum per block, for sparse
+//!    rows too, a draw takes 540 instructions instead of 588 at K = 1000, and 1190 instead of 1570 at K = 10,000,
+//!    most of which go through long rows.
 //! 6. Topics that the document has lost stay listed, with a count of 0, until the next sweep.
 //!
-//! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model it is sampled against.
-//! There a token's own count is left out of λ̃_kw, as collapsed Gibbs sampling asks (Griffiths & Steyvers 2004): g_kw
-//! less f_k in the token's old topic k, which has a mass of its own in a draw, beside the other topics'. With departure
-//! 5, draws that looked for it in the row took 726 instructions instead of 640 at K = 1000, and 2110 instead of 1320 at
-//! K = 10,000. The count is also part of λ̃_k; this is neglected, an error of one in n_k.
+//! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model it is sampled
+//! against. There a token's own count is left out of λ̃_kw, as collapsed Gibbs sampling requires (Griffiths &
+//! Steyvers 2004): g_kw minus f_k in the token's old topic k, which has its own mass in a draw, apart from the other
+//! topics. With departure 5, draws that looked for it in the row took 726 instructions instead of 640 at K = 1000,
+//! and 2110 instead of 1320 at K = 10,000. The count is also part of λ̃_k; this is neglected, an error of one in
+//! n_k.
 
 mod draw;
 mod few;
@@ -43,31 +44,28 @@ use crate::estimate::Sampled;
 use crate::math::random::Stream;
 use crate::model::factors::{BLOCK, CHUNK, FactorTable, Row};
 
-/// One document being sampled. Reused from document to document: its buffers are used again.
+/// A document being sampled. Reused from document to document, with its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
-    /// n_dk for each topic, and 0 for the topics from K on: as many as a u16 can name, or
-    /// where there are few, as fill up the last chunk.
+    /// n_dk for each topic, and 0 from K on: a place for every u16 or, with few topics, for whole chunks.
     counts: Vec<f32>,
-    /// The topics with n_dk > 0, and some with 0, in a reproducible order; filled up to whole
-    /// blocks with the topic K.
+    /// The topics with n_dk > 0, and some with 0, in a reproducible order; padded to whole blocks with the topic K.
     active: Vec<u16>,
-    /// How many of them are topics.
+    /// How many of them are not padding.
     active_count: usize,
-    /// Whether a topic is among them.
+    /// For each topic, whether it is among them.
     is_active: Vec<bool>,
     /// Distinct terms that have factors, rare ones first: term, row, tokens.
     terms: Vec<(u32, Row, u32)>,
     /// z_di, the tokens of a term together, in the order of `terms`.
     assignments: Vec<u16>,
-    /// The place of each token's leaf among its term's; none without a tree.
+    /// The place of each token's leaf among its term's leaves; empty without a tree.
     senses: Vec<u16>,
     /// Σ_{k∈d} n_dk h_k.
     smoothing_mass: f64,
     /// Running sums of the current draw, then infinities: room for every topic.
     running: Vec<f32>,
-    /// Where there are few topics, in place of what is above from `is_active` on, less the terms
-    /// and the assignments.
+    /// With few topics, used instead of `is_active`, `smoothing_mass` and `running`.
     few: Few,
     within: Within,
 }
@@ -75,7 +73,7 @@ pub struct Sampler {
 /// No topic yet: `model::MAX_TOPICS` keeps this value free.
 const UNASSIGNED: u16 = u16::MAX;
 
-/// Whether draws go through all topics (`few`), and not through those that are present (`draw`).
+/// Returns whether draws go through all topics (`few`) instead of those present (`draw`).
 fn is_few(table: FactorTable<'_>) -> bool {
     table.topic_count() <= FEW
 }
@@ -88,7 +86,7 @@ impl Sampler {
         if is_few {
             self.few.start(table);
         }
-        // All rows are looked up before any is copied: several are on their way from memory at once.
+        // All rows are looked up before any is copied, so that several are fetched from memory at a time.
         for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
             if let Some(row) = table.find(term) {
                 self.terms.push((term, row, count));
@@ -103,7 +101,7 @@ impl Sampler {
         }
     }
 
-    /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms; where it is
+    /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms; if it is
     /// [restricted](Self::restrict), from the α_k of its `topics`.
     pub(crate) fn scatter(
         &mut self,
@@ -128,9 +126,8 @@ impl Sampler {
         self.assignments = drawn;
     }
 
-    /// Goes on with a document whose assignments, in the order of
-    /// [`assignments`](Self::assignments), count in the model; all its terms must have factors. Under a
-    /// tree, what is remembered of a token is its topic + K · its sense.
+    /// Resumes a document whose assignments, in the order of [`assignments`](Self::assignments), count in the
+    /// model; all its terms must have factors. Under a tree, a token is remembered as its topic + K · its sense.
     pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.start(bag, table);
         debug_assert_eq!(self.assignments.len(), remembered.len());
@@ -168,7 +165,7 @@ impl Sampler {
         self.smoothing_mass = active.map(|&k| self.smoothing_of(k, h)).sum();
     }
 
-    /// n_dk h_k.
+    /// Returns n_dk h_k.
     #[inline]
     fn smoothing_of(&self, topic: u16, h: &[f32]) -> f64 {
         let k = usize::from(topic);
@@ -200,8 +197,8 @@ impl Sampler {
         self.smoothing_mass = 0.0;
     }
 
-    /// One sweep over all tokens. The first one after [`start`](Self::start) is sequential: each
-    /// token is drawn given those before it (Mimno 2012, footnote 3).
+    /// Sweeps over all tokens. The first sweep after [`start`](Self::start) is sequential: each token is drawn
+    /// given those before it (Mimno 2012, footnote 3).
     pub fn sweep(
         &mut self,
         table: FactorTable<'_>,
@@ -210,7 +207,7 @@ impl Sampler {
         self.sweep_tokens::<false>(table, stream)
     }
 
-    /// One sweep over a document that counts in the model: each token's own count is left out.
+    /// Sweeps over a document that counts in the model, leaving out each token's own count.
     pub fn sweep_own(
         &mut self,
         table: FactorTable<'_>,
@@ -256,14 +253,14 @@ impl Sampler {
         Ok(())
     }
 
-    /// The sense that a token was resumed with.
+    /// Returns the sense that a token was resumed with.
     #[inline(always)]
     fn sense(&self, place: usize) -> u16 {
         self.senses.get(place).copied().unwrap_or_default()
     }
 
-    /// Takes topics without tokens off the list, and recomputes the cached Σ n_dk h_k, so that
-    /// rounding cannot build up.
+    /// Removes topics without tokens from the list, and recomputes the cached Σ n_dk h_k, so that rounding cannot
+    /// build up.
     fn forget_lost_topics(&mut self, table: FactorTable<'_>) {
         let h = &table.smoothing().factors;
         let (mut kept, mut fresh) = (0, 0.0);
@@ -313,13 +310,12 @@ impl Sampler {
         self.active_count += 1;
     }
 
-    /// z_di of all tokens that have factors: the tokens of a term together, the largest term first.
+    /// Returns z_di of all tokens that have factors: the tokens of a term together, the largest term first.
     pub fn assignments(&self) -> &[u16] {
         &self.assignments
     }
 
-    /// Each distinct term, its row and its tokens' topics, in the order of
-    /// [`assignments`](Self::assignments).
+    /// Returns each distinct term, its row and its tokens' topics, in the order of [`assignments`](Self::assignments).
     #[inline]
     pub fn runs(&self) -> impl Iterator<Item = (u32, Row, &[u16])> {
         let mut rest = &self.assignments[..];
@@ -330,7 +326,7 @@ impl Sampler {
         })
     }
 
-    /// n_dk, as estimators read them.
+    /// Returns n_dk, as estimators read them.
     pub fn sample(&self) -> Sampled<'_> {
         Sampled {
             counts: &self.counts,
@@ -338,7 +334,7 @@ impl Sampler {
         }
     }
 
-    /// Tokens that have factors.
+    /// Returns the number of tokens that have factors.
     pub fn token_count(&self) -> usize {
         self.assignments.len()
     }

@@ -7,10 +7,10 @@ use crate::model::factors::BLOCK;
 pub(super) const EVERY: usize = 1 << u16::BITS;
 /// Places are found by counting, this many at a time.
 pub(super) const LANES: usize = 8;
-/// Sums longer than this are searched by bisection.
+/// More sums than this are searched by bisection.
 const COUNTED_AT_MOST: usize = 64;
 
-/// The whole mass of a draw, if it is one that can be drawn from.
+/// Returns the total mass of a draw, if it is positive and finite.
 #[inline(always)]
 pub(crate) fn check(
     term: u32,
@@ -19,7 +19,7 @@ pub(crate) fn check(
     prior: f32,
 ) -> Result<f32, ImpossibleDraw> {
     let total = document + smoothing + prior;
-    // Cheaper than `is_finite`: twenty instructions less.
+    // Cheaper than `is_finite`: twenty fewer instructions.
     if total > 0.0 && total <= f32::MAX {
         return Ok(total);
     }
@@ -31,14 +31,14 @@ pub(crate) fn check(
     })
 }
 
-/// Ends running sums with infinities, so that they can be counted in whole lanes.
+/// Terminates running sums with infinities, so that they can be counted in whole lanes.
 #[inline(always)]
 pub(super) fn close(running: &mut [f32], length: usize) {
     running[length..length + LANES].fill(f32::INFINITY);
 }
 
-/// The first place of the `length` running sums that exceeds `target`; the last if rounding puts
-/// the target beyond.
+/// Returns the first place of the `length` running sums that exceeds `target`; the last that adds anything if
+/// rounding puts the target beyond.
 #[inline(always)]
 pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
     if length > COUNTED_AT_MOST {
@@ -54,7 +54,7 @@ pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
     }
 }
 
-/// The place of `target` in running sums, and how far into that place's mass the target lies.
+/// Returns the place of `target` in running sums, and how far into that place's mass the target lies.
 #[inline(always)]
 pub(super) fn place_of(running: &[f32], length: usize, target: f32) -> (usize, f32) {
     let place = find(running, length, target);
@@ -62,7 +62,7 @@ pub(super) fn place_of(running: &[f32], length: usize, target: f32) -> (usize, f
     (place, target - before)
 }
 
-/// The topic of a block at `target` in the running sums of its masses.
+/// Returns the topic of a block at `target` in the running sums of its masses.
 #[inline(always)]
 pub(super) fn pick(
     block: &[u16; BLOCK],
@@ -79,7 +79,7 @@ pub(super) fn pick(
     pick_by(block, counts, masses, target)
 }
 
-/// The same where a topic's factor lies beside it.
+/// Returns the same, with the topics' factors in `weights`.
 #[inline(always)]
 pub(super) fn pick_weighed(
     block: &[u16; BLOCK],
@@ -102,7 +102,7 @@ fn pick_by(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK], ta
     behind(block, counts, masses)
 }
 
-/// Rounding put the target behind the last topic that has a mass.
+/// Returns the last topic that has a mass, or else a count, for a target that rounding put behind it.
 #[cold]
 #[inline(never)]
 fn behind(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK]) -> u16 {
@@ -112,7 +112,7 @@ fn behind(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK]) -> 
     block[last.or_else(|| places().find(is_present)).unwrap_or(0)]
 }
 
-/// The first place whose running sum exceeds `target`, or the last place that adds anything.
+/// Returns the first place whose running sum exceeds `target`, or the last place that adds anything.
 #[inline]
 pub(crate) fn search<T: PartialOrd + From<f32>>(running: &[f32], target: T) -> usize {
     let place = running.partition_point(|&sum| T::from(sum) <= target);
@@ -123,8 +123,8 @@ pub(crate) fn search<T: PartialOrd + From<f32>>(running: &[f32], target: T) -> u
     }
 }
 
-/// The first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them all, the last
-/// one with a mass.
+/// Returns the first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them
+/// all, the last one with a mass.
 pub(crate) fn first_beyond<T>(masses: impl Iterator<Item = (T, f64)>, target: f64) -> Option<T> {
     let (mut sum, mut last) = (0.0, None);
     for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
@@ -137,7 +137,7 @@ pub(crate) fn first_beyond<T>(masses: impl Iterator<Item = (T, f64)>, target: f6
     last
 }
 
-/// Rounding can put a target on the very end: the last place with its own mass.
+/// Returns the last place with its own mass, for a target that rounding puts at the very end.
 #[cold]
 fn last_rise(running: &[f32]) -> usize {
     let whole = running[running.len() - 1];

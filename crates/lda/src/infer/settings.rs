@@ -1,4 +1,4 @@
-//! How documents are inferred.
+//! The settings of inference.
 
 /// How topic proportions are estimated from samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum Method {
     Gibbs,
     /// Gibbs2: all documents that were not trained on, together; the sample's counts are fixed.
     GibbsJoint,
-    /// Gibbs1: all documents together, the sample's among them: training continues with all documents.
+    /// Gibbs1: all documents together, including the sample's: training continues with all documents.
     Retrain,
     /// Mean-field variational inference, each document alone.
     Variational,
@@ -31,17 +31,17 @@ pub enum Method {
 }
 
 impl Method {
-    /// Whether the method needs the classifier that is trained on the sample's own proportions.
+    /// Returns whether the method needs the classifier that is trained on the sample's own proportions.
     pub fn needs_classifier(self) -> bool {
         matches!(self, Self::MaxEnt | Self::Hybrid)
     }
 
-    /// Whether proportions contain the prior α; those that the classifier learns from do.
+    /// Returns whether proportions contain the prior α; those that the classifier learns from do.
     pub fn has_prior(self) -> bool {
         self != Self::NaiveBayes
     }
 
-    /// Whether tokens are drawn, so that proportions have an estimator.
+    /// Returns whether tokens are drawn, so that proportions have an estimator.
     pub fn samples(self) -> bool {
         matches!(
             self,
@@ -49,7 +49,7 @@ impl Method {
         )
     }
 
-    /// Whether documents are inferred together instead of one by one.
+    /// Returns whether documents are inferred together instead of one by one.
     pub fn is_joint(self) -> bool {
         matches!(self, Self::GibbsJoint | Self::Retrain)
     }
@@ -70,14 +70,14 @@ pub struct InferSettings {
     pub estimator: Estimator,
     /// Maximum number of iterations of the methods that do not sample, ≥ 1.
     pub iterations: u32,
-    /// These methods stop when less than this share of a document's tokens moves.
+    /// These methods stop when at most this share of a document's tokens moves.
     pub tolerance: f64,
     /// τ: the classifier's features are weighted 1/τ (Yao 2009, §5).
     pub temperature: f64,
 }
 
 impl InferSettings {
-    /// Gibbs sampling of one chain; the values of other methods are the defaults of a job.
+    /// Returns the settings of Gibbs sampling with one chain; the values of other methods are a job's defaults.
     pub fn gibbs(burn_in_sweeps: u32, kept_sweeps: u32, estimator: Estimator) -> Self {
         Self {
             method: Method::Gibbs,

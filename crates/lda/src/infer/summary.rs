@@ -9,17 +9,16 @@ use crate::model::factors::FactorTable;
 /// Which of a document's topics are listed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Listing {
-    /// The smallest proportion that is.
+    /// The smallest proportion that is listed.
     pub threshold: f32,
-    /// The most topics; 0: all.
+    /// The maximum number of topics; 0: all.
     pub top: usize,
 }
 
 /// A document's proportions, summarized.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
-    /// The listed topics, weight and topic, the heaviest first; of equal
-    /// weights the smaller topic first.
+    /// The listed topics, weight and topic, the heaviest first; of equal weights the smaller topic first.
     pub topics: Vec<(f32, u16)>,
     /// The largest proportion and its topic.
     pub top: (f32, u16),
@@ -32,8 +31,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Summarizes the proportions of `bag`, θ_d for each topic, over what was here before.
-    /// The table must hold the mean geometry, as for [`log_likelihood`].
+    /// Summarizes the proportions of `bag`, θ_d for each topic, replacing the previous summary. The table must hold
+    /// the mean geometry, as for [`log_likelihood`].
     pub fn describe(
         &mut self,
         proportions: &[f32],
@@ -52,20 +51,19 @@ impl Projection {
         (self.log_likelihood, self.tokens) = log_likelihood(bag, proportions, table);
     }
 
-    /// Log-likelihood per token, in nats.
+    /// Returns the log-likelihood per token, in nats.
     pub fn loglik_per_token(&self) -> f64 {
         self.log_likelihood / self.tokens.max(1) as f64
     }
 
-    /// 1 − Σ of the listed weights: what the list leaves out.
+    /// Returns 1 − Σ of the listed weights: the mass that the list leaves out.
     pub fn dropped_mass(&self) -> f32 {
         dropped_mass(&self.topics)
     }
 }
 
-/// The topics at or above the threshold, the heaviest first, at most `top` of them (0: all); of
-/// equal weights the smaller topic first. `proportions` has one weight a topic; `listed` is
-/// emptied first.
+/// Lists the topics at or above the threshold, the heaviest first, at most `top` of them (0: all); of equal weights
+/// the smaller topic first. `proportions` has one weight per topic; `listed` is emptied first.
 fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, u16)>) {
     listed.clear();
     let heavy = proportions
@@ -84,7 +82,7 @@ fn dropped_mass(listed: &[(f32, u16)]) -> f32 {
     (1.0 - listed).max(0.0) as f32
 }
 
-/// The largest proportion and its topic; of equal ones the smaller topic.
+/// Returns the largest proportion and its topic; of equal ones the smaller topic.
 fn heaviest(proportions: &[f32]) -> (f32, u16) {
     let mut best = (f32::NEG_INFINITY, 0);
     for (topic, &weight) in proportions.iter().enumerate() {
@@ -95,7 +93,7 @@ fn heaviest(proportions: &[f32]) -> (f32, u16) {
     best
 }
 
-/// −Σ θ_k ln θ_k in nats.
+/// Returns −Σ θ_k ln θ_k in nats.
 fn entropy(proportions: &[f32]) -> f32 {
     let terms = proportions
         .iter()

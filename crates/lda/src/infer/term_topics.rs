@@ -1,15 +1,15 @@
 //! Each term's topics, without those that hardly any of its tokens have: the topics that CVB0 visits.
 //!
-//! After averaging over passes a term has a tail of topics with a sample or two. At K = 1000 those that together have
-//! some 3 % of a term's prior mass are six sevenths of its entries; without them inference takes half the time and
-//! loses nothing (docs/INFERENCE.md).
+//! After averaging over passes, a term has a tail of topics with a sample or two. At K = 1000, six sevenths of a
+//! term's entries have together some 3 % of its prior mass; without them inference takes half the time and loses
+//! nothing (docs/INFERENCE.md).
 
 use crate::model::factors::FactorTable;
 
-/// The least share of a term that a topic must have to be kept.
+/// Returns the smallest share of a term with which a topic is kept.
 ///
-/// Rows that are whole have no smoothing that stands for the rest: of K topics the largest share is at
-/// least 1 / K, and is always kept.
+/// Whole rows have no smoothing that replaces the rest: of K topics the largest share is at least 1 / K, and is
+/// always kept.
 pub(super) fn least_share(is_whole: bool, topic_count: usize) -> f32 {
     const LEAST: f32 = 1e-3;
     match is_whole {
@@ -27,7 +27,7 @@ pub struct TermTopic {
     pub weight: f32,
 }
 
-/// The topics of every term. Made once a model; never changed.
+/// The topics of every term. Built once per model, and never changed.
 #[derive(Clone, Debug, Default)]
 pub struct TermTopics {
     /// Where each term's topics begin; one longer than there are terms.
@@ -36,7 +36,7 @@ pub struct TermTopics {
 }
 
 impl TermTopics {
-    /// Of all terms below `vocabulary_size`; those without factors have none.
+    /// Lists the topics of all terms below `vocabulary_size`; those without factors have none.
     pub fn new(table: FactorTable<'_>, vocabulary_size: usize) -> Self {
         let alpha = &table.smoothing().alpha;
         let (mut starts, mut topics) = (vec![0], Vec::new());
@@ -60,7 +60,7 @@ impl TermTopics {
         Self { starts, topics }
     }
 
-    /// The topics of a term, ascending.
+    /// Returns the topics of a term, ascending.
     #[inline]
     pub fn of(&self, term: u32) -> &[TermTopic] {
         let term = term as usize;

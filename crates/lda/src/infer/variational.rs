@@ -1,36 +1,36 @@
-//! The dense local step of online LDA (Hoffman, Blei & Bach 2010, Algorithm 2, E step; Blei, Ng &
-//! Jordan 2003, §5.2): Mimno 2012 replaces it by sampling; kept for comparison.
+//! The dense local step of online LDA (Hoffman, Blei & Bach 2010, Algorithm 2, E step; Blei, Ng & Jordan 2003,
+//! §5.2). Mimno 2012 replaces it by sampling; it is kept for comparison.
 //!
-//! A document's topics are approximated by a Dirichlet γ and, per distinct term, responsibilities
-//! φ, each the best given the other:
+//! A document's topics are approximated by a Dirichlet γ and, per distinct term, responsibilities φ, each optimal
+//! given the other:
 //!
 //! ```text
 //! φ_wk = exp Ψ(γ_k) e_kw / Σ_j exp Ψ(γ_j) e_jw        γ_k = α_k + Σ_w n_w φ_wk
 //! ```
 //!
-//! φ is never stored (Hoffman 2010, §3.1): with r_w = n_w / Σ_j exp Ψ(γ_j) e_jw it is read off γ
-//! and the factors. Every step goes through all K topics; nothing is random, nothing is sparse.
-//! All in f64: W distinct terms, K topics. `train.method = "online-vb"` uses it.
+//! φ is never stored (Hoffman 2010, §3.1): with r_w = n_w / Σ_j exp Ψ(γ_j) e_jw it follows from γ and the factors.
+//! Every step goes through all K topics; nothing is random, nothing is sparse. All in f64: W distinct terms, K
+//! topics. `train.method = "online-vb"` and `"batch-vb"` use it.
 
 use crate::math::lanes::{add_scaled, dot};
 use crate::math::special::{digamma, exp};
 
-/// When to stop.
+/// The rule that ends iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// Iterations at most; at least 1.
+    /// The maximum number of iterations; at least 1.
     pub iterations: u32,
     /// Stop when the mean over topics of |Δγ_k| is below this; 0 takes all iterations.
     pub tolerance: f64,
 }
 
-/// Approximates documents, one after the other, with the same buffers.
+/// The dense local step, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Variational {
     /// γ, K long.
     document_dirichlet: Vec<f64>,
-    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, over the largest: Ψ of a small γ is far
-    /// below what fits in f64, and φ does not see the factor. K long.
+    /// exp Ψ(γ) of the γ that the last responsibilities were taken with, over the largest: exp Ψ of a small γ is
+    /// far below what fits in f64, and the factor cancels in φ. K long.
     weights: Vec<f64>,
     /// r, W long.
     ratios: Vec<f64>,
@@ -39,12 +39,12 @@ pub struct Variational {
 }
 
 impl Variational {
-    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are
-    /// `factors[w]` (W × K, positive). γ begins at α + N_d / K. Gives the iterations taken.
+    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are `factors[w]` (W × K,
+    /// positive). γ begins at α + N_d / K. Returns the number of iterations taken.
     ///
     /// # Errors
-    /// The first term w whose responsibilities are 0 / 0: α or its factors are so small that exp Ψ(γ_k) e_kw
-    /// vanishes for all topics.
+    /// Returns the first term w whose responsibilities are 0 / 0, because α or its factors are so small that
+    /// exp Ψ(γ_k) e_kw vanishes for all topics.
     pub fn infer(
         &mut self,
         counts: &[u32],
@@ -68,7 +68,7 @@ impl Variational {
         }
     }
 
-    /// γ_k = α_k + exp Ψ(γ_k) Σ_w r_w e_kw. Gives the mean of |Δγ_k|.
+    /// Sets γ_k = α_k + exp Ψ(γ_k) Σ_w r_w e_kw. Returns the mean of |Δγ_k|.
     fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> Result<f64, usize> {
         self.weights.clear();
         let digammas = self.document_dirichlet.iter().map(|&d| digamma(d));
@@ -96,14 +96,13 @@ impl Variational {
         Ok(change / alpha.len() as f64)
     }
 
-    /// γ_d of the last document, K long: its topics are Dirichlet(γ_d). Adds up to A + N_d.
+    /// Returns γ_d of the last document, K long: its topics are Dirichlet(γ_d). Adds up to A + N_d.
     pub fn document_dirichlet(&self) -> &[f64] {
         &self.document_dirichlet
     }
 
-    /// Adds the expected tokens of the last document's `index`-th distinct term in each topic,
-    /// n_w φ_wk, to `expected`: what the global step (Mimno 2012, Eq. 11) takes for N̂_kw. Over
-    /// all terms they add up to γ − α.
+    /// Adds the expected tokens of the last document's `index`-th distinct term in each topic, n_w φ_wk, to
+    /// `expected`: the N̂_kw of the global step (Mimno 2012, Eq. 11). Over all terms they add up to γ − α.
     pub(crate) fn add_expected_counts(&self, index: usize, row: &[f64], expected: &mut [f64]) {
         let ratio = self.ratios[index];
         for ((sum, weight), factor) in expected.iter_mut().zip(&self.weights).zip(row) {
@@ -123,7 +122,7 @@ mod tests {
         tolerance: 1e-14,
     };
 
-    /// A document of W terms and its factors, at random.
+    /// A random document of W terms, and its factors.
     fn document(terms: usize, topics: usize, seed: u64) -> (Vec<u32>, Vec<Vec<f64>>) {
         let mut stream = Stream::keyed(seed, Stage::Synth, 0, 0);
         let counts = (0..terms).map(|_| 1 + stream.below(4) as u32).collect();
@@ -155,8 +154,8 @@ mod tests {
         next
     }
 
-    /// The part of the evidence lower bound that depends on the document, with φ at its best for γ
-    /// (Hoffman 2010, Eq. 4, the sum over w taken inwards).
+    /// The part of the evidence lower bound that depends on the document, with the best φ for γ (Hoffman 2010,
+    /// Eq. 4, the sum over w taken inwards).
     fn bound(counts: &[u32], factors: &[Vec<f64>], alpha: &[f64], gamma: &[f64]) -> f64 {
         let sum: f64 = gamma.iter().sum();
         let mean_log = |k: usize| digamma(gamma[k]) - digamma(sum);
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], once), Ok(1));
         assert!((local.document_dirichlet()[0] - 1.25).abs() < 1e-15);
         assert!((local.document_dirichlet()[1] - 0.75).abs() < 1e-15);
-        // Ψ(5/4) − Ψ(3/4) = 4 − π, for Ψ(1 − x) − Ψ(x) = π cot πx and Ψ(x + 1) = Ψ(x) + 1/x.
+        // Ψ(5/4) − Ψ(3/4) = 4 − π, because Ψ(1 − x) − Ψ(x) = π cot πx and Ψ(x + 1) = Ψ(x) + 1/x.
         let odds = 3.0 * exp(4.0 - std::f64::consts::PI);
         let twice = Effort {
             iterations: 2,
@@ -270,7 +269,7 @@ mod tests {
         }
     }
 
-    /// γ begins at 0.0004 a topic, of which exp Ψ(γ) is below the smallest number.
+    /// γ begins at 0.0003 per topic, where exp Ψ(γ) is below the smallest number.
     #[test]
     fn a_short_document_has_room_in_many_topics() {
         let (_, factors) = document(2, 6000, 5);

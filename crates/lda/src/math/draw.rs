@@ -1,14 +1,14 @@
-//! Draws from the gamma, Dirichlet, Poisson and categorical distributions, on our own streams.
+//! Draws from the normal, gamma, Dirichlet, Poisson and categorical distributions, with our own streams.
 //!
-//! Each function cites its method, and is tested twice: exact values for a seed (they are a
-//! format, as in [`random`](crate::math::random)) and goodness of fit. Distributions of other
-//! crates are not used, because they change their streams between versions.
+//! Each function cites its method, and is tested twice: for exact values of a seed (they are a format, as in
+//! [`random`](crate::math::random)) and for goodness of fit. Other crates' distributions are not used, because they
+//! change their streams between versions.
 
 use crate::math::random::Stream;
 use crate::math::special::{exp, ln, ln_gamma};
 
-/// A standard normal number: the polar method (Marsaglia & Bray, SIAM Review 1964), of whose two
-/// numbers only the first is used, so that no draw depends on an earlier one's leftover.
+/// Draws a standard normal number by the polar method (Marsaglia & Bray, SIAM Review 1964). Only the first of its
+/// two numbers is used, so that no draw depends on an earlier one.
 pub fn normal(stream: &mut Stream) -> f64 {
     loop {
         let x = 2.0 * stream.uniform() - 1.0;
@@ -20,15 +20,15 @@ pub fn normal(stream: &mut Stream) -> f64 {
     }
 }
 
-/// The logarithm of a gamma-distributed number of this shape > 0 and scale 1.
+/// Draws a gamma-distributed number of this shape > 0 and scale 1, and returns its logarithm.
 ///
-/// Marsaglia & Tsang, "A simple method for generating gamma variables", ACM TOMS 2000; a shape
-/// below 1 by their section 6, Gamma(a) = Gamma(a + 1) · U^(1/a). The logarithm, because the
-/// number itself falls below every `f64` where the shape is small.
+/// Marsaglia & Tsang, "A simple method for generating gamma variables", ACM TOMS 2000; shapes below 1 by their
+/// section 6, Gamma(a) = Gamma(a + 1) · U^(1/a). The logarithm is returned because the number itself underflows
+/// where the shape is small.
 ///
 /// # Panics
 ///
-/// If the shape is not a positive finite number.
+/// Panics if the shape is not a positive finite number.
 fn ln_gamma_draw(stream: &mut Stream, shape: f64) -> f64 {
     assert!(
         shape > 0.0 && shape.is_finite(),
@@ -54,22 +54,22 @@ fn ln_gamma_draw(stream: &mut Stream, shape: f64) -> f64 {
     }
 }
 
-/// A gamma-distributed number of this shape > 0 and scale 1; may round to 0 for shapes far below 1.
+/// Draws a gamma-distributed number of this shape > 0 and scale 1; it may round to 0 for shapes far below 1.
 ///
 /// # Panics
 ///
-/// If the shape is not a positive finite number.
+/// Panics if the shape is not a positive finite number.
 pub fn gamma(stream: &mut Stream, shape: f64) -> f64 {
     exp(ln_gamma_draw(stream, shape))
 }
 
-/// Fills `proportions` with a draw from the Dirichlet distribution whose parameters it contains:
-/// independent gamma draws, normalised. The largest logarithm is taken off first, so that small
-/// parameters give a one and zeros, never 0/0.
+/// Replaces the Dirichlet parameters in `proportions` by a draw from their distribution: independent gamma draws,
+/// normalised. The largest logarithm is subtracted first, so that small parameters yield a one and zeros, never
+/// 0/0.
 ///
 /// # Panics
 ///
-/// If `proportions` is empty or a parameter is not a positive finite number.
+/// Panics if `proportions` is empty or a parameter is not a positive finite number.
 pub fn dirichlet(stream: &mut Stream, proportions: &mut [f64]) {
     assert!(!proportions.is_empty(), "a Dirichlet draw over nothing");
     let mut largest = f64::NEG_INFINITY;
@@ -87,17 +87,16 @@ pub fn dirichlet(stream: &mut Stream, proportions: &mut [f64]) {
     }
 }
 
-/// Above this mean, Poisson draws are made by transformed rejection.
+/// From this mean on, Poisson draws are made by transformed rejection.
 const POISSON_REJECTION_FROM: f64 = 10.0;
 
-/// A Poisson-distributed number of any finite mean ≥ 0. Exact for every mean: below 10 by
-/// inversion (one uniform number against the running sum of probabilities), from 10 on by
-/// Hörmann's PTRS ("The transformed rejection method for generating Poisson random variables",
-/// Insurance: Mathematics and Economics 1993).
+/// Draws a Poisson-distributed number of any finite mean ≥ 0. It is exact for every mean: below 10 by inversion
+/// (one uniform number against the running sum of probabilities), from 10 on by Hörmann's PTRS ("The transformed
+/// rejection method for generating Poisson random variables", Insurance: Mathematics and Economics 1993).
 ///
 /// # Panics
 ///
-/// If the mean is negative or not finite.
+/// Panics if the mean is negative or not finite.
 pub fn poisson(stream: &mut Stream, mean: f64) -> u64 {
     assert!(
         mean >= 0.0 && mean.is_finite(),
@@ -114,7 +113,7 @@ fn poisson_by_inversion(stream: &mut Stream, mean: f64) -> u64 {
     let mut left = stream.uniform();
     let mut probability = exp(-mean);
     let mut count = 0_u64;
-    // Beyond 10⁻¹⁷ the probabilities vanish below the last bit of `left`: stop there.
+    // Probabilities below 10⁻¹⁷ are less than the last bit of `left`: stop there.
     while left >= probability && (probability > 1e-17 || (count as f64) < mean) {
         left -= probability;
         count += 1;
@@ -146,7 +145,7 @@ fn poisson_by_rejection(stream: &mut Stream, mean: f64) -> u64 {
     }
 }
 
-/// The running sums of `weights`, as [`categorical`] wants them.
+/// Returns the running sums of `weights`, as [`categorical`] takes them.
 pub fn prefix_sums(weights: &[f64]) -> Vec<f64> {
     weights
         .iter()
@@ -157,12 +156,12 @@ pub fn prefix_sums(weights: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// An index drawn in proportion to the weights whose running sums are `cumulative` (see
-/// [`prefix_sums`]): a binary search for a uniform point. An index of weight 0 is never drawn.
+/// Draws an index in proportion to the weights whose running sums are `cumulative` (see [`prefix_sums`]), by a
+/// binary search for a uniform point. An index of weight 0 is never drawn.
 ///
 /// # Panics
 ///
-/// If the sum of the weights is not a positive finite number: no index can be drawn.
+/// Panics if the sum of the weights is not a positive finite number.
 #[inline]
 pub fn categorical(stream: &mut Stream, cumulative: &[f64]) -> usize {
     let total = cumulative.last().copied().unwrap_or(0.0);
@@ -175,7 +174,7 @@ pub fn categorical(stream: &mut Stream, cumulative: &[f64]) -> usize {
     if index < cumulative.len() {
         return index;
     }
-    // Rounding took the point up to the total: the last index with a weight.
+    // Rounding raised the point to the total: take the last index with a weight.
     cumulative.partition_point(|&sum| sum < total)
 }
 
@@ -222,7 +221,7 @@ mod tests {
             let mut s = stream(document as u64);
             let count = 200_000;
             let (mean, variance) = moments(count, || gamma(&mut s, shape));
-            // Mean and variance are the shape; five standard errors of each. The fourth central
+            // Mean and variance equal the shape; five standard errors of each are allowed. The fourth central
             // moment of a gamma is 3a² + 6a.
             let mean_error = 5.0 * (shape / f64::from(count)).sqrt();
             let variance_error =
@@ -291,7 +290,7 @@ mod tests {
             for _ in 0..draws {
                 counts[poisson(&mut s, mean) as usize] += 1;
             }
-            // Cells of expected count ≥ 10; whatever is rarer is pooled into one.
+            // Cells with an expected count ≥ 10; rarer ones are pooled.
             let (mut chi, mut cells, mut pooled, mut pooled_expected) = (0.0, 0.0, 0.0, 0.0);
             for (k, &count) in counts.iter().enumerate() {
                 let k = k as f64;

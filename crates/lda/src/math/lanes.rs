@@ -1,5 +1,5 @@
-//! Sums over rows in eight interleaved lanes, so that a processor takes several topics at once; the order of
-//! additions is fixed, and so the same everywhere.
+//! Sums over rows in eight interleaved lanes, so that a processor handles several topics at a time. The order of
+//! additions is fixed, so results are the same everywhere.
 
 use std::iter::Sum;
 use std::ops::{AddAssign, Mul};

@@ -1,9 +1,9 @@
-//! Random streams keyed by what they are for, and stateless random choices.
+//! Random streams keyed by their purpose, and stateless random choices.
 //!
-//! A document's draws depend on (seed, stage, round, document) alone, never on which worker makes
-//! them or when; that is why the same job gives the same bytes on any number of workers. The key
-//! is mixed by `SplitMix64` (Steele, Lea & Flood, OOPSLA 2014) into the state of a xoshiro256++
-//! generator (Blackman & Vigna, ACM TOMS 2021), as its authors recommend.
+//! A document's draws depend only on (seed, stage, round, document), never on which worker makes them or when, so
+//! the same job has the same bytes on any number of workers. The key is mixed by `SplitMix64` (Steele, Lea & Flood,
+//! OOPSLA 2014) into the state of a xoshiro256++ generator (Blackman & Vigna, ACM TOMS 2021), as its authors
+//! recommend.
 //!
 //! The values are a **format**: a change here changes every result of every job. The tests pin them.
 
@@ -30,7 +30,7 @@ pub enum Stage {
     Synth = 8,
     /// The order of a document's tokens, and the draws that score it from left to right.
     LeftToRight = 16,
-    /// Which documents of a split are evaluated on.
+    /// Which documents of a split are used in an evaluation.
     Evaluate = 17,
     /// The proportions that MaxEnt's classifier learns.
     MaxEnt = 20,
@@ -53,7 +53,7 @@ pub enum Stage {
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finalizer of `SplitMix64` (variant 13 of Stafford's mixers): a bijection of 64-bit words.
+/// Applies the finalizer of `SplitMix64` (variant 13 of Stafford's mixers), a bijection of 64-bit words.
 #[inline]
 fn finalize(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -61,8 +61,8 @@ fn finalize(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A uniform 64-bit value that depends on the four arguments alone: for choices that need one
-/// number and no stream, such as "is document `b` in the sample?".
+/// Returns a uniform 64-bit value that depends only on the four arguments, for choices that need one number and no
+/// stream, such as "is document `b` in the sample?".
 #[inline]
 pub fn hash(seed: u64, stage: Stage, a: u64, b: u64) -> u64 {
     let mixed = finalize(seed.wrapping_add(GOLDEN));
@@ -71,13 +71,13 @@ pub fn hash(seed: u64, stage: Stage, a: u64, b: u64) -> u64 {
     finalize((mixed ^ b).wrapping_add(GOLDEN))
 }
 
-/// [`hash`] as a number in [0, 1): its top 53 bits.
+/// Returns [`hash`] as a number in [0, 1): its top 53 bits.
 #[inline]
 pub fn hash_unit(seed: u64, stage: Stage, a: u64, b: u64) -> f64 {
     unit(hash(seed, stage, a, b))
 }
 
-/// The top 53 bits of a word as a multiple of 2⁻⁵³ in [0, 1).
+/// Returns the top 53 bits of a word as a multiple of 2⁻⁵³ in [0, 1).
 #[inline]
 fn unit(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
@@ -99,8 +99,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of this key. Costs some 7 ns: the compiler takes the part of seed, stage and
-    /// round out of a loop over documents.
+    /// Creates the stream of this key. This costs some 7 ns, because the compiler hoists the part for seed, stage
+    /// and round out of a loop over documents.
     #[inline]
     pub fn keyed(seed: u64, stage: Stage, round: u64, document: u64) -> Self {
         let key = hash(seed, stage, round, document);
@@ -114,36 +114,36 @@ impl Stream {
         }
     }
 
-    /// The next word.
+    /// Returns the next word.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
-    /// A number in [0, 1), a multiple of 2⁻⁵³.
+    /// Draws a number in [0, 1), a multiple of 2⁻⁵³.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         unit(self.next_u64())
     }
 
-    /// A number in [0, 1), a multiple of 2⁻²⁴. Uses up one word, as [`uniform`](Self::uniform).
+    /// Draws a number in [0, 1), a multiple of 2⁻²⁴. Takes one word, like [`uniform`](Self::uniform).
     #[inline]
     pub(crate) fn uniform_f32(&mut self) -> f32 {
         (self.next_u64() >> 40) as f32 * (1.0 / (1_u32 << 24) as f32)
     }
 
-    /// A number in (0, 1]: safe to take the logarithm of.
+    /// Draws a number in (0, 1], whose logarithm is finite.
     #[inline]
     pub(crate) fn uniform_positive(&mut self) -> f64 {
         1.0 - self.uniform()
     }
 
-    /// An integer in 0 .. `bound`, each equally likely (Lemire, ACM TOMACS 2019: the high half of
-    /// a product, with the few words rejected that would favour some values).
+    /// Draws an integer in 0 .. `bound`, each equally likely (Lemire, ACM TOMACS 2019: the high half of a product;
+    /// the few words that would favour some values are rejected).
     ///
     /// # Panics
     ///
-    /// If `bound` is 0: there is nothing to draw.
+    /// Panics if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "a draw below 0 is impossible");
@@ -270,7 +270,7 @@ mod tests {
             .map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0)
             .sum();
         assert!(chi < 25.7, "χ² = {chi} with 5 degrees of freedom");
-        // A bound that rejects half of all words still ends, and stays in its range.
+        // A bound that rejects half of all words still terminates, and stays in its range.
         assert!(stream.below((1 << 63) + 1) <= 1 << 63);
     }
 }

@@ -1,38 +1,37 @@
-//! exp, ln, ln Γ, digamma and exp Ψ, the same bits on every CPU and system.
+//! exp, ln, ln Γ, digamma and exp Ψ, with the same bits on every CPU and system.
 //!
 //! The elementary functions are those of the `libm` crate (musl's, in Rust); digamma and exp Ψ are built on them.
-//! Square roots need no wrapper: IEEE 754 fixes every bit of them. Code whose numbers reach a result calls these, never
-//! `f64::exp` and its like.
+//! Square roots need no wrapper: IEEE 754 fixes every bit of them. Code whose numbers reach a result calls these
+//! functions, never `f64::exp` and the like.
 
-/// eˣ.
+/// Returns eˣ.
 #[inline]
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
-/// The natural logarithm; −∞ at 0, NaN below.
+/// Returns the natural logarithm; −∞ at 0, NaN below.
 #[inline]
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
-/// `base` to the power `exponent`.
+/// Raises `base` to the power `exponent`.
 #[inline]
 pub fn pow(base: f64, exponent: f64) -> f64 {
     libm::pow(base, exponent)
 }
 
-/// ln Γ(x) for x > 0.
+/// Returns ln Γ(x) for x > 0.
 #[inline]
 pub fn ln_gamma(x: f64) -> f64 {
     libm::lgamma(x)
 }
 
-/// Where the asymptotic series of digamma takes over: its first term left out, 3617/8160 x⁻¹⁶,
-/// is below 5·10⁻¹⁷ there.
+/// From here on, digamma uses its asymptotic series: the first omitted term, 3617/8160 x⁻¹⁶, is below 5·10⁻¹⁷.
 const ASYMPTOTIC_FROM: f64 = 10.0;
 
-/// Ψ(x), the derivative of ln Γ, for x > 0; NaN otherwise.
+/// Returns Ψ(x), the derivative of ln Γ, for x > 0; NaN otherwise.
 ///
 /// Ψ(x) = Ψ(x + 1) − 1/x (Abramowitz & Stegun 6.3.5) until x ≥ 10, then
 /// Ψ(x) ≈ ln x − 1/(2x) − Σ B₂ₙ / (2n x²ⁿ) (6.3.18). The error is below 10⁻¹³ of the value, or
@@ -51,11 +50,11 @@ pub fn digamma(x: f64) -> f64 {
     ln(shifted) - tail(shifted) - reciprocals
 }
 
-/// exp Ψ(x) for x ≥ 0; NaN otherwise. Close to x − ½ for large x and to e^(−1/x) near 0, where it
-/// falls below every number: at x = 0 and up to about 0.0013 it is 0.
+/// Returns exp Ψ(x) for x ≥ 0; NaN otherwise. It is close to x − ½ for large x and to e^(−1/x) near 0, where it
+/// underflows: from x = 0 to about 0.0013 it is 0.
 ///
-/// The logarithm of [`digamma`]'s series is never taken: exp Ψ(x) = y · exp(Ψ(x) − ln y) with y
-/// the argument after the recurrence.
+/// The logarithm in [`digamma`]'s series is never taken: exp Ψ(x) = y · exp(Ψ(x) − ln y), where y is the argument
+/// after the recurrence.
 pub(crate) fn exp_digamma(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
@@ -67,8 +66,8 @@ pub(crate) fn exp_digamma(x: f64) -> f64 {
     shifted * exp(-tail(shifted) - reciprocals)
 }
 
-/// x + n with the smallest n that reaches the asymptotic range, and Σ_{i<n} 1/(x + i), summed as
-/// one fraction so that it costs one division.
+/// Returns x + n, with the smallest n that reaches the asymptotic range, and Σ_{i<n} 1/(x + i), summed as one
+/// fraction so that it costs one division.
 #[inline]
 fn shift_up(x: f64) -> (f64, f64) {
     let (mut shifted, mut numerator, mut denominator) = (x, 0.0, 1.0);
@@ -80,7 +79,7 @@ fn shift_up(x: f64) -> (f64, f64) {
     (shifted, numerator / denominator)
 }
 
-/// ln x − Ψ(x) = 1/(2x) + Σ B₂ₙ / (2n x²ⁿ), n = 1 … 7, for x ≥ 10.
+/// Returns ln x − Ψ(x) = 1/(2x) + Σ B₂ₙ / (2n x²ⁿ), n = 1 … 7, for x ≥ 10.
 #[inline]
 fn tail(x: f64) -> f64 {
     let inverse = 1.0 / x;

@@ -1,9 +1,9 @@
 //! The topic–term factors e_kw of one model version, laid out for drawing topics.
 //!
-//! Within a round e_kw does not change (Mimno 2012, §2.2), and splits in a sparse and a smoothing
-//! part (Eq. 15): e_kw = g_kw + h_k, with g_kw = 0 wherever λ̃_kw = 0. What a draw needs of a term
-//! is therefore prepared once: its g_kw, the running sums of α_k g_kw, and, where the term has many
-//! topics, a dense row of g_kw + h_k. With f_k = 1/(Vη + λ̃_k) (mean geometry)
+//! Within a round e_kw does not change (Mimno 2012, §2.2), and splits into a sparse and a smoothing part (Eq. 15):
+//! e_kw = g_kw + h_k, with g_kw = 0 wherever λ̃_kw = 0. Everything a draw needs about a term is therefore prepared
+//! once: its g_kw, the running sums of α_k g_kw and, if the term has many topics, a dense row of g_kw + h_k. With
+//! f_k = 1/(Vη + λ̃_k) (mean geometry)
 //!
 //! ```text
 //! g_kw = f_k λ̃_kw     h_k = f_k η     A_w = Σ_k α_k g_kw     H = Σ_k α_k h_k
@@ -27,7 +27,7 @@ pub(crate) use smoothing::Smoothing;
 pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
 pub use table::FactorTable;
 
-/// Where the factors of a term lie in its part.
+/// The location of a term's factors in its part.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     part: u16,
@@ -42,18 +42,18 @@ pub struct Row {
 const NOT_PREPARED: u32 = u32::MAX;
 const NOT_DENSE: u32 = u32::MAX;
 
-/// Rows are filled up to a multiple of this, so that draws go through them block by block.
+/// Rows are padded to a multiple of this, so that draws process them block by block.
 pub(crate) const BLOCK: usize = 4;
 
 /// The factors of the prepared terms of one part of the model.
 ///
-/// Sparse rows are filled up to whole blocks with the topic K, of weight 0, which no document has;
-/// dense rows have a place for it.
+/// Sparse rows are padded to whole blocks with the topic K, of weight 0, which no document has; dense rows have a
+/// place for it.
 #[derive(Clone, Debug)]
 pub struct Factors {
     part: u16,
     topic_count: usize,
-    /// Of a tree-structured prior.
+    /// For a tree-structured prior.
     branches: Option<AllBranches>,
     dense_from: usize,
     rows: Vec<Row>,
@@ -61,26 +61,25 @@ pub struct Factors {
     weights: Vec<f32>,
     prefix: Vec<f32>,
     dense: Vec<Chunk>,
-    /// What does not depend on the term.
+    /// The parts that do not depend on the term.
     pub smoothing: Smoothing,
 }
 
 /// The topics of a term with λ̃_kw > 0, ascending, with g_kw and the running sums of α_k g_kw.
 ///
-/// A row that [is whole](Row::is_whole) has all topics, and its g_kw may be below 0.
+/// A row that [is whole](Row::is_whole) has all topics, and its g_kw may be negative.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseRow<'a> {
     /// Topics, ascending.
     pub topics: &'a [u16],
     /// g_kw.
     pub weights: &'a [f32],
-    /// Σ α_j g_jw over this topic and those before it; Σ α_j e_jw, if the row is whole.
+    /// Σ α_j g_jw over this topic and those before it; Σ α_j e_jw if the row is whole.
     pub prefix: &'a [f32],
 }
 
 impl Row {
-    /// Whether the term is within the structures of a tree: all topics are in its row, which is dense
-    /// as well.
+    /// Returns whether the term is within the structures of a tree: its row then has all topics, and a dense form too.
     #[inline]
     pub fn is_whole(self) -> bool {
         self.is_whole
@@ -88,9 +87,9 @@ impl Row {
 }
 
 impl Factors {
-    /// The factors of those terms for which `is_needed`, all in one part.
+    /// Prepares the factors of the terms for which `is_needed`, where all terms are in one part.
     ///
-    /// `buffers` are the factors of an earlier version, whose memory is used again.
+    /// `buffers` are the factors of an earlier version, whose memory is reused.
     pub fn prepare(
         parameters: &Parameters,
         priors: &Priors,
@@ -102,14 +101,14 @@ impl Factors {
         Self::prepare_part(&[parameters], 0, priors, branches, is_needed, buffers)
     }
 
-    /// What one part needs of the inner nodes of a tree; `parts` are all parts of the parameters.
+    /// Prepares the inner nodes of a tree for one part, if there is a tree; `parts` are all parts of the parameters.
     pub fn branches(parts: &[&Parameters], part: usize, priors: &Priors) -> Option<Branches> {
         let tree = priors.tree.as_ref()?;
         Some(Branches::prepare(tree, parts, part, priors))
     }
 
-    /// The factors of those terms of one part for which `is_needed`: of the terms w with w mod P =
-    /// `part`. `parts` are all parts of the parameters, and `branches` those of a tree.
+    /// Prepares the factors of the terms of one part (w mod P = `part`) for which `is_needed`. `parts` are all
+    /// parts of the parameters, and `branches` those of a tree.
     pub fn prepare_part(
         parts: &[&Parameters],
         part: usize,
@@ -155,10 +154,10 @@ impl Factors {
         factors
     }
 
-    /// The factors of topics that somebody else has learnt, all terms in one part: e_kw = φ_kw.
+    /// Creates the factors of an external model, all terms in one part: e_kw = φ_kw.
     ///
-    /// `smoothing` is what every term has of each topic, h_k; `row` gives what a term has beyond
-    /// that, (k, g_kw) with k ascending and g_kw > 0, and `None` for a term that the model lacks.
+    /// `smoothing` is h_k, the part that every term has in each topic; `row` returns a term's excess over it,
+    /// (k, g_kw) with k ascending and g_kw > 0, or `None` for a term that the model lacks.
     pub fn from_topics<'t>(
         alpha: &[f64],
         smoothing: &[f64],
@@ -214,7 +213,7 @@ impl Factors {
         }
     }
 
-    /// Bytes of all rows.
+    /// Returns the bytes of all rows.
     pub fn bytes(&self) -> usize {
         let sparse = size_of_val(&*self.topics) + size_of_val(&*self.weights);
         sparse + size_of_val(&*self.prefix) + size_of_val(&*self.dense) + size_of_val(&*self.rows)
@@ -231,7 +230,7 @@ impl Factors {
         }
     }
 
-    /// Appends a row; `read` gives each entry's topic and g_kw.
+    /// Appends a row; `read` returns each entry's topic and g_kw.
     #[inline]
     fn push<E>(&mut self, entries: &[E], read: impl Fn(&Smoothing, &E) -> (u16, f32)) -> Row {
         let offset = self.topics.len();
@@ -263,7 +262,7 @@ impl Factors {
         }
     }
 
-    /// Appends the row of a term within structures, with λ̃_kl of its leaves behind its dense form.
+    /// Appends the row of a term within structures, with λ̃_kl of its leaves after its dense form.
     fn push_whole<'e>(
         &mut self,
         branches: &AllBranches,
@@ -313,7 +312,7 @@ impl Factors {
         }
     }
 
-    /// Fills up the row that begins at `offset` with the topic K.
+    /// Pads the row that begins at `offset` to whole blocks with the topic K.
     fn fill_block(&mut self, offset: usize, prefix: f32) {
         let filled = offset + (self.topics.len() - offset).next_multiple_of(BLOCK);
         self.topics.resize(filled, self.topic_count as u16);
@@ -321,13 +320,13 @@ impl Factors {
         self.prefix.resize(filled, prefix);
     }
 
-    /// The sparse form of a row of this part.
+    /// Returns the sparse form of a row of this part.
     #[inline]
     pub fn sparse(&self, row: Row) -> SparseRow<'_> {
         self.entries(row, row.length as usize)
     }
 
-    /// The sparse form of a row of this part, filled up to whole blocks with the topic K.
+    /// Returns the sparse form of a row of this part, padded to whole blocks with the topic K.
     #[inline]
     pub fn blocks(&self, row: Row) -> SparseRow<'_> {
         self.entries(row, (row.length as usize).next_multiple_of(BLOCK))
@@ -344,15 +343,15 @@ impl Factors {
         }
     }
 
-    /// The dense form of a row of this part, if it has one: g_kw + h_k for each topic, and a 0 for
-    /// the topic K.
+    /// Returns the dense form of a row of this part, if it has one: g_kw + h_k for each topic, and a 0 for the
+    /// topic K.
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&[f32]> {
         let chunks = self.dense_chunks(row)?;
         Some(&flat(chunks)[..=self.topic_count])
     }
 
-    /// λ̃_kl of a leaf of a whole row's term, by its place among them.
+    /// Returns λ̃_kl of a leaf of a whole row's term; `place` is the leaf's place among the term's leaves.
     #[inline]
     fn unsmoothed(&self, row: Row, place: u32, topic: u16) -> f32 {
         let stride = self.smoothing.chunks.factors.len();
@@ -393,8 +392,8 @@ fn add(topics: &[u16], weights: &[f32], to: &mut [Chunk]) {
     }
 }
 
-/// The number of topics from which a term gets a dense row as well. To look up a document's topics
-/// in a cold dense row, a processor waits for many cache lines; a sparse row comes in one sequence.
+/// Returns the number of topics from which a term also gets a dense row. Looking up a document's topics in a cold
+/// dense row waits for many cache lines; a sparse row is read in one sequence.
 fn dense_row_length(topic_count: usize) -> usize {
     (topic_count / 5).clamp(16, 512)
 }

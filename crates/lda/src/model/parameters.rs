@@ -1,20 +1,19 @@
 //! The topic–term parameters λ_kw, stored sparsely (Mimno 2012, Eqs. 11 and 19).
 //!
-//! Kept is the unsmoothed λ̃_kw = λ_kw − η, as v_kw = λ̃_kw / π with one scale π for all, so that a
-//! round touches only the entries it sampled. A process may cut its model in parts, one a thread:
-//! part p of P contains the terms w with w mod P = p, and a copy of everything that is per topic.
-//! However it is cut, every value is the same: each λ̃_kw is changed by one addition a round, and
-//! row sums come from integers.
+//! The unsmoothed λ̃_kw = λ_kw − η is stored as v_kw = λ̃_kw / π, with one scale π for all, so that a round touches
+//! only the entries it sampled. A process may divide its model into parts, one per thread: part p of P contains the
+//! terms w with w mod P = p, and a copy of everything that is per topic. However it is divided, every value is the
+//! same, because each λ̃_kw is changed by one addition per round, and row sums come from integers.
 
 use super::statistics::Assigned;
 
-/// The scale below which it is folded back into the values.
+/// A scale below this is folded back into the values.
 const SMALLEST_SCALE: f64 = 1e-2;
 
-/// Every integer up to this one is an f32.
+/// Every integer up to this one is exact in f32.
 const LARGEST_EXACT: f64 = (1u64 << f32::MANTISSA_DIGITS) as f64;
 
-/// Row sums are added up in units of 2⁻²⁰, as integers, so that their order does not matter.
+/// Row sums are added up as integers in units of 2⁻²⁰, so that their order does not matter.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// v_kw of one topic, within the row of a term.
@@ -27,7 +26,7 @@ pub struct Entry {
     pub value: f32,
 }
 
-/// A term, and its entries.
+/// A term and its entries.
 pub type Row = (u32, Vec<Entry>);
 
 /// A change of the parameters by one round (Mimno 2012, Eq. 11).
@@ -52,7 +51,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// λ = η everywhere: part `part` of `part_count`.
+    /// Creates part `part` of `part_count`, with λ = η everywhere.
     pub fn new(topic_count: usize, vocabulary_size: usize, part: usize, part_count: usize) -> Self {
         debug_assert!(part < part_count);
         let row_count = (vocabulary_size + part_count - 1 - part) / part_count;
@@ -67,7 +66,7 @@ impl Parameters {
         }
     }
 
-    /// The part of parameters that have these rows, each ascending by topic: part `part` of `part_count`.
+    /// Creates part `part` of `part_count` of the parameters with these rows, each ascending by topic.
     pub fn from_rows(
         topic_count: usize,
         vocabulary_size: usize,
@@ -81,7 +80,7 @@ impl Parameters {
         Self::new(topic_count, vocabulary_size, part, part_count).restore(1.0, totals, row)
     }
 
-    /// A part made of what was saved: `row` gives each term's entries, ascending by topic.
+    /// Fills a part with saved values; `row` returns each term's entries, ascending by topic.
     pub fn restore(
         mut self,
         scale: f64,
@@ -96,55 +95,55 @@ impl Parameters {
         self
     }
 
-    /// K.
+    /// Returns K.
     pub fn topic_count(&self) -> usize {
         self.topic_count
     }
 
-    /// V.
+    /// Returns V.
     pub fn vocabulary_size(&self) -> usize {
         self.vocabulary_size
     }
 
-    /// The number of parts that the terms are dealt to.
+    /// Returns the number of parts that the terms are dealt to.
     pub fn part_count(&self) -> usize {
         self.part_count
     }
 
-    /// π: what stored values are multiplied by.
+    /// Returns π, by which stored values are multiplied.
     pub fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// λ̃_k = Σ_w λ̃_kw for each topic, over all parts.
+    /// Returns λ̃_k = Σ_w λ̃_kw for each topic, over all parts.
     pub fn totals(&self) -> &[f64] {
         &self.totals
     }
 
-    /// The terms of this part, ascending.
+    /// Returns the terms of this part, ascending.
     pub fn terms(&self) -> impl Iterator<Item = u32> + use<> {
         (self.part..self.vocabulary_size)
             .step_by(self.part_count)
             .map(|w| w as u32)
     }
 
-    /// The stored entries of a term of this part, ascending by topic.
+    /// Returns the stored entries of a term of this part, ascending by topic.
     pub fn row(&self, term: u32) -> &[Entry] {
         &self.rows[self.place(term)]
     }
 
-    /// Entries stored in this part.
+    /// Returns the number of entries stored in this part.
     pub fn nonzero_count(&self) -> u64 {
         self.rows.iter().map(|row| row.len() as u64).sum()
     }
 
-    /// Where a term of this part lies in it.
+    /// Returns the place of a term's row in this part.
     pub fn place(&self, term: u32) -> usize {
         debug_assert_eq!(term as usize % self.part_count, self.part);
         term as usize / self.part_count
     }
 
-    /// λ ← (1 − ρ) λ + ρ (η + D/|B| N̂), the first half: decays everything, moves the row sums.
+    /// Takes the first half of λ ← (1 − ρ) λ + ρ (η + D/|B| N̂): decays everything and updates the row sums.
     ///
     /// `topic_counts` are the round's assignments per topic over all terms, S·N̂_k.
     pub fn decay(&mut self, step: GlobalStep, topic_counts: &[i64]) {
@@ -157,8 +156,8 @@ impl Parameters {
         }
     }
 
-    /// The second half (Eq. 19): v_kw += (ρ/π)(D/|B|) N̂_kw for the entries of this part, which
-    /// must be aggregated and ascend by term, then topic.
+    /// Takes the second half (Eq. 19): v_kw += (ρ/π)(D/|B|) N̂_kw for the entries of this part, which must be
+    /// aggregated and ascend by term, then topic.
     pub fn add(&mut self, step: GlobalStep, entries: &[u64]) {
         let coefficient = step.step_size / self.scale * step.weight;
         self.for_each_run(entries, |row, counts| {
@@ -166,13 +165,12 @@ impl Parameters {
         });
     }
 
-    /// Replaces counts by newer ones: λ̃_kw += the change of n_kw, for the entries of this part,
-    /// which must be aggregated and ascend by term, then topic. What comes to nothing is dropped.
-    /// The row sums need [`replace_totals`](Self::replace_totals).
+    /// Replaces counts by newer ones: λ̃_kw += the change of n_kw, for the entries of this part, which must be
+    /// aggregated and ascend by term, then topic. Entries that are no longer positive are dropped. The row sums
+    /// need [`replace_totals`](Self::replace_totals).
     ///
-    /// For parameters that are counts of assignments: their scale must be 1. Up to 2²⁴ tokens of a
-    /// term in a topic are counted exactly; [`rounded_count`](Self::rounded_count) says how many
-    /// counts are larger.
+    /// For parameters that are counts of assignments: their scale must be 1. Up to 2²⁴ tokens of a term in a topic
+    /// are counted exactly; [`rounded_count`](Self::rounded_count) returns how many counts are larger.
     pub fn replace(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
@@ -181,7 +179,7 @@ impl Parameters {
         });
     }
 
-    /// Replaces rows of any part. The row sums are then stale, as after
+    /// Replaces the given rows that are in this part. The row sums are then stale, as after
     /// [`fold_scale`](Self::fold_scale).
     pub fn set_rows(&mut self, rows: &[Row]) {
         for (term, row) in rows {
@@ -191,8 +189,8 @@ impl Parameters {
         }
     }
 
-    /// Rounds the values of these rows, of any part, to whole tokens, and so removes the small weights that
-    /// counts of assignments began with. The row sums are then stale.
+    /// Rounds the values of the given rows that are in this part to whole tokens, and so removes the small weights
+    /// that counts of assignments began with. The row sums are then stale.
     pub fn round_rows(&mut self, rows: &[Row]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         for (term, _) in rows {
@@ -204,16 +202,15 @@ impl Parameters {
         }
     }
 
-    /// The row of a term, if it is of this part.
+    /// Returns the row of a term, if it is in this part.
     fn own_row(&mut self, term: u32) -> Option<&mut Vec<Entry>> {
         let is_own = term as usize % self.part_count == self.part;
         is_own.then(|| &mut self.rows[term as usize / self.part_count])
     }
 
-    /// Takes counts of one sample out of averages: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part,
-    /// as in [`replace`](Self::replace). Where a topic has less than n_kw of a term, the term's other topics
-    /// lose the difference, in proportion. The row sums are then stale, as after
-    /// [`fold_scale`](Self::fold_scale).
+    /// Subtracts the counts of one sample from averages: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part,
+    /// as in [`replace`](Self::replace). Where a topic has less than n_kw of a term, the term's other topics lose
+    /// the difference, in proportion. The row sums are then stale, as after [`fold_scale`](Self::fold_scale).
     pub fn withdraw(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
@@ -231,23 +228,23 @@ impl Parameters {
         });
     }
 
-    /// How many λ̃_kw of this part exceed 2²⁴: each round that changes such a count rounds it to 24
-    /// bits, an error of one in 2²⁴ at most. Row sums stay exact, and results the same on any number
-    /// of workers, since a count is changed by one addition a round.
+    /// Returns how many λ̃_kw of this part exceed 2²⁴. Each round that changes such a count rounds it to 24 bits,
+    /// an error of at most one in 2²⁴. Row sums stay exact, and results are the same on any number of workers,
+    /// because a count is changed by one addition per round.
     pub fn rounded_count(&self) -> usize {
         let values = self.rows.iter().flatten();
         let counts = values.map(|entry| f64::from(entry.value) * self.scale);
         counts.filter(|&count| count > LARGEST_EXACT).count()
     }
 
-    /// λ̃_k += the change of n_k over all terms, for each topic.
+    /// Adds the change of n_k over all terms to λ̃_k, for each topic.
     pub fn replace_totals(&mut self, topic_changes: &[i64]) {
         for (total, &change) in self.totals.iter_mut().zip(topic_changes) {
             *total += change as f64;
         }
     }
 
-    /// λ̃ ← (1 − ρ) λ̃ + ρ λ̃′, with the same part of another model whose scale is 1.
+    /// Blends in the same part of another model, whose scale must be 1: λ̃ ← (1 − ρ) λ̃ + ρ λ̃′.
     pub fn blend(&mut self, step_size: f64, other: &Self) {
         debug_assert_eq!(other.scale, 1.0, "what is blended in has no scale");
         self.scale *= 1.0 - step_size;
@@ -260,8 +257,8 @@ impl Parameters {
         }
     }
 
-    /// λ̃ = that of `fixed` + `counts`, the same parts of two other models, for `terms` of this part
-    /// and for the row sums. Not kept up by additions, so that nothing drifts.
+    /// Sets λ̃ to the sum of `fixed` and `counts`, the same parts of two other models, for `terms` of this part and
+    /// for the row sums. The sum is computed afresh, not updated, so that nothing drifts.
     pub fn set_sum(&mut self, fixed: &Self, counts: &Self, terms: impl Iterator<Item = u32>) {
         self.scale = 1.0;
         let totals = fixed.totals.iter().zip(&counts.totals);
@@ -279,13 +276,13 @@ impl Parameters {
         }
     }
 
-    /// λ̃ = 0 everywhere, as in a new model.
+    /// Sets λ̃ = 0 everywhere, as in a new model.
     pub fn clear(&mut self) {
         let (topics, terms) = (self.topic_count, self.vocabulary_size);
         *self = Self::new(topics, terms, self.part, self.part_count);
     }
 
-    /// Hands each term's row, with the entries for it, to `change`.
+    /// Passes each term's row, with the entries for it, to `change`.
     fn for_each_run(&mut self, entries: &[u64], mut change: impl FnMut(&mut Vec<Entry>, &[u64])) {
         let mut rest = entries;
         while let Some(&first) = rest.first() {
@@ -298,15 +295,15 @@ impl Parameters {
         }
     }
 
-    /// True when the scale is so small that it should be folded back.
+    /// Returns whether the scale is so small that it should be folded back.
     pub fn is_scale_small(&self) -> bool {
         self.scale < SMALLEST_SCALE
     }
 
     /// Folds the scale into the values and drops λ̃_kw < `prune`.
     ///
-    /// The row sums are then stale: add up [`fixed_point_totals`](Self::fixed_point_totals) over
-    /// all parts and give them to [`set_totals`](Self::set_totals) of each.
+    /// The row sums are then stale: add up [`fixed_point_totals`](Self::fixed_point_totals) over all parts and pass
+    /// them to [`set_totals`](Self::set_totals) of each.
     pub fn fold_scale(&mut self, prune: f64) {
         for row in &mut self.rows {
             for entry in row.iter_mut() {
@@ -318,7 +315,7 @@ impl Parameters {
         self.scale = 1.0;
     }
 
-    /// Σ_w λ̃_kw over the terms of this part, in units of 2⁻²⁰, added to `totals`.
+    /// Adds Σ_w λ̃_kw over the terms of this part, in units of 2⁻²⁰, to `totals`.
     pub fn fixed_point_totals(&self, totals: &mut [i64]) {
         for entry in self.rows.iter().flatten() {
             let value = f64::from(entry.value) * self.scale * FIXED_POINT;
@@ -334,24 +331,24 @@ impl Parameters {
     }
 }
 
-/// The spacing of a grid on which 32-bit values stay exact while counts of up to twice `tokens` are added and
-/// subtracted.
+/// Returns the spacing of a grid on which 32-bit values stay exact while counts of up to twice `tokens` are added
+/// and subtracted.
 pub(crate) fn grid_step(tokens: f64) -> f64 {
     ((2.0 * tokens).ceil() as u64).next_power_of_two() as f64 / LARGEST_EXACT
 }
 
-/// The multiple of `step` nearest to a weight.
+/// Returns the multiple of `step` nearest to a weight.
 pub(crate) fn on_grid(weight: f64, step: f64) -> f64 {
     (weight / step).round_ties_even() * step
 }
 
-/// A round's counts of one term, times `coefficient`.
+/// Returns a round's counts of one term, times `coefficient`.
 fn counted(counts: &[u64], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
     let assigned = counts.iter().map(|&word| Assigned::from_word(word));
     assigned.map(move |it| (u32::from(it.topic), coefficient * f64::from(it.count)))
 }
 
-/// The entries of a row, times `coefficient`.
+/// Returns the entries of a row, times `coefficient`.
 pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
     row.iter()
         .map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))

@@ -1,4 +1,4 @@
-//! φ as it is published: each topic's term distribution, topic by topic.
+//! The published φ: each topic's term distribution.
 //!
 //! φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k): a weight for each term with λ̃_kw > 0, and one weight that all
 //! other terms of the topic share. Under a tree, terms within its structures have a weight in every
@@ -24,8 +24,8 @@ pub struct PublishedTopic {
     pub total: f64,
 }
 
-/// All topics of a model, published with the η of `priors`, whose geometry must be the mean. `parts` are
-/// all its parts, in order.
+/// Publishes all topics of a model with the η of `priors`, whose geometry must be the mean. `parts` are all parts
+/// of the model, in order.
 pub fn publish(parts: &[&Parameters], priors: &Priors) -> Vec<PublishedTopic> {
     debug_assert!(!priors.exp_psi, "φ is a mean");
     if let Some(tree) = &priors.tree {
@@ -57,16 +57,16 @@ pub fn publish(parts: &[&Parameters], priors: &Priors) -> Vec<PublishedTopic> {
 /// A node of a tree below the root, in a topic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedNode {
-    /// The node, or the leaf's node.
+    /// The number of an inner node, or of a leaf among all nodes.
     pub node: u32,
-    /// The probability that the topic's next token passes it.
+    /// The probability that the topic's next token passes through it.
     pub weight: f64,
-    /// Its tokens in the sample, as expected.
+    /// Its expected tokens in the sample.
     pub count: f64,
 }
 
-/// The nodes within a tree's structures that have tokens, of each topic, ascending; none without a tree.
-/// Arguments as of [`publish`].
+/// Returns, for each topic, the nodes within a tree's structures that have tokens, ascending; none without a tree.
+/// The arguments are those of [`publish`].
 pub fn publish_nodes(parts: &[&Parameters], priors: &Priors) -> Vec<Vec<PublishedNode>> {
     let mut published = vec![Vec::new(); parts[0].topic_count()];
     for part in 0..parts.len() {

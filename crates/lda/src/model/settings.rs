@@ -1,15 +1,15 @@
-//! The settings of the model, already checked.
+//! The settings of the model; the caller has checked them.
 
-/// The prior of a label in inference, before a document is seen ([`labels`](crate::train::labels)).
+/// The prior of labels in inference, before a document is seen ([`labels`](crate::train::labels)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LabelPrior {
-    /// Nothing: Labeled LDA.
+    /// The same for every label: Labeled LDA.
     Uniform,
-    /// How many documents have it: Prior-LDA.
+    /// By the number of documents that have the label: Prior-LDA.
     Frequency,
 }
 
-/// How topic–term factors e_kw are read off λ_kw within a round.
+/// How topic–term factors e_kw are computed from λ_kw within a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Geometry {
     /// The mean of the Dirichlet: e_kw = λ_kw / Σ_w λ_kw. Measured to be the better one.
@@ -23,14 +23,14 @@ pub enum Geometry {
 pub enum Alpha {
     /// Symmetric, with this sum over the topics (A = Σ_k α_k).
     Sum(f64),
-    /// Symmetric, this value for each topic.
+    /// Symmetric, with this value for each topic.
     Each(f64),
     /// One value per topic.
     Vector(Vec<f64>),
 }
 
 impl Alpha {
-    /// α_k for each of `topic_count` topics.
+    /// Returns α_k for each of `topic_count` topics.
     ///
     /// ```
     /// # use lda::model::settings::Alpha;
@@ -52,13 +52,13 @@ pub struct ModelSettings {
     pub topics: usize,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The document–topic prior; chosen by whether it is learnt when absent.
+    /// The document–topic prior; if absent, it depends on the sample and on whether α is learnt.
     pub alpha: Option<Alpha>,
-    /// The topic–term prior η used in training; chosen from the sample when absent.
+    /// The topic–term prior η used in training; chosen from the size of the sample if absent.
     pub eta: Option<f64>,
-    /// The η that φ is published with; chosen on the held-out documents when absent.
+    /// The η that φ is published with; chosen on the held-out documents if absent.
     pub published_eta: Option<f64>,
-    /// How factors are read off the parameters.
+    /// How factors are computed from the parameters.
     pub geometry: Geometry,
     /// The prior of labels in inference, where documents have them.
     pub label_prior: LabelPrior,

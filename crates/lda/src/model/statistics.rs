@@ -2,10 +2,9 @@
 //! kept sweeps (S·N̂_kw of Mimno 2012, Eq. 10), or by how much that has changed since the documents
 //! were visited last.
 //!
-//! They are integers, so that sums do not depend on the order of summation: workers may add them
-//! up in any order and get the same model. An entry is one 64-bit word, plain old data that is
-//! sent as it lies: term in the high 24 bits, then the topic in 16, then the count in 24, in two's
-//! complement.
+//! They are integers, so sums do not depend on the order of summation: workers may add them up in any order and get
+//! the same model. An entry is one 64-bit word, plain data that is sent as it is: the term in the high 24 bits,
+//! then the topic in 16, then the count in 24, in two's complement.
 
 mod rows;
 mod topic_set;
@@ -13,7 +12,7 @@ mod topic_set;
 use rows::Rows;
 use topic_set::TopicSet;
 
-/// The largest vocabulary that an entry can name.
+/// The largest vocabulary that entries can represent.
 pub const MAX_TERMS: usize = 1 << 24;
 
 const COUNT_BITS: u32 = 24;
@@ -22,8 +21,8 @@ const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 /// The largest count, positive or negative, of one entry.
 const MAX_COUNT: i64 = (1 << (COUNT_BITS - 1)) - 1;
 
-/// Assignments that are collected before they are aggregated: bounds the memory of a large
-/// minibatch (8 bytes each, and as many again while they are sorted).
+/// The maximum number of assignments that are collected before they are aggregated: bounds the memory of a large
+/// minibatch (8 bytes each, and as much again while they are sorted).
 const COLLECTED_AT_MOST: usize = 1 << 22;
 
 /// How often a term was assigned to a topic.
@@ -38,7 +37,7 @@ pub struct Assigned {
 }
 
 impl Assigned {
-    /// The entry as a word that sorts by term, then topic.
+    /// Returns the entry as a word; words sort by term, then topic.
     ///
     /// ```
     /// # use lda::model::statistics::Assigned;
@@ -53,7 +52,7 @@ impl Assigned {
             | (i64::from(self.count) as u64 & COUNT_MASK)
     }
 
-    /// The entry that [`word`](Self::word) made.
+    /// Returns the entry that [`word`](Self::word) encoded.
     pub fn from_word(word: u64) -> Self {
         Self {
             term: (word >> (TOPIC_BITS + COUNT_BITS)) as u32,
@@ -63,10 +62,10 @@ impl Assigned {
     }
 }
 
-/// Adds up entries in any order, and gives them back aggregated and sorted.
+/// A sum of entries, added in any order and returned aggregated and sorted.
 ///
-/// A counting sort by term, then a small table of topics within each term: linear in the number of
-/// entries, whatever their order. The buffers are kept from one round to the next.
+/// Uses a counting sort by term, then a small table of topics within each term: linear in the number of entries,
+/// whatever their order. The buffers are kept from one round to the next.
 #[derive(Debug, Default)]
 pub struct Aggregator {
     words: Vec<u64>,
@@ -74,7 +73,7 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    /// Creates an aggregator for a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
             words: Vec::new(),
@@ -87,10 +86,10 @@ impl Aggregator {
         self.words.extend_from_slice(words);
     }
 
-    /// Hands each aggregated entry to `emit`, ascending by term, then topic, and forgets all. What
-    /// has cancelled out is not handed over.
+    /// Passes each aggregated entry to `emit`, ascending by term, then topic, and forgets all entries. Counts that
+    /// cancel out are not passed.
     ///
-    /// A count beyond ±(2²³ − 1) is handed over in several entries.
+    /// A count beyond ±(2²³ − 1) is passed in several entries.
     pub fn drain(&mut self, emit: impl FnMut(Assigned)) {
         let entries = |words: &[u64], tally: &mut Tally| {
             for &word in words {
@@ -109,42 +108,42 @@ impl Aggregator {
     }
 }
 
-/// Collects tokens that move from topic to topic, or are assigned one, and returns how the
-/// counts have changed, as an [`Aggregator`] does.
+/// A collector of tokens that move between topics or are assigned one, which returns the changes of the counts as
+/// an [`Aggregator`] does.
 ///
-/// A move is one word: term in the high 32 bits, then the topic it left, then the one it came to.
-/// Moves are collected in buckets by ranges of terms. A document's terms descend, so that it fills
-/// them one after the other, and a bucket has so few terms that sorting it stays in the cache: 0.53
-/// (assigned) to 0.79 (moved) of the time of one sort by term, with 65,000 of them.
+/// A move is one word: the term in the high 32 bits, then the old topic, then the new one. Moves are collected in
+/// buckets by ranges of terms. A document's terms descend, so it fills the buckets one after another, and a bucket
+/// has so few terms that sorting it stays in the cache: with 65,000 terms, it takes 0.53 (assigned) to 0.79 (moved)
+/// of the time of a single sort by term.
 #[derive(Debug, Default)]
 pub struct Moves {
     buckets: Vec<Bucket>,
-    /// Of a term's bits, those below its bucket's number.
+    /// The number of a term's low bits, below those of its bucket's number.
     shift: u32,
-    /// Moves that there is room for, in all buckets.
+    /// The moves that all buckets have room for.
     room: usize,
-    /// Sums that were aggregated early.
+    /// Added counts, and sums that were aggregated early.
     early: Vec<u64>,
     tally: Tally,
     merger: Aggregator,
     rows: Rows,
-    /// Where tokens without a topic come from: K.
+    /// The old topic of tokens without one: K.
     nowhere: u16,
     limit: usize,
 }
 
-/// The moves of a range of terms: the first `filled` words, behind which is room.
+/// The moves of a range of terms: the first `filled` words, followed by free space.
 #[derive(Clone, Debug, Default)]
 struct Bucket {
     words: Vec<u64>,
     filled: usize,
 }
 
-/// The most buckets.
+/// The maximum number of buckets.
 const BUCKETS: usize = 256;
 
 impl Moves {
-    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    /// Creates a collector for a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         let range = vocabulary_size.div_ceil(BUCKETS).next_power_of_two();
         Self {
@@ -158,7 +157,7 @@ impl Moves {
         }
     }
 
-    /// Tokens of `term` are assigned to topics.
+    /// Records that tokens of `term` are assigned to topics.
     #[inline]
     pub fn assigned(&mut self, term: u32, topics: &[u16]) {
         let nowhere = self.nowhere;
@@ -177,7 +176,7 @@ impl Moves {
             self.early.clear();
             let early = &mut self.early;
             self.merger.drain(|entry| early.push(entry.word()));
-            // The aggregated sums may be as many: to aggregate them again with each entry would take forever.
+            // The aggregated sums may be as many; aggregating them again with each entry would take forever.
             self.limit = self.limit.max(2 * early.len());
         }
         let early = &mut self.early;
@@ -186,19 +185,18 @@ impl Moves {
         });
     }
 
-    /// Adds `counts`, of all topics, `times` times.
+    /// Adds `counts`, one per topic, `times` times.
     #[inline]
     pub fn add_row(&mut self, term: u32, counts: &[u16], times: u32) {
         self.rows.add(term, counts, times);
     }
 
-    /// Tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
+    /// Records that tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
     #[inline]
     pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
         let bucket = self.bucket(term, old.len());
         let mut filled = bucket.filled;
-        // Whether a topic has changed is anybody's guess, for a processor too: write first, then
-        // keep or not.
+        // Branch prediction cannot guess whether a topic has changed: write first, then keep or discard.
         for (&from, &to) in old.iter().zip(new) {
             bucket.words[filled] = move_word(term, from, to);
             filled += usize::from(from != to);
@@ -206,7 +204,7 @@ impl Moves {
         bucket.filled = filled;
     }
 
-    /// The bucket of a term, with room for `moves` more moves.
+    /// Returns the bucket of a term, with room for `moves` more moves.
     #[inline]
     fn bucket(&mut self, term: u32, moves: usize) -> &mut Bucket {
         let number = (term >> self.shift) as usize;
@@ -217,7 +215,7 @@ impl Moves {
         &mut self.buckets[number]
     }
 
-    /// Makes room, by aggregating what there is if that is much already.
+    /// Makes room in a bucket; if the buckets are already at the limit, aggregates their moves first.
     #[cold]
     fn grow(&mut self, number: usize, moves: usize) {
         if self.room >= self.limit {
@@ -252,7 +250,7 @@ impl Moves {
         }
     }
 
-    /// Hands each changed count to `emit`, ascending by term, then topic, and forgets all.
+    /// Passes each changed count to `emit`, ascending by term, then topic, and forgets all counts.
     pub fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
         let mut words = std::mem::take(&mut self.early);
         if words.is_empty() && self.buckets.iter().all(|bucket| bucket.filled == 0) {
@@ -268,7 +266,7 @@ impl Moves {
     }
 }
 
-/// Hands over a count in pieces that an entry can hold; nothing for 0.
+/// Passes a count to `emit` in pieces that an entry can hold; nothing for 0.
 #[inline]
 fn in_pieces(mut rest: i64, mut emit: impl FnMut(i32)) {
     while rest != 0 {
@@ -283,12 +281,12 @@ fn move_word(term: u32, from: u16, to: u16) -> u64 {
     u64::from(term) << (2 * TOPIC_BITS) | u64::from(from) << TOPIC_BITS | u64::from(to)
 }
 
-/// Sorts words by term, and counts the topics of each.
+/// A counting sort of words by term, with the counts of each term's topics.
 #[derive(Debug, Default)]
 struct Tally {
     starts: Vec<u32>,
     sorted: Vec<u64>,
-    /// Counts of the current term.
+    /// Counts of the current term, by topic.
     by_topic: Vec<i64>,
     touched: TopicSet,
 }
@@ -309,8 +307,7 @@ impl Tally {
         self.touched.insert(topic);
     }
 
-    /// Gives the words of each term, `first` and those after it, to `add`, which counts them, and
-    /// hands the counts to `emit`.
+    /// Passes the words of each term, from `first` on, to `add`, which counts them, and passes the counts to `emit`.
     fn by_term(
         &mut self,
         first: u32,
@@ -336,7 +333,7 @@ impl Tally {
         self.sorted = sorted;
     }
 
-    /// Hands over the counts of the current term, ascending by topic, and forgets them.
+    /// Passes the counts of the current term to `emit`, ascending by topic, and forgets them.
     fn give(&mut self, term: u32, emit: &mut impl FnMut(Assigned)) {
         let by_topic = &mut self.by_topic;
         self.touched.drain(|topic| {
@@ -345,8 +342,8 @@ impl Tally {
         });
     }
 
-    /// Puts the words, ordered by term, at the beginning of `sorted`; their order within a term is
-    /// of no consequence. `starts` are then the ends of the terms.
+    /// Writes the words, ordered by term, to the beginning of `sorted`; their order within a term does not matter.
+    /// `starts` then contains the ends of the terms.
     fn sort(&mut self, words: &[u64], index_of: impl Fn(u64) -> usize) {
         self.starts.fill(0);
         for &word in words {

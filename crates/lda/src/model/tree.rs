@@ -1,7 +1,7 @@
-//! Trees as a prior over a topic's terms (Hu & Boyd-Graber 2012): a term distribution is a walk from
-//! the root to a leaf, with a Dirichlet prior at each node.
+//! Trees as a prior over a topic's terms (Hu & Boyd-Graber 2012): a term is drawn by a walk from the root to a
+//! leaf, with a Dirichlet prior at each inner node.
 //!
-//! An edge is named by the node that it leads to.
+//! An edge is identified by the node that it leads to.
 
 mod description;
 #[cfg(test)]
@@ -17,57 +17,57 @@ pub use description::{Node, TreeError};
 /// The root's number.
 pub const ROOT: u32 = 0;
 
-/// The most edges of a path: an edge-masked count has a bit for each.
+/// The maximum number of edges in a path: an edge-masked count has a bit for each.
 pub const MAX_DEPTH: usize = 32;
 
 /// A rooted tree whose leaves bear terms, with a prior β for every edge.
 ///
-/// Nodes are numbered: the root 0, then the other inner nodes level by level, then the leaves. Leaves
-/// have numbers of their own as well, from 0, ascending by term and then by parent: in a tree without
-/// structure, a leaf's number is that of its term.
+/// Nodes are numbered: the root 0, then the other inner nodes level by level, then the leaves. Leaves also have
+/// numbers of their own, from 0, ascending by term and then by parent: in a tree without structure, a leaf's number
+/// is that of its term.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 #[serde(try_from = "Description")]
 pub struct Tree {
     eta: f64,
-    /// Of each inner node; the root's is "root".
+    /// The name of each inner node; the root's is "root".
     names: Vec<String>,
-    /// Of each node; the root's is itself.
+    /// The parent of each node; the root's is itself.
     parents: Vec<u32>,
     /// β of the edge to each node; the root's is 1.
     priors: Vec<f64>,
     /// Σ_j β_{i→j} of each inner node.
     prior_sums: Vec<f64>,
-    /// Of each leaf.
+    /// The term of each leaf.
     terms: Vec<u32>,
     /// S_λ of each leaf (Eq. 4).
     smoothing: Vec<f64>,
-    /// The first leaf of each term, and the number of leaves.
+    /// The first leaf of each term, then the number of leaves.
     starts: Vec<u32>,
-    /// Of each inner node, itself or the node above it that is a child of the root; the root's is
-    /// itself.
+    /// For each inner node, itself or the node above it that is a child of the root; the root's is itself.
     tops: Vec<u32>,
     cousins: Vec<Cousins>,
 }
 
-/// The paths below one inner child of the root, itself included: counting a token on one of these paths
-/// changes the normalisers of them all, and of no others (the paper's cousin sets, Section 4).
+/// The paths below one inner child of the root, itself included: counting a token on one of these paths changes the
+/// normalisers of all of them, and of no others (the paper's cousin sets, Section 4).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cousins {
-    /// Inner nodes; each one after its parent.
+    /// Inner nodes, each after its parent.
     pub inner: Vec<u32>,
     /// Leaves by their own numbers, ascending.
     pub leaves: Vec<u32>,
 }
 
-/// A leaf while a tree is built: term, parent, β.
+/// A leaf while the tree is built: term, parent, β.
 type Draft = (u32, u32, f64);
 
 impl Tree {
-    /// The tree of these structures, which are the inner children of the root. Terms in none of them
-    /// are attached to the root, with the prior `eta`.
+    /// Builds the tree of these structures, which become the inner children of the root. Terms in none of them are
+    /// attached to the root, with the prior `eta`.
     ///
     /// # Errors
-    /// A description that is no tree over terms below `vocabulary_size`, or whose priors are invalid.
+    /// Returns an error if the structures are not a valid tree over terms below `vocabulary_size`, or a prior is
+    /// invalid.
     pub fn new(vocabulary_size: usize, eta: f64, structures: &[Node]) -> Result<Self, TreeError> {
         let mut tree = Self::only_root(eta);
         check_prior(eta, || tree.names[0].clone())?;
@@ -101,10 +101,10 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The tree without structure, of plain LDA: all terms are attached to the root.
+    /// Builds the tree without structure, of plain LDA: all terms are attached to the root.
     ///
     /// # Errors
-    /// An invalid prior `eta`.
+    /// Returns an error if the prior `eta` is invalid, or there are too many terms.
     pub fn flat(vocabulary_size: usize, eta: f64) -> Result<Self, TreeError> {
         Self::new(vocabulary_size, eta, &[])
     }
@@ -158,7 +158,7 @@ impl Tree {
         }
     }
 
-    /// The name of a node below `parent`, with those of the nodes above it: `animals/birds`.
+    /// Returns the name of a node below `parent`, after those of the nodes above it: `animals/birds`.
     fn name_below(&self, parent: u32, name: &str) -> String {
         let mut whole = name.to_owned();
         let mut node = parent;
@@ -185,7 +185,7 @@ impl Tree {
         number
     }
 
-    /// Leaves ascend by term, and every term has one.
+    /// Adds the leaves, which must ascend by term and contain every term.
     fn push_leaves(&mut self, leaves: &[Draft], vocabulary_size: usize) {
         for (number, &(term, parent, prior)) in (0..).zip(leaves) {
             self.parents.push(parent);
@@ -206,8 +206,8 @@ impl Tree {
         self.smoothing = (0..leaves.len() as u32).map(smoothing).collect();
     }
 
-    /// The nodes below the root: the tree's own description, but for the edge priors of leaves of nodes
-    /// that have none.
+    /// Returns the nodes below the root: the tree's own description, except for the leaf priors of nodes without
+    /// leaves.
     pub fn structures(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = (0..self.inner_count())
             .map(|inner| Node {
@@ -226,7 +226,7 @@ impl Tree {
                 node.leaf_prior = self.prior(self.node(leaf));
             }
         }
-        // Children have larger numbers than their parents, and their order is that of their numbers.
+        // Children have larger numbers than their parents, and are ordered by number.
         for inner in (1..nodes.len()).rev() {
             let node = nodes.pop().expect("one a number");
             nodes[self.parents[inner] as usize].children.insert(0, node);
@@ -234,38 +234,38 @@ impl Tree {
         nodes.swap_remove(0).children
     }
 
-    /// V.
+    /// Returns V.
     pub fn vocabulary_size(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// η: β of the edges from the root to terms.
+    /// Returns η, the β of the edges from the root to terms.
     pub fn eta(&self) -> f64 {
         self.eta
     }
 
-    /// Number of leaves, at least V.
+    /// Returns the number of leaves, at least V.
     pub fn leaf_count(&self) -> usize {
         self.terms.len()
     }
 
-    /// Number of inner nodes, the root among them. They have the first numbers.
+    /// Returns the number of inner nodes, including the root. They have the first numbers.
     pub fn inner_count(&self) -> usize {
         self.names.len()
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.parents.len()
     }
 
-    /// The name of an inner node.
+    /// Returns the name of an inner node.
     pub fn name(&self, inner: u32) -> &str {
         &self.names[inner as usize]
     }
 
-    /// The names of the inner nodes on the way to a node, from the root's child down: its own too, unless
-    /// it is a leaf.
+    /// Returns the names of the inner nodes on the path to a node, from the root's child down, including its own
+    /// name unless it is a leaf.
     pub fn names_to(&self, node: u32) -> Vec<&str> {
         let up = |&node: &u32| Some(self.parent(node)).filter(|&parent| parent != ROOT);
         let way = std::iter::successors((node != ROOT).then_some(node), up);
@@ -275,98 +275,98 @@ impl Tree {
         names
     }
 
-    /// The term that a node bears, if it is a leaf.
+    /// Returns the term that a node bears, if it is a leaf.
     pub fn term_of(&self, node: u32) -> Option<u32> {
         let leaf = node.checked_sub(self.names.len() as u32)?;
         Some(self.term(leaf))
     }
 
-    /// The node above one; the root's is itself.
+    /// Returns the parent of a node; the root's is itself.
     #[inline]
     pub fn parent(&self, node: u32) -> u32 {
         self.parents[node as usize]
     }
 
-    /// β of the edge that leads to a node.
+    /// Returns β of the edge that leads to a node.
     #[inline]
     pub fn prior(&self, node: u32) -> f64 {
         self.priors[node as usize]
     }
 
-    /// Σ_j β_{i→j}, over the children of an inner node.
+    /// Returns Σ_j β_{i→j} over the children of an inner node.
     #[inline]
     pub fn prior_sum(&self, inner: u32) -> f64 {
         self.prior_sums[inner as usize]
     }
 
-    /// The number that a leaf has among all nodes.
+    /// Returns the number of a leaf among all nodes.
     #[inline]
     pub fn node(&self, leaf: u32) -> u32 {
         self.names.len() as u32 + leaf
     }
 
-    /// The inner node that a leaf hangs on.
+    /// Returns the parent of a leaf.
     #[inline]
     pub fn leaf_parent(&self, leaf: u32) -> u32 {
         self.parent(self.node(leaf))
     }
 
-    /// The term that a leaf bears.
+    /// Returns the term that a leaf bears.
     #[inline]
     pub fn term(&self, leaf: u32) -> u32 {
         self.terms[leaf as usize]
     }
 
-    /// The leaves of a term: its senses.
+    /// Returns the leaves of a term: its senses.
     #[inline]
     pub fn leaves_of(&self, term: u32) -> Range<u32> {
         self.starts[term as usize]..self.starts[term as usize + 1]
     }
 
-    /// Whether a term is in a structure, and not attached to the root.
+    /// Returns whether a term is in a structure, rather than attached to the root.
     #[inline]
     pub fn is_structured(&self, term: u32) -> bool {
         self.leaf_parent(self.starts[term as usize]) != ROOT
     }
 
-    /// The path to a leaf, from the leaf upwards: the node that each of its edges leads to.
+    /// Returns the path to a leaf, from the leaf upwards: the node that each of its edges leads to.
     #[inline]
     pub fn path(&self, leaf: u32) -> impl Iterator<Item = u32> + Clone {
         let up = |&node: &u32| Some(self.parent(node)).filter(|&parent| parent != ROOT);
         std::iter::successors(Some(self.node(leaf)), up)
     }
 
-    /// S_λ = Π β over a leaf's path (Eq. 4).
+    /// Returns S_λ = Π β over a leaf's path (Eq. 4).
     #[inline]
     pub fn smoothing(&self, leaf: u32) -> f64 {
         self.smoothing[leaf as usize]
     }
 
-    /// The cousin sets, one for each inner child of the root.
+    /// Returns the cousin sets, one for each inner child of the root.
     pub(crate) fn cousin_sets(&self) -> &[Cousins] {
         &self.cousins
     }
 
-    /// The number of the cousin set that a leaf is in; `None` if it is a child of the root.
+    /// Returns the number of the cousin set that a leaf is in; `None` if it is a child of the root.
     #[inline]
     pub(crate) fn cousin_set(&self, leaf: u32) -> Option<usize> {
         let top = self.tops[self.leaf_parent(leaf) as usize];
         (top != ROOT).then(|| top as usize - 1)
     }
 
-    /// The cousin set that a leaf is in; `None` if it is a child of the root.
+    /// Returns the cousin set that a leaf is in; `None` if it is a child of the root.
     #[inline]
     pub(crate) fn cousins(&self, leaf: u32) -> Option<&Cousins> {
         self.cousin_set(leaf).map(|set| &self.cousins[set])
     }
 
-    /// How many terms are in structures.
+    /// Returns the number of terms in structures.
     pub fn structured_count(&self) -> usize {
         let terms = 0..self.vocabulary_size() as u32;
         terms.filter(|&term| self.is_structured(term)).count()
     }
 
-    /// The most leaves that a term has.
+    /// Returns the largest number of leaves of a term.
     pub fn most_senses(&self) -> usize {
         let senses = self.starts.windows(2).map(|pair| pair[1] - pair[0]);
         senses.max().unwrap_or(0) as usize

@@ -7,18 +7,18 @@
 //! π(d) = min(1, r p(d)),   p(d) = ξ(d)² / Σ_i ξ(i)²,   r such that Σ_d π(d) = S
 //! ```
 //!
-//! so that whether a document is drawn depends on (seed, round, document), its own weight and some sums of integers:
-//! any number of workers draws the same documents, and only the sums are exchanged. A draw costs the hashes of D / S
-//! documents, some 2 ns each.
+//! So a document's draw depends only on (seed, round, document), its own weight and a few sums of integers: any
+//! number of workers draws the same documents, and only the sums are exchanged. Each document drawn costs D / S
+//! hashes, of some 2 ns each.
 //!
 //! Departures from the paper:
 //!
-//! 1. It draws S documents with replacement. Here a document is drawn at most once a round, and S
-//!    is the expected number.
-//! 2. γ is taken in whole tokens, α aside: of the sampled step, the topic counts of the last sweep; of
-//!    variational Bayes, γ − α rounded. So ∇ is a whole number: Σ_k |n_dk − n_dk of the visit before|.
-//!    Before the first visit γ = 0, as in its derivation of ξ_init = N_d.
-//! 3. It switches to uniform draws for good when |log D − H(p)| ≤ ε. Here each round decides.
+//! 1. The paper draws S documents with replacement. Here a document is drawn at most once a round, and S is the
+//!    expected number.
+//! 2. γ is in whole tokens, without α: for the sampled step, the topic counts of the last sweep; for variational
+//!    Bayes, γ − α rounded. So ∇ is an integer: Σ_k |n_dk − n_dk of the previous visit|. Before the first visit
+//!    γ = 0, as in the paper's derivation of ξ_init = N_d.
+//! 3. The paper switches to uniform draws permanently when |log D − H(p)| ≤ ε. Here each round decides.
 
 mod alone;
 
@@ -28,13 +28,13 @@ use crate::math::random::{Stage, hash_unit};
 use crate::math::special::ln;
 pub(super) use alone::ActiveBags;
 
-/// ξ² is kept in units of 2⁻¹⁶, as an integer.
+/// ξ² is stored in units of 2⁻¹⁶, as an integer.
 const UNIT: f64 = (1u64 << 16) as f64;
-/// The largest ξ: of a document of a million tokens.
+/// The largest ξ: that of a document of a million tokens.
 const LARGEST: f64 = (1u64 << 20) as f64;
-/// ξ of documents that settle, by [`DocumentSchedule::Moved`], where the job does not say.
+/// The ξ of documents that settle, under [`DocumentSchedule::Moved`], if the job does not set it.
 const LEAST_MOVED: f64 = 0.1;
-/// [`Draw::weight`] of a document that is as likely as any other, where documents are weighed.
+/// [`Draw::weight`] of a document that is as likely as in a uniform draw, if documents are weighted.
 pub const WEIGHT_UNIT: f64 = 16.0;
 /// The largest weight, in those units.
 const LARGEST_WEIGHT: f64 = 65_535.0;
@@ -52,7 +52,7 @@ pub struct Influence {
 }
 
 impl Influence {
-    /// True before the first visit.
+    /// Returns whether the document has not been visited.
     pub fn is_unvisited(self) -> bool {
         self.visits == 0
     }
@@ -63,13 +63,13 @@ impl Influence {
 pub struct Change {
     /// N_d.
     pub tokens: u64,
-    /// Tokens whose topic is another one.
+    /// Tokens whose topic has changed.
     pub moved: u64,
     /// Σ_k |Δn_dk|.
     pub difference: u64,
 }
 
-/// The rule by which documents' influence changes.
+/// The rule by which the influence of documents changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveSchedule {
     kind: DocumentSchedule,
@@ -77,14 +77,14 @@ pub struct ActiveSchedule {
     floor: f64,
     /// ε.
     switch: f64,
-    /// Whether a document counts by the inverse of its probability.
+    /// Whether a document is weighted by the inverse of its probability.
     is_weighted: bool,
     /// Whether single tokens have topics.
     is_sampled: bool,
 }
 
 impl ActiveSchedule {
-    /// The schedule of these settings, for a sample whose shortest document has `least_tokens`; `None` if
+    /// Returns the schedule of these settings, for a sample whose shortest document has `least_tokens`; `None` if
     /// documents are not drawn.
     pub fn new(settings: &TrainSettings, least_tokens: u64) -> Option<Self> {
         let chosen = match settings.schedule {
@@ -101,7 +101,7 @@ impl ActiveSchedule {
         })
     }
 
-    /// The influence of a document that has not been visited.
+    /// Returns the influence of a document that has not been visited.
     pub fn first(&self, bag: Bag<'_>) -> Influence {
         let squares = || {
             bag.counts
@@ -122,7 +122,7 @@ impl ActiveSchedule {
         }
     }
 
-    /// The influence of a document after a visit.
+    /// Returns the influence of a document after a visit.
     pub fn after(&self, before: Influence, change: Change) -> Influence {
         let visits = before.visits.saturating_add(1);
         match self.kind {
@@ -159,7 +159,7 @@ impl ActiveSchedule {
         }
     }
 
-    /// How a round of expected length `length` draws its documents.
+    /// Returns the draw of a round of expected length `length`.
     pub fn draw(&self, sums: &Sums, length: f64) -> Draw {
         let is_uniform = sums
             .entropy()
@@ -173,23 +173,23 @@ impl ActiveSchedule {
     }
 }
 
-/// Compares visits to documents, one after the other.
+/// A comparison of visits to documents, one after another.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// n_dk less that of the visit before.
+    /// n_dk minus that of the previous visit.
     differences: Vec<i32>,
 }
 
 impl Comparison {
-    /// For K topics.
+    /// Creates a comparison for K topics.
     pub fn new(topic_count: usize) -> Self {
         Self {
             differences: vec![0; topic_count],
         }
     }
 
-    /// The change by a visit that found a document's tokens with the topics `old`, and left them with
-    /// the topics `new`; `old` is empty at the first visit.
+    /// Returns the change by a visit that found a document's tokens with the topics `old`, and left them with the
+    /// topics `new`; `old` is empty at the first visit.
     pub fn change(&mut self, old: &[u16], new: &[u16]) -> Change {
         let tokens = new.len() as u64;
         if old.is_empty() {
@@ -216,7 +216,7 @@ impl Comparison {
     }
 }
 
-/// ξ² in its units.
+/// Returns ξ² in its units.
 fn squared(influence: f64) -> u64 {
     let influence = influence.min(LARGEST);
     (influence * influence * UNIT).round_ties_even().max(1.0) as u64
@@ -225,7 +225,7 @@ fn squared(influence: f64) -> u64 {
 /// Powers of two that ξ² may have, in its units.
 const OCTAVES: usize = 64;
 
-/// Documents whose ξ² has one power of two.
+/// The documents whose ξ² has the same power of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Octave {
     documents: u64,
@@ -233,7 +233,7 @@ struct Octave {
     total: u128,
 }
 
-/// Sums over documents, in whole numbers.
+/// Sums over documents, as integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sums {
     octaves: [Octave; OCTAVES],
@@ -271,14 +271,14 @@ impl Sums {
         self.octaves.iter().map(|octave| octave.total).sum::<u128>() as f64
     }
 
-    /// H(p) = log Σ ξ² − Σ ξ² log ξ² / Σ ξ²; `None` without documents.
+    /// Returns H(p) = log Σ ξ² − Σ ξ² log ξ² / Σ ξ²; `None` without documents.
     pub fn entropy(&self) -> Option<f64> {
         let total = self.total();
         (total > 0.0).then(|| ln(total) - self.logarithms as f64 / UNIT / total)
     }
 
-    /// r / Σ ξ² for rounds of expected length `length`: documents of large influence are drawn for
-    /// certain, and the others make up for what these do not take. Decided octave by octave.
+    /// Returns r / Σ ξ² for rounds of expected length `length`: documents of large influence are certain to be
+    /// drawn, and the others fill the rest of the round. Decided octave by octave.
     fn rate(&self, length: f64) -> f64 {
         let (mut length, mut total) = (length, self.total());
         for (power, octave) in (0..OCTAVES).zip(&self.octaves).rev() {
@@ -296,7 +296,7 @@ impl Sums {
         }
     }
 
-    /// The sums as numbers that can be added up over workers.
+    /// Returns the sums as numbers that can be added up over workers.
     pub fn to_words(&self) -> Vec<i64> {
         let halves = |sum: u128| [(sum & 0xFFFF_FFFF) as i64, (sum >> 32) as i64];
         let mut words = halves(self.logarithms).to_vec();
@@ -307,10 +307,10 @@ impl Sums {
         words
     }
 
-    /// The sums of all workers, from those of [`to_words`](Self::to_words).
+    /// Returns the sums of all workers, from the sums of their [`to_words`](Self::to_words).
     ///
     /// # Panics
-    /// There are fewer or more words.
+    /// Panics if the number of words is wrong.
     pub fn from_words(words: &[i64]) -> Self {
         let whole = |low: i64, high: i64| ((high as u128) << 32) + low as u128;
         let mut sums = Self {
@@ -339,7 +339,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// π(d): the probability that a document is drawn.
+    /// Returns π(d), the probability that a document is drawn.
     pub fn probability(&self, influence: Influence) -> f64 {
         match self.is_uniform {
             true => self.uniform,
@@ -347,16 +347,15 @@ impl Draw {
         }
     }
 
-    /// Whether a document is drawn in a round.
+    /// Returns whether a document is drawn in a round.
     pub fn takes(&self, influence: Influence, [seed, round, document]: [u64; 3]) -> bool {
         hash_unit(seed, Stage::Draw, round, document) < self.probability(influence)
     }
 
-    /// The weight by which a drawn document's counts are multiplied: S/D over π(d), in units of
-    /// [`WEIGHT_UNIT`], so that the sum over a round's documents estimates
-    /// S/D times that over all without bias (Horvitz & Thompson 1952); 1 where documents are not weighed.
-    /// It is rounded at random, by what is left of the number that decided the draw: of documents that are
-    /// drawn, that is uniform between 0 and π(d).
+    /// Returns the weight by which a drawn document's counts are multiplied: [`WEIGHT_UNIT`] times S/D over π(d),
+    /// so that the sum over a round's documents is an unbiased estimate of S/D times that over all (Horvitz &
+    /// Thompson 1952); 1 if documents are not weighted. It is rounded at random with the number that decided the
+    /// draw, which for the documents drawn is uniform between 0 and π(d).
     pub fn weight(&self, influence: Influence, [seed, round, document]: [u64; 3]) -> u32 {
         if !self.is_weighted {
             return 1;

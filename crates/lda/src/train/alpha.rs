@@ -5,8 +5,8 @@
 //! α_k ← α_k · Σ_d [Ψ(n_dk + α_k) − Ψ(α_k)] / Σ_d [Ψ(N_d + A) − Ψ(A)]
 //! ```
 //!
-//! Documents enter through histograms of n_dk and N_d. Each worker sums over its own, in fixed
-//! point: integers, whose sums over workers do not depend on the order.
+//! Documents enter through histograms of n_dk and N_d. Each worker sums over its own in fixed point, as integers,
+//! whose sums over workers do not depend on the order.
 //!
 //! Learnt in single steps, several passes apart, α anneals training: a large α lets documents try many topics, and as
 //! it shrinks they settle.
@@ -14,13 +14,13 @@
 use crate::estimate::Sampled;
 use crate::math::special::digamma;
 
-/// Sums are kept in units of 2⁻²⁰.
+/// Sums are stored in units of 2⁻²⁰.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
-/// α_k does not fall below this when it is learnt: a topic without tokens stays possible.
+/// A learnt α_k does not fall below this, so that a topic without tokens stays possible.
 const SMALLEST: f64 = 1e-4;
 
-/// How many documents have n tokens of a topic, and how many have N in all.
+/// How many documents have n tokens in each topic, and how many have N in all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histograms {
     topics: Vec<Vec<u32>>,
@@ -28,7 +28,7 @@ pub struct Histograms {
 }
 
 impl Histograms {
-    /// Of no document, for `topic_count` topics.
+    /// Creates empty histograms for `topic_count` topics.
     pub fn new(topic_count: usize) -> Self {
         Self {
             topics: vec![Vec::new(); topic_count],
@@ -45,8 +45,8 @@ impl Histograms {
         count(&mut self.lengths, token_count);
     }
 
-    /// Σ_d [Ψ(n_dk + α_k) − Ψ(α_k)] for each topic, then Σ_d [Ψ(N_d + A) − Ψ(A)], in units of
-    /// 2⁻²⁰; a smaller α_k counts as the least there is, so that the sums stay within 64 bits.
+    /// Returns Σ_d [Ψ(n_dk + α_k) − Ψ(α_k)] for each topic, then Σ_d [Ψ(N_d + A) − Ψ(A)], in units of 2⁻²⁰. An α_k
+    /// below the smallest learnt one counts as that, so that the sums fit in 64 bits.
     pub fn evidence(&self, alpha: &[f64]) -> Vec<i64> {
         let alpha = alpha.iter().map(|a| a.max(SMALLEST));
         let whole: f64 = alpha.clone().sum();
@@ -112,8 +112,7 @@ mod tests {
         assert_eq!(learnt(1e-15), learnt(SMALLEST));
     }
 
-    /// Documents drawn from a Dirichlet–multinomial: their prior is found again, however they are
-    /// shared among workers.
+    /// The prior of documents drawn from a Dirichlet–multinomial is recovered, however they are divided among workers.
     #[test]
     fn a_known_prior_is_found_again() {
         let truth = [0.9, 0.3, 0.05];

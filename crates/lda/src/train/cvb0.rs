@@ -5,12 +5,11 @@
 //! γ_dik ∝ (n'_kw without i + η) / (n'_k without i + Vη) · (n'_dk without i + α_k),      n' = sums of γ
 //! ```
 //!
-//! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded at
-//! random (`units::spread`): n' are integers, and what leaves them is what has entered. Within a document n'_dk
-//! changes with every term; n'_kw and n'_k are those of the pass before, as where processors share documents
-//! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels only (Papanikolaou
-//! 2017, §2.4). O(K) a distinct term, or O(labels), in loops over f32 of which a processor takes several at
-//! once.
+//! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded at random
+//! (`units::spread`): n' are integers, and exactly what was added to them is subtracted later. Within a document
+//! n'_dk changes with every term; n'_kw and n'_k are those of the previous pass, as when processors share documents
+//! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ only for its labels (Papanikolaou 2017,
+//! §2.4). O(K) per distinct term, or O(labels), in vectorised loops over f32.
 
 use super::units::{FINE, TOKEN, spread};
 use crate::infer::search::check;
@@ -20,7 +19,7 @@ use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::statistics::Moves;
 
-/// Approximates documents, one after the other, with the same buffers.
+/// The local step of CVB0, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Cvb0 {
     /// The topics that the document may have, L of them: its labels, or all.
@@ -44,13 +43,12 @@ pub struct Cvb0 {
 }
 
 impl Cvb0 {
-    /// Updates γ of a document's terms, one after the other, and adds what its tokens count to
-    /// `statistics`. It has L topics, those of its `labels` or, if there are none, all. `remembered` are its
-    /// γ, W × L in units, which count in the model; all 0, or none, before the first visit. Gives the new
-    /// ones.
+    /// Updates γ of a document's terms, one after another, and adds the counts of its tokens to `statistics`. It
+    /// has L topics: its `labels` or, if there are none, all. `remembered` are its γ, W × L in units, which count
+    /// in the model; all 0, or empty, before the first visit. Returns the new ones.
     ///
     /// # Errors
-    /// A term has no topic.
+    /// Returns an error if a term has no topic.
     pub fn update(
         &mut self,
         bag: Bag<'_>,
@@ -88,7 +86,7 @@ impl Cvb0 {
         Ok(&self.gamma)
     }
 
-    /// Takes a document up, with what it has in the model.
+    /// Starts a document, with its counts in the model.
     fn start(&mut self, bag: Bag<'_>, table: FactorTable<'_>, labels: &[u16], remembered: &[u16]) {
         self.topics.clear();
         match labels {
@@ -118,7 +116,7 @@ impl Cvb0 {
         }
     }
 
-    /// Eq. 6 for a term whose γ begin at `start`, into `masses`; gives their sum.
+    /// Writes Eq. 6 for a term whose γ begin at `start` to `masses`; returns their sum.
     fn approximate(
         &mut self,
         term: u32,
@@ -170,7 +168,7 @@ mod tests {
         (&[0, 4], &[1, 20]),
     ];
 
-    /// Without labels; with labels of two documents.
+    /// Without labels; with labels for two documents.
     const LABELS: [[&[u16]; 3]; 2] = [[&[]; 3], [&[0, 2], &[1], &[]]];
 
     fn priors() -> Priors {
@@ -182,8 +180,8 @@ mod tests {
         }
     }
 
-    /// Eq. 6 for document d, term by term: n'_kw and n'_k are of `all`, n'_dk of what was `found` (rounded)
-    /// for the terms before; 0 but for its labels. W × K.
+    /// Eq. 6 for document d, term by term: n'_kw and n'_k are from `all`, n'_dk from the γ `found` (rounded) for
+    /// the terms before; 0 outside its labels. W × K.
     fn reference(
         all: &[Vec<f64>],
         (d, labels): (usize, &[u16]),

@@ -1,9 +1,9 @@
-//! The dense local steps of the papers' baselines: a document's expected counts instead of sampled
-//! ones. Those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng &
-//! Jordan 2003), n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
+//! The dense local steps of the papers' baselines: a document's expected counts instead of sampled ones. They are
+//! those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng & Jordan 2003),
+//! n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
 //!
 //! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
-//! on any number of workers; each token counts as one in all.
+//! on any number of workers; each token still counts as one in all.
 
 use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
@@ -18,13 +18,13 @@ use crate::model::factors::FactorTable;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::statistics::Moves;
 
-/// As Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
+/// As in Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
 const EFFORT: Effort = Effort {
     iterations: 100,
     tolerance: 1e-3,
 };
 
-/// Approximates documents, one after the other.
+/// The dense local step, for one document after another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expectation {
     variational: Variational,
@@ -44,7 +44,7 @@ impl Expectation {
     /// `statistics`.
     ///
     /// # Errors
-    /// A term has no topic: what the priors leave of all of them vanishes.
+    /// Returns an error if a term has no topic, because its masses in all of them vanish.
     pub fn add(
         &mut self,
         method: LocalMethod,
@@ -98,9 +98,9 @@ impl Expectation {
         Ok(())
     }
 
-    /// The expected tokens of the last document's topics (of variational Bayes γ_d − α) as whole ones: each
-    /// topic as often as it has tokens, rounded so that they are N_d in all. What a schedule remembers of
-    /// the visit.
+    /// Returns the expected tokens of the last document's topics (for variational Bayes, γ_d − α) as whole ones:
+    /// each topic as often as it has tokens, rounded so that they are N_d in all. Schedules remember visits in this
+    /// form.
     pub fn assignments(&mut self) -> &[u16] {
         let all = self.tokens.iter().sum::<f64>().round_ties_even() as usize;
         let whole: usize = (self.tokens.iter())
@@ -121,8 +121,8 @@ impl Expectation {
     }
 }
 
-/// The model that training starts from, for `terms` terms or leaves: part `part` of `part_count`. Nothing
-/// is learnt yet; dense methods start at random, and topics with one branch of each
+/// Returns the model that training starts from, for `terms` terms or leaves: part `part` of `part_count`. Nothing
+/// is learnt yet; dense methods start at random, and topics under a tree with one branch of each
 /// [cannot-link](super::senses).
 pub fn start(
     settings: &TrainSettings,
@@ -141,8 +141,9 @@ pub fn start(
     }
 }
 
-/// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal topics apart. Where
-/// η is above a half, it is 2 η times as large, so that something is left. Part `part[0]` of `part[1]`.
+/// Returns λ_kw ~ Gamma(100, 1/100), as in Hoffman's program, less η, because expected counts never separate equal
+/// topics. If η is above a half, λ_kw is 2 η times as large, so that something is left. Part `part[0]` of
+/// `part[1]`.
 pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,
@@ -184,7 +185,7 @@ mod tests {
         Stream::keyed(1, Stage::Train, 1, 1)
     }
 
-    /// Hoffman 2010, Algorithm 2, the E step as it is printed: φ and γ in turn, for a hundred times.
+    /// Hoffman 2010, Algorithm 2, the E step as printed: φ and γ alternate a hundred times.
     fn reference(bag: Bag<'_>, parameters: &Parameters, priors: &Priors) -> Vec<Vec<f64>> {
         let lambda = |k: usize, w: u32| {
             let entry = parameters.row(w).iter().find(|e| e.topic == k as u32);
@@ -257,8 +258,8 @@ mod tests {
         }
     }
 
-    /// With the priors of Wahabzada & Kersting 2011, 0.01, a term that no topic has yet: exp Ψ(η) and exp Ψ(α)
-    /// are 2 · 10⁻⁴⁴. With smaller ones it has no topic, which is an error.
+    /// A term that no topic has yet, with the priors of Wahabzada & Kersting 2011, 0.01: exp Ψ(η) and exp Ψ(α) are
+    /// 2 · 10⁻⁴⁴. With smaller priors it has no topic, which is an error.
     #[test]
     fn a_new_term_is_counted_as_often_as_it_occurs() {
         let bag = Bag {
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(refused.unwrap_err().term, 4);
     }
 
-    /// With 7,000 topics a token has about half a unit in each, which rounding to the nearest loses or doubles.
+    /// With 7,000 topics a token has about half a unit in each, which rounding to the nearest would lose or double.
     #[test]
     fn no_token_is_lost_or_made_in_many_topics() {
         let bag = Bag {

@@ -1,19 +1,18 @@
-//! Inference for documents together (Yao, Mimno & McCallum 2009, §3.1 and §3.2): their assignments
-//! count in the model that they are sampled against.
+//! Joint inference for documents (Yao, Mimno & McCallum 2009, §3.1 and §3.2): their assignments count in the model
+//! that they are sampled against.
 //!
-//! *Gibbs2* samples the new documents; the counts of the documents trained on stay. *Gibbs1*
-//! samples all documents, and nothing stays. With the fixed counts ñ, none in Gibbs1, it is the
-//! collapsed Gibbs sampling of training (`schedule`): counts are fresh to the round, a pass has
-//! several, and a token's own count is left out when it is drawn:
+//! *Gibbs2* samples the new documents; the counts of the training documents are fixed. *Gibbs1* samples all
+//! documents, and nothing is fixed. With the fixed counts ñ (none in Gibbs1), this is the collapsed Gibbs sampling
+//! of training (`schedule`): counts are updated every round, a pass has several rounds, and a token's own count is
+//! left out when it is drawn:
 //!
 //! ```text
 //! p(z_di = k | rest) ∝ (α_k + n_dk) (η + ñ_kw + n_kw) / (Vη + ñ_k + n_k)
 //! ```
 //!
-//! The paper draws the first assignments at random. Here every document begins with one sequential
-//! sweep against the trained model, as Gibbs3 does: topics keep their numbers, and fewer passes are
-//! needed. α is held fixed. topicmill's `dataflow::joint` spreads the passes over workers, and gives the same bytes
-//! as one thread does.
+//! The paper draws the first assignments at random. Here every document begins with one sequential sweep against
+//! the trained model, as in Gibbs3, so topics keep their numbers and fewer passes are needed. α is fixed.
+//! topicmill's `dataflow::joint` distributes the passes over workers, with the same bytes as on one thread.
 
 pub mod sums;
 
@@ -29,18 +28,18 @@ use crate::model::factors::FactorTable;
 use crate::model::statistics::Assigned;
 use sums::TopicSums;
 
-/// Counts are fresh to a quarter of a pass; more rounds gained nothing (docs/EXPERIMENTS.md).
+/// Rounds per pass: counts are at most a quarter of a pass old; more rounds gained nothing (docs/EXPERIMENTS.md).
 const ROUNDS: u64 = 4;
 
-/// The passes over documents that are sampled together. Before the first one every document is
-/// assigned, in a round of its own.
+/// The passes over documents that are sampled together. Before the first pass, a separate round assigns every
+/// document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passes {
-    /// Passes thrown away.
+    /// Passes discarded.
     pub burn_in: u64,
     /// Passes that θ is averaged over, ≥ 1.
     pub kept: u64,
-    /// Rounds of a pass, ≥ 1: counts are as old as one of them.
+    /// Rounds of a pass, ≥ 1: counts are at most one round old.
     pub rounds: u64,
     /// How θ is estimated in a pass.
     pub estimator: Estimator,
@@ -49,7 +48,7 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Those of section `[project]`.
+    /// Returns the passes of section `[project]`.
     pub fn new(settings: &InferSettings, seed: u64) -> Self {
         Self {
             burn_in: u64::from(settings.burn_in_sweeps),
@@ -60,22 +59,22 @@ impl Passes {
         }
     }
 
-    /// All passes.
+    /// Returns the number of passes.
     pub fn count(&self) -> u64 {
         self.burn_in + self.kept
     }
 
-    /// True for the passes, from 0, that θ is averaged over.
+    /// Returns whether θ is averaged over a pass, numbered from 0.
     pub fn is_kept(&self, pass: u64) -> bool {
         pass >= self.burn_in
     }
 
-    /// The number of a round of a pass; the one that assigns every document is 0.
+    /// Returns the number of a round of a pass; the round that assigns every document is 0.
     pub fn round(&self, pass: u64, minibatch: u64) -> u64 {
         1 + pass * self.rounds + minibatch
     }
 
-    /// Deals documents, given by their numbers, to the rounds of a pass; as indices.
+    /// Deals documents, given by their numbers, to the rounds of a pass; returns their indices.
     pub fn deal(&self, pass: u64, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
         let mut rounds = vec![Vec::new(); self.rounds as usize];
         for (index, document) in documents.enumerate() {
@@ -85,7 +84,7 @@ impl Passes {
         rounds
     }
 
-    /// The key of a document's draws in a round.
+    /// Returns the key of a document's draws in a round.
     pub fn key(&self, round: u64, document: u64) -> StreamKey {
         StreamKey {
             seed: self.seed,
@@ -96,8 +95,8 @@ impl Passes {
     }
 }
 
-/// The priors that documents are sampled with. Gibbs2 extends the published model, and has its η;
-/// Gibbs1 is training, and has training's. Both know the mean geometry only.
+/// Returns the priors that documents are sampled with. Gibbs2 extends the published model, and has its η; Gibbs1 is
+/// training, and has the η of training. Both have only the mean geometry.
 pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Priors {
     match method {
         Method::Retrain => published(priors, priors.eta),
@@ -105,7 +104,7 @@ pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Prio
     }
 }
 
-/// Samples documents of a round, one after the other, and adds up how counts change.
+/// A sampler of a round's documents, one after another, that adds up the changes of the counts.
 #[derive(Debug)]
 pub struct Visitor {
     local: LocalStep,
@@ -115,7 +114,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    /// Creates a visitor for a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
             local: LocalStep::new(vocabulary_size, topic_count),
@@ -125,10 +124,10 @@ impl Visitor {
         }
     }
 
-    /// Assigns a document: one sequential sweep; gives the assignments.
+    /// Assigns a document by one sequential sweep; returns the assignments.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// Returns an error if a draw has impossible masses.
     pub fn assign(
         &mut self,
         key: StreamKey,
@@ -144,13 +143,12 @@ impl Visitor {
         })
     }
 
-    /// Draws the assignments `remembered` of a document that counts in the model again; gives the
-    /// new ones. If the pass is kept, the document is added to its sums: plain counts as they are
-    /// drawn; soft counts of the assignments before, for it is those that the model counts, and a
-    /// token's own count is left out where it stands.
+    /// Redraws the assignments `remembered` of a document that counts in the model; returns the new ones. If the
+    /// pass is kept, the document is added to its sums: plain counts of the new assignments; soft counts of the old
+    /// ones, because the model counts those, and a token's own count is left out of its old topic.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// Returns an error if a draw has impossible masses.
     pub fn resample(
         &mut self,
         key: StreamKey,
@@ -201,7 +199,7 @@ impl Visitor {
         sums.add(&self.listed);
     }
 
-    /// How counts have changed since the last call, aggregated and sorted.
+    /// Passes the changes of the counts since the last call to `emit`, aggregated and sorted.
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
         self.local.finish(emit);
     }

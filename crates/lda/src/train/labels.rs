@@ -1,9 +1,9 @@
-//! Documents with labels, one topic each: Labeled LDA (Ramage, Hall, Nallapati & Manning 2009) and Prior-LDA (Rubin,
-//! Chambers, Smyth & Steyvers 2012), as defined in Papanikolaou 2017, §2.4 and §6.
+//! Labelled documents, with one topic per label: Labeled LDA (Ramage, Hall, Nallapati & Manning 2009) and Prior-LDA
+//! (Rubin, Chambers, Smyth & Steyvers 2012), as defined in Papanikolaou 2017, §2.4 and §6.
 //!
-//! In training a document has the topics of its labels only
-//! ([`Sampler::restrict`](crate::infer::sampler::Sampler::restrict)); everything else is as without
-//! labels. Documents are inferred over all topics, with a prior that may know how frequent each label is.
+//! In training, a document has only the topics of its labels
+//! ([`Sampler::restrict`](crate::infer::sampler::Sampler::restrict)); everything else is as without labels.
+//! Documents are inferred over all topics, with a prior that may follow the frequency of each label.
 
 use super::settings::TrainSettings;
 use super::{Setup, TrainError, train};
@@ -17,12 +17,12 @@ use crate::model::settings::{Geometry, LabelPrior, ModelSettings};
 /// frequencies (Eq. 59).
 pub const ALPHA_SUM: f64 = 50.0;
 
-/// The part of inference's prior that all labels share, to the part that follows frequencies: 30 to 50
+/// The ratio of the part of inference's prior that all labels share to the part that follows frequencies: 30 to 50
 /// (Eq. 59).
 const SHARED: f64 = 0.6;
 
-/// α_k for inference, one value a label, of which `documents` have each: A / K, or
-/// A f_k / Σ_j f_j + 0.6 A / K, where A is `alpha_sum` (Papanikolaou 2017, Eqs. 58 and 59 with A = 50).
+/// Returns α_k for inference, one value per label; `documents` is the number of documents with each label. It is
+/// A / K, or A f_k / Σ_j f_j + 0.6 A / K, where A is `alpha_sum` (Papanikolaou 2017, Eqs. 58 and 59 with A = 50).
 ///
 /// ```
 /// # use lda::model::settings::LabelPrior;
@@ -41,11 +41,11 @@ pub fn inference_alpha(prior: LabelPrior, alpha_sum: f64, documents: &[u64]) -> 
     documents.iter().map(alpha).collect()
 }
 
-/// Topics over labels, `topics` of them, of documents whose labels are the terms of `sets`, `labels` in all;
-/// what Dependency-LDA knows beforehand. `alpha_sum` is A of the prior.
+/// Learns `topics` topics over labels, for Dependency-LDA, from documents whose labels are the terms of `sets`;
+/// there are `labels` labels in all. `alpha_sum` is A of the prior.
 ///
 /// # Errors
-/// A draw with impossible masses.
+/// Returns an error if a draw has impossible masses.
 pub fn label_topics(
     sets: &Bags,
     [labels, topics]: [usize; 2],

@@ -1,8 +1,8 @@
-//! Which minibatch a document belongs to, where each is visited once a pass.
+//! The minibatch that a document belongs to, in schedules that visit each document once a pass.
 //!
-//! A document has a *place*, a 64-bit number that depends on the seed, its number and its counts
-//! alone; minibatches are ranges of places ([`Deal`]). So any worker can tell where its documents
-//! belong, and minibatches can be sorted before it is known how many there are.
+//! A document has a *place*, a 64-bit number that depends only on the seed, its number and its counts; minibatches
+//! are ranges of places ([`Deal`]). So any worker knows where its documents belong, and documents can be ordered
+//! before the number of minibatches is known.
 
 use super::schedule::Schedule;
 use super::settings::DocumentSchedule;
@@ -11,20 +11,20 @@ use crate::infer::Bag;
 use crate::math::random::{Stage, Stream, hash};
 use crate::math::special::ln;
 
-/// The place of a document in an order that is random, each document as likely anywhere.
+/// Returns the place of a document in a uniformly random order.
 pub fn place(seed: u64, document: u64) -> u64 {
     hash(seed, Stage::Minibatch, 0, document)
 }
 
-/// The place of a document in the order of a schedule:
+/// Returns the place of a document in the order of a schedule:
 ///
-/// - sorted: the longest first; documents whose lengths differ by less than a hundredth in a random order;
+/// - sorted: the longest first; documents whose lengths differ by less than a hundredth are in random order;
 /// - influence: without replacement with p(d) ∝ Σ_w n_dw² (isLDA; Wahabzada & Kersting 2011, Eq. 3):
 ///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006), to within a hundredth;
 /// - any other: random.
 ///
-/// After a warm start with another prior, the documents that are visited again come first, and both they
-/// and the others in a random order.
+/// After a warm start with another prior, the documents that are visited again come first; both they and the others
+/// are in random order.
 pub fn scheduled_place(
     schedule: DocumentSchedule,
     warm_start: Option<&WarmStart>,
@@ -52,8 +52,8 @@ pub fn scheduled_place(
     }
 }
 
-/// A place for the logarithm of a number: in its cell, which tells numbers apart that differ by a
-/// hundredth, where `random` says.
+/// Returns a place for the logarithm of a number: its cell, which separates numbers that differ by a hundredth, and
+/// `random` within the cell.
 fn logarithmic(logarithm: f64, random: u64) -> u64 {
     const LEAST: f64 = -36.0;
     const MOST: f64 = 4.0;
@@ -62,31 +62,31 @@ fn logarithmic(logarithm: f64, random: u64) -> u64 {
     cell << WITHIN_BITS | random >> (u64::BITS - WITHIN_BITS)
 }
 
-/// Ranges of places, alike in size, that documents are counted in.
+/// The number of equal ranges of places in which documents are counted.
 pub const CELLS: usize = 1 << CELL_BITS;
 const CELL_BITS: u32 = 12;
 /// Bits of a place within its cell.
 const WITHIN_BITS: u32 = u64::BITS - CELL_BITS;
 
-/// The cell of a place.
+/// Returns the cell of a place.
 pub fn cell(place: u64) -> usize {
     (place >> WITHIN_BITS) as usize
 }
 
-/// Where minibatches begin and end.
+/// The division of places into minibatches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deal {
-    /// This many, each of the same range of places.
+    /// This many, with equal ranges of places.
     Even(u64),
-    /// This many, and the documents before each cell; of all documents, minibatches are ranges of the same
-    /// size, where those of a cell are taken to be spread evenly over it.
+    /// This many, and the number of documents before each cell. Minibatches have equal numbers of documents, as far
+    /// as those of a cell are spread evenly over it.
     ByCell(u64, Vec<u64>),
-    /// Minibatches that passes visit, and others; each of the same range of its half of the places.
+    /// The minibatches that passes visit, and the others, each with equal ranges of its half of the places.
     Partial(u64, u64),
 }
 
 impl Deal {
-    /// The minibatches of `schedule`; where its documents are ordered, `in_cell` are in each cell, over all
+    /// Returns the minibatches of `schedule`. If its documents are ordered, `in_cell` are in each cell, over all
     /// workers, and minibatches have about the same number of documents.
     pub fn new(schedule: &Schedule, in_cell: &[i64]) -> Self {
         let count = schedule.minibatch_count;
@@ -104,7 +104,7 @@ impl Deal {
         Self::ByCell(count, before)
     }
 
-    /// Minibatches.
+    /// Returns the number of minibatches.
     pub fn count(&self) -> u64 {
         match self {
             Self::Even(count) | Self::ByCell(count, _) => *count,
@@ -112,7 +112,7 @@ impl Deal {
         }
     }
 
-    /// The minibatch that a place belongs to; ascends with it.
+    /// Returns the minibatch that a place belongs to, which ascends with the place.
     pub fn minibatch(&self, place: u64) -> u64 {
         match self {
             Self::Even(count) => minibatch_at(place, *count),
@@ -131,12 +131,12 @@ impl Deal {
     }
 }
 
-/// The minibatch, of `count`, that a place belongs to, where each is a range of the same size.
+/// Returns the minibatch, of `count` with equal ranges, that a place belongs to.
 pub fn minibatch_at(place: u64, count: u64) -> u64 {
     ((u128::from(place) * u128::from(count)) >> u64::BITS) as u64
 }
 
-/// Deals documents, given by their places, to the minibatches of a schedule; as indices.
+/// Deals documents, given by their places, to the minibatches of a schedule; returns their indices.
 pub fn deal(schedule: &Schedule, places: &[u64]) -> Vec<Vec<u32>> {
     let mut in_cell = vec![0; CELLS];
     for &place in places {
@@ -212,7 +212,7 @@ mod tests {
         assert!(sizes.iter().all(|size| (5..40).contains(size)), "{sizes:?}");
     }
 
-    /// The first document of a draw without replacement has the probability p(d): χ² over seeds.
+    /// A document is the first of a draw without replacement with the probability p(d): χ² over seeds.
     #[test]
     fn influence_decides_which_document_comes_first() {
         const SEEDS: u64 = 20_000;

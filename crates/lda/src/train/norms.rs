@@ -1,8 +1,8 @@
-//! The norms of a sample's documents, and the minibatch that follows from them.
+//! The norms of a sample's documents, and the minibatch size that follows from them.
 
 use crate::infer::Bag;
 
-/// Sums over documents of their norms ‖d‖₂ = √(Σ_w n_dw²), as whole numbers that can be added up over workers.
+/// Sums over documents of their norms ‖d‖₂ = √(Σ_w n_dw²), as integers that can be added up over workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Norms {
     /// Σ_d ‖d‖₂², the squared Frobenius norm of the sample.
@@ -13,7 +13,7 @@ pub struct Norms {
 
 impl Norms {
     const UNIT: f64 = (1u64 << 16) as f64;
-    /// The largest norm that counts, squared: of a document with a term a million times.
+    /// The largest norm that counts, squared: that of a document with one term a million times.
     const LARGEST: u64 = 1 << 40;
 
     /// Counts a document.
@@ -24,26 +24,25 @@ impl Norms {
         self.sum += ((squared as f64).sqrt() * Self::UNIT).round_ties_even() as u64;
     }
 
-    /// Those of some documents.
+    /// Returns the norms of some documents.
     pub fn of<'a>(bags: impl Iterator<Item = Bag<'a>>) -> Self {
         let mut norms = Self::default();
         bags.for_each(|bag| norms.add(bag));
         norms
     }
 
-    /// The sums as numbers that can be added up over workers.
+    /// Returns the sums as numbers that can be added up over workers.
     pub fn to_words(self) -> [i64; 2] {
         [self.squared as i64, self.sum as i64]
     }
 
-    /// The sums of all workers, from those of [`to_words`](Self::to_words).
+    /// Returns the sums of all workers, from the sums of their [`to_words`](Self::to_words).
     pub fn from_words([squared, sum]: [u64; 2]) -> Self {
         Self { squared, sum }
     }
 
-    /// B = D ‖C‖_F / Σ_d ‖d‖₂, with ‖C‖_F² = Σ_d ‖d‖₂², for D documents (Wahabzada & Kersting 2011, §5):
-    /// √D where all norms are the same, as they are taken to be where none is known, and more the more they
-    /// differ. At least 1.
+    /// Returns B = D ‖C‖_F / Σ_d ‖d‖₂, with ‖C‖_F² = Σ_d ‖d‖₂², for D documents (Wahabzada & Kersting 2011, §5): √D
+    /// if all norms are equal, as is assumed if none is known, and more the more they differ. At least 1.
     pub fn minibatch(self, documents: u64) -> u64 {
         let size = match self.sum {
             0 => (documents as f64).sqrt(),
@@ -57,7 +56,7 @@ impl Norms {
 mod tests {
     use super::*;
 
-    /// The heuristic of Wahabzada & Kersting 2011, §5, as it is printed, over a dense matrix.
+    /// The heuristic of Wahabzada & Kersting 2011, §5, as printed, over a dense matrix.
     #[test]
     fn the_minibatch_follows_from_the_norms() {
         let corpus = [[3u32, 4, 0], [0, 0, 5], [1, 0, 0], [2, 2, 1], [0, 12, 5]];
@@ -68,7 +67,7 @@ mod tests {
             terms: &[0, 1, 2],
             counts,
         });
-        // A thousand copies of the corpus: 27 norms of 5 documents, √229 in all.
+        // A thousand copies of the corpus: the norms of its 5 documents add up to 27, its Frobenius norm is √229.
         let documents = 5 * 1000;
         let expected = f64::from(documents) * (1000f64.sqrt() * frobenius) / (1000.0 * norms);
         let copies = (0..1000).flat_map(|_| bags.clone());

@@ -1,4 +1,4 @@
-//! Where training is, and what a round does there.
+//! The position of training, and the action of a round.
 
 /// How a round samples its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -11,7 +11,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Online => "online",
@@ -20,7 +20,7 @@ impl Phase {
     }
 }
 
-/// Where training is: the round to be taken next.
+/// The position of training: the next round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Position {
     /// The round, from 0, over both phases.
@@ -31,7 +31,7 @@ pub struct Position {
     pub taken: u64,
     /// Passes of the phase before this one.
     pub passes_before: u64,
-    /// True for a round that estimates φ^p after the Gibbs round that is taken by these numbers too.
+    /// True for a round that estimates φ^p, after the Gibbs round with the same numbers.
     #[serde(default)]
     pub is_estimate: bool,
 }
@@ -39,31 +39,31 @@ pub struct Position {
 /// The action of a round on its documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Samples them from scratch, or approximates them, and takes a step towards what came out.
+    /// Samples them from scratch, or approximates them, and takes a step towards the result.
     Online,
     /// Samples them once, and adds their counts to the model: sequential Monte Carlo.
     Smc,
-    /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
+    /// Assigns all of them at random, and makes their counts the model: nothing is learnt yet.
     Scatter,
-    /// Samples them against the model that training starts from, and takes their counts for the model.
+    /// Samples them against the model that training starts from, and makes their counts the model.
     Assign,
-    /// Samples them against that model, and takes what they have in it out of it.
+    /// Samples them against that model, and removes their counts from it.
     Withdraw,
-    /// Takes the counts of all remembered assignments for the model.
+    /// Makes the counts of all remembered assignments the model.
     Count,
-    /// Draws their assignments again, and replaces their counts.
+    /// Redraws their assignments, and replaces their counts.
     Gibbs,
     /// Adds up the probabilities of all topics for every remembered assignment: φ^p ([`soft`](super::soft)).
     Estimate,
 }
 
 impl Action {
-    /// Whether documents keep the assignments that they have.
+    /// Returns whether documents keep the assignments that they have.
     pub fn keeps_assignments(self) -> bool {
         matches!(self, Self::Count | Self::Estimate)
     }
 
-    /// Whether documents are visited with the assignments that they have.
+    /// Returns whether documents are visited with the assignments that they have.
     pub fn needs_assignments(self) -> bool {
         self == Self::Gibbs || self.keeps_assignments()
     }

@@ -1,8 +1,8 @@
 //! The smoothing that φ is published with.
 //!
-//! The η that trains well is larger than the one that predicts well: on held-out documents the
-//! published φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k) gains 0.03–0.08 nats a token with an η′ of a tenth
-//! or less. So η′ is chosen on the held-out documents at the end of training, and recorded.
+//! The η that trains well is larger than the one that predicts well: on held-out documents the published
+//! φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k) gains 0.03–0.08 nats per token if η′ is at most a tenth of η. So η′ is chosen
+//! on the held-out documents at the end of training, and recorded.
 
 use super::TrainError;
 use crate::bags::Bags;
@@ -15,7 +15,7 @@ use crate::model::parameters::Parameters;
 const SMALLER: &[f64] = &[0.03, 0.01, 0.003];
 const LARGER: &[f64] = &[0.3, 1.0];
 
-/// The priors φ is published with: the mean geometry and another η.
+/// Returns the priors that φ is published with: the mean geometry and another η.
 pub fn published(priors: &Priors, eta: f64) -> Priors {
     Priors {
         eta,
@@ -24,16 +24,17 @@ pub fn published(priors: &Priors, eta: f64) -> Priors {
     }
 }
 
-/// η′ while training runs, and where there are no held-out documents to choose it on.
+/// Returns η′ for the time of training, and for runs without held-out documents to choose it on.
 pub fn provisional_eta(priors: &Priors) -> f64 {
     0.1 * priors.eta
 }
 
-/// Chooses η′ by the score of the held-out documents with φ published with it: [`provisional_eta`], or smaller or else
-/// larger fractions of η for as long as the score rises. The first is kept if nothing is scored.
+/// Chooses η′ by the score of the held-out documents with φ published with it: starts with [`provisional_eta`], and
+/// tries smaller, or else larger, fractions of η as long as the score rises. The first is kept if nothing is
+/// scored.
 ///
 /// # Errors
-/// Those of `score`.
+/// Returns the errors of `score`.
 pub fn choose<E>(
     priors: &Priors,
     mut score: impl FnMut(f64) -> Result<Completion, E>,
@@ -56,7 +57,7 @@ pub fn choose<E>(
     Ok(best)
 }
 
-/// The score of the held-out documents with φ published with `eta`.
+/// Returns the score of the held-out documents with φ published with `eta`.
 pub fn heldout(
     documents: &Bags,
     parameters: &Parameters,
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
     use crate::math::special::ln;
 
-    /// The fraction that is chosen where `best` scores highest, and how many are scored.
+    /// Returns the fraction that is chosen if `best` scores highest, and how many are scored.
     fn chosen(best: f64) -> (f64, usize) {
         let priors = Priors {
             alpha: vec![0.1],

@@ -2,7 +2,7 @@
 
 use super::schedule::Phase;
 
-/// A round as the training log tells it.
+/// A round in the training log.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RoundReport {
     /// The round, from 0.
@@ -25,7 +25,7 @@ pub struct RoundReport {
     pub nonzero_share: f64,
     /// Cumulative seconds of training; not reproducible.
     pub seconds: f64,
-    /// Where worker 0 spent this round; not reproducible.
+    /// How worker 0 spent this round; not reproducible.
     pub spent: RoundSeconds,
     /// Bytes this round's statistics took on the wire; not reproducible.
     pub bytes_exchanged: u64,
@@ -34,13 +34,13 @@ pub struct RoundReport {
 /// Seconds of one worker in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RoundSeconds {
-    /// Preparing factors, its own part of the model.
+    /// Preparing the factors of its own part of the model.
     pub preparing: f64,
     /// Sampling documents.
     pub sampling: f64,
     /// Adding up its own statistics.
     pub aggregating: f64,
-    /// Exchanging and merging statistics, waiting for other workers included.
+    /// Exchanging and merging statistics, including the wait for other workers.
     pub exchanging: f64,
     /// Changing its part of the model.
     pub updating: f64,

@@ -1,6 +1,5 @@
-//! The local step of a round: sampling the documents of a minibatch against fixed factors, and
-//! counting the assignments (Mimno 2012, Algorithm 1, inner loops, and Eq. 10), or how they have
-//! changed.
+//! The local step of a round: sampling the documents of a minibatch against fixed factors, and counting the
+//! assignments (Mimno 2012, Algorithm 1, inner loops, and Eq. 10) or their changes.
 
 use super::TrainError;
 use super::alpha::Histograms;
@@ -16,7 +15,7 @@ use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
 use crate::model::statistics::{Assigned, Moves};
 
-/// The identity of a document's random stream: it depends on nothing else.
+/// The key of a document's random stream, which depends on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamKey {
     /// The job's seed.
@@ -42,14 +41,14 @@ impl StreamKey {
     }
 }
 
-/// A document whose turn it is.
+/// A document to be visited.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
     /// The key of its random draws.
     pub key: StreamKey,
     /// Its terms.
     pub bag: Bag<'a>,
-    /// The topics that it may have, ascending; if none is named, all.
+    /// The topics that it may have, ascending; if there are none, all.
     pub labels: &'a [u16],
     /// The factors that it is sampled with.
     pub table: FactorTable<'a>,
@@ -57,7 +56,7 @@ pub struct Visit<'a> {
     pub weight: u32,
 }
 
-/// Samples documents, one after the other, and adds up their statistics.
+/// The local step: samples documents, one after another, and adds up their statistics.
 #[derive(Debug)]
 pub struct LocalStep {
     sampler: Sampler,
@@ -66,13 +65,13 @@ pub struct LocalStep {
     soft: SoftCounts,
     senses: Senses,
     statistics: Moves,
-    /// How often topics occur in the documents sampled again, where α is to be learnt.
+    /// How often topics occur in the documents sampled again, if α is to be learnt.
     histograms: Histograms,
     topic_count: usize,
 }
 
 impl LocalStep {
-    /// For `row_count` terms, or leaves of a tree, and `topic_count` topics.
+    /// Creates a local step for `row_count` terms, or leaves of a tree, and `topic_count` topics.
     pub fn new(row_count: usize, topic_count: usize) -> Self {
         Self {
             sampler: Sampler::default(),
@@ -86,12 +85,12 @@ impl LocalStep {
         }
     }
 
-    /// Visits a document as the round's action asks, and counts what came out; gives its
-    /// assignments. `remembered` are those it had; where there are none to be counted or replaced, it is
-    /// assigned.
+    /// Visits a document as the round's action requires, counts the result, and returns the document's assignments.
+    /// `remembered` are those it had; if the action counts or redraws assignments and there are none, the document
+    /// is assigned.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// Returns an error if a draw has impossible masses.
     pub fn visit<'s>(
         &'s mut self,
         action: Action,
@@ -122,7 +121,7 @@ impl LocalStep {
                 self.burn_in(visit, sweeps, &mut stream)?;
                 self.count_assignments(table, 1, &mut stream);
             }
-            // Cannot-links need the first weights: a topic has one branch.
+            // Cannot-links need the first weights, because a topic has one branch.
             Action::Scatter if visit.table.tree().is_some() => {
                 self.assign(visit)?;
             }
@@ -153,7 +152,7 @@ impl LocalStep {
         Ok(self.assigned(table))
     }
 
-    /// The assignments to be remembered of the document sampled last.
+    /// Returns the assignments to be remembered of the document sampled last.
     fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
         match table.tree() {
             Some(_) => self.senses.remembered(),
@@ -161,11 +160,11 @@ impl LocalStep {
         }
     }
 
-    /// Online: the sequential first sweep, the burn-in sweeps, and the sweeps that are kept and
-    /// counted.
+    /// Samples a document in an online round: the sequential first sweep, the burn-in sweeps, and the sweeps that
+    /// are kept and counted.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// Returns an error if a draw has impossible masses.
     pub fn sample(&mut self, visit: Visit<'_>, settings: &TrainSettings) -> Result<(), TrainError> {
         let mut stream = visit.key.stream();
         self.burn_in(visit, settings.burn_in_sweeps, &mut stream)?;
@@ -177,18 +176,18 @@ impl LocalStep {
         Ok(())
     }
 
-    /// Assigns a document's tokens at random, in proportion to α, and counts them. For a model in
-    /// which nothing is learnt yet.
+    /// Assigns a document's tokens at random, in proportion to α, and counts them, for a model in which nothing is
+    /// learnt yet.
     fn scatter(&mut self, visit: Visit<'_>) {
         let mut stream = visit.key.stream();
         (self.sampler).scatter(visit.bag, visit.table, visit.labels, &mut stream);
         self.count_assignments(visit.table, 1, &mut stream);
     }
 
-    /// Assigns a document by one sequential sweep, and counts it; gives the assignments.
+    /// Assigns a document by one sequential sweep, and counts it; returns the assignments.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// Returns an error if a draw has impossible masses.
     pub fn assign(&mut self, visit: Visit<'_>) -> Result<&[u16], TrainError> {
         let mut stream = visit.key.stream();
         self.burn_in(visit, 0, &mut stream)?;
@@ -233,8 +232,7 @@ impl LocalStep {
         self.sampler.resume(bag, table, remembered);
     }
 
-    /// The sweep of a Gibbs visit, over the document that was resumed; what has changed is counted. Gives
-    /// the new assignments.
+    /// Sweeps over the resumed document, for a Gibbs visit, and counts the changes. Returns the new assignments.
     pub fn redraw(
         &mut self,
         key: StreamKey,
@@ -259,7 +257,7 @@ impl LocalStep {
         Ok(sampler.assignments())
     }
 
-    /// The document sampled last.
+    /// Returns the sampler, with the document sampled last.
     pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
@@ -270,7 +268,7 @@ impl LocalStep {
         self.histograms.add(sample, self.sampler.token_count());
     }
 
-    /// The histograms since the last call.
+    /// Returns the histograms since the last call.
     pub fn take_histograms(&mut self) -> Histograms {
         std::mem::replace(&mut self.histograms, Histograms::new(self.topic_count))
     }
@@ -289,8 +287,7 @@ impl LocalStep {
         }
     }
 
-    /// The statistics since the last call: the entries, aggregated and sorted, are handed to
-    /// `emit`.
+    /// Passes the statistics since the last call to `emit`, as aggregated and sorted entries.
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
         self.statistics.drain(emit);
     }

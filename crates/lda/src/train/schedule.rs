@@ -1,25 +1,25 @@
-//! Which documents a round samples, and what becomes of them.
+//! The documents that a round samples, and how they change the model.
 //!
-//! One global step serves all rounds. With M the counts of the remembered assignments, B the
-//! minibatch of round t, Δ its new counts less the remembered ones, and D documents in the sample:
+//! One global step serves all rounds. With M the counts of the remembered assignments, B the minibatch of round t,
+//! Δ its new counts minus the remembered ones, and D documents in the sample:
 //!
 //! ```text
 //! λ ← (1 − ρ_t) λ + ρ_t (η + M + (D/|B|) Δ),   M ← M + Δ
 //! ```
 //!
-//! *Online* rounds remember nothing yet, M = 0: the step of Mimno 2012, Eq. 11, with
-//! ρ_t = (t_0 + t)^−κ. When the online passes end, every document has been assigned: a step of
-//! ρ = 1 makes λ = η + M. From there on ρ_t = |B|/D, which keeps λ = η + M: collapsed Gibbs
-//! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
-//! Values of ρ_t in between were measured to gain nothing (docs/EXPERIMENTS.md).
+//! *Online* rounds remember nothing yet, M = 0: the step of Mimno 2012, Eq. 11, with ρ_t = (t_0 + t)^−κ. When the
+//! online passes end, every document has been assigned: a step of ρ = 1 makes λ = η + M. From then on ρ_t = |B|/D,
+//! which keeps λ = η + M: collapsed Gibbs sampling whose counts are updated every round (AD-LDA; Newman, Asuncion,
+//! Smyth & Welling 2009). Values of ρ_t in between gained nothing (docs/EXPERIMENTS.md).
 //!
-//! Documents are assigned to minibatches once, by a hash of (seed, document) ([`place`](super::minibatches::place)):
-//! minibatches are random over the whole sample, any worker can tell which of its documents belong to a round, and a
-//! document comes back after exactly one pass, when its own counts are in the model.
+//! Documents are assigned to minibatches once, by a hash of (seed, document)
+//! ([`place`](super::minibatches::place)): minibatches are random over the whole sample, any worker knows which of
+//! its documents belong to a round, and a document returns after exactly one pass, when its own counts are in the
+//! model.
 //!
-//! A round samples against the model as it was [`LAG`] rounds before, so that merging the
-//! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all,
-//! and so does every round whose documents are drawn ([`active`]).
+//! A round samples against the model as it was [`LAG`] rounds before, so that merging the statistics of one round
+//! overlaps with sampling the next. The ends of passes and evaluations wait for all rounds, and so does every round
+//! whose documents are drawn ([`active`]).
 
 mod partial;
 mod passes;
@@ -34,39 +34,38 @@ use super::{active, units};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
-/// Rounds whose statistics may still be on their way while the next is sampled.
+/// The number of rounds whose statistics may be outstanding while the next is sampled.
 pub const LAG: usize = 1;
 
-/// Where the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds: more
-/// learn sooner from a large sample, and end in worse models of a small one (docs/EXPERIMENTS.md).
+/// If the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds: more rounds learn a
+/// large sample sooner, but a small one less well (docs/EXPERIMENTS.md).
 const TOKENS_A_SQUARED_ROUND: u64 = 1500;
 const LEAST_ROUNDS: u64 = 16;
 /// The smallest and the largest minibatch chosen, in documents.
 const MINIBATCHES: [u64; 2] = [64, 2048];
-/// Minibatches that a Gibbs round takes at most: fresher counts gain little there, and each round
-/// has its cost.
+/// The most minibatches that a Gibbs round takes: fresher counts gain little there, and each round has its cost.
 const MINIBATCHES_A_ROUND: u64 = 8;
 
-/// Passes where the job does not set them: as many as draw this many tokens, within bounds.
+/// If the job does not set the passes, they draw this many tokens, within bounds.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
-/// The bounds without memory: a large sample is gone through once.
+/// The bounds without memory: a large sample gets one pass.
 const ONLINE_PASSES: [u64; 2] = [1, 20];
 
 /// The rounds of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// D: documents trained on.
+    /// D: the number of documents trained on.
     pub document_count: u64,
-    /// Minibatches that the sample is dealt to: rounds of an online pass.
+    /// Minibatches of the sample: the rounds of an online pass.
     pub minibatch_count: u64,
     /// Further minibatches, whose documents are not visited.
     pub(crate) unvisited_count: u64,
     /// Rounds of a Gibbs pass.
     gibbs_rounds: u64,
-    /// Passes, at most.
+    /// The maximum number of passes.
     pub passes: u64,
-    /// Passes that are online, at most.
+    /// The maximum number of online passes.
     pub online_passes: u64,
     alpha_after: u64,
     alpha_every: u64,
@@ -75,8 +74,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// For a sample of `document_count` documents, of these norms, and `token_count` tokens: they decide
-    /// what the settings leave open.
+    /// Creates the schedule for a sample of `document_count` documents, of these norms, and `token_count` tokens,
+    /// which decide what the settings leave open.
     pub fn new(
         settings: &TrainSettings,
         document_count: u64,
@@ -124,8 +123,8 @@ impl Schedule {
         }
     }
 
-    /// Whether assignments are remembered: for Gibbs passes, and where documents are drawn by what a
-    /// visit has changed; or, in their place, γ of CVB0.
+    /// Returns whether assignments (with CVB0, γ) are remembered: for Gibbs passes, and if documents are drawn by
+    /// the changes of their last visits.
     pub fn remembers(&self) -> bool {
         let needs_memory = self.settings.schedule.needs_memory();
         self.has_gibbs_passes() || needs_memory || self.settings.method == LocalMethod::Cvb0
@@ -135,29 +134,30 @@ impl Schedule {
         self.online_passes < self.passes
     }
 
-    /// In which order documents are visited.
+    /// Returns the order in which documents are visited.
     pub fn order(&self) -> DocumentSchedule {
         self.settings.schedule
     }
 
-    /// Whether the documents of each round are drawn.
+    /// Returns whether the documents of each round are drawn.
     pub fn is_drawn(&self) -> bool {
         self.settings.schedule.is_drawn()
     }
 
-    /// S: how many documents a round draws, on average, where they are drawn.
+    /// Returns S: how many documents a round draws on average, if they are drawn.
     pub fn expected_length(&self, position: Position) -> f64 {
         let share = self.minibatches(position);
         let share = (share.end - share.start) as f64 / self.minibatch_count as f64;
         self.document_count as f64 * share
     }
 
-    /// Rounds at most.
+    /// Returns the maximum number of rounds.
     pub fn round_count(&self) -> u64 {
         self.rounds_of(Phase::Online) + self.rounds_of(Phase::Gibbs) + self.estimate_count()
     }
 
-    /// Rounds of a phase, at most; the first Gibbs round counts what is remembered.
+    /// Returns the maximum number of rounds of a phase. The first Gibbs round precedes the passes: it counts the
+    /// remembered assignments, or makes the first ones.
     fn rounds_of(&self, phase: Phase) -> u64 {
         match phase {
             Phase::Online => self.minibatch_count * self.online_passes,
@@ -166,7 +166,7 @@ impl Schedule {
         }
     }
 
-    /// The first round; `None` if there are none.
+    /// Returns the first round; `None` if there are none.
     pub fn start(&self) -> Option<Position> {
         let first = Position {
             round: 0,
@@ -181,7 +181,7 @@ impl Schedule {
         }
     }
 
-    /// The round after `position`; `None` at the end. `has_settled`: held-out quality has stopped
+    /// Returns the round after `position`; `None` at the end. `has_settled`: held-out quality has stopped
     /// improving, which ends the phase.
     pub fn next(&self, position: Position, has_settled: bool) -> Option<Position> {
         let round = position.round + 1;
@@ -216,7 +216,7 @@ impl Schedule {
         })
     }
 
-    /// The action of a round on its documents.
+    /// Returns the action of a round on its documents.
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
             _ if position.is_estimate => Action::Estimate,
@@ -230,7 +230,7 @@ impl Schedule {
         }
     }
 
-    /// Rounds of a pass of the phase.
+    /// Returns the number of rounds of a pass of the phase.
     fn rounds_a_pass(&self, phase: Phase) -> u64 {
         match phase {
             Phase::Online => self.minibatch_count,
@@ -238,8 +238,7 @@ impl Schedule {
         }
     }
 
-    /// Rounds of the phase before this one that sampled: the first round of Gibbs sampling draws
-    /// nothing.
+    /// Returns the number of earlier rounds of the phase that belong to passes, as the first Gibbs round does not.
     fn sampled(&self, position: Position) -> u64 {
         match position.phase {
             Phase::Online => position.taken,
@@ -247,13 +246,13 @@ impl Schedule {
         }
     }
 
-    /// The pass that a round belongs to, from 0, over both phases.
+    /// Returns the pass that a round belongs to, from 0, over both phases.
     pub fn pass(&self, position: Position) -> u64 {
         position.passes_before + self.sampled(position) / self.rounds_a_pass(position.phase)
     }
 
-    /// The minibatches whose documents a round samples, or where they are drawn, as many documents as
-    /// those have; `None` where it takes the whole sample as it is.
+    /// Returns the minibatches whose documents a round samples (if documents are drawn, as many as these have);
+    /// `None` if it takes the whole sample.
     pub fn drawn(&self, position: Position) -> Option<Range<u64>> {
         let rounds = self.rounds_a_pass(position.phase);
         let place = self.sampled(position) % rounds;
@@ -268,14 +267,14 @@ impl Schedule {
         }
     }
 
-    /// The minibatches that a round takes.
+    /// Returns the minibatches that a round takes.
     pub fn minibatches(&self, position: Position) -> Range<u64> {
         self.drawn(position).unwrap_or(0..self.minibatch_count)
     }
 
-    /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
-    /// Eq. 11), with ρ_t = (t_0 + t)^−κ, t from 1. Where drawn documents are weighed, |B| is their
-    /// expected number. Of a round that estimates φ^p, the step of the average.
+    /// Returns the step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012, Eq. 11),
+    /// with ρ_t = (t_0 + t)^−κ, t from 1. If drawn documents are weighted, |B| is their expected number. For a
+    /// round that estimates φ^p, it is the step of the average.
     pub fn step(&self, position: Position, minibatch_length: u64) -> GlobalStep {
         if position.is_estimate {
             return GlobalStep {
@@ -304,8 +303,8 @@ impl Schedule {
         }
     }
 
-    /// ρ_t of a round over `minibatch_length` documents; of sequential Monte Carlo, what this round has
-    /// of all rounds so far.
+    /// Returns ρ_t of a round over `minibatch_length` documents; for sequential Monte Carlo, this round's share of
+    /// all rounds so far.
     pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
         match self.action(position) {
             Action::Online | Action::Estimate => self.step(position, minibatch_length).step_size,
@@ -315,18 +314,18 @@ impl Schedule {
         }
     }
 
-    /// True after the last round of a pass.
+    /// Returns whether the round is the last of a pass.
     pub fn ends_pass(&self, position: Position) -> bool {
         self.drawn(position)
             .is_some_and(|drawn| drawn.end == self.minibatch_count)
     }
 
-    /// Whether α is learnt at all.
+    /// Returns whether α is learnt at all.
     pub fn learns_alpha(&self) -> bool {
         self.has_gibbs_passes() && self.alpha_every > 0
     }
 
-    /// True in the passes that end with a step of learning α.
+    /// Returns whether the round's pass ends with a step of learning α.
     pub fn learns_alpha_in(&self, position: Position) -> bool {
         let pass = position.taken.div_ceil(self.gibbs_rounds);
         self.action(position) == Action::Gibbs
@@ -335,10 +334,10 @@ impl Schedule {
             && (pass - self.alpha_after).is_multiple_of(self.alpha_every)
     }
 
-    /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
+    /// Returns the number of rounds, this one included, whose statistics may be outstanding when the next one begins.
     pub(crate) fn lag_after(&self, position: Position) -> usize {
         let is_whole = self.drawn(position).is_none();
-        // Drawn documents may come back in the next round, and what is drawn depends on this one.
+        // Drawn documents may return in the next round, whose draw depends on this one.
         match self.is_drawn()
             || is_whole
             || self.ends_pass(position)
@@ -349,7 +348,7 @@ impl Schedule {
         }
     }
 
-    /// The rounds from `first` to the first that waits for all.
+    /// Returns the rounds from `first` to the first that waits for all.
     pub fn until_all_wait(&self, first: Position) -> VecDeque<Position> {
         let mut rounds = VecDeque::from([first]);
         let mut last = first;
@@ -362,14 +361,14 @@ impl Schedule {
         rounds
     }
 
-    /// True after the rounds that may end with a checkpoint, and that training can be left and
-    /// resumed from: nothing is outstanding, and no sum over a pass is half taken.
+    /// Returns whether the round may end with a checkpoint, from which training can be resumed: nothing is
+    /// outstanding, and no sum over a pass is incomplete.
     pub fn allows_checkpoint_after(&self, position: Position) -> bool {
         let is_between = position.phase == Phase::Online || self.gibbs_passes(position).is_some();
         is_between && self.lag_after(position) == 0
     }
 
-    /// True after the rounds that end with a checkpoint, if they allow one: so many rounds apart.
+    /// Returns whether the round ends with a checkpoint, if it allows one: every `checkpoint_every` rounds.
     pub fn checkpoints_after(&self, position: Position) -> bool {
         let every = u64::from(self.settings.checkpoint_every);
         let since = match position.phase {

@@ -1,12 +1,12 @@
-//! Tokens under a tree-structured prior (Hu & Boyd-Graber 2012): once its topic is drawn, a token takes
-//! one of its term's leaves, and statistics count leaves in the place of terms.
+//! Tokens under a tree-structured prior (Hu & Boyd-Graber 2012): once its topic is drawn, a token takes one of its
+//! term's leaves, and statistics count leaves instead of terms.
 //!
-//! A token is remembered as z + K · s in 16 bits: its topic, and the place of its leaf among its term's.
+//! A token is remembered in 16 bits as z + K · s: its topic, and the place of its leaf among its term's leaves.
 //!
-//! The edges of a cannot-link have tiny priors, so the first token of a topic fixes its branch for all
-//! later ones. Documents of the first round are sampled independently, and would start every branch in
-//! every topic. So each topic starts with a small weight (`start`) on one branch: the one that a model to
-//! start from has most of, otherwise one dealt in turn.
+//! The edges of a cannot-link have tiny priors, so the first token of a topic fixes its branch for all later ones.
+//! Documents of the first round are sampled independently, and would start every branch in every topic. So each
+//! topic starts with a small weight (`start`) on one branch: the one with most of the topic's counts in the model
+//! to start from or, without such counts, one dealt in rotation.
 
 use std::collections::BTreeMap;
 
@@ -18,32 +18,32 @@ use crate::model::parameters::{Entry, Parameters};
 use crate::model::statistics::Moves;
 use crate::model::tree::{ROOT, Tree};
 
-/// λ̃_kl that a leaf begins with, in units of η: next to nothing among the root's edges.
+/// The λ̃_kl that a leaf begins with, in units of η: negligible among the root's edges.
 const FIRST_WEIGHT: f64 = 1e-3;
-/// That must be more than the prior of an edge by this factor, or the node is no cannot-link.
+/// The first weight must exceed the edge priors of a cannot-link's branches by this factor.
 const FAR_BELOW: f64 = 100.0;
 
-/// The most numbers that 16 bits have room for.
+/// How many numbers 16 bits can hold.
 const NUMBERS: usize = 1 << u16::BITS;
 
-/// How many numbers a token can have.
+/// Returns how many numbers a token can have.
 pub(crate) fn number_count(tree: &Tree, topic_count: usize) -> usize {
     tree.most_senses() * topic_count
 }
 
-/// Whether tokens of `topic_count` topics can be remembered with their leaves.
+/// Returns whether tokens of `topic_count` topics can be remembered with their leaves.
 pub fn are_remembered(tree: &Tree, topic_count: usize) -> bool {
     number_count(tree, topic_count) <= NUMBERS
 }
 
-/// The model that training under a tree starts from: part `part[0]` of `part[1]`.
+/// Returns the model that training under a tree starts from: part `part[0]` of `part[1]`.
 pub(super) fn start(tree: &Tree, topic_count: usize, seed: u64, part: [usize; 2]) -> Parameters {
     let row = first_weights(tree, topic_count, seed, |_| Vec::new());
     Parameters::from_rows(topic_count, tree.leaf_count(), part, row)
 }
 
-/// The row that each leaf begins with: a small weight in each topic that begins on its branch of a
-/// cannot-link. `known` gives a leaf's counts by topic in the model to start from, as far as there is one.
+/// Returns the row that each leaf begins with: a small weight in each topic that begins on its branch of a
+/// cannot-link. `known` returns a leaf's counts by topic in the model to start from, if there is one.
 pub(super) fn first_weights(
     tree: &Tree,
     topic_count: usize,
@@ -92,7 +92,7 @@ pub(super) fn first_weights(
         };
         (0..topic_count as u32).map(begun).collect()
     };
-    // Of each cannot-link, the branch that each topic begins on.
+    // For each cannot-link, the branch that each topic begins on.
     let begun: Vec<Vec<u32>> = branches.iter().enumerate().map(deal).collect();
     move |leaf: u32| -> Vec<Entry> {
         let links: Vec<u32> = tree
@@ -111,15 +111,14 @@ pub(super) fn first_weights(
     }
 }
 
-/// Draws leaves, document by document.
+/// A sampler of leaves, document by document.
 #[derive(Debug, Default)]
 pub(super) struct Senses {
     remembered: Vec<u16>,
 }
 
 impl Senses {
-    /// Draws a leaf for each token of the document sampled last, and counts it `weight` times; gives what
-    /// is to be remembered.
+    /// Draws a leaf for each token of the document sampled last, and counts it `weight` times.
     pub(super) fn count(
         &mut self,
         (sampler, weight): (&Sampler, u32),
@@ -132,7 +131,7 @@ impl Senses {
         });
     }
 
-    /// The same for a document that counts in the model as `before`: what has changed is counted.
+    /// Draws leaves likewise for a document that counts in the model as `before`, and counts the changes.
     pub(super) fn recount(
         &mut self,
         (sampler, before): (&Sampler, &[u16]),
@@ -151,8 +150,8 @@ impl Senses {
         self.draw(sampler, (table, tree), Some(before), stream, change);
     }
 
-    /// Draws the leaf of each token, and hands it with its topic to `visit`; and with both as they were
-    /// `before`.
+    /// Draws the leaf of each token, and passes it to `visit` with its topic, and with the leaf and topic that the
+    /// token had `before`.
     fn draw(
         &mut self,
         sampler: &Sampler,
@@ -173,14 +172,14 @@ impl Senses {
                 let same = old.filter(|&(_, old_topic)| old_topic == topic);
                 let sense = table.draw_sense(term, row, topic, same.map(|(leaf, _)| leaf), stream);
                 visit(first + u32::from(sense), topic, old);
-                // Without memory there may be more senses than there is room for.
+                // Without memory there may be more senses than 16 bits can hold.
                 self.remembered
                     .push(topics.wrapping_mul(sense).wrapping_add(topic));
             }
         }
     }
 
-    /// The document of the last call.
+    /// Returns the tokens of the last document as they are to be remembered.
     pub(super) fn remembered(&self) -> &[u16] {
         &self.remembered
     }

@@ -1,17 +1,17 @@
-//! SparseLDA as published (Yao, Mimno & McCallum 2009, §3.4), on one thread, and the plain sampler that it
-//! is compared with there: to measure against ([`train`](super::train) is the trainer).
+//! SparseLDA as published (Yao, Mimno & McCallum 2009, §3.4), on one thread, and the plain sampler that it is
+//! compared with there. They are for measurements; [`train`](super::train) is the trainer.
 //!
-//! Both draw each token in turn from Eq. 5, given all others, which leave out its own count everywhere:
+//! Both draw one token after another from Eq. 5, given all others, so that its own count is left out everywhere:
 //!
 //! ```text
 //! p(z = t | w) ∝ (α_t + n_td) (β + n_wt) / (βV + n_t)                                        (Eq. 5)
 //!      = α_t β / (βV + n_t)  +  n_td β / (βV + n_t)  +  (α_t + n_td) n_wt / (βV + n_t)       (Eq. 6)
 //! ```
 //!
-//! and [`SparseLda`] keeps what the three add up to: s over all topics (Eq. 7), r over those of the document
-//! (Eq. 8), and of q (Eqs. 9 and 10) the coefficients (α_t + n_td) / (βV + n_t). The paper's n_{t|d} in the
-//! denominators of these and in its step through s are misprints of n_t. It keeps s until α changes; here s
-//! follows n_t, which changes with every token.
+//! [`SparseLda`] caches s, the sum over all topics (Eq. 7), r, the sum over those of the document (Eq. 8), and, for
+//! q (Eqs. 9 and 10), the coefficients (α_t + n_td) / (βV + n_t). The paper's n_{t|d} in these denominators and in
+//! its step through s are misprints of n_t. The paper keeps s until α changes; here s follows n_t, which changes
+//! with every token.
 
 mod dense;
 mod sparse;
@@ -22,19 +22,19 @@ use crate::model::Priors;
 pub use dense::DenseLda;
 pub use sparse::SparseLda;
 
-/// Something that draws every token of documents again.
+/// A Markov chain over the topics of all tokens.
 pub trait Chain {
-    /// Draws each token's topic again, in the order of documents and terms.
+    /// Redraws each token's topic, in the order of documents and terms.
     fn sweep(&mut self);
 
-    /// z_di of all tokens, document by document, the tokens of a term together.
+    /// Returns z_di of all tokens, document by document, the tokens of a term together.
     fn assignments(&self) -> &[u16];
 
-    /// Bytes that the counts of topics and terms take.
+    /// Returns the bytes of the counts of topics and terms.
     fn count_bytes(&self) -> usize;
 }
 
-/// The state of documents and topics that both samplers have.
+/// The state of documents and topics that both samplers share.
 #[derive(Clone, Debug)]
 struct State<'a> {
     bags: &'a Bags,
@@ -51,7 +51,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Topics at random, of `vocabulary_size` terms; `count` is called with the term and the topic of each token.
+    /// Assigns topics at random, for `vocabulary_size` terms; calls `count` with the term and the topic of each token.
     fn new(
         bags: &'a Bags,
         vocabulary_size: usize,
@@ -84,7 +84,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Counts the topics of a document whose tokens begin at `start`; gives the topics of all of them.
+    /// Counts the topics of a document whose tokens begin at `start`; returns the topics of its tokens.
     fn enter(&mut self, index: usize, start: usize) -> &[u16] {
         let end = start + self.bags.bag(index).token_count() as usize;
         self.document.fill(0);
@@ -94,7 +94,7 @@ impl<'a> State<'a> {
         &self.assignments[start..end]
     }
 
-    /// βV + n_t.
+    /// Returns βV + n_t.
     fn denominator(&self, topic: usize) -> f64 {
         self.smoothing + f64::from(self.totals[topic])
     }

@@ -1,4 +1,4 @@
-//! The settings of training, already checked.
+//! The settings of training; the caller has checked them.
 
 use super::warm_start::Unassigned;
 use super::{senses, units};
@@ -8,7 +8,7 @@ use crate::model::Priors;
 /// Whether training remembers the assignments of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// If all of them, over all processes, fit [`TrainSettings::memory_bytes`].
+    /// If all of them, over all processes, fit in [`TrainSettings::memory_bytes`], or the schedule needs them.
     Auto,
     /// Always.
     On,
@@ -26,21 +26,21 @@ pub enum LocalMethod {
     Smc,
     /// Approximates them by coordinate ascent (Hoffman, Blei & Bach 2010).
     OnlineVb,
-    /// The same for all documents at once, and ρ = 1 (Blei, Ng & Jordan 2003).
+    /// The same for all documents together, with ρ = 1 (Blei, Ng & Jordan 2003).
     BatchVb,
     /// Approximates them with θ integrated out, in two passes (Foulds et al. 2013).
     Scvb0,
-    /// Updates the remembered γ of all of them, with θ and φ integrated out (Asuncion et al. 2009).
+    /// Updates the remembered γ of all documents, with θ and φ integrated out (Asuncion et al. 2009).
     Cvb0,
 }
 
 impl LocalMethod {
-    /// Whether statistics are expected counts, of all topics, in the place of sampled ones.
+    /// Returns whether statistics are expected counts of all topics, instead of sampled ones.
     pub fn is_dense(self) -> bool {
         !matches!(self, Self::Sampled | Self::Smc)
     }
 
-    /// Whether a round takes all documents at once, and its counts for the model: ρ = 1.
+    /// Returns whether a round takes all documents together, and makes their counts the model: ρ = 1.
     pub fn is_batch(self) -> bool {
         matches!(self, Self::BatchVb | Self::Cvb0)
     }
@@ -62,36 +62,35 @@ pub enum DocumentSchedule {
     Uniform,
     /// The longest first; each document once a pass.
     Sorted,
-    /// In a random order in which p(d) ∝ Σ_w n_dw² decides who comes next; each document once a pass:
-    /// isLDA (Wahabzada & Kersting 2011, §3).
+    /// In a random order in which document d is next with p(d) ∝ Σ_w n_dw²; each document once a pass: isLDA
+    /// (Wahabzada & Kersting 2011, §3).
     Influence,
     /// Drawn in each round with that probability.
     InfluenceDraws,
-    /// Drawn by residuals: how much more γ changed than at the visit before (the same, Algorithm 3).
+    /// Drawn by residuals: how much more γ changed than at the previous visit (same paper, Algorithm 3).
     Residual,
-    /// Drawn by the share of a document's tokens that changed their topic at its last visit.
+    /// Drawn by the share of a document's tokens that changed topic at its last visit.
     Moved,
 }
 
 impl DocumentSchedule {
-    /// Whether each round draws its documents, by what their last visits have shown
-    /// ([`active`](super::active)).
+    /// Returns whether each round draws its documents by their influence ([`active`](super::active)).
     pub fn is_drawn(self) -> bool {
         matches!(self, Self::InfluenceDraws | Self::Residual | Self::Moved)
     }
 
-    /// Whether documents have a fixed order that depends on their counts.
+    /// Returns whether documents have a fixed order that depends on their counts.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::Sorted | Self::Influence)
     }
 
-    /// Whether a visit is compared with the one before.
+    /// Returns whether a visit is compared with the previous one.
     pub fn needs_memory(self) -> bool {
         matches!(self, Self::Residual | Self::Moved)
     }
 }
 
-/// Section `[train]` of a job. What is `None` follows from the size of the sample
+/// Section `[train]` of a job. Numbers that are `None` follow from the sample
 /// ([`Schedule::new`](super::schedule::Schedule::new)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSettings {
@@ -99,36 +98,36 @@ pub struct TrainSettings {
     pub method: LocalMethod,
     /// Which documents a round visits.
     pub schedule: DocumentSchedule,
-    /// Whether drawn documents are weighed by the inverse of their probability, in online rounds.
+    /// Whether drawn documents are weighted by the inverse of their probability, in online rounds.
     pub importance: bool,
-    /// c: the smallest influence of a document that is drawn by what its visits have shown.
+    /// c: the smallest influence of a document that is drawn by the changes of its visits.
     pub residual_floor: Option<f64>,
-    /// ε: draws are uniform where |log D − H(p)| is at most this.
+    /// ε: draws are uniform if |log D − H(p)| is at most this.
     pub residual_switch: f64,
     /// Documents in a minibatch.
     pub minibatch: Option<MinibatchSize>,
-    /// Passes over the training sample, at most.
+    /// The maximum number of passes over the training sample.
     pub passes: Option<u32>,
     /// Whether assignments are remembered.
     pub memory: Memory,
     /// Bytes of remembered assignments, over all processes, up to which [`Memory::Auto`] keeps them.
     pub memory_bytes: u64,
-    /// Of the passes, those that are online before remembered counts take over; 0 starts from
-    /// random topics. Without memory all passes are online.
+    /// The passes that are online, before Gibbs passes with remembered counts; 0 starts from random topics. Without
+    /// memory all passes are online.
     pub online_passes: u32,
-    /// Whether training starts from another model, and what is unassigned where their priors differ.
+    /// Whether training starts from another model, and which assignments are forgotten if their priors differ.
     pub warm_start: Option<Unassigned>,
     /// Gibbs passes before the document–topic prior α is learnt for the first time.
     pub alpha_after: Option<u32>,
     /// Gibbs passes between two steps of learning α; 0 holds it fixed.
     pub alpha_every: Option<u32>,
-    /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
+    /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last sample.
     pub average_every: Option<u32>,
     /// The estimator that is averaged: counts, or φ^p ([`soft`](super::soft)), which needs Gibbs passes.
     pub estimator: Estimator,
-    /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
+    /// Bytes of remembered assignments that a process keeps in memory; the rest goes to disk.
     pub sample_bytes: u64,
-    /// Sweeps thrown away after the sequential first one, in each online visit (B of Mimno 2012).
+    /// Sweeps discarded after the sequential first one, in each online visit (B of Mimno 2012).
     pub burn_in_sweeps: u32,
     /// Sweeps that count, in each online visit (S of Mimno 2012).
     pub kept_sweeps: u32,
@@ -138,9 +137,9 @@ pub struct TrainSettings {
     pub step_decay: f64,
     /// λ̃_kw below this are dropped when the scale is folded back; 0 keeps everything.
     pub prune: f64,
-    /// Rounds between two evaluations on the held-out documents; in Gibbs passes, passes.
+    /// Rounds between two evaluations on the held-out documents; in Gibbs sampling, passes.
     pub evaluate_every: Option<u32>,
-    /// Stop when this many evaluations in a row have not improved; 0 never stops early.
+    /// Training stops when this many evaluations in a row have not improved; 0 never stops early.
     pub patience: u32,
     /// The improvement in log-likelihood per token that counts as one.
     pub tolerance: f64,
@@ -151,7 +150,7 @@ pub struct TrainSettings {
 }
 
 impl Default for TrainSettings {
-    /// Those of a job of topicmill that says nothing; the reasons are in its `job::keys`.
+    /// Returns the settings of a topicmill job that sets none; the reasons are in its `job::keys`.
     fn default() -> Self {
         Self {
             method: LocalMethod::Sampled,
@@ -185,8 +184,8 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// How many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ of each
-    /// topic that it may have.
+    /// Returns how many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ of each
+    /// term and each topic that it may have.
     pub fn remembered_length(&self, counts: &[u32], labels: &[u16], topic_count: usize) -> usize {
         match (self.method, labels) {
             (LocalMethod::Cvb0, []) => counts.len() * topic_count,
@@ -195,7 +194,7 @@ impl TrainSettings {
         }
     }
 
-    /// How many numbers a remembered token can have.
+    /// Returns how many values a remembered number can have.
     pub fn remembered_bound(&self, priors: &Priors) -> usize {
         match (self.method, &priors.tree) {
             (LocalMethod::Cvb0, _) => units::UNITS,
@@ -204,7 +203,7 @@ impl TrainSettings {
         }
     }
 
-    /// Whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.
+    /// Returns whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.
     pub fn remember(&self, token_count: u64) -> bool {
         match self.memory {
             Memory::On => true,

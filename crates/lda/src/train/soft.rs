@@ -1,4 +1,4 @@
-//! φ^p: the counts of topics and terms with every token in all topics, by the probabilities of its next
+//! φ^p: the counts of topics and terms in which every token counts in all topics, by the probabilities of its next
 //! draw (Papanikolaou, Foulds, Rubin & Tsoumakas 2017, §4 and Algorithm 1).
 //!
 //! ```text
@@ -6,10 +6,10 @@
 //! φ^p_kw ∝ η + Σ_{d,i: w_di=w} p_dik                                                  (Eq. 49)
 //! ```
 //!
-//! With the factors of the counts, e_kw = f_k (n_kw + η) and f_k = 1 / (n_k + Vη), a token that counts o_k
-//! in topic k has the first factor (e_kw − f_k o_k) / (1 − f_k o_k). Tokens of one term and one topic in a
-//! document share one p. All in f64, O(K) a distinct term; what a document adds is rounded to units of
-//! 2⁻¹² token, so that sums over workers are integers.
+//! With the factors of the counts, e_kw = f_k (n_kw + η) and f_k = 1 / (n_k + Vη), a token that counts o_k in topic
+//! k has the first factor (e_kw − f_k o_k) / (1 − f_k o_k). Tokens of one term and one topic in a document share
+//! one p. All in f64, O(K) per distinct term; the counts that a document adds are rounded to units of 2⁻¹² token,
+//! so that sums over workers are integers.
 
 use super::units::{TOKEN, round};
 use crate::infer::Bag;
@@ -17,7 +17,7 @@ use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 use crate::model::statistics::Moves;
 
-/// Estimates documents, one after the other, with the same buffers.
+/// The estimator of documents, one after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct SoftCounts {
     /// e_kw of the current term, K long.
@@ -28,15 +28,14 @@ pub struct SoftCounts {
     own: Vec<u16>,
     /// Σ_i p_dik over the current term's tokens, K long.
     soft: Vec<f64>,
-    /// The changes of that by the tokens' own counts, with their topics.
+    /// The changes of `soft` by the tokens' own counts, with their topics.
     changes: Vec<(usize, f64)>,
 }
 
 impl SoftCounts {
-    /// Adds Σ_i p_dik of a document to `statistics`, in units of 2⁻¹² token; p is 0 but for the document's
-    /// `labels`, if there are any. Its tokens count in the model
-    /// with the topics `assigned`, in the order of
-    /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments).
+    /// Adds Σ_i p_dik of a document to `statistics`, in units of 2⁻¹² token; p is 0 outside the document's
+    /// `labels`, if there are any. The document's tokens count in the model with the topics `assigned`, in the
+    /// order of [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments).
     pub fn add(
         &mut self,
         bag: Bag<'_>,
@@ -63,7 +62,7 @@ impl SoftCounts {
         }
     }
 
-    /// Σ_i p_dik over the tokens of a term, whose topics are `own`, into `soft`.
+    /// Writes Σ_i p_dik over the tokens of a term, whose topics are `own`, to `soft`.
     fn take_term(&mut self, term: u32, own: &[u16], labels: &[u16], table: FactorTable<'_>) {
         let smoothing = table.smoothing();
         let row = table.find(term).expect("factors of all terms are prepared");
@@ -83,7 +82,7 @@ impl SoftCounts {
         self.own.clear();
         self.own.extend_from_slice(own);
         self.own.sort_unstable();
-        // A token's p differs from the others' in its own topic, and in what all masses add up to.
+        // A token's p differs from the others' in its own topic, and in the sum of all masses.
         let mut all_shares = 0.0;
         self.changes.clear();
         for run in self.own.chunk_by(|a, b| a == b) {
@@ -146,8 +145,8 @@ mod tests {
             .collect()
     }
 
-    /// Papanikolaou 2017, Algorithm 1, function φ^p, token by token, before what is added is normalised
-    /// and β: Σ p_djk, V × K.
+    /// Papanikolaou 2017, Algorithm 1, function φ^p, token by token, before β is added and the sum is normalised:
+    /// Σ p_djk, V × K.
     fn reference(assigned: &[Vec<u16>], labels: &[u16], priors: &Priors) -> Vec<Vec<f64>> {
         let mut n_wk = vec![vec![0.0; TOPICS]; TERMS];
         let mut n_dk = vec![vec![0.0; TOPICS]; CORPUS.len()];
@@ -224,7 +223,7 @@ mod tests {
             });
             for (w, wanted) in reference(&assigned, labels, &priors).iter().enumerate() {
                 for k in 0..TOPICS {
-                    // Factors are f32. No document is off by a unit.
+                    // Factors are f32. Each document is off by less than a unit.
                     assert!((wanted[k] - exact[w][k]).abs() < 1e-6 * tokens[w]);
                     let units = (rounded[w][k] - exact[w][k]) * TOKEN;
                     assert!(units.abs() < CORPUS.len() as f64, "{units}");

@@ -1,9 +1,9 @@
-//! When training ends before its passes are done.
+//! The rule that ends training before its passes are done.
 
 use super::settings::TrainSettings;
 
-/// Tells when held-out quality has stopped improving: when `patience` evaluations in a row were
-/// not better than the best before them by `tolerance` nats a token. Each phase has its own.
+/// The rule that held-out quality has stopped improving: `patience` evaluations in a row have not exceeded the best
+/// before them by more than `tolerance` nats per token. Each phase has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StopRule {
     best: Option<f64>,
@@ -11,7 +11,7 @@ pub struct StopRule {
 }
 
 impl StopRule {
-    /// Takes note of an evaluation; true if the phase should end.
+    /// Records an evaluation; returns whether the phase should end.
     pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
         let improved = self
             .best

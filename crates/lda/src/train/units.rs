@@ -1,14 +1,14 @@
-//! The units of expected counts: whole numbers, whose sums are the same on any number of workers.
+//! The units of expected counts: integers, whose sums are the same on any number of workers.
 
 /// A token, in the units of expected counts.
 pub const TOKEN: f64 = (1u64 << 12) as f64;
 
-/// The most units of a γ, and one more.
+/// How many values a γ can have: 0 units to those of a token.
 pub const UNITS: usize = TOKEN as usize + 1;
 
-/// Rounds `shares` of tokens to whole units of 2⁻¹² token, `units` in all, each up or down: systematic
-/// sampling, in which a unit falls to a topic by its share. With a `start` that is uniform on [0, 1) the
-/// expectation of each is exact, and nothing of what many topics have a little of is lost.
+/// Rounds `shares` of tokens to whole units of 2⁻¹² token, `units` in all, each share up or down, by systematic
+/// sampling: a topic gets a unit with the probability of its share. With a `start` that is uniform on [0, 1), the
+/// expectation of each is exact, and small shares of many topics are not lost.
 pub(super) fn round(shares: &[f64], units: u64, start: f64, mut emit: impl FnMut(u16, u64)) {
     let (mut sum, mut given) = (start, 0);
     let last = shares.iter().rposition(|&share| share > 0.0);
@@ -25,12 +25,12 @@ pub(super) fn round(shares: &[f64], units: u64, start: f64, mut emit: impl FnMut
     }
 }
 
-/// Parts of a unit in which [`spread`] takes shares.
+/// The parts of a unit in which [`spread`] takes shares.
 pub(super) const FINE: i32 = 1 << FINE_BITS;
 const FINE_BITS: u32 = 18;
 
-/// [`round`] of one token for all topics, in integers: `shares` are in `FINE` parts of a unit, and add up to
-/// a token but for what they were rounded by, which goes to the largest.
+/// Rounds one token, as [`round`] does, for all topics and in integers: `shares` are in `FINE` parts of a unit, and
+/// add up to a token except for rounding, which goes to the largest.
 pub(super) fn spread(shares: &[i32], start: f64, units: &mut [u16]) {
     let (mut reached, mut given) = ((start * f64::from(FINE)) as i32, 0);
     for (units, share) in units.iter_mut().zip(shares) {

@@ -1,14 +1,13 @@
 //! Training that starts from another model: its topics are the initial ones, and keep their numbers.
 //!
-//! Where the tree-structured priors of the two models are alike, each document is sampled against that
-//! model first ([`Action::Assign`](super::schedule::Action::Assign)), which takes the place of random
-//! topics.
+//! If the two models have the same tree-structured prior, each document is first sampled against that model
+//! ([`Action::Assign`](super::schedule::Action::Assign)), instead of getting random topics.
 //!
-//! Where they differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): what was learnt about the terms around
-//! which they differ is forgotten, and only documents that contain such terms are visited ([`Unassigned`]). These are
-//! sampled against the model first, and the resulting counts are removed from it
-//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, and Gibbs passes add what they
-//! find in those documents.
+//! If the priors differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): only documents that contain
+//! terms around which they differ are visited, and [`Unassigned`] decides which assignments are forgotten. These
+//! documents are first sampled against the model, and the resulting counts are removed from it
+//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, and Gibbs passes add the
+//! counts of those documents.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ use crate::model::Priors;
 use crate::model::parameters::{Entry, Parameters, Row, add_to_row, grid_step, on_grid, scaled};
 use crate::model::tree::{Node, ROOT, Tree};
 
-/// Whose assignments are forgotten where the prior over terms has changed.
+/// Which assignments are forgotten if the prior over terms has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unassigned {
-    /// Nobody's: the senses of a term share evenly what its topics had.
+    /// None: the senses of a term share the counts of its topics evenly.
     Nothing,
     /// Those of the terms around which the trees differ.
     Terms,
@@ -39,15 +38,15 @@ pub struct WarmStart {
     tree: Option<Arc<Tree>>,
     /// α of that model.
     alpha: Vec<f64>,
-    /// Of each term, its number in that model.
+    /// For each term, its number in that model, if it has one.
     terms: Vec<Option<u32>>,
-    /// Of each term, whether the trees differ around it.
+    /// For each term, whether the trees differ around it.
     changed: Vec<bool>,
 }
 
 impl WarmStart {
-    /// From `parameters`, which are one part, and their `priors`; `terms` are the numbers that they have for
-    /// the terms of the model to be trained, whose prior has the structures of `tree`.
+    /// Creates a warm start from `parameters`, which are one part, and their `priors`; `terms` are the numbers that
+    /// they have for the terms of the model to be trained, whose prior has the structures of `tree`.
     pub fn new(
         unassigned: Unassigned,
         (parameters, priors): (Parameters, &Priors),
@@ -80,30 +79,30 @@ impl WarmStart {
         }
     }
 
-    /// α of the model.
+    /// Returns α of the model.
     pub fn alpha(&self) -> &[f64] {
         &self.alpha
     }
 
-    /// Whose assignments are forgotten.
+    /// Returns which assignments are forgotten.
     pub fn unassigned(&self) -> Unassigned {
         self.unassigned
     }
 
-    /// Whether the prior has changed, so that only some documents are visited again.
+    /// Returns whether the prior has changed, so that only some documents are visited again.
     pub fn is_partial(&self) -> bool {
         self.changed.contains(&true)
     }
 
-    /// Terms around which the trees differ.
+    /// Returns the terms around which the trees differ.
     pub fn changed_terms(&self) -> impl Iterator<Item = u32> {
         let terms = (0..).zip(&self.changed);
         terms.filter_map(|(term, &is_changed)| is_changed.then_some(term))
     }
 
-    /// The rows of parameters that are theirs, where the prior to be trained with is `priors`, and what they
-    /// have when the documents are withdrawn: nothing, but where all terms are unassigned, the first weights
-    /// of cannot-links, until each document has been assigned again.
+    /// Returns the parameter rows of these terms, where `priors` are those to be trained with, and their contents
+    /// when the documents are withdrawn: nothing or, if all terms are unassigned, the first weights of
+    /// cannot-links, which last until each document has been assigned again.
     pub fn changed_rows(&self, priors: &Priors, seed: u64) -> Vec<Row> {
         let tree = priors.tree.as_deref();
         let rows = |term: u32| match tree {
@@ -118,14 +117,14 @@ impl WarmStart {
         rows.map(|row| (row, begun(row))).collect()
     }
 
-    /// Whether a document is visited again: it contains a term around which the trees differ, or they are
+    /// Returns whether a document is visited again: it contains a term around which the trees differ, or they are
     /// the same.
     pub fn revisits(&self, bag: Bag<'_>) -> bool {
         let is_changed = |&term: &u32| self.changed[term as usize];
         bag.terms.iter().any(is_changed) || !self.is_partial()
     }
 
-    /// Documents of a sample that are visited again, and their tokens.
+    /// Returns the number of documents of a sample that are visited again, and of their tokens.
     pub fn revisited(&self, sample: &Bags) -> [u64; 2] {
         let bags = (0..sample.len()).map(|index| sample.bag(index));
         let revisited = bags.filter(|&bag| self.revisits(bag));
@@ -134,7 +133,7 @@ impl WarmStart {
         })
     }
 
-    /// The model that training with `priors` starts from: part `part[0]` of `part[1]`.
+    /// Returns the model that training with `priors` starts from: part `part[0]` of `part[1]`.
     pub fn start(&self, priors: &Priors, seed: u64, part: [usize; 2]) -> Parameters {
         let topics = priors.topic_count();
         let rows = priors.row_count(self.terms.len());
@@ -162,8 +161,8 @@ impl WarmStart {
         Parameters::from_rows(topics, rows, part, row)
     }
 
-    /// The weights that topics begin with on the branches of cannot-links: on those whose terms the model
-    /// has most of.
+    /// Returns the weights that topics begin with on the branches of cannot-links: each topic on the branch whose
+    /// terms have most of its counts in the model.
     fn first_weights<'a>(
         &'a self,
         tree: &'a Tree,
@@ -177,7 +176,7 @@ impl WarmStart {
         senses::first_weights(tree, topics, seed, known)
     }
 
-    /// The rows of the model that are a term's.
+    /// Returns the model's rows of a term.
     fn rows_of(&self, term: u32) -> std::ops::Range<u32> {
         match (self.terms[term as usize], &self.tree) {
             (None, _) => 0..0,
@@ -186,19 +185,19 @@ impl WarmStart {
         }
     }
 
-    /// A row of a term by its place among the term's, without scale.
+    /// Returns a row of a term, by its place among the term's rows, with the scale applied.
     fn row(&self, term: u32, place: u32, topics: usize) -> Vec<Entry> {
         let rows = self.rows_of(term);
         let row = (rows.start + place..rows.end).next();
         row.map_or_else(Vec::new, |row| self.sum(row..row + 1, 1.0, topics))
     }
 
-    /// The row of each of a term's `senses`: an equal share of all its rows.
+    /// Returns the row of each of a term's `senses`: an equal share of all its rows.
     fn shared_row(&self, term: u32, senses: usize, topics: usize) -> Vec<Entry> {
         self.sum(self.rows_of(term), 1.0 / senses as f64, topics)
     }
 
-    /// The sum of some rows, times `share`.
+    /// Returns the sum of some rows, times `share`.
     fn sum(&self, rows: std::ops::Range<u32>, share: f64, topics: usize) -> Vec<Entry> {
         let factor = self.parameters.scale() * share;
         let mut sums = vec![0.0; topics];
@@ -206,7 +205,7 @@ impl WarmStart {
             sums[entry.topic as usize] += f64::from(entry.value) * factor;
         }
         if self.is_partial() {
-            // Counts will be added, and taken away.
+            // Counts will be added and subtracted.
             let step = grid_step(sums.iter().sum());
             for sum in &mut sums {
                 *sum = on_grid(*sum, step);
@@ -221,9 +220,9 @@ impl WarmStart {
     }
 }
 
-/// Of each term, what the structures look like that its leaves are in, in their order; the names of nodes
-/// and the priors of the root's edges, which are measured by η, left out. Terms are described by the
-/// numbers that `number` gives them.
+/// Returns, for each term, descriptions of the structures that its leaves are in, in order, without the names of
+/// nodes and the priors of the root's edges, which are measured by η. Terms are described by the numbers that
+/// `number` returns.
 fn surroundings(tree: Option<&Tree>, number: &dyn Fn(u32) -> Option<u32>) -> Vec<Vec<Arc<str>>> {
     let Some(tree) = tree else {
         return Vec::new();
@@ -237,7 +236,7 @@ fn surroundings(tree: Option<&Tree>, number: &dyn Fn(u32) -> Option<u32>) -> Vec
             text.into()
         })
         .collect();
-    // The structures are the first inner nodes, in this order.
+    // After the root, the structures are the first inner nodes, in this order.
     let of_leaf = |leaf: u32| {
         let top = tree.path(leaf).find(|&node| tree.parent(node) == ROOT)?;
         structures.get(top as usize - 1).cloned()

@@ -1,6 +1,6 @@
-//! How far counts are from what was expected.
+//! How far counts are from their expectation.
 
-/// (χ² − degrees of freedom) / its standard deviation; cells expecting fewer than 8 are pooled.
+/// Returns (χ² − degrees of freedom) / its standard deviation; cells that expect fewer than 8 are pooled.
 pub fn chi_square_z(expected: &[f64], seen: &[u64]) -> f64 {
     let draws: u64 = seen.iter().sum();
     let (mut statistic, mut cells) = (0.0, 0.0);

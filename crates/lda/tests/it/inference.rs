@@ -171,8 +171,8 @@ fn proportions_add_up_to_one_for_both_estimators() {
     }
 }
 
-/// Each label has a term of its own, and the prior outweighs the document: what labels are ranked by is the
-/// document's tokens all the same.
+/// Each label has a term of its own, and the prior outweighs the document; labels are still ranked by the
+/// document's tokens.
 #[test]
 fn label_shares_do_not_contain_the_prior_whatever_the_method() {
     let priors = Priors {
@@ -192,7 +192,7 @@ fn label_shares_do_not_contain_the_prior_whatever_the_method() {
     let references = [&factors];
     let table = FactorTable::new(&references);
     let (terms, counts) = (&[0, 1, 2][..], &[2, 6, 2][..]);
-    // What the classifier says of a document, it has learnt from proportions: (α_k + n_dk) / (A + N_d).
+    // The classifier has learnt its prediction from proportions: (α_k + n_dk) / (A + N_d).
     let learnt = [62.0, 21.0, 7.0].map(|tokens| ln(tokens / 90.0) as f32);
     let classifier = Classifier::new(3, learnt.to_vec(), vec![], vec![]);
     let target = Target {
@@ -225,7 +225,7 @@ fn label_shares_do_not_contain_the_prior_whatever_the_method() {
     }
 }
 
-/// Both estimators, of one chain and of many, estimate the same thing.
+/// Both estimators, with one chain or many, estimate the same thing.
 #[test]
 fn soft_and_plain_estimates_agree_in_the_long_run() {
     let (parts, priors) = model(10, 40, 0.3, 1);
@@ -328,7 +328,7 @@ fn deterministic_methods_give_proportions_whatever_the_document() {
     }
 }
 
-/// The sparse form takes the same iterations as the dense one that it stands for.
+/// The sparse form takes the same iterations as the dense one.
 #[test]
 fn variational_inference_is_the_dense_one() {
     for density in [0.05, 0.3, 0.9] {
@@ -365,8 +365,8 @@ fn variational_inference_is_the_dense_one() {
     }
 }
 
-/// CVB0 as it is written (Papanikolaou 2017, §3.3), densely and in f64, with the sequential start:
-/// a_k, given the factors of each distinct term and its tokens.
+/// CVB0 as published (Papanikolaou 2017, §2.5), densely and in f64, with the sequential start: a_k, given the
+/// factors of each distinct term and its tokens.
 fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) -> Vec<f64> {
     let mut a = alpha.to_vec();
     let mut shares = vec![vec![0.0; alpha.len()]; factors.len()];
@@ -388,8 +388,8 @@ fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) ->
     a
 }
 
-/// What the fast form neglects and forgets is small, though smoothing is heavy in this model: of the
-/// distance of 2 at most, a fortieth.
+/// The fast form neglects and forgets little, although smoothing is heavy in this model: at most a fortieth of the
+/// largest distance, 2.
 #[test]
 fn cvb0_is_the_dense_one_but_for_small_shares() {
     for density in [0.1, 0.3, 0.9] {

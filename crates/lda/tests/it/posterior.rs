@@ -12,8 +12,8 @@ use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
 
-/// Topics that no term has, with next to no prior: with that many of them a document is sampled by
-/// the topics that are present, without them by all topics side by side.
+/// Topics that no term has, with almost no prior. With this many of them, a document is sampled by the topics
+/// present; without them, by all topics, several at a time.
 const UNUSED: usize = 128;
 const UNUSED_ALPHA: f64 = 1e-12;
 
@@ -186,7 +186,7 @@ fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
     let table = FactorTable::new(&parts);
     let row = table.find(1).unwrap();
     assert_eq!(table.dense(row).is_some(), is_dense);
-    // Term 1 comes first: its token had topic 0, as one of term 0's; the others had 3 and 6.
+    // Term 1 comes first: its token had topic 0, as did one of term 0's; the others had 3 and 6.
     let remembered = [0u16, 0, 3, 6];
     let factors = table.all(row);
     let mut expected: Vec<f64> = (0..topics)
@@ -258,7 +258,7 @@ fn check_restricted(unused: usize, density: f64) {
     }
     let z = chi_square_z(&expected, &seen);
     assert!(z.abs() < 4.0, "{unused} unused: χ² is {z} deviations off");
-    // Nothing of it is left in a document that may have all topics.
+    // The restriction leaves no trace in a document that may have all topics.
     let after = |sampler: &mut Sampler| {
         let mut stream = Stream::keyed(8, Stage::Train, 1, 0);
         sampler.start(bag, table);

@@ -12,35 +12,34 @@ use crate::model::factors::{BLOCK, FactorTable, Row, SparseRow};
 pub(super) struct Token<'a> {
     pub(super) term: u32,
     pub(super) row: &'a Row,
-    /// The topic it had; its own count there is left out of the model's.
+    /// Its old topic; its own count there is left out of the model's.
     pub(super) old: u16,
-    /// The place of the leaf that it had, among its term's.
+    /// The place of its old leaf among its term's leaves.
     pub(super) sense: u16,
 }
 
 impl Token<'_> {
-    /// The token's own part of its old topic's factor.
+    /// Returns the token's own part of its old topic's factor.
     #[inline(always)]
     fn own_part(self, table: FactorTable<'_>) -> f32 {
         table.own_part(self.term, *self.row, self.old, self.sense)
     }
 }
 
-/// The count and the mass that are taken out of a document's for a draw.
+/// The count and the mass that are set apart from a document's for a draw.
 #[derive(Clone, Copy, Default)]
 struct Apart {
     count: f32,
     mass: f32,
 }
 
-/// Counts of every topic that there can be: no index is out of their bounds, nor has to be
-/// compared with them.
+/// Returns counts for every `u16`, so that no index can be out of bounds or needs a check.
 #[inline(always)]
 fn every(counts: &[f32]) -> &[f32; EVERY] {
     counts.first_chunk().expect("`clear` makes room for them")
 }
 
-/// g_kw of the token's old topic.
+/// Returns g_kw of the token's old topic.
 #[inline(always)]
 fn weight_of(token: Token<'_>, table: FactorTable<'_>) -> f32 {
     let sparse = table.sparse(*token.row);
@@ -51,7 +50,7 @@ fn weight_of(token: Token<'_>, table: FactorTable<'_>) -> f32 {
 }
 
 impl Sampler {
-    /// Draws a topic for a token that is not counted at present.
+    /// Draws a topic for a token that is currently not counted.
     #[inline(always)]
     pub(super) fn draw<const OWN: bool>(
         &mut self,
@@ -162,12 +161,12 @@ impl Sampler {
         })
     }
 
-    /// Takes a token's old topic out of the document's, for a draw in which its own count is left
-    /// out of the model's: what is left has the mass that is returned.
+    /// Sets a token's old topic apart from the document's, for a draw that leaves the token's own count out of the
+    /// model's. Returns the topic's count, and the mass that it has without the token.
     #[inline(always)]
     fn set_apart(&mut self, token: Token<'_>, weight: f32, table: FactorTable<'_>) -> Apart {
         let count = std::mem::take(&mut self.counts[usize::from(token.old)]);
-        // At least 0: rounding may have made g_kw less than the token's own part of it.
+        // At least 0: rounding may make g_kw smaller than the token's own part of it.
         let mass = count * (weight - token.own_part(table)).max(0.0);
         Apart { count, mass }
     }
@@ -179,8 +178,8 @@ impl Sampler {
         }
     }
 
-    /// The topic at `target` in the prior's part, A_w and then H; `None` if it is the token's own
-    /// count that was hit.
+    /// Returns the topic at `target` in the prior's part, A_w and then H; `None` if the target hits the token's own
+    /// count.
     fn draw_prior<const OWN: bool>(
         &self,
         token: Token<'_>,
@@ -207,7 +206,7 @@ impl Sampler {
         (!(OWN && topic == token.old && is_own())).then_some(topic)
     }
 
-    /// The document's topic at `target` in the running sums of n_dk h_k.
+    /// Returns the document's topic at `target` in the running sums of n_dk h_k.
     fn search_smoothing(&self, h: &[f32], target: f32) -> u16 {
         let (mut sum, mut last) = (0.0, self.active[0]);
         for &topic in &self.active[..self.active_count] {

@@ -1,4 +1,4 @@
-//! Sweeps where there are few topics: every draw goes through all of them, side by side.
+//! Sweeps for few topics: every draw goes through all of them, several at a time.
 //!
 //! The plain loop (`tests::plain`): with a_k = α_k + n_dk, the current token not counted,
 //!
@@ -7,29 +7,29 @@
 //! draw the first topic k with a_0 e_0w + … + a_k e_kw > target
 //! ```
 //!
-//! Where we depart from it, and what it buys against `draw`, which adds up the document's topics alone (K = 100, 20
-//! Newsgroups; five sweeps a document: 327 instructions a draw instead of 416, 0.78 to 0.86 of the time; one sweep a
-//! visit: 532 instead of 527, 0.82 to 0.94 of the time):
-//! 1. Rows are written side by side, e_kw for all k, when a document starts, and a_k lies beside
-//!    them. A draw then needs no list of topics, no look-up by topic and no search in the prior's
-//!    part, and cold rows come from memory one after the other, before any draw waits for them.
-//! 2. Topics are gone through in another order, one that adds four sums at a time: chunk by chunk
-//!    within a lane, and lane after lane; a lane of a chunk has its topics l, l + 8, l + 4, l + 12.
-//! 3. A token's old topic comes last, with its own mass: that most draws end there is
-//!    something a branch predictor learns. Chosen without that branch, draws took 15 % longer.
-//!    And the token's own count is left out of λ̃_kw exactly: no draw has to be refused.
-//! 4. How many chunks there are is known to the compiler, and tokens are gone through one by one,
-//!    not term by term: together a sixth of the instructions.
+//! Departures from it, and their gain over `draw`, which adds up only the document's topics (K = 100, 20
+//! Newsgroups; five sweeps per document: 327 instructions per draw instead of 416, 0.78 to 0.86 of the time; one
+//! sweep per visit: 532 instead of 527, 0.82 to 0.94 of the time):
+//! 1. Rows are written contiguously, e_kw for all k, when a document starts, and a_k is stored beside them. A draw
+//!    then needs no list of topics, no look-up by topic and no search in the prior's part, and cold rows are read
+//!    from memory one after another, before any draw waits for them.
+//! 2. Topics are visited in another order, which adds four sums at a time: chunk by chunk within a lane, and lane
+//!    after lane; lane l of a chunk has its topics l, l + 8, l + 4, l + 12.
+//! 3. A token's old topic comes last, with its own mass: a branch predictor learns that most draws end there.
+//!    Without that branch, draws took 15 % longer. The token's own count is also left out of λ̃_kw exactly, so no
+//!    draw has to be rejected.
+//! 4. The number of chunks is a compile-time constant, and the loop is over tokens, not over terms and their
+//!    tokens: together this saves a sixth of the instructions.
 //!
-//! Tried and dropped: AVX2 beside the baseline (295 instructions instead of 342, no faster), changing a_k by whole
-//! vectors (slower).
+//! Tried and dropped: AVX2 in addition to the baseline (295 instructions instead of 342, no faster), changing a_k
+//! by whole vectors (slower).
 
 use super::{Sampler, UNASSIGNED};
 use crate::infer::ImpossibleDraw;
 use crate::math::random::Stream;
 use crate::model::factors::{CHUNK, Chunk, FactorTable, Row, flat, flat_mut};
 
-/// Up to this many topics; the time of a draw grows with them, whatever the document has.
+/// The largest number of topics for these sweeps; the time of a draw grows with it, whatever the document has.
 pub(super) const FEW: usize = MOST_CHUNKS * CHUNK - 1;
 const MOST_CHUNKS: usize = 8;
 
@@ -40,11 +40,11 @@ type Lanes = [f32; LANES];
 /// The state of a document with few topics, besides its counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Few {
-    /// α_k + n_dk, and 0 in the places that fill up the last chunk.
+    /// α_k + n_dk, and 0 in the padding of the last chunk.
     raised: Vec<Chunk>,
-    /// The factors e_kw of each distinct term, one after the other.
+    /// The factors e_kw of each distinct term, one after another.
     rows: Vec<Chunk>,
-    /// For each token, which of the rows is its term's.
+    /// For each token, the index of its term's row.
     row_of: Vec<u32>,
 }
 
@@ -66,7 +66,7 @@ impl Few {
         table.write(row, &mut self.rows);
     }
 
-    /// Takes over the counts of a document whose tokens have topics.
+    /// Sets the counts of a document whose tokens have topics.
     pub(super) fn count(&mut self, counts: &[f32], table: FactorTable<'_>) {
         let alpha = &table.smoothing().alpha;
         let raised = flat_mut(&mut self.raised).iter_mut();
@@ -77,7 +77,7 @@ impl Few {
 }
 
 impl Sampler {
-    /// A sweep as [`sweep_tokens`](Self::sweep_tokens).
+    /// Sweeps as [`sweep_tokens`](Self::sweep_tokens) does.
     pub(super) fn sweep_few<const OWN: bool>(
         &mut self,
         table: FactorTable<'_>,
@@ -97,8 +97,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// A sweep over topics that take up N chunks: known to the compiler, for its loops to have no
-    /// ends to look out for.
+    /// Sweeps over topics that take up N chunks, a compile-time constant, so that loops have a fixed length.
     fn sweep_chunks<const OWN: bool, const N: usize>(
         &mut self,
         table: FactorTable<'_>,
@@ -134,7 +133,7 @@ impl Sampler {
                         table.own_part(term, row, *z, senses[place])
                     }
                 };
-                // At least 0: rounding may have made e_kw less than the token's own part of it.
+                // At least 0: rounding may make e_kw smaller than the token's own part of it.
                 let factor = (flat(row)[old] - unit).max(0.0);
                 token.mass = (counts[old] - 1.0 + alpha[old]) * factor;
                 put_back = std::mem::take(&mut flat_mut(raised)[old]);
@@ -184,8 +183,8 @@ struct Token {
     mass: f32,
 }
 
-/// Draws a topic by masses `raised[k] * row[k]`, the old topic's among them being 0; `None` if
-/// they do not add up to a positive, finite number.
+/// Draws a topic by the masses `raised[k] * row[k]`, of which the old topic's is 0, and the token's own mass;
+/// `None` if they do not add up to a positive, finite number.
 #[inline(always)]
 fn draw<const N: usize>(
     raised: &[Chunk; N],
@@ -232,15 +231,15 @@ fn draw<const N: usize>(
     Some(beyond(raised, row, token))
 }
 
-/// How many of three ascending sums do not exceed `target`.
+/// Returns how many of three ascending sums do not exceed `target`.
 #[inline(always)]
 fn count(sums: [f32; 3], target: f32) -> usize {
     let [first, second, third] = sums.map(|sum| usize::from(target >= sum));
     first + second + third
 }
 
-/// Running sums of the masses, lane by lane. Not inlined: the compiler would see the sums taken
-/// apart afterwards, and add them up in pieces, 342 instructions a draw instead of 292.
+/// Computes running sums of the masses, lane by lane. Not inlined, because the compiler would see that the sums are
+/// taken apart afterwards, and add them up in pieces: 342 instructions per draw instead of 292.
 #[inline(never)]
 fn add_up<const N: usize>(raised: &[Chunk; N], row: &[Chunk; N], running: &mut [Lanes; N]) {
     let mut sums = [0.0; LANES];
@@ -253,7 +252,7 @@ fn add_up<const N: usize>(raised: &[Chunk; N], row: &[Chunk; N], running: &mut [
     }
 }
 
-/// Rounding can put a target behind the last mass of its lane: the topic of the largest mass.
+/// Returns the topic of the largest mass, for a target that rounding puts beyond the last mass of its lane.
 #[cold]
 #[inline(never)]
 fn beyond(raised: &[Chunk], row: &[Chunk], token: Token) -> u16 {
@@ -292,7 +291,7 @@ mod tests {
         })
     }
 
-    /// The plain loop, in f64; and by what share of the total the target misses a running sum.
+    /// The plain loop, in f64, and the distance of the target from the nearest running sum, as a share of the total.
     fn plain(raised: &[Chunk], row: &[Chunk], token: Token, uniform: f32) -> (u16, f64) {
         let mass = |k: usize| f64::from(flat(raised)[k]) * f64::from(flat(row)[k]);
         let masses = order(raised.len()).map(|k| (k as u16, mass(k)));
@@ -314,7 +313,7 @@ mod tests {
         (drawn.unwrap_or(last), nearest / total)
     }
 
-    /// Masses as a document's are: most topics have their prior alone.
+    /// Masses like a document's: most topics have only their prior.
     fn random_masses(stream: &mut Stream, topics: usize) -> ([Chunk; N], [Chunk; N]) {
         let (mut raised, mut row) = ([Chunk::default(); N], [Chunk::default(); N]);
         for k in 0..topics {

@@ -1,6 +1,6 @@
-//! Sweeps over a document that may have some topics only: those of its labels (Labeled LDA; Ramage,
-//! Hall, Nallapati & Manning 2009; Papanikolaou 2017, §2.4). The plain loop over them: a document has
-//! a few labels, however many there are in all.
+//! Sweeps over a document that may have only some topics: those of its labels (Labeled LDA; Ramage, Hall, Nallapati
+//! & Manning 2009; Papanikolaou 2017, §2.4). A plain loop over them suffices, because a document has few labels,
+//! however many there are in all.
 
 use super::{Sampler, UNASSIGNED, is_few};
 use crate::infer::ImpossibleDraw;
@@ -20,12 +20,12 @@ pub(super) struct Within {
 }
 
 impl Sampler {
-    /// Restricts the document that has been started to `topics`, ascending; none of them is no restriction.
+    /// Restricts the started document to `topics`, ascending; if there are none, it is not restricted.
     pub fn restrict(&mut self, topics: &[u16]) {
         self.within.topics.extend_from_slice(topics);
     }
 
-    /// Gives each token one of the document's topics, drawn from α_k.
+    /// Assigns each token one of the document's topics, drawn from α_k.
     pub(super) fn scatter_within(&mut self, table: FactorTable<'_>, stream: &mut Stream) {
         let alpha = &table.smoothing().alpha;
         let Within {
@@ -38,7 +38,7 @@ impl Sampler {
         }
     }
 
-    /// A sweep as [`sweep_tokens`](Self::sweep_tokens).
+    /// Sweeps as [`sweep_tokens`](Self::sweep_tokens) does.
     pub(super) fn sweep_within<const OWN: bool>(
         &mut self,
         table: FactorTable<'_>,
@@ -90,7 +90,7 @@ impl Sampler {
                 let mass = |(&topic, &factor): (&u16, &f32)| {
                     let k = usize::from(topic);
                     let own = OWN && topic == old;
-                    // At least 0: rounding may have made e_kw less than the token's own part of it.
+                    // At least 0: rounding may make e_kw smaller than the token's own part of it.
                     let others = match own {
                         true => (factor - table.own_part(term, row, topic, sense)).max(0.0),
                         false => factor,

@@ -1,22 +1,22 @@
 //! The factors of a tree-structured prior (Hu & Boyd-Graber 2012, Eq. 1) within a round.
 //!
-//! [`Parameters`] are kept by leaf: a leaf's number replaces a term's, λ̃_kl. They change by
-//! sums and factors only, so that the parameter of an edge is the sum of those of the leaves below it,
-//! and nothing is kept for inner nodes. With x_e that sum and B_i = Σ β over node i's edges,
+//! [`Parameters`] are stored by leaf, λ̃_kl: a leaf's number replaces a term's. They change only by addition and
+//! scaling, so the parameter of an edge is the sum of those of the leaves below it, and nothing is stored for inner
+//! nodes. With x_e that sum and B_i = Σ β over node i's edges,
 //!
 //! ```text
 //! e_kl = Π_{(i→j)∈l} (β_{i→j} + x_{i→j|k}) / (B_i + x_{i|k})          e_kw = Σ_l e_kl, the leaves of w
 //! ```
 //!
-//! or, in the exp Ψ geometry, exp(Ψ(β + x) − Ψ(B + x)) for each edge; where β is far below 1 that
-//! vanishes for what has no tokens, so that a cannot-link's β_2 asks for the mean geometry.
+//! or, in the exp Ψ geometry, exp(Ψ(β + x) − Ψ(B + x)) for each edge. Where β is far below 1, this vanishes for
+//! edges without tokens, so a cannot-link's β_2 needs the mean geometry.
 //!
-//! Terms attached to the root keep the split of Mimno's Eq. 15, e_kw = g_kw + h_k, and rows as sparse
-//! as their parameters: h_k is the same for all. Terms within structures have whole rows, since all
-//! topics differ where one edge of a path is observed, and e_kw may even be below h_k.
+//! Terms attached to the root keep the split of Mimno's Eq. 15, e_kw = g_kw + h_k, and rows as sparse as their
+//! parameters, because h_k is the same for all of them. Terms within structures have whole rows, because all topics
+//! differ once an edge of a path is observed, and e_kw may even be below h_k.
 //!
-//! A topic is drawn by e_kw, whatever the term's leaves; then a leaf of the term, in that topic. The
-//! root's edges have η′/η of their priors where a model is published with η′.
+//! A topic is drawn by e_kw, whatever the term's leaves, and then a leaf of the term in that topic. If a model is
+//! published with η′, the root's edges have η′/η of their priors.
 
 use std::sync::Arc;
 
@@ -31,16 +31,16 @@ use crate::model::tree::{ROOT, Tree};
 #[derive(Clone, Debug)]
 pub struct Branches {
     edges: Edges,
-    /// Where each inner node's row lies, if it is in one of these sets.
+    /// The place of each inner node's row, if the node is in one of these sets.
     places: Vec<u32>,
-    /// x_{i|k} of each inner node, a row of topics each.
+    /// x_{i|k} of each inner node: a row of topics for each.
     sums: Vec<f64>,
-    /// Π of the factors of the edges to it, over its normaliser B_i + x_{i|k}: by what β + x of an edge
-    /// from it is multiplied.
+    /// The multiplier of β + x of the edges from each inner node: Π of the factors of the edges to the node, over
+    /// its normaliser B_i + x_{i|k}.
     units: Vec<f64>,
 }
 
-/// The priors of edges, and what a factor is.
+/// The priors of edges, and the geometry of their factors.
 #[derive(Clone, Debug)]
 struct Edges {
     tree: Arc<Tree>,
@@ -53,13 +53,13 @@ struct Edges {
     units: Vec<f64>,
 }
 
-/// A token's path, to be left out of what it is drawn by: where parameters are counts of
-/// assignments, and the token one of them. The root's normaliser keeps it, as in
+/// The leaf of a token that is to be left out of the factors it is drawn by, where parameters are counts of
+/// assignments that include the token. The root's normaliser keeps it, as in
 /// [`infer::sampler`](crate::infer::sampler).
 pub(crate) type Own = Option<u32>;
 
 impl Branches {
-    /// Those of one part. `parts` are all parts of the parameters, in order.
+    /// Prepares the branches of one part. `parts` are all parts of the parameters, in order.
     pub(super) fn prepare(
         tree: &Arc<Tree>,
         parts: &[&Parameters],
@@ -100,7 +100,7 @@ impl Branches {
         branches
     }
 
-    /// x_{i|k} of the root, or of an inner node of this part.
+    /// Returns x_{i|k} of the root, or of an inner node of this part.
     #[inline]
     fn sum(&self, inner: u32, k: usize) -> f64 {
         match inner {
@@ -109,8 +109,7 @@ impl Branches {
         }
     }
 
-    /// Of each topic, by what β + x of an edge from the root, or from an inner node of this part, is
-    /// multiplied.
+    /// Returns, for each topic, the multiplier of β + x of an edge from the root, or from an inner node of this part.
     #[inline]
     fn units(&self, inner: u32) -> &[f64] {
         let topics = self.edges.topic_count;
@@ -120,14 +119,14 @@ impl Branches {
         }
     }
 
-    /// The product of the factors of the edges to an inner node of this part: in the mean geometry, the
-    /// probability that a token of the topic passes it.
+    /// Returns the product of the factors of the edges to an inner node of this part: in the mean geometry, the
+    /// probability that a token of the topic passes through it.
     fn reach(&self, node: u32, k: usize) -> f64 {
         let part = self.edges.prior(node) + self.sum(node, k);
         self.units(self.edges.tree.parent(node))[k] * self.edges.raised(part)
     }
 
-    /// The factor of the edge to a node that has `unsmoothed` in topic k.
+    /// Returns the factor of the edge to a node that has `unsmoothed` in topic k, without the token `own`.
     #[inline]
     fn edge(&self, node: u32, unsmoothed: f64, k: usize, own: Own) -> f64 {
         let (edges, tree) = (&self.edges, &*self.edges.tree);
@@ -138,8 +137,8 @@ impl Branches {
         edges.raised(edges.prior(node) + less(node, unsmoothed)) * edges.over(whole)
     }
 
-    /// Hands those nodes of this part to `visit` that have tokens in a topic: the node, the topic, the
-    /// probability of a walk to pass it, and its tokens. `parts` are all parts of the parameters.
+    /// Passes each node of this part and each topic in which it has tokens to `visit`: the node, the topic, the
+    /// probability that a walk passes through the node, and its tokens. `parts` are all parts of the parameters.
     pub(crate) fn for_each_observed(
         &self,
         parts: &[&Parameters],
@@ -166,7 +165,7 @@ impl Branches {
         }
     }
 
-    /// e_kl of a leaf of this part, whose λ̃_kl is `unsmoothed`.
+    /// Returns e_kl of a leaf of this part, whose λ̃_kl is `unsmoothed`.
     #[inline]
     fn leaf(&self, leaf: u32, unsmoothed: f64, k: usize) -> f64 {
         let (edges, tree) = (&self.edges, &self.edges.tree);
@@ -174,7 +173,7 @@ impl Branches {
         self.units(tree.leaf_parent(leaf))[k] * edges.raised(part)
     }
 
-    /// The same without the token `own`.
+    /// Returns the same without the token `own`.
     fn leaf_without(&self, leaf: u32, mut unsmoothed: f64, k: usize, own: Own) -> f64 {
         let mut factor = 1.0;
         for node in self.edges.tree.path(leaf) {
@@ -220,7 +219,7 @@ impl Edges {
         }
     }
 
-    /// The part of β + x of an edge in its factor.
+    /// Returns the numerator of an edge's factor, from its β + x.
     #[inline]
     fn raised(&self, part: f64) -> f64 {
         match self.exp_psi {
@@ -229,7 +228,7 @@ impl Edges {
         }
     }
 
-    /// The part of the normaliser B + x of a node in the factor of an edge from it.
+    /// Returns the inverse denominator of an edge's factor, from the normaliser B + x of the edge's parent.
     #[inline]
     fn over(&self, whole: f64) -> f64 {
         match self.exp_psi {
@@ -263,8 +262,8 @@ impl AllBranches {
         &self.parts[set % self.parts.len()]
     }
 
-    /// Adds e_kl of a leaf within structures to `factors`, for each topic; `entries` are the topics with
-    /// λ̃_kl > 0, and that.
+    /// Adds e_kl of a leaf within structures to `factors`, for each topic; `entries` are the topics with λ̃_kl > 0,
+    /// and λ̃_kl.
     pub(super) fn add_leaf(
         &self,
         leaf: u32,
@@ -284,7 +283,7 @@ impl AllBranches {
         }
     }
 
-    /// e_kl, of a leaf within structures whose λ̃_kl is `unsmoothed`; without the token `own`.
+    /// Returns e_kl of a leaf within structures whose λ̃_kl is `unsmoothed`, without the token `own`.
     #[inline]
     pub(super) fn leaf(&self, leaf: u32, unsmoothed: f32, topic: u16, own: Own) -> f64 {
         let (unsmoothed, k) = (f64::from(unsmoothed), usize::from(topic));

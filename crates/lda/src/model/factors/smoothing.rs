@@ -7,31 +7,30 @@ use crate::model::tree::ROOT;
 /// Topics in one chunk.
 pub(crate) const CHUNK: usize = 16;
 
-/// f_k = exp −Ψ(whole) of the paper's geometry, times 2⁶³: a power of two by which no factor vanishes in
-/// f32 (with η = 0.01, exp Ψ(η) is 2 · 10⁻⁴⁴), and which, common to all topics, changes no draw.
+/// Returns f_k = exp −Ψ(whole) of the paper's geometry, times 2⁶³: with this power of two no factor vanishes in f32
+/// (with η = 0.01, exp Ψ(η) is 2 · 10⁻⁴⁴), and it changes no draw, because it is common to all topics.
 pub(super) fn lifted_unit(whole: f64) -> f64 {
     (1u64 << 63) as f64 * exp(-digamma(whole))
 }
 
-/// The values of some topics side by side, in a cache line of their own; in the last chunk the
-/// topics from K on have 0.
+/// The values of adjacent topics, in a cache line of their own; in the last chunk, topics from K on have 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub(crate) struct Chunk(pub(crate) [f32; CHUNK]);
 
-/// The values of chunks, topic by topic.
+/// Returns the values of chunks, topic by topic.
 #[inline]
 pub(crate) fn flat(chunks: &[Chunk]) -> &[f32] {
     bytemuck::cast_slice(chunks)
 }
 
-/// The values of chunks, topic by topic.
+/// Returns the values of chunks, topic by topic.
 #[inline]
 pub(crate) fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
     bytemuck::cast_slice_mut(chunks)
 }
 
-/// `values` in chunks that have a place for the topic K too.
+/// Copies `values` to chunks that also have a place for the topic K.
 fn chunked(values: &[f32]) -> Vec<Chunk> {
     let mut chunks = vec![Chunk::default(); (values.len() + 1).div_ceil(CHUNK)];
     flat_mut(&mut chunks)[..values.len()].copy_from_slice(values);
@@ -59,7 +58,7 @@ impl SmoothingChunks {
     }
 }
 
-/// The parts that do not depend on the term: h_k, the running sums of α_k h_k, and f_k.
+/// The parts of the factors that do not depend on the term: h_k, the running sums of α_k h_k, and f_k.
 #[derive(Clone, Debug)]
 pub struct Smoothing {
     /// h_k for each topic.
@@ -70,9 +69,9 @@ pub struct Smoothing {
     pub mass: f32,
     /// α_k for each topic.
     pub alpha: Vec<f32>,
-    /// f_k for each topic: what one token adds to g_kw where λ̃ are counts.
+    /// f_k for each topic: the amount that one token adds to g_kw where λ̃ are counts.
     pub unit: Vec<f32>,
-    /// h_k, α_k and f_k once more, in chunks.
+    /// h_k, α_k and f_k again, in chunks.
     pub(crate) chunks: SmoothingChunks,
     scales: Vec<f64>,
     eta: f64,
@@ -80,7 +79,8 @@ pub struct Smoothing {
 }
 
 impl Smoothing {
-    /// From the priors, the row sums λ̃_k, and V. Of a tree, what terms attached to the root have.
+    /// Computes them from the priors, the row sums λ̃_k, and V. With a tree, they are those of terms attached to
+    /// the root.
     pub fn new(priors: &Priors, totals: &[f64], vocabulary_size: usize) -> Self {
         let smoothing = match &priors.tree {
             Some(tree) => priors.eta / tree.eta() * tree.prior_sum(ROOT),
@@ -104,7 +104,7 @@ impl Smoothing {
         Self::of(factors, &priors.alpha, scales, (eta, exp_psi))
     }
 
-    /// Of topics that are given, h_k being `factors`: a token more changes nothing.
+    /// Computes them for given topics: h_k is `factors`, and another token changes nothing.
     pub(super) fn fixed(alpha: &[f64], factors: &[f64]) -> Self {
         let scales = vec![0.0; alpha.len()];
         Self::of(factors.to_vec(), alpha, scales, (0.0, false))
@@ -127,7 +127,7 @@ impl Smoothing {
         }
     }
 
-    /// g_kw for a λ̃_kw > 0.
+    /// Returns g_kw for a λ̃_kw > 0.
     #[inline]
     pub(super) fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
         let raised = if self.exp_psi {

@@ -5,33 +5,33 @@ use super::{Chunk, Factors, NOT_PREPARED, Own, Row, Smoothing, SparseRow};
 use crate::math::random::Stream;
 use crate::model::tree::Tree;
 
-/// The factors of all parts: what documents are sampled with. Cheap to make; borrows the parts.
+/// The factors of all parts, with which documents are sampled. Cheap to create; borrows the parts.
 #[derive(Clone, Copy, Debug)]
 pub struct FactorTable<'a> {
     parts: &'a [&'a Factors],
 }
 
 impl<'a> FactorTable<'a> {
-    /// `parts[p]` are the factors of part p.
+    /// Creates a table; `parts[p]` are the factors of part p.
     pub fn new(parts: &'a [&'a Factors]) -> Self {
         debug_assert!(!parts.is_empty());
         Self { parts }
     }
 
-    /// K.
+    /// Returns K.
     pub fn topic_count(&self) -> usize {
         self.parts[0].topic_count
     }
 
-    /// The part that does not depend on the term.
+    /// Returns the part of the factors that does not depend on the term.
     pub fn smoothing(&self) -> &'a Smoothing {
         &self.parts[0].smoothing
     }
 
-    /// The row of a term, if it was prepared.
+    /// Returns the row of a term, if it was prepared.
     #[inline]
     pub fn find(&self, term: u32) -> Option<Row> {
-        // Divisions are slow, and one part is common.
+        // Divisions are slow, and a single part is common.
         let row = match self.parts {
             [part] => part.rows[term as usize],
             parts => {
@@ -42,19 +42,19 @@ impl<'a> FactorTable<'a> {
         (row.offset != NOT_PREPARED).then_some(row)
     }
 
-    /// The sparse form of a row.
+    /// Returns the sparse form of a row.
     #[inline]
     pub fn sparse(&self, row: Row) -> SparseRow<'a> {
         self.parts[usize::from(row.part)].sparse(row)
     }
 
-    /// The sparse form of a row, filled up to whole blocks with the topic K, of weight 0.
+    /// Returns the sparse form of a row, padded to whole blocks with the topic K, of weight 0.
     #[inline]
     pub fn blocks(&self, row: Row) -> SparseRow<'a> {
         self.parts[usize::from(row.part)].blocks(row)
     }
 
-    /// The dense form of a row, if it has one, with a 0 for the topic K.
+    /// Returns the dense form of a row, if it has one, with a 0 for the topic K.
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
         self.parts[usize::from(row.part)].dense(row)
@@ -66,14 +66,14 @@ impl<'a> FactorTable<'a> {
         self.parts[usize::from(row.part)].write(row, to);
     }
 
-    /// The tree that the terms' prior is structured by.
+    /// Returns the tree of the terms' prior, if there is one.
     #[inline]
     pub fn tree(&self) -> Option<&'a Tree> {
         let branches = self.parts[0].branches.as_ref()?;
         Some(&branches.tree)
     }
 
-    /// e_kw for each topic of a row that is whole.
+    /// Returns e_kw of each topic, and a 0 for the topic K, if the row is whole.
     #[inline]
     pub fn whole(&self, row: Row) -> Option<&'a [f32]> {
         match row.is_whole {
@@ -82,7 +82,7 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// Σ_k α_k e_kw.
+    /// Returns Σ_k α_k e_kw.
     #[inline]
     pub(crate) fn prior_mass(&self, row: Row) -> f32 {
         match row.is_whole {
@@ -94,8 +94,8 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// The part of e_kw that a token of a term contributes, where λ̃ are counts and the token one of them: in
-    /// `topic`, on the leaf at the place `sense` among its term's.
+    /// Returns the part of e_kw that a token of a term contributes, in `topic` and on the leaf at place `sense`
+    /// among the term's leaves, where λ̃ are counts that include the token.
     #[inline]
     pub(crate) fn own_part(&self, term: u32, row: Row, topic: u16, sense: u16) -> f32 {
         match self.whole(row) {
@@ -108,14 +108,14 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// Those of the tree that whole rows are of.
+    /// Returns the branches of the tree that whole rows belong to.
     #[inline]
     fn branches(&self) -> &'a AllBranches {
         let branches = self.parts[0].branches.as_ref();
         branches.expect("a whole row is of a tree")
     }
 
-    /// e_kl of each leaf of a term within structures; without the token `own`.
+    /// Returns e_kl of each leaf of a term within structures, without the token `own`.
     pub(super) fn leaf_masses(
         &self,
         term: u32,
@@ -131,8 +131,8 @@ impl<'a> FactorTable<'a> {
         })
     }
 
-    /// The sense of a token that was drawn in a topic: the place of a leaf among its term's, by p(l | k, w)
-    /// = e_kl / e_kw; without the token `own`. Takes a random number only if there is a choice.
+    /// Draws the sense of a token that was drawn in a topic: the place of a leaf among its term's leaves, by
+    /// p(l | k, w) = e_kl / e_kw, without the token `own`. Takes a random number only if there is a choice.
     pub fn draw_sense(
         &self,
         term: u32,
@@ -158,7 +158,7 @@ impl<'a> FactorTable<'a> {
         drawn
     }
 
-    /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
+    /// Returns e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
     pub fn all(&self, row: Row) -> Vec<f64> {
         let mut all = Vec::new();
         self.write_all(row, &mut all);
@@ -180,7 +180,7 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// Appends e_kw of `topics`, one after the other.
+    /// Appends e_kw of `topics`, one after another.
     pub(crate) fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f32>) {
         if let Some(factors) = self.dense(row) {
             to.extend(topics.iter().map(|&k| factors[usize::from(k)]));

@@ -20,7 +20,7 @@ fn eq_11(lambda: &mut [Vec<f64>], step: GlobalStep, eta: f64, counts: &[(usize, 
 const TOPICS: usize = 3;
 const TERMS: usize = 5;
 
-/// The same step on all parts.
+/// Takes the same step on all parts.
 fn step_parts(parts: &mut [Parameters], step: GlobalStep, counts: &[(usize, usize, i32)]) {
     let mut by_topic = vec![0i64; TOPICS];
     for &(_, k, n) in counts {
@@ -137,7 +137,7 @@ fn what_is_withdrawn_leaves_no_token_behind() {
     assert!((sum(&left) - 4.0).abs() < 1e-5, "8 less 4: {left:?}");
     assert!((left[1].value / left[0].value - 2.0).abs() < 1e-5);
     assert!(parameters.row(1).is_empty(), "more than there was");
-    // Tokens come and go without rounding.
+    // Tokens are added and removed without rounding.
     parameters.replace(&[word(0, 1, 7), word(0, 3, 5)]);
     parameters.replace(&[word(0, 1, -7), word(0, 3, -5)]);
     assert_eq!(parameters.row(0), left);
@@ -183,8 +183,7 @@ fn blending_is_a_weighted_mean() {
     assert_eq!(mean.totals(), [5.0, 3.5]);
 }
 
-/// Counts fall to nothing from 2²⁴, token by token at the end; beyond it they are noticed, and as
-/// near as 24 bits allow.
+/// Counts fall from 2²⁴ to 0, token by token at the end; beyond 2²⁴ they are reported, and as exact as 24 bits allow.
 #[test]
 fn counts_are_exact_up_to_the_precision_of_a_value_and_noticed_beyond_it() {
     const HALF: i32 = 1 << 23;

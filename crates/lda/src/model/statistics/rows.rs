@@ -1,15 +1,15 @@
-//! Counts of terms in all topics, where most topics have some: a row of K sums for each term.
+//! Counts of terms that occur in most topics: a row of K sums for each term.
 
 use super::{Assigned, in_pieces};
 
-/// A row for each term that was counted so far.
+/// A row for each term; empty if the term was never counted.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub rows: Vec<Vec<i64>>,
 }
 
 impl Rows {
-    /// Adds `counts`, K of them, `times` times.
+    /// Adds `counts`, one per topic, `times` times.
     #[inline]
     pub(super) fn add(&mut self, term: u32, counts: &[u16], times: u32) {
         let (term, rows) = (term as usize, &mut self.rows);
@@ -25,7 +25,7 @@ impl Rows {
         }
     }
 
-    /// Hands over the counts, ascending by term, then topic, and forgets them.
+    /// Passes the counts to `emit`, ascending by term, then topic, and forgets them.
     pub(super) fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
         for (term, row) in (0..).zip(&mut self.rows) {
             for (topic, sum) in (0..).zip(row) {

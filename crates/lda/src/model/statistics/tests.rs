@@ -1,4 +1,4 @@
-//! Statistics added up against a map.
+//! Aggregated statistics against a map.
 
 use super::*;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ proptest! {
         pairs in prop::collection::vec((0u32..50, 0u16..9), 0..40),
     ) {
         let mut aggregator = Moves::new(50, 9);
-        // Without the pairs, and then with them: no row is left of the first time.
+        // Without the pairs, then with them: no row of the first run is left.
         for pairs in [&[], &pairs[..]] {
             let mut twin = BTreeMap::new();
             for (term, row, times) in &rows {

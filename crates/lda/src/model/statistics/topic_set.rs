@@ -1,7 +1,7 @@
-//! Topics as a set of bits.
+//! A set of topics in bits.
 
-/// A set of topics that are inserted without a branch, and come out in order: a bit for each, and a
-/// bit for each word of those.
+/// A set of topics that are inserted without a branch and drained in order: a bit for each topic, and a bit for
+/// each word of those.
 #[derive(Debug, Default)]
 pub(super) struct TopicSet {
     bits: Vec<u64>,
@@ -9,7 +9,7 @@ pub(super) struct TopicSet {
 }
 
 impl TopicSet {
-    /// For the topics below `size`.
+    /// Creates a set for topics below `size`.
     pub(super) fn new(size: usize) -> Self {
         let words = size.div_ceil(64);
         Self {
@@ -25,7 +25,7 @@ impl TopicSet {
         self.words[word / 64] |= 1 << (word % 64);
     }
 
-    /// Hands over all topics, ascending, and forgets them.
+    /// Passes all topics to `visit`, ascending, and forgets them.
     #[inline]
     pub(super) fn drain(&mut self, mut visit: impl FnMut(u16)) {
         for (block, words) in self.words.iter_mut().enumerate() {

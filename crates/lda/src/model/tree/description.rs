@@ -1,9 +1,9 @@
-//! A tree as it is described, and what can be wrong with that.
+//! The description of a tree, and its errors.
 
 use super::{MAX_DEPTH, Tree};
 use crate::model::statistics::MAX_TERMS;
 
-/// An inner node below the root, as a tree is described.
+/// An inner node below the root, in a tree's description.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     /// Its name in messages.
@@ -14,11 +14,11 @@ pub struct Node {
     pub leaf_prior: f64,
     /// Inner nodes below it.
     pub children: Vec<Self>,
-    /// Terms on leaves directly below it, each one once.
+    /// Terms on leaves directly below it, each at most once.
     pub terms: Vec<u32>,
 }
 
-/// Errors in the description of a tree; nodes are named with those above them.
+/// An error in the description of a tree; nodes are named with those above them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TreeError {
     /// A term beyond the vocabulary.
@@ -37,7 +37,7 @@ pub enum TreeError {
         /// The node.
         node: String,
     },
-    /// A term on two leaves of one node: they could not be told apart.
+    /// A term on two leaves of one node, which could not be told apart.
     #[error("node {node}: term {term} is on two of its leaves; one sense is one leaf")]
     RepeatedTerm {
         /// The node.
@@ -78,7 +78,7 @@ pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), T
     })
 }
 
-/// A tree as it is stored.
+/// The stored form of a tree.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Description {
     vocabulary_size: usize,

@@ -6,8 +6,8 @@ use crate::math::random::{Stage, Stream};
 /// V of the random trees.
 pub(crate) const TERMS: u32 = 12;
 
-/// A tree of several levels, with terms on several leaves, below one node of the root and below
-/// several, and with priors far apart.
+/// Builds a tree of several levels, with terms on several leaves, below one child of the root or several, and with
+/// very different priors.
 pub(crate) fn random_tree(seed: u64) -> Tree {
     let mut stream = Stream::keyed(seed, Stage::Synth, 1, 0);
     let structures: Vec<Node> = (0..3).map(|_| random_node(&mut stream, 3)).collect();

@@ -1,10 +1,10 @@
-//! The documents of a sample on one thread, where each round draws its own.
+//! The documents of a sample on one thread, for schedules in which each round draws its own.
 
 use super::{ActiveSchedule, Comparison, Draw, Influence, Sums};
 use crate::bags::Bags;
 use crate::train::Setup;
 
-/// Documents that are drawn in each round.
+/// The documents of a sample, from which each round draws.
 pub(in crate::train) struct ActiveBags {
     pub(in crate::train) schedule: ActiveSchedule,
     pub(in crate::train) influences: Vec<Influence>,
@@ -43,7 +43,7 @@ impl ActiveBags {
         self.draw = Some(draw);
     }
 
-    /// How often an assignment of a document counts; `key` is the seed, the round and the document.
+    /// Returns how often an assignment of a document counts; `key` is the seed, the round and the document.
     pub(in crate::train) fn weight(&self, index: usize, key: [u64; 3]) -> u32 {
         let influence = self.influences[index];
         self.draw.map_or(1, |draw| draw.weight(influence, key))

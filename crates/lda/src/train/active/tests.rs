@@ -1,4 +1,4 @@
-//! The rules written out, and draws counted.
+//! The rules written out, and counts of draws.
 
 use super::*;
 use crate::math::random::Stream;
@@ -11,7 +11,7 @@ fn schedule(kind: DocumentSchedule) -> ActiveSchedule {
     ActiveSchedule::new(&settings, 3).expect("documents are drawn")
 }
 
-/// Algorithm 3, lines 3 to 6 and 13 to 15, as the paper has it: in f64, with γ.
+/// Algorithm 3, lines 3 to 6 and 13 to 15, as in the paper: in f64, with γ.
 struct Dense {
     floor: f64,
     gamma: Vec<f64>,
@@ -162,8 +162,8 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
             visits[document] += u64::from(draw.takes(influence, [5, round, document as u64]));
         }
     }
-    // Each document's visits are binomial: the squares of 200 normal deviates, with mean 200 and
-    // standard deviation 20.
+    // Each document's visits are binomial, so the sum of 200 squared normal deviates has mean 200 and standard
+    // deviation 20.
     let chi_squared: f64 = influences
         .iter()
         .zip(&visits)
@@ -178,7 +178,7 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
     assert!((mean - 12.0).abs() < 0.2, "{mean} documents a round");
 }
 
-/// Also that of a document which is so much longer than the others that its weight is below one unit.
+/// Even with a document so much longer than the others that its weight is below one unit.
 #[test]
 fn weighted_draws_estimate_the_sum_over_all_without_bias() {
     const ROUNDS: u64 = 20_000;
@@ -250,7 +250,7 @@ fn equal_influence_is_uniform_and_unequal_is_not() {
     assert_eq!(draw.probability(equal[0]), 1.0);
 }
 
-/// However unequal documents are, as many are drawn as were requested.
+/// However unequal documents are, about as many are drawn as were requested.
 #[test]
 fn documents_that_are_certain_leave_their_share_to_others() {
     let residual = schedule(DocumentSchedule::Residual);

@@ -1,14 +1,14 @@
-//! A document's topics, added up over passes: sparse, since there is one for every document.
+//! A document's topics, added up over passes: sparse, because every document has such sums.
 
 use crate::model::factors::FactorTable;
 
-/// Soft counts below this many tokens are not listed: they would make every document list every
-/// topic. What is left out is shared out in proportion to α, which is where it came from.
+/// Soft counts below this many tokens are not listed: they would make every document list every topic. The
+/// remainder is distributed in proportion to α, from which it came.
 const SMALLEST: f32 = 1.0 / 1024.0;
 
-/// The sum over passes of a document's tokens in each topic; 8 bytes a topic.
+/// The sum over passes of a document's tokens in each topic; 8 bytes per topic.
 ///
-/// Passes come in one order, so floats add up to the same sum on any worker.
+/// Passes are added in one order, so floats add up to the same sum on any worker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicSums {
     /// Topic and tokens, ascending by topic.
@@ -32,15 +32,15 @@ impl TopicSums {
         self.passes += 1;
     }
 
-    /// θ_dk = (α_k + mean tokens of k) / (A + N_d) for each topic, into `proportions`: they add up
-    /// to 1. Tokens that are in no sum are α's.
+    /// Writes θ_dk = (α_k + mean tokens of k) / (A + N_d) of each topic to `proportions`; they add up to 1.
+    /// Unlisted tokens are distributed in proportion to α.
     pub fn proportions(&self, token_count: usize, alpha: &[f64], proportions: &mut Vec<f32>) {
         let alpha_sum: f64 = alpha.iter().sum();
         let passes = f64::from(self.passes.max(1));
         let listed: f64 = self.entries.iter().map(|&(_, n)| f64::from(n)).sum();
         let rest = (token_count as f64 - listed / passes).max(0.0);
         let whole = token_count as f64 + alpha_sum;
-        // Where rounding has listed a little more than all tokens, they are scaled to add up.
+        // If rounding has listed slightly more than all tokens, they are scaled to add up.
         let scale = (token_count as f64 - rest) / listed.max(f64::MIN_POSITIVE);
         proportions.clear();
         let prior = |&a: &f64| (a * (1.0 + rest / alpha_sum) / whole) as f32;
@@ -53,7 +53,7 @@ impl TopicSums {
     }
 }
 
-/// The soft counts of a single sample, θ_dk (A + N_d) − α_k, ascending by topic, into `listed`.
+/// Appends the soft counts of a single sample, θ_dk (A + N_d) − α_k, ascending by topic, to `listed`.
 pub(super) fn excess(
     proportions: &[f32],
     token_count: usize,
@@ -95,7 +95,7 @@ mod tests {
         sums.add(&[(0, 7.0)]);
         let mut proportions = Vec::new();
         sums.proportions(10, &[1.0, 1.0, 2.0], &mut proportions);
-        // Three tokens in proportion to α, which is 1, 1 and 2 already.
+        // Three tokens are distributed in proportion to α, which is 1, 1 and 2 already.
         let expected = [8.75, 1.75, 3.5].map(|x: f32| x / 14.0);
         assert_eq!(proportions, expected);
         TopicSums::default().proportions(0, &[1.0, 1.0, 2.0], &mut proportions);

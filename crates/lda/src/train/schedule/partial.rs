@@ -1,5 +1,5 @@
-//! Rounds after a warm start from a model with another prior over terms: passes visit the documents that
-//! the change concerns; what all others have in the model stays as it is.
+//! Rounds after a warm start from a model with another prior over terms: passes visit the documents that the change
+//! concerns; the counts of all others stay in the model unchanged.
 
 use super::{Action, Position, Schedule};
 use crate::train::norms::Norms;
@@ -7,8 +7,8 @@ use crate::train::settings::{Memory, TrainSettings};
 use crate::train::warm_start::Unassigned;
 
 impl Schedule {
-    /// For a sample of `document_count` documents, of which `revisited` are visited by passes: their number,
-    /// and their tokens; and their norms. All passes are Gibbs passes, and α stays as it is.
+    /// Creates the schedule for a sample of `document_count` documents, of which passes visit `revisited` (their
+    /// number and their tokens), with these norms. All passes are Gibbs passes, and α stays fixed.
     pub fn partial(
         settings: &TrainSettings,
         document_count: u64,
@@ -31,25 +31,25 @@ impl Schedule {
         }
     }
 
-    /// Whether passes visit some documents only.
+    /// Returns whether passes visit only some documents.
     pub fn is_partial(&self) -> bool {
         self.unvisited_count > 0
     }
 
-    /// Whether the documents that passes visit begin without assignments.
+    /// Returns whether the documents that passes visit begin without assignments.
     pub fn unassigns_documents(&self) -> bool {
         self.is_partial() && self.settings.warm_start == Some(Unassigned::Documents)
     }
 
-    /// Whether a round visits documents that have no assignments yet.
+    /// Returns whether a round visits documents that have no assignments yet.
     pub fn visits_unassigned(&self, position: Position) -> bool {
         self.unassigns_documents()
             && self.action(position) == Action::Gibbs
             && position.taken <= self.gibbs_rounds
     }
 
-    /// True after the round that visits the last of them: what the terms concerned began with is no longer
-    /// needed.
+    /// Returns whether the round visits the last of them, after which the first weights of the changed terms are no
+    /// longer needed.
     pub fn forgets_first_weights_after(&self, position: Position) -> bool {
         self.visits_unassigned(position) && position.taken == self.gibbs_rounds
     }

@@ -1,8 +1,8 @@
 //! The actions after a pass: a sample that enters the average, an evaluation.
 //!
 //! The average is published. Its samples are the counts after some of the Gibbs passes or, with
-//! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): each takes
-//! one more round over the whole sample, which leaves the counts as they are.
+//! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): each takes one more round
+//! over the whole sample, which leaves the counts unchanged.
 
 use super::{Action, Phase, Position, Schedule};
 use crate::infer::settings::Estimator;
@@ -11,29 +11,30 @@ use crate::infer::settings::Estimator;
 /// so that most of the weight is on the last quarter.
 const AVERAGE_DECAY: f64 = 3.0;
 
-/// The fewest rounds between two evaluations of an online pass, which has four by default.
+/// The fewest rounds between two evaluations in an online pass, which has four evaluations by default.
 const EVALUATE_EVERY: u64 = 10;
 
 impl Schedule {
-    /// The Gibbs passes that are complete after a round, if it completes one, or follows it.
+    /// Returns the number of Gibbs passes that are complete after a round, if it completes one or estimates φ^p
+    /// after one.
     pub(super) fn gibbs_passes(&self, position: Position) -> Option<u64> {
         let completes = self.action(position) == Action::Gibbs && self.ends_pass(position);
         (completes || position.is_estimate).then(|| position.taken / self.gibbs_rounds)
     }
 
-    /// Whether φ^p is estimated after Gibbs passes.
+    /// Returns whether φ^p is estimated after Gibbs passes.
     pub fn estimates(&self) -> bool {
         self.has_gibbs_passes() && self.settings.estimator == Estimator::Soft
     }
 
-    /// True after the rounds that are followed by a round which estimates φ^p.
+    /// Returns whether the round is followed by one that estimates φ^p.
     pub(super) fn estimates_after(&self, position: Position) -> bool {
         let passes = self.gibbs_passes(position);
         let is_sampled = passes.is_some_and(|passes| self.samples_before(passes).is_some());
         self.estimates() && !position.is_estimate && is_sampled
     }
 
-    /// Maximum number of rounds that estimate φ^p.
+    /// Returns the maximum number of rounds that estimate φ^p.
     pub fn estimate_count(&self) -> u64 {
         let passes = 1..=self.passes - self.online_passes;
         match self.estimates() {
@@ -42,9 +43,9 @@ impl Schedule {
         }
     }
 
-    /// If a sample is taken after the Gibbs pass number `passes`: how many samples are in the average by
-    /// then. The last pass has one if no other has, so that there is an average. An average of the last
-    /// sample alone has it after each evaluation, where taking one needs a round.
+    /// If a sample is taken after Gibbs pass number `passes`, returns how many samples are in the average by then.
+    /// The last pass has one if no other has, so that there is an average. If only the last sample counts and
+    /// taking one needs a round, one is taken for each evaluation.
     fn samples_before(&self, passes: u64) -> Option<u64> {
         let is_last = passes == self.passes - self.online_passes;
         match self.average_every {
@@ -56,8 +57,8 @@ impl Schedule {
         }
     }
 
-    /// The weight with which the sample of this round enters the average, if there is one; 1 for the first.
-    /// It is the counts after the round or, in a round that estimates it, φ^p.
+    /// Returns the weight with which the sample of this round enters the average, if there is one; 1 for the first.
+    /// The sample is the counts after the round or, in a round that estimates it, φ^p.
     pub fn average_after(&self, position: Position) -> Option<f64> {
         let samples = self.samples_before(self.gibbs_passes(position)?)?;
         (self.estimates() == position.is_estimate).then(|| match samples {
@@ -66,9 +67,8 @@ impl Schedule {
         })
     }
 
-    /// True after the rounds whose model is scored on the held-out documents: every N
-    /// rounds online, every N passes in Gibbs sampling, and where a phase ends. What is to be estimated is
-    /// estimated before.
+    /// Returns whether the model is scored on the held-out documents after the round: every N rounds online, every
+    /// N passes in Gibbs sampling, and at the end of a phase. If φ^p is due, it is estimated first.
     pub fn evaluates_after(&self, position: Position) -> bool {
         let next = self.next(position, false);
         let ends = next.is_none_or(|next| next.phase != position.phase);
@@ -83,21 +83,21 @@ impl Schedule {
         is_due || ends
     }
 
-    /// Rounds between two evaluations in online passes.
+    /// Returns the number of rounds between two evaluations in online passes.
     pub(super) fn evaluates_online_every(&self) -> u64 {
         let chosen = (self.minibatch_count / 4).max(EVALUATE_EVERY);
         self.settings.evaluate_every.map_or(chosen, u64::from)
     }
 
-    /// Whether the model is scored after the Gibbs pass number `passes`.
+    /// Returns whether the model is scored after Gibbs pass number `passes`.
     fn evaluates_gibbs_pass(&self, passes: u64) -> bool {
         let every = self.settings.evaluate_every.map(u64::from);
         passes.is_multiple_of(every.unwrap_or((self.passes / 20).max(2)))
     }
 
-    /// True after the rounds whose score may end the phase: before every document was visited, before
-    /// φ^p was estimated, or while α is still wide or has just begun to shrink, quality stands still
-    /// without having settled.
+    /// Returns whether the score after the round may end the phase. Before every document has been visited, before
+    /// φ^p has been estimated, and while α is still wide or has just begun to shrink, quality may stall without
+    /// having settled.
     pub fn may_settle_after(&self, position: Position) -> bool {
         match position.phase {
             Phase::Online => position.taken + 1 >= self.minibatch_count,
@@ -120,8 +120,8 @@ mod tests {
     use crate::train::norms::Norms;
     use crate::train::settings::{Memory, TrainSettings};
 
-    /// After which Gibbs passes a sample is taken with which weight, and after which the model is scored;
-    /// all rounds of a job of ten Gibbs passes.
+    /// Returns the Gibbs passes after which a sample is taken, with its weight, and those after which the model is
+    /// scored; over all rounds of a job of ten Gibbs passes.
     fn samples(estimator: Estimator, every: u32) -> (Vec<(u64, f64)>, Vec<u64>) {
         let settings = TrainSettings {
             estimator,

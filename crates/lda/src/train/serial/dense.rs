@@ -4,8 +4,8 @@ use super::{Chain, State};
 use crate::bags::Bags;
 use crate::model::Priors;
 
-/// Collapsed Gibbs sampling as it is defined: Eq. 5 for every topic, O(T) a token; n_wt is an array of T
-/// counts for each term.
+/// Collapsed Gibbs sampling as defined: Eq. 5 for every topic, O(T) per token; n_wt is an array of T counts for
+/// each term.
 #[derive(Clone, Debug)]
 pub struct DenseLda<'a> {
     state: State<'a>,
@@ -16,7 +16,7 @@ pub struct DenseLda<'a> {
 }
 
 impl<'a> DenseLda<'a> {
-    /// Starts with topics at random, for documents of `vocabulary_size` terms; β is `priors.eta`.
+    /// Starts with random topics, for documents of `vocabulary_size` terms; β is `priors.eta`.
     pub fn new(bags: &'a Bags, vocabulary_size: usize, priors: &Priors, seed: u64) -> Self {
         let topics = priors.topic_count();
         let mut by_term = vec![0; vocabulary_size * topics];

@@ -1,22 +1,22 @@
-//! SparseLDA: three masses, and what of them can be cached (Yao, Mimno & McCallum 2009, §3.4).
+//! SparseLDA: three masses, and their cached parts (Yao, Mimno & McCallum 2009, §3.4).
 
 use super::{Chain, State};
 use crate::bags::Bags;
 use crate::model::Priors;
 
-/// SparseLDA: O(topics of the term + topics of the document) a token.
+/// SparseLDA: O(topics of the term + topics of the document) per token.
 #[derive(Clone, Debug)]
 pub struct SparseLda<'a> {
     state: State<'a>,
     /// (n_wt, t) of each term's topics, n_wt in the high bits of a word, descending.
     by_term: Vec<Vec<u32>>,
-    /// m: the fewest bits that name every topic.
+    /// m: the smallest number of bits that can represent every topic.
     topic_bits: u32,
     /// (α_t + n_td) / (βV + n_t).
     coefficients: Vec<f64>,
-    /// Topics with n_td > 0, in no order that means anything.
+    /// Topics with n_td > 0, in no meaningful order.
     present: Vec<u16>,
-    /// s (Eq. 7) and r (Eq. 8), each over β.
+    /// s (Eq. 7) and r (Eq. 8), each divided by β.
     smoothing_mass: f64,
     document_mass: f64,
     /// Draws from each bucket: s, r, q.
@@ -24,10 +24,10 @@ pub struct SparseLda<'a> {
 }
 
 impl<'a> SparseLda<'a> {
-    /// Starts with topics at random, for documents of `vocabulary_size` terms; β is `priors.eta`.
+    /// Starts with random topics, for documents of `vocabulary_size` terms; β is `priors.eta`.
     ///
     /// # Panics
-    /// A term has so many tokens that count and topic do not fit in 32 bits.
+    /// Panics if a term has so many tokens that count and topic do not fit in 32 bits.
     pub fn new(bags: &'a Bags, vocabulary_size: usize, priors: &Priors, seed: u64) -> Self {
         let topics = priors.topic_count();
         let topic_bits = topics.next_power_of_two().trailing_zeros();
@@ -63,13 +63,13 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// How many draws so far have hit s, r and q.
+    /// Returns how many draws so far have hit s, r and q.
     pub fn buckets(&self) -> [u64; 3] {
         self.buckets
     }
 
-    /// The masses and coefficients of topics without regard to a document, recomputed: rounding does not
-    /// build up over sweeps.
+    /// Recomputes the masses and coefficients of topics without a document, so that rounding does not build up over
+    /// sweeps.
     fn start_sweep(&mut self) {
         let state = &self.state;
         self.smoothing_mass = 0.0;
@@ -79,7 +79,7 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// Caches what is of the document's topics.
+    /// Caches the mass and the coefficients of the document's topics.
     fn enter(&mut self, index: usize, start: usize) {
         self.present
             .extend_from_slice(self.state.enter(index, start));
@@ -94,7 +94,7 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// Sets the coefficients of the document's topics back to those without it.
+    /// Resets the coefficients of the document's topics to those without it.
     fn leave(&mut self) {
         for topic in self.present.drain(..) {
             let t = usize::from(topic);
@@ -102,7 +102,7 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// Changes n_td and n_t of a topic by one, and what is cached of them.
+    /// Changes n_td and n_t of a topic by one, and the values cached of them.
     fn change(&mut self, topic: usize, change: i32) {
         let state = &mut self.state;
         let [before, was] = [state.denominator(topic), f64::from(state.document[topic])];
@@ -120,7 +120,8 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// Takes a token of a topic from a term's row; its word bubbles down, and goes with its last token.
+    /// Removes a token of a topic from a term's row; the topic's word bubbles down, and is removed with its last
+    /// token.
     fn take(row: &mut Vec<u32>, topic: u32, topic_bits: u32) {
         let mask = (1 << topic_bits) - 1;
         let found = row.iter().position(|&word| word & mask == topic);
@@ -135,7 +136,7 @@ impl<'a> SparseLda<'a> {
         }
     }
 
-    /// Gives a token to the word at `place`, which bubbles up.
+    /// Adds a token to the word at `place`, which bubbles up.
     fn give(row: &mut [u32], mut place: usize, topic_bits: u32) {
         row[place] += 1 << topic_bits;
         while place > 0 && row[place - 1] < row[place] {
@@ -182,7 +183,7 @@ impl<'a> SparseLda<'a> {
         new
     }
 
-    /// The topic at `target` in r, then s, both over β.
+    /// Returns the topic at `target` in r, then s, both divided by β.
     fn draw_cached(&mut self, mut target: f64) -> usize {
         let state = &self.state;
         if target < self.document_mass && !self.present.is_empty() {

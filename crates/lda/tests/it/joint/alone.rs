@@ -15,11 +15,11 @@ pub struct Setup<'a> {
     pub trained: &'a Parameters,
     /// The priors that φ is published with.
     pub published: &'a Priors,
-    /// The counts that stay; none in Gibbs1.
+    /// The fixed counts; none in Gibbs1.
     pub fixed: Option<&'a Parameters>,
     /// The priors that documents are sampled with.
     pub priors: &'a Priors,
-    /// How often.
+    /// The passes over the documents.
     pub passes: Passes,
 }
 
@@ -37,7 +37,7 @@ pub struct Together {
 /// Samples documents together, on one thread.
 ///
 /// # Errors
-/// A draw with impossible masses.
+/// Returns an error if a draw has impossible masses.
 pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, TrainError> {
     let (passes, trained) = (setup.passes, setup.trained);
     let (topics, terms) = (trained.topic_count(), trained.vocabulary_size());
@@ -81,7 +81,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
     Ok(all)
 }
 
-/// Changes counts by what a round has found.
+/// Applies the changes of a round to the counts.
 fn replace(counts: &mut Parameters, visitor: &mut Visitor) {
     let (mut entries, mut changes) = (Vec::new(), vec![0; counts.topic_count()]);
     visitor.finish(|entry| {

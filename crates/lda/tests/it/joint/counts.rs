@@ -1,4 +1,4 @@
-//! What is kept up to date against a recount, and the estimators of what was sampled.
+//! Updated counts against a recount, and the estimators of the samples.
 
 use super::alone::{Setup, Together, sample_together};
 use super::{counted, normalised, passes, priors, small_corpus, together};
@@ -10,8 +10,7 @@ use lda::infer::settings::Estimator;
 use lda::model::factors::{FactorTable, Factors};
 use lda::train::joint::Passes;
 
-/// Two hundred passes of adding and taking away: counts are what a recount gives, with and without
-/// counts that stay.
+/// After two hundred passes of adding and subtracting, counts equal a recount, with and without fixed counts.
 #[test]
 fn counts_do_not_drift() {
     let (bags, trained) = small_corpus(40);
@@ -80,8 +79,8 @@ fn soft_and_plain_counts_agree_in_the_long_run() {
     assert!(soft < 0.8 * plain, "{soft} {plain}");
 }
 
-/// Terms that only one document has, and next to no smoothing: a token's own count is most of what
-/// the model says of its term, so it matters where it is left out.
+/// Terms that only one document has, and almost no smoothing: a token's own count is most of what the model knows
+/// about its term, so leaving it out matters.
 #[test]
 fn soft_and_plain_counts_agree_where_a_tokens_own_count_is_most_of_its_terms() {
     let (topics, documents) = (4, 30);
@@ -125,7 +124,7 @@ fn check_soft_counts(topics: usize, is_dense: bool) {
         terms: &terms,
         counts: &tokens,
     };
-    // As assignments stand: three of term 2, then four of term 0.
+    // In the order of assignments: three of term 2, then four of term 0.
     let remembered = [1u16, 1, 2, 2, 0, 1, 2];
     let words = [2, 2, 2, 0, 0, 0, 0];
     for (&w, &k) in words.iter().zip(&remembered) {

@@ -1,5 +1,4 @@
-//! Documents sampled together: the sampler against exact posteriors, and what is kept up to date
-//! against a recount.
+//! Documents sampled together: the sampler against exact posteriors, and updated counts against a recount.
 
 mod alone;
 mod counts;
@@ -16,7 +15,7 @@ use lda::model::parameters::Parameters;
 use lda::model::statistics::Assigned;
 use lda::train::joint::Passes;
 
-/// A model that is these counts, by term and then topic.
+/// A model with these counts, by term and then topic.
 fn counted(topics: usize, counts: &[Vec<i32>]) -> Parameters {
     let mut parameters = Parameters::new(topics, counts.len(), 0, 1);
     let mut totals = vec![0; topics];
@@ -69,7 +68,7 @@ fn normalised(masses: Vec<f64>) -> Vec<f64> {
     masses.into_iter().map(|mass| mass / whole).collect()
 }
 
-/// Documents of two kinds of words, and a model that knows little of them.
+/// Documents of two kinds of words, and a model that knows little about them.
 fn small_corpus(documents: u64) -> (Bags, Parameters) {
     let terms = 30;
     let mut bags = Bags::default();

@@ -6,7 +6,7 @@ use lda::bags::Bags;
 use lda::math::special::{exp, ln_gamma};
 use lda::model::factors::{FactorTable, Factors};
 
-/// All topics of `tokens` tokens, the last token's fastest.
+/// All topic assignments of `tokens` tokens; the last token's topic varies fastest.
 fn configurations(topics: usize, tokens: usize) -> Vec<Vec<usize>> {
     let digits = |mut rest: usize| {
         let mut all = vec![0; tokens];
@@ -32,7 +32,7 @@ fn document_mass(alpha: &[f64], own: &[usize]) -> f64 {
     exp((0..alpha.len()).map(log).sum())
 }
 
-/// One new document moves a model of many tokens by next to nothing: Gibbs2 is Gibbs3.
+/// One new document hardly changes a model of many tokens: Gibbs2 is Gibbs3.
 #[test]
 fn one_document_against_a_large_model_has_the_posterior_of_a_document_alone() {
     let topics = 4;
@@ -70,7 +70,7 @@ fn two_documents_have_their_joint_posterior() {
     let mut bags = Bags::default();
     bags.push(0, &[0, 1], &[1, 1]);
     bags.push(1, &[0, 1], &[1, 1]);
-    // Tokens stand in the order of assignments: terms 1, 0 and 1, 0.
+    // Tokens are in the order of assignments: terms 1, 0 and 1, 0.
     let words = [1, 0, 1, 0];
     let documents =
         |z: &[usize]| document_mass(&priors.alpha, &z[..2]) * document_mass(&priors.alpha, &z[2..]);

@@ -58,7 +58,7 @@ fn places(tree: &Tree, topics: u16, term: u32) -> Vec<Assignment> {
         .collect()
 }
 
-/// Every way to assign the tokens of some documents; the last token's place changes first.
+/// Every way to assign the tokens of some documents; the last token's place varies fastest.
 fn configurations(tree: &Tree, topics: u16, terms: &[u32]) -> Vec<Vec<Assignment>> {
     terms.iter().fold(vec![Vec::new()], |begun, &term| {
         let further = |tokens: &Vec<Assignment>| {
@@ -134,7 +134,7 @@ fn every_sampler_draws_from_the_joint_posterior() {
     }
 }
 
-/// Documents of a few terms each, in which one document is of one theme.
+/// Documents of a few terms, each of one theme.
 fn themed(themes: &[&[u32]], sizes: &[u64]) -> Bags {
     let mut bags = Bags::default();
     let mut stream = Stream::keyed(5, Stage::Synth, 0, 0);
@@ -206,8 +206,8 @@ const STRENGTHS: Strengths = Strengths {
 
 #[test]
 fn must_linked_terms_end_up_in_one_topic() {
-    // Three themes for two topics. The largest would be alone with either of the others; those of
-    // terms 8 and 9 never meet in a document.
+    // Three themes for two topics: without a link, the first may share its topic with either of the others. Terms 8
+    // and 9 never occur in one document.
     let bags = themed(&[&[0, 1, 2, 3], &[8], &[9]], &[30, 35, 35]);
     let linked = structures(12, &[vec![8, 9]], &[], STRENGTHS).unwrap();
     let together = |structures: &[Node]| {

@@ -57,7 +57,7 @@ fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
     rounds_draw_from_the_posterior(&larger_tree(), &many, [3, 5, 11]);
 }
 
-/// Documents of a token of each of `terms`, against what is learnt of `bags`.
+/// Documents with one token of each of `terms`, against a model learnt from `bags`.
 fn rounds_draw_from_the_posterior(tree: &Tree, bags: &Bags, terms: [u32; 3]) {
     let alpha = [0.4, 0.7, 0.2];
     let gibbs = trained(bags, tree, 3, Variant::FastRb, 7);
@@ -109,8 +109,8 @@ fn rounds_draw_from_the_posterior(tree: &Tree, bags: &Bags, terms: [u32; 3]) {
     assert!(z.abs() < 4.0, "χ² is {z} deviations off");
 }
 
-/// A token of term 0 that counts in the model is drawn again as if it did not, but for the root's
-/// normaliser; by every kernel: few topics, and many.
+/// A token of term 0 that counts in the model is redrawn as if it did not, except in the root's normaliser; by
+/// every kernel: few topics, and many.
 #[test]
 fn a_remembered_token_is_drawn_without_its_own_count() {
     let tree = small_tree();

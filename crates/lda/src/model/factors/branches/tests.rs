@@ -48,7 +48,7 @@ fn priors(tree: &Tree, exp_psi: bool) -> Priors {
     }
 }
 
-/// The factors of all parts, one after the other.
+/// The factors of all parts, one after another.
 fn prepare(parts: &[Parameters], priors: &Priors) -> Vec<Factors> {
     let parts: Vec<_> = parts.iter().collect();
     let branches = |part| Factors::branches(&parts, part, priors).map(Arc::new);
@@ -57,12 +57,12 @@ fn prepare(parts: &[Parameters], priors: &Priors) -> Vec<Factors> {
     (0..parts.len()).map(factors).collect()
 }
 
-/// e_kw of every term and topic, from a table of factors.
+/// Calls `read` with the table of these factors.
 fn with_table<T>(factors: &[Factors], read: impl FnOnce(FactorTable<'_>) -> T) -> T {
     read(FactorTable::new(&factors.iter().collect::<Vec<_>>()))
 }
 
-/// e_kl by a term's row.
+/// e_kl of each leaf of a term, from the term's row.
 fn masses(table: FactorTable<'_>, term: u32, topic: u16, own: Own) -> Vec<f64> {
     let row = table.find(term).unwrap();
     table.leaf_masses(term, row, topic, own).collect()
@@ -105,7 +105,7 @@ fn factors_are_those_of_the_dense_definition() {
             |got: f64, want: f64| assert!((got - want).abs() <= 1e-6 * want, "{got}, {want}");
         with_table(&factors, |table| {
             for (term, k) in (0..TERMS).flat_map(|term| (0..TOPICS).map(move |k| (term, k))) {
-                // Those of the paper's geometry are larger by a power of two.
+                // The factors of the paper's geometry are larger by a power of two.
                 let lift = if exp_psi { 2f64.powi(63) } else { 1.0 };
                 let path = |leaf| lift * dense_path(&tree, &by_leaf, exp_psi, leaf, k);
                 let whole: f64 = tree.leaves_of(term).map(path).sum();
