@@ -148,7 +148,7 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder).or_else(absent_is(()))
 }
 
-/// Removes a folder, if it exists, and its content in the order of names. Links are removed, not followed.
+/// Removes a folder, if it exists, and its content in the order of names. Links in it are removed, not followed.
 ///
 /// # Errors
 /// The file system refuses.
