@@ -1,9 +1,8 @@
-//! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them,
-//! matching with known topics, associations of words, and a map of how far topics are from each other.
+//! The quality of a set of topics: coherence, MALLET's diagnostics, duplicate and junk topics,
+//! matching with known topics, word associations, and a map of the distances between topics.
 //!
-//! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
-//! answer are judged by the same code. Held-out likelihood is `completion` and `left_to_right`, which
-//! need inference.
+//! Topics are passed as plain [`TermDistribution`]s, so that the same code evaluates a model, a table
+//! read back and planted topics. Held-out likelihood (`completion`, `left_to_right`) needs inference.
 
 pub mod assignment;
 pub mod association;
@@ -25,20 +24,20 @@ pub mod relevance;
 
 use crate::model::published::PublishedTopic;
 
-/// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
-/// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.
+/// One topic's term distribution φ_k, sparse: listed terms have their own weights, each other term
+/// has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermDistribution<'a> {
-    /// (term, weight), terms ascending and distinct, all below `vocabulary_size`.
+    /// (term, weight); terms are ascending, distinct and below `vocabulary_size`.
     pub entries: &'a [(u32, f32)],
     /// The probability of each term that is not listed.
     pub absent_weight: f64,
-    /// Terms in the vocabulary, V.
+    /// The number of terms in the vocabulary, V.
     pub vocabulary_size: usize,
 }
 
 impl<'a> TermDistribution<'a> {
-    /// Of a topic as it is published, over V = `vocabulary_size` terms.
+    /// Returns the distribution of a published topic over V = `vocabulary_size` terms.
     pub fn of(topic: &'a PublishedTopic, vocabulary_size: usize) -> Self {
         Self {
             entries: &topic.weights,
@@ -47,12 +46,12 @@ impl<'a> TermDistribution<'a> {
         }
     }
 
-    /// How many terms are not listed.
+    /// Returns the number of terms that are not listed.
     fn absent_terms(&self) -> usize {
         self.vocabulary_size - self.entries.len()
     }
 
-    /// The `count` heaviest listed terms, heaviest first; of equal weights the smaller term first.
+    /// Returns the `count` heaviest listed terms, heaviest first; ties are ordered by term.
     ///
     /// ```
     /// use lda::evaluate::TermDistribution;
@@ -68,7 +67,7 @@ impl<'a> TermDistribution<'a> {
         top.map(|(term, _)| term).collect()
     }
 
-    /// The same terms with their weights.
+    /// Returns the same terms with their weights.
     fn top_entries(&self, count: usize) -> Vec<(u32, f32)> {
         let heavier = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         let mut entries = self.entries.to_vec();

@@ -1,9 +1,9 @@
 //! Multinomial logistic regression with soft targets: Yao, Mimno & McCallum 2009, §5.1 (MaxEnt).
 //!
-//! `examples` contains the training data, `objective` its penalised loss and gradient, on several
-//! threads with a result that does not depend on their number; `fit` minimises it by L-BFGS.
-//! `linear` is the regression of one number. Nothing here knows of documents or topics: features are numbers with values, targets are
-//! distributions over classes.
+//! `examples` holds the training data. `objective` computes its penalised loss and gradient on several
+//! threads, with a result that does not depend on their number; `fit` minimises it by L-BFGS.
+//! `linear` is the regression of a single number. This module knows nothing of documents or topics:
+//! features are numbered and have values, targets are distributions over classes.
 //!
 //! ```
 //! use lda::regression::{Examples, Settings, fit};
@@ -29,25 +29,25 @@ pub use linear::Linear;
 use crate::math::lanes::add_scaled;
 use crate::math::special::exp;
 
-/// Pairs of vectors that L-BFGS remembers.
+/// The number of vector pairs that L-BFGS remembers.
 const HISTORY: usize = 7;
 
-/// Vectors as long as the weights that are in memory at once: two a remembered pair, and those of
-/// the line search, of its solver's state and of the current evaluation.
+/// The number of vectors of the weights' length that are in memory at a time: two for each remembered
+/// pair, and those of the line search, the solver's state and the current evaluation.
 const VECTORS: usize = 2 * HISTORY + 18;
 
 /// How a regression is fitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// σ², the variance of the Gaussian prior of the weights; the bias has none. Above 0.
+    /// σ², the variance of the Gaussian prior of the weights, above 0; the bias has no prior.
     pub prior_variance: f64,
     /// Maximum number of iterations of L-BFGS.
     pub iterations: u32,
-    /// It ends when an iteration changes the mean loss by less than this, in nats an example.
+    /// Fitting ends when an iteration changes the mean loss by less than this, in nats per example.
     pub tolerance: f64,
-    /// Threads, ≥ 1. Does not change the result.
+    /// The number of threads, ≥ 1; does not change the result.
     pub threads: usize,
-    /// Bytes of memory that it may take.
+    /// Maximum memory in bytes.
     pub most_bytes: u64,
 }
 
@@ -63,26 +63,26 @@ impl Default for Settings {
     }
 }
 
-/// A regression that has been fitted.
+/// A fitted regression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// The features that occurred, ascending.
     pub features: Vec<u32>,
     /// The weight of each class for each of them, feature by feature.
     pub weights: Vec<f64>,
-    /// The bias of each class; they add up to 0.
+    /// The bias of each class; they sum to 0.
     pub bias: Vec<f64>,
-    /// The mean loss of an example, the prior's part included, in nats.
+    /// The mean loss per example in nats, including the prior.
     pub loss: f64,
-    /// Iterations taken.
+    /// The number of iterations.
     pub iterations: u32,
-    /// Whether it ended where an iteration changes the loss by less than the tolerance, below the loss of its start.
+    /// Whether the solver converged, to a loss below that of its start.
     pub is_converged: bool,
 }
 
 impl Fitted {
-    /// The probability of each class, given distinct features and their values: Eq. 13 of Yao
-    /// 2009. Features that did not occur when it was fitted are passed over.
+    /// Computes the probability of each class, given distinct features and their values: Eq. 13 of
+    /// Yao 2009. Features that did not occur in the examples are ignored.
     pub fn predict(
         &self,
         features: impl IntoIterator<Item = (u32, f32)>,
@@ -103,7 +103,7 @@ impl Fitted {
 /// Why a regression cannot be fitted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RegressionError {
-    /// There is nothing to learn from.
+    /// There are no examples.
     #[error("there are no examples to fit a regression to")]
     NoExamples,
     /// It would take too much memory.
@@ -114,21 +114,21 @@ pub enum RegressionError {
         most_bytes >> 20
     )]
     TooLarge {
-        /// Classes.
+        /// The number of classes.
         classes: usize,
-        /// Features.
+        /// The number of features.
         features: usize,
-        /// Bytes that it would take.
+        /// The bytes it would take.
         bytes: u64,
-        /// Bytes that it may take.
+        /// The bytes it may take.
         most_bytes: u64,
     },
-    /// The optimizer found no way down from its start.
+    /// The optimizer failed, or the result is not finite.
     #[error("the regression cannot be fitted: {0}; are the features or the prior extreme?")]
     Stuck(String),
 }
 
-/// Turns scores into probabilities, exp s_k / Σ_j exp s_j; gives ln Σ_j exp s_j less the largest
+/// Turns scores into probabilities, exp s_k / Σ_j exp s_j. Returns ln Σ_j exp s_j minus the largest
 /// score, and that score.
 fn softmax(scores: &mut [f64]) -> (f64, f64) {
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

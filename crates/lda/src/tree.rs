@@ -1,29 +1,29 @@
 //! Topics with a tree-structured prior (Hu & Boyd-Graber 2012, "Efficient tree-based topic
-//! modeling"): a topic's term distribution is a walk from the root of a tree to a leaf, with a
-//! Dirichlet prior at each node. Terms near each other in the tree are correlated; a term on several
-//! leaves has several senses.
+//! modeling"): a topic draws a term by walking from the root of a tree to a leaf, with a Dirichlet
+//! prior at each node. Terms near each other in the tree are correlated; a term on several leaves has
+//! several senses.
 //!
-//! [`Tree`] is the prior: the skeleton and an edge prior β for every edge. [`constraints`] makes one
-//! of must-link and cannot-link lists. [`gibbs`] trains by batch collapsed Gibbs sampling, on one
+//! [`Tree`] is the prior: the skeleton and an edge prior β for every edge. [`constraints`] builds one
+//! from must-link and cannot-link lists. [`gibbs`] trains by batch collapsed Gibbs sampling, on one
 //! thread, with any of the paper's six samplers ([`sampler`]):
 //!
 //! ```text
 //! p(z = k, l = λ | rest) ∝ (α_k + n_dk) Π_{(i→j)∈λ} (β_{i→j} + n_{i→j|k}) / Σ_j' (β_{i→j'} + n_{i→j'|k})     (Eq. 1)
 //! ```
 //!
-//! [`model::factors`](crate::model::factors) is the same prior for rounds, whose parameters stay fixed
+//! [`model::factors`](crate::model::factors) has the same prior for rounds, whose parameters stay fixed
 //! while documents are sampled.
 //!
-//! An edge is named by the node that it leads to, so that n_{i→j|k} is the count of node j. A walk that
-//! reaches an inner node i continues to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
-//! and needs no sum.
+//! An edge is named by the node that it leads to, so n_{i→j|k} is the count of node j. A walk that
+//! reaches an inner node i continues to one of its children, so Σ_j' n_{i→j'|k} is the count of node i
+//! and need not be summed.
 //!
 //! ```
 //! use lda::bags::Bags;
 //! use lda::tree::constraints::{Strengths, structures};
 //! use lda::tree::{Tree, gibbs::Gibbs, sampler::Variant};
 //!
-//! // Terms 1 and 4 belong together, though no document has both.
+//! // Terms 1 and 4 belong together, although no document has both.
 //! let strengths = Strengths { ordinary: 0.05, must: 100.0, cannot: 1e-12 };
 //! let structures = structures(6, &[vec![1, 4]], &[], strengths)?;
 //! let tree = Tree::new(6, strengths.ordinary, &structures)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 thread_local! {
-    /// The signs of this thread, if it is watched.
+    /// The signs of life of this thread, if it is watched.
     static OWN: RefCell<Option<Arc<Liveness>>> = const { RefCell::new(None) };
 }
 
@@ -20,7 +20,7 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Makes the calling thread one that is watched. The value lives as long as the thread.
+    /// Makes the calling thread watched. The value lives as long as the thread.
     pub fn enroll() -> Weak<Self> {
         let own = Arc::new(Self::default());
         let watched = Arc::downgrade(&own);
@@ -28,17 +28,17 @@ impl Liveness {
         watched
     }
 
-    /// How often the thread has ticked; waits that began or ended count as well.
+    /// Returns how often the thread has ticked; the start and end of a wait count too.
     pub fn ticks(&self) -> u64 {
         self.ticks.load(Ordering::Relaxed)
     }
 
-    /// Whether the thread waits for others.
+    /// Returns whether the thread is waiting for others.
     pub fn is_waiting(&self) -> bool {
         self.is_waiting.load(Ordering::Relaxed)
     }
 
-    /// The stage that the thread reported last; empty before the first [`stage`].
+    /// Returns the stage that the thread last reported; empty before the first [`stage`].
     pub fn stage(&self) -> &'static str {
         *self.stage.lock()
     }
@@ -48,12 +48,12 @@ impl Liveness {
     }
 }
 
-/// Says that the calling thread makes progress.
+/// Records that the calling thread makes progress.
 pub fn tick() {
     with_own(Liveness::tick);
 }
 
-/// Says what the calling thread is doing from now on.
+/// Sets the stage that the calling thread is in.
 pub fn stage(name: &'static str) {
     with_own(|own| {
         *own.stage.lock() = name;
@@ -61,7 +61,7 @@ pub fn stage(name: &'static str) {
     });
 }
 
-/// Runs `wait`, which blocks until others are ready, or has its own timeout.
+/// Runs `wait`, which blocks until others are ready or has its own timeout.
 pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     let set = |is_waiting| {
         let mut before = false;
@@ -78,7 +78,7 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
 }
 
 fn with_own(sign: impl FnOnce(&Liveness)) {
-    // A thread that is about to end has none any more.
+    // A thread that is ending may have destroyed its value.
     let _ = OWN.try_with(|own| own.borrow().as_deref().map(sign));
 }
 

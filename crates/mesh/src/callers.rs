@@ -1,7 +1,7 @@
-//! Callers that have not proved the secret yet: a bounded number at a time.
+//! Callers that have not yet proved the secret: a bounded number at a time.
 //!
-//! When there are too many, the oldest one is disconnected. A crowd of silent callers can therefore
-//! fill all places, but cannot keep out a process that has something to say.
+//! If there are too many, the oldest is disconnected. A crowd of silent callers can therefore fill
+//! all places, but cannot keep out a process that completes its handshake.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,10 +9,10 @@ use std::net::{Shutdown, TcpStream};
 
 use parking_lot::Mutex;
 
-/// Callers that are listened to at the same time.
+/// Maximum number of callers at a time.
 const MOST_CALLERS: usize = 64;
 
-/// The callers, longest here first.
+/// The callers, oldest first.
 #[derive(Default)]
 pub(super) struct Callers(Mutex<Places>);
 
@@ -26,13 +26,13 @@ impl Callers {
     /// Assigns a caller a place; returns its number.
     ///
     /// # Errors
-    /// The system has no more handles.
+    /// The system has no more file handles.
     pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
         let mut places = self.0.lock();
         if places.taken.len() >= MOST_CALLERS
             && let Some((_, oldest)) = places.taken.pop_front()
         {
-            // The thread that listens to it sees its end.
+            // The thread that serves it sees the connection end.
             let _ = oldest.shutdown(Shutdown::Both);
         }
         let number = places.next;
@@ -41,7 +41,7 @@ impl Callers {
         Ok(number)
     }
 
-    /// Frees a place. False when its caller was cut off before.
+    /// Frees a place. Returns false if its caller has been cut off.
     pub(super) fn leave(&self, number: u64) -> bool {
         let mut places = self.0.lock();
         let at = places.taken.iter().position(|(other, _)| *other == number);

@@ -2,7 +2,7 @@
 //!
 //! An authority is created, signs one certificate per host, and is discarded: its key is never
 //! written, so no further certificates can be made. To add a host, make all certificates again.
-//! Without the Cargo feature `tls` none can be made, and [`make`] says so.
+//! Without the Cargo feature `tls`, [`make`] returns an error.
 
 #[cfg(feature = "tls")]
 mod maker;
@@ -12,22 +12,22 @@ pub use maker::make;
 
 use super::tls::ABSENT;
 
-/// Certificates of one making; all texts are PEM.
+/// Certificates that were made together; all texts are PEM.
 #[derive(Debug)]
 pub struct Certificates {
     /// The certificate of the authority, for every host.
     pub authority: String,
-    /// One for each host, in the order given.
+    /// A certificate for each host, in the order given.
     pub hosts: Vec<HostCertificate>,
 }
 
 /// The certificate that one host shows to the others.
 pub struct HostCertificate {
-    /// A name or an address without brackets.
+    /// A host name, or an address without brackets.
     pub host: String,
     /// Its certificate.
     pub certificate: String,
-    /// The certificate's key, for the host's eyes only.
+    /// The certificate's key, which only this host may have.
     pub key: String,
 }
 
@@ -45,7 +45,7 @@ pub enum CertificateError {
     Host {
         /// The host, or "the authority".
         host: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// This build has no TLS.
@@ -53,7 +53,7 @@ pub enum CertificateError {
     Absent,
 }
 
-/// The first part of the names of a host's files: the host, with what file names dislike replaced.
+/// Returns the first part of a host's file names: the host, with unsuitable characters replaced by hyphens.
 pub fn file_name(host: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-' || c == '_';
     host.chars()
@@ -61,10 +61,10 @@ pub fn file_name(host: &str) -> String {
         .collect()
 }
 
-/// Refuses: this build cannot make certificates.
+/// Returns an error: this build cannot make certificates.
 ///
 /// # Errors
-/// Always.
+/// Always returns [`CertificateError::Absent`].
 #[cfg(not(feature = "tls"))]
 pub fn make(_: &[String], _: u32) -> Result<Certificates, CertificateError> {
     Err(CertificateError::Absent)

@@ -1,4 +1,4 @@
-//! A connection while two processes greet each other: every message has a deadline.
+//! A connection during the handshake: every message has a deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -6,24 +6,23 @@ use std::time::{Duration, Instant};
 
 use super::tls::{BINDING_BYTES, Session};
 
-/// A connection, in the clear or encrypted.
+/// A connection, unencrypted or encrypted.
 pub(super) struct Channel {
-    /// The socket.
     pub(super) socket: TcpStream,
-    /// The state of the encryption, if there is one.
+    /// The state of the encryption, if it is encrypted.
     pub(super) tls: Option<Session>,
 }
 
 impl Channel {
-    /// A connection in the clear.
+    /// Creates an unencrypted connection.
     pub(super) fn plain(socket: TcpStream) -> io::Result<Channel> {
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
         Ok(Channel { socket, tls: None })
     }
 
-    /// Encrypts what follows, and holds the other side to a certificate for `host`. Returns a
-    /// value that only the two ends know.
+    /// Encrypts everything that follows, and requires a certificate for `host` from the other side.
+    /// Returns a value that only the two ends know.
     pub(super) fn encrypt(
         &mut self,
         mut session: Session,
@@ -47,7 +46,7 @@ impl Channel {
         until.write_all(&sealed)
     }
 
-    /// Fills `buffer` within `limit`, however slowly the bytes drip.
+    /// Fills `buffer` within `limit`, however slowly single bytes arrive.
     pub(super) fn receive(&mut self, buffer: &mut [u8], limit: Duration) -> io::Result<()> {
         let mut until = Until::new(&self.socket, limit);
         let mut filled = 0;
@@ -61,7 +60,7 @@ impl Channel {
     }
 }
 
-/// Reads what has come, or waits for something to come; 0 at the end.
+/// Reads available bytes, or waits for some; returns 0 at the end.
 fn read_some(
     tls: &mut Option<Session>,
     until: &mut Until<'_>,
@@ -84,7 +83,7 @@ fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it closed the connection")
 }
 
-/// A socket until a moment.
+/// A socket with a deadline.
 struct Until<'a> {
     socket: &'a TcpStream,
     ends: Instant,
@@ -96,7 +95,7 @@ impl Until<'_> {
         Until { socket, ends }
     }
 
-    /// The time that is left.
+    /// Returns the time left, or an error if there is none.
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.ends.saturating_duration_since(Instant::now());
         match left.is_zero() {
@@ -110,7 +109,7 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "it does not respond")
 }
 
-/// A wait that was cut short by its limit is no "try again".
+/// Turns the error of a socket timeout, which is "try again", into one of lateness.
 fn in_time(result: io::Result<usize>) -> io::Result<usize> {
     result.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => late(),

@@ -1,9 +1,9 @@
 //! Connecting the processes of a run over TCP.
 //!
 //! Every process listens on its own address and dials those with lower numbers, so that each pair
-//! has one connection, on which they greet each other as in `handshake`. Any other caller (a port
-//! scan, a health check, a browser, a silent client) is handled in its own thread, dropped, and
-//! delays no process. Once all processes have joined, the port is closed: none can join later.
+//! has one connection, on which they perform the `handshake`. Any other caller (a port scan, a health
+//! check, a browser, a silent client) is handled in its own thread and dropped, and delays no
+//! process. Once all processes have joined, the port is closed: none can join later.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -18,20 +18,20 @@ use super::handshake::{dial, greet};
 use super::setup::Setup;
 use super::{ClusterError, ClusterSettings, Placement};
 
-/// How long a port may stay taken, by a run that is just ending.
+/// How long a port may stay taken, by a run that is ending.
 const BIND_LIMIT: Duration = Duration::from_secs(5);
-/// How often a taken port is tried again.
+/// The pause before a taken port is tried again.
 const TICK: Duration = Duration::from_millis(100);
-/// How often new callers are looked for.
+/// The pause between checks for new callers.
 const ACCEPT_TICK: Duration = Duration::from_millis(10);
-/// Callers that may wait to be accepted.
+/// Maximum number of callers that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Connects this process with all others: one connection for each process, none for itself.
+/// Connects this process with all others; returns a connection for each process, none for itself.
 ///
 /// # Errors
-/// There is no secret and a process is not on this machine; the own address is taken; a process
-/// did not appear in time, left again, or differs in what must be equal.
+/// There is no secret and a process is not on this machine; this process's address is taken; a
+/// process does not join in time, leaves again, or differs in what must be equal.
 pub(super) fn connect(
     placement: &Placement,
     settings: &ClusterSettings,
@@ -60,13 +60,12 @@ fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
     })
 }
 
-/// Whether only this machine can reach an address.
+/// Returns whether only this machine can reach an address.
 fn is_loopback(address: &String) -> bool {
     let targets = address.to_socket_addrs();
     targets.is_ok_and(|mut targets| targets.all(|target| target.ip().is_loopback()))
 }
 
-/// Starts a thread of the set-up.
 fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), ClusterError> {
     std::thread::Builder::new()
         .name(name.to_owned())
@@ -75,8 +74,8 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Cluster
         .map_err(|error| ClusterError::Start(error.to_string()))
 }
 
-/// Listens on this process's address; with a secret, on its port everywhere if the address is another machine's view of
-/// this one, or a name that on this machine alone means loopback.
+/// Listens on this process's address. With a secret, listens on its port of all addresses if the address cannot be
+/// bound, as behind NAT, or if it means loopback on this machine while other processes are elsewhere.
 fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
     let address = &setup.addresses[setup.process];
     let ends = setup.ends.min(Instant::now() + BIND_LIMIT);
@@ -112,7 +111,7 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
     }
 }
 
-/// Listens on a port of all addresses of this machine: of IPv6 and IPv4, or of IPv4 where the machine has no IPv6.
+/// Listens on a port of all addresses of this machine: IPv6 and IPv4, or only IPv4 if the machine has no IPv6.
 fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
     let on_both = || -> io::Result<TcpListener> {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None)?;
@@ -130,7 +129,7 @@ fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-/// Takes callers until the set-up is over.
+/// Accepts callers until the set-up is over.
 fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
     while !setup.over() {
         let Ok((stream, _)) = listener.accept() else {
@@ -142,7 +141,7 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
         };
         let greeting = Arc::clone(setup);
         let started = start("cluster:greet", move || {
-            // A caller that breaks off or sends garbage does not concern the run.
+            // A caller that breaks off or sends garbage does not affect the run.
             let _ = greet(&greeting, stream, place);
             greeting.callers.leave(place);
         });
@@ -181,7 +180,7 @@ mod tests {
             TcpStream::connect((Ipv6Addr::LOCALHOST, port)).is_ok() == has_ipv6
                 && listener.local_addr().unwrap().ip().is_unspecified()
         };
-        // An address of documentation (RFC 5737).
+        // A documentation address (RFC 5737).
         assert!(is_everywhere(&listens("192.0.2.1:7101", &secret)));
         assert!(!is_everywhere(&listens("127.0.0.2:7101", &secret)));
         assert!(!is_everywhere(&listens("192.0.2.1:7101", &None)));

@@ -1,7 +1,7 @@
 //! This process's place in a run according to the environment, used if no flag gives it.
 //!
 //! SLURM, Open MPI, the PMI of other MPIs, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs
-//! number the processes they start; some also provide the addresses of the others. All of it is a
+//! number the processes they start; some also provide the addresses of the others. The place is a
 //! pure function of the variables. An incomplete environment, such as a batch script outside
 //! `srun`, means a single process.
 
@@ -14,55 +14,55 @@ use super::hosts::{HOSTS_VARIABLE, HostsError, Peers, parse_list};
 
 pub use error::EnvironmentError;
 
-/// Number of this process, from 0.
+/// The variable for the number of this process, from 0.
 const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
-/// Processes in all.
+/// The variable for the number of processes.
 const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
-/// The first port on each host.
+/// The variable for the first port on each host.
 const PORT_VARIABLE: &str = "TOPICMILL_PORT";
-/// The headless service through which the pods of a Kubernetes Job find each other.
+/// The variable for the headless service through which the pods of a Kubernetes Job find each other.
 const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
 /// The first port on each host, unless another is given.
 const DEFAULT_PORT: u16 = 7101;
 
-/// The most processes that a variable may name: more than a run can have, few enough to list.
+/// The largest number of processes in a variable: more than a run can have, few enough to list.
 const MOST_PROCESSES: usize = 1 << 16;
-/// The most bytes of a host's name; the domain name system has 253.
+/// Maximum number of bytes in a host name; the domain name system allows 253.
 const MOST_NAME_BYTES: usize = 255;
 
-/// The variables of an environment that are text.
+/// The environment variables that are text.
 type Variables = BTreeMap<String, String>;
 
-/// The place that was found: one process of several.
+/// The place found: one process of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The source: a scheduler, or our own variables.
     pub by: &'static str,
-    /// Number of this process, from 0, below `processes`.
+    /// The number of this process, from 0, below `processes`.
     pub process: usize,
-    /// Processes in all, ≥ 2.
+    /// The number of processes, ≥ 2.
     pub processes: usize,
-    /// The most processes on one host, 1 if that is not known.
+    /// The largest number of processes on one host, 1 if unknown.
     pub local: usize,
-    /// Threads that each process was given, if that was said.
+    /// The number of threads given to each process, if known.
     pub threads: Option<usize>,
-    /// Where all are; nothing when the caller has it from elsewhere.
+    /// The addresses of all processes; `None` if the caller did not request them.
     pub peers: Option<Peers>,
     /// A token that only the processes of this attempt share, if there is one.
     pub token: Option<String>,
 }
 
-/// The variables that the caller needs.
+/// What the caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The first port on each host, if a flag says it.
+    /// The first port on each host, if a flag gives it.
     pub port: Option<u16>,
-    /// Whether it matters where the others are.
+    /// Whether to find the addresses of the others.
     pub peers: bool,
 }
 
 impl Found {
-    /// One process of several, as its starter `by` numbers it, before it is known where the others are.
+    /// Creates a place that `by` has numbered, without the addresses of the others.
     fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
         Self {
             by,
@@ -76,7 +76,7 @@ impl Found {
     }
 }
 
-/// The variables of this process.
+/// Returns the variables of this process.
 pub fn variables() -> Variables {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -84,10 +84,10 @@ pub fn variables() -> Variables {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// This process's place in a run by `variables`; nothing if it is alone.
+/// Finds this process's place in a run from `variables`; `None` if it is alone.
 ///
 /// Our own variables take precedence, then the launcher nearest to the process: an `mpirun` within
-/// a SLURM job knows better than SLURM.
+/// a SLURM job takes precedence over SLURM.
 ///
 /// # Errors
 /// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
@@ -101,7 +101,7 @@ pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, Envi
     Ok(Some(found))
 }
 
-/// The addresses in [`HOSTS_VARIABLE`], if it is set.
+/// Returns the addresses in [`HOSTS_VARIABLE`], if it is set.
 ///
 /// # Errors
 /// It is not a list of `host:port`.
@@ -112,7 +112,7 @@ pub fn listed(variables: &Variables) -> Result<Option<Peers>, HostsError> {
     Ok(addresses.map(|addresses| Peers::Listed { by, addresses }))
 }
 
-/// The process as the first one numbers it that says anything.
+/// Returns the place according to the first source that gives one.
 fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let slurm = slurm::find(variables)?;
     let pmi = plain(
@@ -120,7 +120,7 @@ fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
         "PMI",
         ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"],
     )?;
-    // srun numbers the tasks for PMI as well, mpiexec within a step numbers its own.
+    // srun numbers its tasks for PMI too; mpiexec within a step numbers its own processes.
     let is_same = |task: &Found| {
         let other = pmi.as_ref();
         other.is_none_or(|o| (o.process, o.processes) == (task.process, task.processes))
@@ -144,8 +144,8 @@ fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     }
 }
 
-/// The addresses of the others: from our own variable, from the launcher, or this machine if all
-/// are here.
+/// Returns the addresses of all processes: from our own variable, from the launcher, or on this
+/// machine if all are here.
 fn peers(
     variables: &Variables,
     found: &Found,
@@ -189,7 +189,7 @@ const SLURM: &str = "SLURM";
 const KUBERNETES: &str = "Kubernetes";
 const TORCH: &str = "RANK and WORLD_SIZE";
 
-/// Our own variables; a list of hosts is also a number of processes.
+/// Finds a place in our own variables; a list of hosts also gives the number of processes.
 fn own(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let Some(process) = number(variables, PROCESS_VARIABLE)? else {
         return Ok(None);
@@ -207,7 +207,7 @@ fn own(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     Ok(Some(Found::new(PROCESS_VARIABLE, (process, processes))))
 }
 
-/// Open MPI's variables.
+/// Finds a place in Open MPI's variables.
 fn open_mpi(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let names = [
         "OMPI_COMM_WORLD_RANK",
@@ -221,7 +221,7 @@ fn open_mpi(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     }))
 }
 
-/// Rank, size, and size on this host, under these names.
+/// Finds a place in variables of these names for the rank, the size, and the size on this host.
 fn plain(
     variables: &Variables,
     by: &'static str,
@@ -236,13 +236,13 @@ fn plain(
     }))
 }
 
-/// A pod of an Indexed Job for which the number of processes is given.
+/// Finds the place of a pod of an Indexed Job, if the number of processes is given.
 fn kubernetes(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
     Ok(numbers.map(|numbers| Found::new(KUBERNETES, numbers)))
 }
 
-/// The name of the Job, which is the pod's without its index, and of the service.
+/// Returns the names of the Job, which is the pod's name without its index, and of the service.
 fn job_and_service(variables: &Variables) -> Result<(String, String), EnvironmentError> {
     let get = |variable: &'static str| {
         let value = variables.get(variable).filter(|value| !value.is_empty());
@@ -269,7 +269,7 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), Environmen
     Ok((job.to_owned(), service.clone()))
 }
 
-/// Refuses incomplete variables of our own: setting one means that several processes are wanted.
+/// Refuses incomplete variables of our own: setting one means that the user wants several processes.
 fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
     let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
     let is_of_service =
@@ -291,7 +291,7 @@ fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
     })
 }
 
-/// The number of a process and of all, if both are given.
+/// Returns the number of this process and the number of processes, if both are given.
 fn pair(
     variables: &Variables,
     index: &'static str,
@@ -317,7 +317,7 @@ fn below(
     }
 }
 
-/// The number of processes in a variable; none if it is not set, or empty.
+/// Returns the number of processes in a variable; `None` if it is not set or empty.
 fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>, EnvironmentError> {
     let processes = number(variables, variable)?;
     match processes.is_none_or(|processes| processes <= MOST_PROCESSES) {
@@ -326,7 +326,7 @@ fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>,
     }
 }
 
-/// The whole number in a variable; none if it is not set, or empty.
+/// Returns the whole number in a variable; `None` if it is not set or empty.
 fn number(
     variables: &Variables,
     variable: &'static str,
@@ -339,7 +339,7 @@ fn number(
         .map_err(|_| wrong(variables, variable, "a whole number"))
 }
 
-/// The first port by the variable, or the default.
+/// Returns the first port from the variable, or the default.
 fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
     let port = number(variables, PORT_VARIABLE)?.unwrap_or(DEFAULT_PORT.into());
     match u16::try_from(port) {
@@ -348,7 +348,7 @@ fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
     }
 }
 
-/// The address `step` ports above the first.
+/// Returns the address `step` ports above the first.
 fn at(host: &str, port: u16, step: usize) -> Result<String, EnvironmentError> {
     let step = u16::try_from(step).ok();
     match step.and_then(|step| port.checked_add(step)) {

@@ -1,8 +1,8 @@
-//! How a process ends, by its exit code: those of sysexits.h that a scheduler can key on.
+//! Exit codes: those of sysexits.h that a scheduler can act on.
 
 use std::process::ExitCode;
 
-/// How a process ends that does not succeed.
+/// How an unsuccessful process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -12,20 +12,20 @@ pub enum Exit {
     Data = 65,
     /// Another process or host cannot be reached, or was lost; a worker stalled (EX_UNAVAILABLE).
     Unavailable = 69,
-    /// A mistake in topicmill (EX_SOFTWARE).
+    /// A bug in topicmill (EX_SOFTWARE).
     Internal = 70,
     /// Reading or writing failed (EX_IOERR).
     Io = 74,
-    /// Something passing: the same command later may succeed (EX_TEMPFAIL).
+    /// A temporary failure: the same command may succeed later (EX_TEMPFAIL).
     Temporary = 75,
-    /// A process was killed, by SIGKILL or another signal but SIGTERM (128 + SIGKILL).
+    /// A process was killed, by SIGKILL or any other signal except SIGTERM (128 + SIGKILL).
     Killed = 137,
-    /// Told to stop, by SIGTERM or SIGINT (128 + SIGTERM).
+    /// Stopped by SIGTERM, SIGINT or SIGHUP (128 + SIGTERM).
     Interrupted = 143,
 }
 
 impl Exit {
-    /// How a process with this exit code ended; `code` is not 0, and above 128 for a signal.
+    /// Returns how a process with this exit code ended; `code` is not 0, and above 128 for a signal.
     pub fn of(code: u8) -> Self {
         match code {
             64 => Self::Usage,

@@ -1,10 +1,9 @@
 //! The processes that this one started: watched together, ended together.
 //!
-//! A child's standard input is its lifeline: the child exits when the line closes, and stops in
-//! order when the line says `TERM`. No child therefore survives a parent that was killed, even on
-//! other hosts, as long as the carrier of the line (a pipe, ssh) closes with it. When one child
-//! fails, the others get a moment to notice by themselves, then their lines are closed, then they
-//! are killed.
+//! A child's standard input is its lifeline: the child exits when it closes, and stops gracefully when
+//! it reads `TERM`. No child therefore survives a parent that was killed, even on other hosts, as
+//! long as the carrier of the lifeline (a pipe, ssh) closes too. When one child fails, the others get
+//! a moment to notice by themselves, then their lifelines are closed, then they are killed.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,61 +16,61 @@ use super::ClusterError;
 use super::interrupt::Interrupts;
 use crate::exit::Exit;
 
-/// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other
-/// (69), but the cause of those that the other processes report.
+/// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other (69), but
+/// it is the cause of the losses that other processes report.
 const HOST_LOST: u8 = 255;
-/// The message on a life line that stops its process as SIGTERM does.
+/// The message on a lifeline that stops its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
-/// The last message on the life line of a process that must end because another has ended.
+/// The last message on the lifeline of a process that must end because another has ended.
 pub(super) const END: &str = "END";
 
-/// How long the others may live on when one process has failed.
+/// How long the others may continue after one process has failed.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long they may take to end when their life lines are closed.
+/// How long they may take to end after their lifelines are closed, and after they are killed.
 const CLOSED: Duration = Duration::from_secs(5);
-/// How long the last lines of a process may take to come.
+/// How long the last lines of a process may take to arrive.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// How often the children are looked at.
+/// How often the children are checked.
 const TICK: Duration = Duration::from_millis(20);
-/// Longest line that is passed on in one piece, in bytes.
+/// The length of the longest line that is passed on in one piece, in bytes.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// A process to be started.
+/// A process to start.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// How it is started, without its streams.
+    /// The command that starts it, without its streams.
     pub(super) command: Command,
-    /// The first line on its life line, or nothing.
+    /// The first lines on its lifeline, if any.
     pub(super) greeting: Option<String>,
-    /// Whether its errors are read line by line, for [`Event::Line`], instead of going where ours go.
+    /// Whether its standard error is read by line, for [`Event::Line`], instead of being ours.
     pub(super) is_read: bool,
     /// Whether it is a remote shell, which has its own exit codes.
     pub(super) is_remote: bool,
 }
 
-/// An event that a watcher of the children receives.
+/// An event in the life of the children.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A process wrote a line of errors, without its line break.
+    /// A process wrote a line to its standard error.
     Line {
-        /// Its number.
+        /// The number of the process.
         process: usize,
-        /// The line.
+        /// The line, without its line break.
         line: &'a [u8],
     },
     /// All processes are told to stop, because this one was.
     Stopping,
     /// All processes are killed: a second signal came, or they took too long.
     Killing,
-    /// All processes are started again.
+    /// All processes will be restarted.
     Restart {
         /// How they ended.
         ending: Ending,
-        /// Which restart this is, from 1.
+        /// The number of this restart, from 1.
         restart: u32,
-        /// The most there may be.
+        /// The maximum number of restarts.
         most: u32,
-        /// How long is waited before.
+        /// The wait before the restart.
         wait: Duration,
     },
 }
@@ -82,8 +81,8 @@ pub type Watch = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 /// How the processes of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// 0 when all succeeded, else the code of the first that failed, where the loss of a peer (69)
-    /// counts only if there is no better cause; 128 and the signal's number after a signal.
+    /// 0 if all succeeded, otherwise the code of the first that failed, where the loss of a peer (69)
+    /// counts only if there is no better cause; 128 plus the signal's number after a signal.
     pub code: u8,
     /// The process with that code, if any failed.
     pub culprit: Option<usize>,
@@ -91,16 +90,16 @@ pub struct Ending {
     pub interrupted: bool,
 }
 
-/// The measures against children that should have ended, from mild to hard.
+/// The measures that end the children, in increasing severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Measure {
     /// They run.
     None,
-    /// They notice by themselves.
+    /// They get time to end by themselves.
     Wait,
     /// They are told to write a checkpoint and stop.
     Stop,
-    /// Their life lines are closed.
+    /// Their lifelines are closed.
     Close,
     /// They are killed.
     Kill,
@@ -115,11 +114,11 @@ pub(super) struct Family {
     due: Option<Instant>,
     /// How long the children may take to stop by themselves.
     stopping: Duration,
-    /// Of those that have ended.
+    /// Whether all children that have ended succeeded.
     all_succeeded: bool,
 }
 
-/// One child.
+/// A child process.
 struct Running {
     child: Child,
     life_line: Option<ChildStdin>,
@@ -132,7 +131,7 @@ impl Family {
     /// Starts the members; only process 0 keeps the standard output.
     ///
     /// # Errors
-    /// A process cannot be started; those before it are ended.
+    /// A process cannot be started; those already started are killed.
     pub(super) fn start(members: Vec<Member>, watch: &Watch) -> Result<Family, ClusterError> {
         let mut family = Family {
             children: Vec::with_capacity(members.len()),
@@ -150,11 +149,10 @@ impl Family {
         Ok(family)
     }
 
-    /// Waits for all children, and makes sure that they end when one fails or `interrupts` requires
-    /// it.
+    /// Waits for all children, and makes sure that they end if one fails or a signal arrives.
     ///
     /// # Errors
-    /// The system does not say how a child is.
+    /// The state of a child cannot be read.
     pub(super) fn wait(&mut self, interrupts: &mut Interrupts) -> io::Result<Ending> {
         let mut failures = Vec::new();
         let mut interrupted = false;
@@ -191,7 +189,7 @@ impl Family {
                 Some((_, HOST_LOST)) => Exit::Unavailable as u8,
                 Some((_, code)) => *code,
                 None if self.all_succeeded => 0,
-                // They were ended before they had stopped by themselves.
+                // They were ended before they stopped by themselves.
                 None => Exit::Interrupted as u8,
             },
             culprit: cause.map(|&(process, _)| process),
@@ -199,7 +197,7 @@ impl Family {
         })
     }
 
-    /// Notes which processes have ended, and with which code if they failed by themselves.
+    /// Records which processes have ended, and the codes of those that failed by themselves.
     fn collect(&mut self, failures: &mut Vec<(usize, u8)>) -> io::Result<()> {
         for (process, running) in self.children.iter_mut().enumerate() {
             if running.has_ended {
@@ -212,7 +210,7 @@ impl Family {
             running.life_line = None;
             let code = exit_code(status, running.is_remote);
             self.all_succeeded &= code == 0;
-            // Those that had to be ended are not the cause.
+            // Processes that had to be ended are not the cause.
             if code != 0 && self.measure < Measure::Close {
                 failures.push((process, code));
             }
@@ -220,7 +218,7 @@ impl Family {
         Ok(())
     }
 
-    /// Takes a measure, if it is harder than those that were taken.
+    /// Takes a measure, if it is more severe than those already taken.
     fn take(&mut self, measure: Measure) {
         if measure <= self.measure {
             return;
@@ -254,7 +252,7 @@ impl Family {
     fn kill(&mut self) {
         for child in &mut self.children {
             child.life_line = None;
-            // It may have ended meanwhile.
+            // The child may have ended meanwhile.
             let _ = child.child.kill();
         }
     }
@@ -279,7 +277,7 @@ impl Running {
         if member.is_read {
             command.stderr(Stdio::piped());
         }
-        // Control-C at a terminal reaches the parent alone, which tells the children.
+        // Control-C at a terminal reaches only the parent, which tells the children.
         command.process_group(0);
         let mut child = command.spawn()?;
         let stderr = child.stderr.take();
@@ -299,7 +297,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Writes a line on the life line. A process that has ended meanwhile does not hear it.
+    /// Writes a line to the lifeline. A process that has ended meanwhile does not read it.
     fn say(&mut self, line: &str) {
         if let Some(life_line) = &mut self.life_line {
             let _ = life_line.write_all(format!("{line}\n").as_bytes());
@@ -307,8 +305,8 @@ impl Running {
         }
     }
 
-    /// Waits a moment for the last lines of the process. A process that inherited its stream may
-    /// hold it open.
+    /// Waits a moment for the last lines of the process, not for the end of the stream: another
+    /// process that inherited it may hold it open.
     fn hear_the_last(&mut self) {
         let limit = Instant::now() + LAST_LINES;
         let Some(reader) = self.reader.take() else {
@@ -320,13 +318,13 @@ impl Running {
     }
 }
 
-/// Names what was tried when the system said no.
+/// Turns a system error into one that names the failed action.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(io::Error) -> ClusterError {
     let action = action.into();
     move |source| ClusterError::Spawn { action, source }
 }
 
-/// Which program a command starts, and where.
+/// Describes a command by its program and folder.
 fn in_words(command: &Command) -> String {
     let program = command.get_program().display();
     match command.get_current_dir() {
@@ -335,7 +333,7 @@ fn in_words(command: &Command) -> String {
     }
 }
 
-/// Passes on what a process writes, line by line, until it closes the stream.
+/// Passes on the lines that a process writes until it closes the stream.
 fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<JoinHandle<()>> {
     let pass_on = move || {
         let mut stderr = BufReader::new(stderr);
@@ -356,9 +354,9 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
         .spawn(pass_on)
 }
 
-/// The exit code of a process, 128 and the signal's number for one that a signal ended.
+/// Returns the exit code of a process, or 128 plus the signal's number if a signal ended it.
 ///
-/// A remote shell returns 126 or 127 when there is no such program.
+/// A remote shell returns 126 or 127 if it cannot run the program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     match code {

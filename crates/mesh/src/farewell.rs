@@ -1,9 +1,9 @@
-//! The links of a run: their traffic, and the last message of a process. By it every other process learns which one
-//! failed, and ends with the same message.
+//! The links of a run: their traffic, and the last message of a process, from which every other process learns which
+//! one failed, to end with the same message.
 //!
 //! The first process to notice tells all others; each of them tells all but the sender, so that the
-//! message gets through even if some links are cut; no process sends a second message. This takes
-//! at most a second, whatever the state of the links.
+//! message gets through even if some links are cut. No process sends a second message. This takes at
+//! most a second, whatever the state of the links.
 
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use super::guard::{self, FAREWELL_LIMIT};
 use super::link::Link;
 use super::traffic::PeerTraffic;
 
-/// How often the others are looked at meanwhile.
+/// How often the links are checked meanwhile.
 const TICK: Duration = Duration::from_millis(2);
 
 /// The links of the current run, or of the last one.
 static LINKS: Mutex<Vec<Link>> = Mutex::new(Vec::new());
 
-/// Begins a run on these links: from now on a failure is reported on them.
+/// Begins a run on these links: from now on, a failure is reported on them.
 pub(super) fn begin(links: Vec<Link>) {
     *LINKS.lock() = links;
     guard::set_last_words(say);
 }
 
-/// The traffic with every other process of the run, in order; none for a run of one process.
+/// Returns the traffic with every other process of the run, in order; empty for a run of one process.
 pub fn traffic() -> Vec<PeerTraffic> {
     let links = LINKS.lock();
     let figures = links.iter().map(|link| link.peer.traffic.figures());
@@ -37,7 +37,7 @@ pub fn traffic() -> Vec<PeerTraffic> {
 }
 
 /// Tells every process except `teller`, which knows, and waits until all have closed the connection
-/// or the time is over. Never panics.
+/// or the time is up. Never panics.
 fn say(farewell: &Farewell, teller: Option<usize>) {
     let ends = Instant::now() + FAREWELL_LIMIT;
     let bytes: Arc<[u8]> = farewell.encode().into();
@@ -45,7 +45,7 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
     let links = LINKS.lock().clone();
     for link in &links {
         if teller == Some(link.peer.process) {
-            // It waits for nothing else.
+            // The teller waits only for this.
             let _ = link.peer.socket.shutdown(Shutdown::Write);
             continue;
         }
@@ -69,13 +69,13 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
     }
 }
 
-/// Says the last word on one link, when what is being written there is through.
+/// Sends the farewell on one link, after any write in progress.
 fn tell(link: &Link, bytes: &[u8]) {
     let (peer, mut sender) = (&link.peer, link.sender.lock());
     if sender.is_closed {
         return;
     }
-    // A process that cannot be told sees the connection break.
+    // A process that cannot be told will see the connection break.
     let _ = sender.control(peer, Kind::Farewell, bytes);
     sender.is_closed = true;
     let _ = peer.socket.shutdown(Shutdown::Write);

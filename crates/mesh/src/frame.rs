@@ -1,53 +1,52 @@
-//! The protocol of a link between processes: frames with timely's bytes, and a few messages of our
-//! own.
+//! The protocol of a link between processes: frames with timely's bytes, and a few control messages.
 //!
 //! A frame is a header of four bytes, little-endian, followed by its content: the kind in the upper
 //! byte, the length in the lower three. Lengths are bounded before anything is allocated.
 
 use crate::exit::Exit;
 
-/// Bytes of a frame's header.
+/// The bytes of a frame's header.
 pub const HEADER_BYTES: usize = 4;
-/// Most bytes of timely's in one frame; zstd at its worst adds less than as much again.
+/// Maximum number of timely's bytes in one frame; zstd at worst adds less than that.
 pub(crate) const MOST_PAYLOAD: usize = 1 << 18;
-/// Most bytes that follow a header.
+/// Maximum number of bytes after a header.
 pub(crate) const MOST_LENGTH: usize = 2 * MOST_PAYLOAD;
-/// Most bytes of a farewell.
+/// Maximum number of bytes of a farewell.
 pub const MOST_FAREWELL: usize = 4096;
 
 /// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Bytes of timely's.
+    /// Timely's bytes.
     Payload = 1,
-    /// Bytes of timely's, compressed.
+    /// Timely's bytes, compressed.
     Compressed = 2,
-    /// Nothing: the process lives.
+    /// Empty: the process is alive.
     Heartbeat = 3,
-    /// Why the process ends before its time: a [`Farewell`].
+    /// Why the process ends early: a [`Farewell`].
     Farewell = 4,
-    /// Nothing: the process has done its work, and sends no more.
+    /// Empty: the process has done its work, and sends no more.
     End = 5,
 }
 
 /// A frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The kind of its content.
+    /// The kind of the content.
     pub kind: Kind,
-    /// How many bytes of it.
+    /// The number of its bytes.
     pub length: usize,
 }
 
 impl Header {
-    /// The header as bytes; the length must be below 2²⁴.
+    /// Returns the header as bytes; the length must be at most `MOST_LENGTH`.
     pub fn encode(self) -> [u8; HEADER_BYTES] {
         debug_assert!(self.length <= MOST_LENGTH);
         (((self.kind as u32) << 24) | self.length as u32).to_le_bytes()
     }
 
-    /// Reads a header, or `None` when it announces nothing that a process would send.
+    /// Parses a header; `None` if no process would send it.
     pub fn decode(bytes: [u8; HEADER_BYTES]) -> Option<Header> {
         let number = u32::from_le_bytes(bytes);
         let length = (number & 0x00ff_ffff) as usize;
@@ -63,19 +62,19 @@ impl Header {
     }
 }
 
-/// Why the run ends, as the process that found it out tells the others.
+/// Why the run ends: the message of the process that noticed it to the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Farewell {
     /// How the processes that receive it end.
     pub exit: Exit,
     /// The process that failed or was lost.
     pub culprit: usize,
-    /// The event, as the receiving processes report it: one line.
+    /// The event, as reported by the receiving processes: one line.
     pub text: String,
 }
 
 impl Farewell {
-    /// The farewell as bytes: code, culprit, and the text's first line, cut where it is too long.
+    /// Returns the farewell as bytes: code, culprit, and the text's first line, truncated if too long.
     pub fn encode(&self) -> Vec<u8> {
         let culprit = u32::try_from(self.culprit).unwrap_or(u32::MAX);
         let mut bytes = vec![self.exit as u8];
@@ -89,8 +88,8 @@ impl Farewell {
         bytes
     }
 
-    /// Reads a farewell, or `None` when these are not the bytes of one. Control characters, which
-    /// could play tricks on a terminal, are replaced.
+    /// Parses a farewell; `None` if the bytes are not one. Replaces control characters, which could
+    /// manipulate a terminal.
     pub fn decode(bytes: &[u8]) -> Option<Farewell> {
         let (&code, rest) = bytes.split_first()?;
         let (culprit, text) = rest.split_first_chunk()?;

@@ -1,9 +1,9 @@
-//! A failure in any thread terminates the whole process, at once and with a code.
+//! A failure in any thread terminates the whole process, immediately and with an exit code.
 //!
 //! timely has no recovery: when one worker stops, the others wait for its messages forever. A
 //! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
-//! here: the other processes are told, so that they end in the same way (`farewell`, through a hook); the first
-//! cause is reported through the hook that the command line supplied; and the process exits.
+//! here: the other processes are told, so that they end in the same way (`farewell`, through a hook);
+//! the first cause is reported through the hook that the command line supplied; and the process exits.
 //! Nothing is cleaned up: complete results are already stored under their final names, everything
 //! else is temporary.
 
@@ -18,7 +18,7 @@ use super::Placement;
 use super::frame::Farewell;
 use crate::exit::Exit;
 
-/// How long the last words may take, until the others have hung up as well.
+/// How long the farewell may take, until the others have closed the connections too.
 pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
 /// The remedy for the loss of a process.
 pub(super) const REMEDY: &str = "rerun the same command to resume";
@@ -26,7 +26,7 @@ pub(super) const REMEDY: &str = "rerun the same command to resume";
 /// How long the report may take before the process exits without it.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
 
-/// Why a process ends before its time, and how.
+/// Why a process ends early, and how.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -38,40 +38,39 @@ pub struct Failure {
 
 type Report = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// Tells every process but one, which knows, that the run ends. It never panics, and takes no longer
+/// Tells every process but one, which knows, that the run ends. Never panics, and takes no longer
 /// than [`FAREWELL_LIMIT`].
 type LastWords = fn(&Farewell, Option<usize>);
 
-/// How the others are told; set once there are others.
+/// The hook that tells the other processes; set when there are any.
 static LAST_WORDS: OnceLock<LastWords> = OnceLock::new();
-/// How the command line reports a failure; set once.
+/// The hook by which the command line reports a failure; set once.
 static REPORT: OnceLock<Report> = OnceLock::new();
-/// True from the moment on at which the end was decided.
+/// Whether the process has begun to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// Number and address of this process, to name it to the others; `None` while it is alone.
+/// The number and address of this process, for messages to the others; `None` while it is alone.
 static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
-/// Processes of this run that were lost.
+/// The processes of this run that were lost.
 static LOST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Makes every panic of this process, in any thread, end it with code 70. `report` shows the
-/// failure to the user; it must not panic, and if it blocks, the process exits without it after two
-/// seconds.
+/// Makes a panic in any thread end this process with code 70. `report` shows the failure to the
+/// user; it must not panic, and if it blocks, the process exits without it after two seconds.
 ///
-/// Call it once, before the first thread; further calls change nothing.
+/// Call it once, before the first thread starts; further calls have no effect.
 pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {
     if REPORT.set(Box::new(report)).is_ok() {
         std::panic::set_hook(Box::new(|info| fail(explain(info))));
     }
 }
 
-/// Makes `say` tell the other processes of the run that it ends.
+/// Sets the hook that tells the other processes that the run ends.
 pub(super) fn set_last_words(say: LastWords) {
-    // Every run of this process sets the same.
+    // Every run of this process sets the same function.
     let _ = LAST_WORDS.set(say);
 }
 
 /// Ends the process with `failure`, after telling the other processes of the run. Only the first
-/// caller is heard, the others wait for the end.
+/// call takes effect; further callers block until the end.
 ///
 /// Without [`install`] the process exits just as fast, but the message is lost.
 pub fn fail(failure: Failure) -> ! {
@@ -87,8 +86,8 @@ pub fn fail(failure: Failure) -> ! {
     end(&failure, &farewell, None)
 }
 
-/// Ends the process with `failure`, after telling all but `teller` the farewell. Only the first
-/// caller is heard.
+/// Ends the process with `failure`, after sending the farewell to all but `teller`. Only the first
+/// call takes effect.
 pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         loop {
@@ -112,19 +111,19 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>)
     std::process::exit(code)
 }
 
-/// True from the moment on at which the end was decided.
+/// Returns whether the process has begun to end.
 pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::SeqCst)
 }
 
-/// Keeps a thread from sending anything when the last word is being said.
+/// Blocks the calling thread if the process is ending, so that it sends nothing after the farewell.
 pub(super) fn stay_silent_when_ending() {
     while is_ending() {
         std::thread::park();
     }
 }
 
-/// The number of this process among those of the run.
+/// Returns the number of this process in the run.
 pub(super) fn own_number() -> Option<usize> {
     own().map(|(process, _)| process)
 }
@@ -133,14 +132,14 @@ fn own() -> Option<(usize, String)> {
     OWN.lock().clone()
 }
 
-/// Stores this process's number in the run.
+/// Stores this process's number and address in the run.
 pub(super) fn introduce(placement: &Placement) {
     let address = placement.addresses.get(placement.process).cloned();
     let own = address.map(|address| (placement.process, address));
     *OWN.lock() = own;
 }
 
-/// Ends the process when the thread that owns this value panics, hook or no hook.
+/// Ends the process if the thread that owns this value panics, with or without the panic hook.
 pub(super) struct EndOnPanic;
 
 impl Drop for EndOnPanic {
@@ -154,13 +153,13 @@ impl Drop for EndOnPanic {
     }
 }
 
-/// The processes whose loss this one has noticed; the first is enough to end it.
+/// Returns the processes whose loss this one has noticed; the first is enough to end it.
 pub fn lost_peers() -> Vec<usize> {
     let lost = LOST.try_lock();
     lost.map(|lost| lost.clone()).unwrap_or_default()
 }
 
-/// Remembers that a process is lost, and tells the log.
+/// Records and logs that a process is lost.
 pub(super) fn note_lost(process: usize, address: &str) {
     tracing::error!(process, address, "peer lost");
     if let Some(mut lost) = LOST.try_lock()
@@ -170,7 +169,7 @@ pub(super) fn note_lost(process: usize, address: &str) {
     }
 }
 
-/// Turns a panic into words and a code.
+/// Turns a panic into a failure.
 fn explain(info: &PanicHookInfo<'_>) -> Failure {
     let payload = info.payload();
     let message = payload

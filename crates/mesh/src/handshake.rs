@@ -1,4 +1,4 @@
-//! How two processes greet each other on a new connection, and authenticate.
+//! The handshake of two processes on a new connection: they exchange greetings and authenticate.
 //!
 //! ```text
 //! dialler                         listener
@@ -10,10 +10,9 @@
 //! READY                  ──▶
 //! ```
 //!
-//! A caller receives a greeting, and nothing else before its proof. With a secret, no greeting is
-//! trusted until it is proved; then both sides compare settings, so that both can report a
-//! difference. A caller with a wrong proof is dropped, and the reason is kept for the message at
-//! the deadline.
+//! A caller receives only a greeting before its proof. With a secret, no greeting is trusted until
+//! it is proved; then both sides compare settings, so that both can report a difference. A caller
+//! with a wrong proof is refused and dropped, and the reason is kept for the message at the deadline.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -27,26 +26,26 @@ use super::proof::{
 };
 use super::setup::Setup;
 
-/// Why a process of an earlier attempt is not let in.
+/// The message about a process of another attempt.
 const OTHER_ATTEMPT: &str =
     "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run";
-/// How long a caller may take for its greeting.
+/// The time limit for a caller's greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
-/// How long one attempt to reach a host may take.
+/// The time limit for one attempt to reach a host.
 const DIAL_LIMIT: Duration = Duration::from_secs(3);
-/// How long the other side may take for each later word.
+/// The time limit for each later message of the other side.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// Longest pause between two attempts to reach a host.
+/// The longest pause between two attempts to reach a host.
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
-/// How long a listener must refuse our proof before it is believed: a refusal proves nothing, and a
+/// How long a listener must refuse our proof before we believe it: a refusal proves nothing, and a
 /// stranger that has taken a port for a moment must not end a run.
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
-/// The message about a process that proves a different secret.
+/// The message about a process with a different secret.
 const OTHER_SECRET: &str = "has a different secret: give all processes the same TOPICMILL_SECRET";
 
-/// Handles one caller, which has a place among the callers, and keeps the connection if it belongs
-/// to the run.
+/// Handles the caller at `place` among the callers, and keeps the connection if it belongs to the
+/// run.
 pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<()> {
     let mut channel = Channel::plain(stream)?;
     let Some((theirs, dialler)) = read_hello(&mut channel, GREETING_LIMIT)? else {
@@ -90,7 +89,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
         false => Verdict::Welcome,
     };
     let proof = said.prove(secret, Role::Listener(verdict));
-    // The caller finds what differs in our greeting, which it believes now.
+    // The caller finds differences in our greeting, which it trusts now.
     channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
     if setup.mine.is_left_over(&theirs) {
         setup.accuse(process, OTHER_ATTEMPT.to_owned());
@@ -108,7 +107,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     Ok(())
 }
 
-/// The difference of a caller that has proved that it belongs to the job.
+/// Returns the difference of a caller that has proved the secret, if there is one.
 fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     let process = theirs.process as usize;
     setup.mine.difference(theirs).or_else(|| {
@@ -118,7 +117,7 @@ fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     })
 }
 
-/// Calls the process of lower number until it answers or the set-up is over.
+/// Calls a process with a lower number until it accepts or the set-up is over.
 pub(super) fn dial(setup: &Setup, process: usize) {
     let mut pause = Duration::from_millis(25);
     let mut refused: Option<Instant> = None;
@@ -144,11 +143,11 @@ pub(super) fn dial(setup: &Setup, process: usize) {
 
 /// Why a call did not lead to a connection.
 enum Unanswered {
-    /// No process there, or not the right one: try again.
+    /// No process answers, or not the right one: try again.
     Absent(String),
     /// The other side rejects our proof.
     Refused,
-    /// The right process, which cannot work with us.
+    /// The process has the secret, but cannot work with us.
     Unfit(String),
 }
 
@@ -158,7 +157,7 @@ impl From<io::Error> for Unanswered {
     }
 }
 
-/// One attempt to reach a process and to be accepted by it.
+/// Tries once to reach a process and to be accepted by it.
 fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     let address = &setup.addresses[process];
     let mut channel = Channel::plain(reach(address)?)?;
@@ -217,7 +216,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     }
 }
 
-/// The difference of a listener that has proved that it belongs to the job.
+/// Returns the difference of a listener that has proved the secret, if there is one.
 fn difference_of_listener(
     setup: &Setup,
     process: usize,
@@ -241,12 +240,12 @@ fn difference_of_listener(
     })
 }
 
-/// Why a connection could not be encrypted.
+/// Describes why a connection could not be encrypted.
 fn tls_trouble(error: &io::Error) -> String {
     format!("cannot encrypt the connection: {error}")
 }
 
-/// Opens a connection to the first address behind a name that takes one.
+/// Opens a connection to the first address of a name that accepts one.
 fn reach(address: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for target in address.to_socket_addrs()? {
@@ -261,18 +260,17 @@ fn reach(address: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// True when the system assigned our end the very port that we called, which can happen on a port
-/// without a listener.
+/// Returns whether the system assigned our end the port that we called, which can happen if nothing
+/// listens there.
 fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
     stream.local_addr().is_ok_and(|local| local == target)
 }
 
-/// Reads a greeting and its bytes: `None` when something else was said. Judges by the first bytes
-/// already.
+/// Reads a greeting, and returns it with its bytes; `None` if the other side sends something else.
 fn read_hello(channel: &mut Channel, limit: Duration) -> io::Result<Option<(Hello, Vec<u8>)>> {
     let ends = Instant::now() + limit;
     let mut bytes = vec![0; FRAME_BYTES];
-    // Any other beginning is dropped without waiting for the rest.
+    // A different beginning is rejected without waiting for the rest.
     channel.receive(&mut bytes[..8], limit)?;
     if !Hello::begins(&bytes) {
         return Ok(None);

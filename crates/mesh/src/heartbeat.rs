@@ -1,7 +1,6 @@
-//! Heartbeats on links that are otherwise silent, from one thread per link.
+//! Heartbeats on otherwise silent links, from one thread per link.
 //!
-//! A write in progress counts as a heartbeat, and a link that accepts no more data has bytes in
-//! flight.
+//! A write in progress counts as a heartbeat; a link that accepts no more data has bytes in flight.
 
 use std::io;
 use std::time::Duration;
@@ -10,12 +9,12 @@ use super::frame::Kind;
 use super::guard;
 use super::link::Link;
 
-/// Signs of life within the time after which a process counts as lost.
+/// The number of heartbeats within the time after which a process counts as lost.
 const BEATS: u32 = 6;
-/// The longest time without one.
+/// The longest time between two heartbeats.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts to send heartbeats on a link, until its sending half is closed.
+/// Starts sending heartbeats on a link, until its sending half is closed.
 ///
 /// # Errors
 /// The thread cannot be started.
@@ -29,7 +28,7 @@ pub(super) fn start(link: &Link) -> io::Result<()> {
 
 fn beat(link: &Link) {
     let peer = &link.peer;
-    // The other side may wait less long than this one.
+    // Limited because the other side may have a shorter timeout.
     let pause = (peer.timeout / BEATS).min(LONGEST_PAUSE);
     loop {
         guard::stay_silent_when_ending();

@@ -1,71 +1,71 @@
-//! The greeting that two processes exchange, in the clear, before a connection is accepted.
+//! The greeting that two processes exchange, unencrypted, before a connection is accepted.
 //!
 //! It contains the sender, a nonce, and everything that must be equal on both sides for the
-//! dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes. The frame
-//! (magic, length, protocol) and the fields up to the flags have the same place in every protocol
+//! dataflows to match. It proves nothing; `proof` does, over the bytes of both greetings. The frame
+//! (magic, length, protocol) and the fields up to the flags have the same position in every protocol
 //! version, so that processes of different builds can still authenticate and report the difference.
 
 use sha2::{Digest, Sha256};
 
 use super::{ClusterSettings, Placement};
 
-/// Bytes of a greeting's frame: magic, length of what follows, protocol.
+/// The bytes of a greeting's frame: magic, length of the rest, protocol.
 pub const FRAME_BYTES: usize = 16;
-/// Most bytes of a greeting, in any protocol version.
+/// Maximum number of bytes of a greeting, in any protocol version.
 const MOST_BYTES: usize = 1024;
-/// Bytes of a greeting of this protocol.
+/// The bytes of a greeting of this protocol.
 const HELLO_BYTES: usize = 164;
-/// Bytes that a greeting of any protocol has.
+/// The bytes that greetings of all protocols share.
 const STABLE_BYTES: usize = 88;
 
-/// First bytes of every greeting.
+/// The first bytes of every greeting.
 const MAGIC: [u8; 8] = *b"tpcmill\n";
-/// Counts changes of this greeting and of what follows it on the wire.
+/// The protocol version: incremented when this greeting or anything after it on the wire changes.
 const PROTOCOL: u32 = 2;
 
-/// Flag of a process that has a secret.
+/// The flag of a process that has a secret.
 const SECRET: u32 = 1;
-/// Flag of a process that has certificates.
+/// The flag of a process that has certificates.
 const TLS: u32 = 2;
 
-/// A process introduces itself.
+/// A greeting, in which a process introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Number of the wire protocol.
+    /// The version of the protocol.
     pub protocol: u32,
     /// Random bytes, new for every connection.
     pub nonce: [u8; 32],
-    /// Version of the program, cut to 16 bytes.
+    /// The version of the program, truncated to 16 bytes.
     pub version: [u8; 16],
-    /// First bytes of the hash of the program's sources, as 16 hexadecimal digits.
+    /// The first bytes of the hash of the program's sources, as 16 hexadecimal digits.
     pub build: [u8; 16],
-    /// Number of the speaker, from 0.
+    /// The number of the sender, from 0.
     pub process: u32,
-    /// Whether the speaker has a secret.
+    /// Whether the sender has a secret.
     pub has_secret: bool,
-    /// Whether the speaker wants the connection encrypted.
+    /// Whether the sender has certificates, and so wants encryption.
     pub has_tls: bool,
-    /// The terms of a greeting of this protocol; `None` in one of another.
+    /// The terms of a greeting of this protocol; `None` for other protocols.
     pub terms: Option<Terms>,
 }
 
-/// The terms that must be equal on both sides, beside the program.
+/// The terms that must be equal on both sides, in addition to the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Hash of the name that the processes of one attempt share.
+    /// The hash of the name that the processes of one attempt share.
     pub run: [u8; 32],
-    /// Hash of the job's settings.
+    /// The hash of the job's settings.
     pub settings: [u8; 32],
-    /// Number of processes in the run.
+    /// The number of processes in the run.
     pub processes: u32,
-    /// Worker threads of each process.
+    /// The worker threads of each process.
     pub threads: u32,
     /// Whether frames are compressed.
     pub compress: bool,
 }
 
 impl Hello {
-    /// The greeting of the process that `placement` describes, with a nonce of zeros.
+    /// Creates the greeting of the process of `placement`, with a nonce of zeros.
     pub fn new(placement: &Placement, settings: &ClusterSettings) -> Hello {
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Hello {
@@ -86,7 +86,7 @@ impl Hello {
         }
     }
 
-    /// The same greeting with a new nonce.
+    /// Returns the same greeting with a new nonce.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -99,7 +99,7 @@ impl Hello {
         })
     }
 
-    /// The bytes to send: the frame, then the fields, numbers in little-endian order.
+    /// Returns the bytes to send: the frame, then the fields; numbers are little-endian.
     pub fn encode(&self) -> Vec<u8> {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let flags = flag(self.has_secret, SECRET) | flag(self.has_tls, TLS);
@@ -124,19 +124,19 @@ impl Hello {
         bytes
     }
 
-    /// True when the first eight bytes are those of a greeting.
+    /// Returns whether the first eight bytes are those of a greeting.
     pub(super) fn begins(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// The bytes that follow a frame, or `None` when it is not that of a greeting.
+    /// Returns the number of bytes that follow a frame; `None` if it is not that of a greeting.
     pub fn rest(frame: &[u8; FRAME_BYTES]) -> Option<usize> {
         let length = number(frame, 8) as usize;
         let sound = (STABLE_BYTES - FRAME_BYTES..=MOST_BYTES - FRAME_BYTES).contains(&length);
         (Hello::begins(frame) && sound).then_some(length)
     }
 
-    /// Reads a greeting, frame and all, or `None` when these are not the bytes of one.
+    /// Parses a greeting with its frame; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<Hello> {
         let frame = bytes.first_chunk()?;
         if Hello::rest(frame)? + FRAME_BYTES != bytes.len() {
@@ -160,14 +160,14 @@ impl Hello {
         })
     }
 
-    /// Whether `other` belongs to another attempt of the run, and so is to be waited out, whatever else differs.
+    /// Returns whether `other` belongs to another attempt, which is waited out whatever else differs; false if the
+    /// protocols differ.
     pub fn is_left_over(&self, other: &Hello) -> bool {
         let runs = [self, other].map(|hello| hello.terms.as_ref().map(|terms| terms.run));
         matches!(runs, [Some(mine), Some(theirs)] if mine != theirs)
     }
 
-    /// The difference that makes it impossible for `other` to work with us, as text, if there is
-    /// one.
+    /// Returns the difference, as text, that prevents `other` from working with us, if there is one.
     pub fn difference(&self, other: &Hello) -> Option<String> {
         let program = |hello: &Hello| (hello.protocol, hello.version, hello.build);
         let (Some(mine), Some(theirs)) = (&self.terms, &other.terms) else {
@@ -230,7 +230,7 @@ impl Terms {
     }
 }
 
-/// The name of a program, as its greeting gives it.
+/// Returns the name of a program, according to its greeting.
 fn name(hello: &Hello) -> String {
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -244,7 +244,7 @@ fn name(hello: &Hello) -> String {
     )
 }
 
-/// The first 16 bytes of a text, with zeros behind a shorter one.
+/// Returns the first 16 bytes of a text, padded with zeros.
 fn cut(text: &str) -> [u8; 16] {
     let mut bytes = [0; 16];
     for (to, from) in bytes.iter_mut().zip(text.bytes()) {
@@ -253,19 +253,19 @@ fn cut(text: &str) -> [u8; 16] {
     bytes
 }
 
-/// The number in the four bytes from `at` on, which are there.
+/// Returns the number in the four bytes at `at`, which must exist.
 fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(array(bytes, at))
 }
 
-/// The `N` bytes from `at` on, which are there.
+/// Returns the `N` bytes at `at`, which must exist.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);
     array
 }
 
-/// The first eight hexadecimal digits of a hash.
+/// Returns the first eight hexadecimal digits of a hash.
 fn short(hash: &[u8; 32]) -> String {
     hex::encode(&hash[..4])
 }
@@ -316,7 +316,7 @@ mod tests {
             bytes.append(&mut body);
             let right_length = protocol != PROTOCOL || bytes.len() == HELLO_BYTES;
             match Hello::decode(&bytes) {
-                // Whatever the greeting contains can be shown to a person.
+                // Any greeting can be shown to people.
                 Some(other) => assert!(hello().difference(&other).is_some_and(|d| d.is_ascii())),
                 None => assert!(!right_length),
             }

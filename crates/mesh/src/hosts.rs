@@ -1,15 +1,14 @@
 //! Host files: the addresses of the processes of a run, one `host:port` per line.
 //!
-//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may
-//! replace the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a
-//! bracketed IPv6 address or a host name. The variable `TOPICMILL_HOSTS` has the same content,
-//! separated by commas. Nothing is resolved here: a host may get its address only after the file
-//! was written.
+//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a space may
+//! replace the colon (as in LightGBM's machine lists), and a host is an IPv4 address, a bracketed
+//! IPv6 address or a host name. The variable `TOPICMILL_HOSTS` has the same content, separated by
+//! commas. Nothing is resolved here, because a host may get its address after the file is written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The variable with the addresses of all processes, in order, commas between.
+/// The variable with the addresses of all processes, in order, separated by commas.
 pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
 
 /// Errors in a host file.
@@ -58,19 +57,19 @@ pub enum HostsError {
     Count {
         /// The file.
         path: PathBuf,
-        /// Addresses in the file.
+        /// The number of addresses in the file.
         found: usize,
-        /// Processes requested with `-n`.
+        /// The number of processes.
         wanted: usize,
     },
 }
 
-/// The source of the addresses of all processes.
+/// The addresses of all processes, or the file that lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peers {
-    /// In a host file.
+    /// The path of a host file.
     File(PathBuf),
-    /// Here, in order; with the name of their source, for messages.
+    /// The addresses, in order, with the name of their source for messages.
     Listed {
         /// The source: a variable, a scheduler.
         by: &'static str,
@@ -80,10 +79,10 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// The addresses of `processes` processes, in order.
+    /// Returns the addresses of `processes` processes, in order.
     ///
     /// # Errors
-    /// Those of [`read`].
+    /// Returns the errors of [`read`].
     pub fn addresses(&self, processes: usize) -> Result<Vec<String>, HostsError> {
         match self {
             Peers::File(path) => read(path, processes),
@@ -92,7 +91,7 @@ impl Peers {
     }
 }
 
-/// How they are shown: the file, or the source of the list.
+/// Shows the path of the file, or the source of the list.
 impl std::fmt::Display for Peers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -129,7 +128,7 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
     }
 }
 
-/// The addresses of [`HOSTS_VARIABLE`]'s value, in order; errors count its entries as lines.
+/// Parses the value of [`HOSTS_VARIABLE`] into addresses, in order; errors count its entries as lines.
 ///
 /// # Errors
 /// An entry is not `host:port`, or an address occurs twice.
@@ -137,7 +136,7 @@ pub fn parse_list(list: &str) -> Result<Vec<String>, HostsError> {
     parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
 }
 
-/// `addresses`, which came from `path`, if there is one for each process.
+/// Returns `addresses`, which came from `path`, if there is one for each process.
 fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, HostsError> {
     match addresses.len() == wanted {
         true => Ok(addresses),
@@ -149,7 +148,7 @@ fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<Strin
     }
 }
 
-/// The addresses in `text`, which came from `path`, in order and without duplicates.
+/// Parses the addresses in `text`, which came from `path`, in order.
 ///
 /// # Errors
 /// A line is not `host:port`, or an address occurs twice.
@@ -182,7 +181,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     Ok(addresses)
 }
 
-/// `host:port` for `host port`, anything else unchanged.
+/// Returns `host:port` for `host port`, and anything else unchanged.
 fn with_colon(address: &str) -> String {
     let words: Vec<&str> = address.split_whitespace().collect();
     match words[..] {
@@ -191,14 +190,14 @@ fn with_colon(address: &str) -> String {
     }
 }
 
-/// The host of `host:port`, an IPv6 address without its brackets.
+/// Returns the host of `host:port`, an IPv6 address without its brackets.
 pub fn host_of(address: &str) -> &str {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     bare.unwrap_or(host)
 }
 
-/// Says what keeps `address` from being `host:port`.
+/// Checks that `address` is `host:port`; the error is the problem.
 fn check(address: &str) -> Result<(), &'static str> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
     if host_of(address).is_empty() {

@@ -1,9 +1,9 @@
 //! SIGTERM, SIGINT and SIGHUP: stop, but not in the middle of work that can be saved.
 //!
-//! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
-//! point from which the run can resume; otherwise the process ends at once. A second signal ends it
+//! The first signal is a request: while a [`Deferral`] exists, its owner stops at the next point
+//! from which the run can resume; otherwise the process ends immediately. A second signal ends it
 //! anywhere. The exit code is [`Exit::Interrupted`] for all of them. A process that waits for
-//! others has to forward signals instead ([`Interrupts`]).
+//! others forwards signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,17 +18,17 @@ use crate::exit::Exit;
 /// How often deferred signals are checked.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Number of signals received.
+/// The number of signals received.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Number of active deferrals.
+/// The number of active deferrals.
 static DEFERRED: AtomicUsize = AtomicUsize::new(0);
-/// True when signals are forwarded to other processes, and do not affect this one.
+/// Whether signals are forwarded to other processes, and do not affect this one.
 static PASSED_ON: AtomicBool = AtomicBool::new(false);
 
 /// The messages about a signal.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// Printed if the process continues for a while before it ends.
+    /// Reported if the process continues for a while before it ends.
     pub deferred: &'static str,
     /// The remedy after the process has ended.
     pub ended: &'static str,
@@ -40,7 +40,7 @@ const RUN: Words = Words {
     ended: "rerun the same command to resume",
 };
 
-/// The messages of this process; those of a run if none were set.
+/// The messages of this process; [`RUN`] if none were set.
 static WORDS: OnceLock<Words> = OnceLock::new();
 
 /// Sets the messages for a process that is not a run. The first call wins.
@@ -48,8 +48,8 @@ pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
 
-/// Handles the signals from now on, SIGHUP unless `nohup` has this process ignore it. `notice` is called, once, for a
-/// signal that has to wait.
+/// Handles the signals from now on; SIGHUP not if this process ignores it, as under `nohup`. Calls `notice` once for a
+/// signal that is deferred.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.
@@ -103,17 +103,17 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
     }
 }
 
-/// True once a signal has asked this process to leave.
+/// Returns whether a signal has requested this process to stop.
 pub fn is_wanted() -> bool {
     COUNT.load(Ordering::SeqCst) > 0
 }
 
-/// While it lives, its owner looks at [`is_wanted`] and ends the run itself.
+/// While this value exists, its owner checks [`is_wanted`] and ends the run itself.
 #[derive(Debug)]
 pub struct Deferral(());
 
 impl Deferral {
-    /// Takes over the duty to end.
+    /// Makes the caller responsible for ending the run.
     pub fn begin() -> Self {
         DEFERRED.fetch_add(1, Ordering::SeqCst);
         Self(())
@@ -126,7 +126,7 @@ impl Drop for Deferral {
     }
 }
 
-/// Whether this process was started to ignore SIGHUP, as far as the system says.
+/// Returns whether this process was started to ignore SIGHUP; true if the system does not say.
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -142,19 +142,18 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// The signals of a process that waits for others and passes them on.
+/// The signals of a process that waits for others and forwards them.
 #[derive(Debug, Default)]
 pub struct Interrupts {
     seen: usize,
     is_listening: bool,
-    /// How long the processes may take to stop by themselves.
+    /// How long the processes may take to stop.
     pub(super) patience: Duration,
 }
 
 impl Interrupts {
-    /// From now on signals do nothing to this process but to be counted here; the processes that it waits for have
-    /// `patience` to stop by themselves. Never to be undone, so only for a process that does nothing but wait;
-    /// [`install`] must have been called.
+    /// From now on, signals are only counted here; the processes that this one waits for have `patience` to stop. This
+    /// cannot be undone, so it is only for a process that only waits; [`install`] must have been called.
     pub fn take_over(patience: Duration) -> Interrupts {
         PASSED_ON.store(true, Ordering::SeqCst);
         Interrupts {
@@ -164,7 +163,7 @@ impl Interrupts {
         }
     }
 
-    /// A test's: as many signals as that have come.
+    /// For tests: behaves as if `count` signals had come.
     #[cfg(test)]
     pub(super) fn of(count: usize) -> Self {
         Self {
@@ -174,7 +173,7 @@ impl Interrupts {
         }
     }
 
-    /// How many signals came since the last call.
+    /// Returns how many signals came since the last call.
     pub(super) fn count(&mut self) -> usize {
         if !self.is_listening {
             return 0;

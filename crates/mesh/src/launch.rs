@@ -1,14 +1,14 @@
-//! All processes of a run, started from one place on the hosts of a host file, and restarted when
+//! Starts all processes of a run, from one place, on the hosts of a host file, and restarts them when
 //! one is lost.
 //!
 //! A process on this machine is started directly, others through ssh or its replacement. Shared
-//! settings are passed in the environment: the addresses, the token of this attempt, and what is
-//! confidential, which is written to the process's standard input so that no process list on any
-//! host shows it. That input stays open: it is the process's lifeline (`family`).
+//! settings are passed in the environment: the addresses, the token of this attempt, and confidential
+//! values. Those of remote processes are written to standard input, so that no process list on any
+//! host shows them. That input stays open as the process's lifeline (`family`).
 //!
 //! There is no recovery inside a run: when a process is lost, all are ended and restarted, and the
-//! run resumes from its newest checkpoint. That counts towards [`Launch::max_restarts`] over the
-//! whole launch, as in Kubernetes and YARN: a run that is lost again and again comes to an end,
+//! run resumes from its newest checkpoint. Each restart counts towards [`Launch::max_restarts`] of the
+//! whole launch, as in Kubernetes and YARN: a run that keeps losing processes ends eventually,
 //! whatever its progress in between.
 
 use std::ffi::{OsStr, OsString};
@@ -29,7 +29,7 @@ use crate::exit::Exit;
 
 /// The longest wait before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// How often signals are looked for in that wait.
+/// How often signals are checked during that wait.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The processes to start, and their hosts.
@@ -39,31 +39,31 @@ pub struct Launch {
     pub addresses: Vec<String>,
     /// The program, on every host.
     pub program: PathBuf,
-    /// The folder it runs in, on every host.
+    /// The folder in which it runs, on every host.
     pub directory: PathBuf,
     /// Its subcommand.
     pub command: &'static str,
     /// Its arguments, without its place in the run.
     pub arguments: Vec<OsString>,
-    /// The command that runs a command on another host, for a shell: `COMMAND HOST 'REMOTE COMMAND'`.
+    /// The shell command that runs a command on another host: `COMMAND HOST 'REMOTE COMMAND'`.
     pub ssh: String,
     /// Whether processes on this machine are started by that command too.
     pub ssh_all: bool,
-    /// The secret of the run, one line; a fresh one for each launch if nothing.
+    /// The secret of the run, one line; if `None`, each launch makes a new one.
     pub secret: Option<Secret>,
     /// Variables for the processes on other hosts; those on this machine inherit its environment.
-    /// Names are those of a shell, values have no line breaks.
+    /// Names must be valid in a shell, values have no line breaks.
     pub environment: Vec<(String, String)>,
-    /// How often all processes are started again when one is lost.
+    /// Maximum number of restarts of all processes after one is lost.
     pub max_restarts: u32,
 }
 
 impl Launch {
-    /// Starts all processes, and again when one is lost; says how they ended the last time, with the
-    /// code 143 when `interrupts` ended them. `watch` hears of what happens.
+    /// Starts all processes, and restarts them when one is lost. Returns how they ended the last time,
+    /// with code 143 if a signal ended them. `watch` receives the events.
     ///
     /// # Errors
-    /// A process cannot be started, or there is no randomness for the secret.
+    /// A process cannot be started; the secret is not one line; there is no randomness for one.
     pub fn run(&self, watch: &Watch, interrupts: &mut Interrupts) -> Result<Ending, ClusterError> {
         let secret = match &self.secret {
             Some(secret) => secret.line().ok_or(SecretError::NotALine)?.to_owned(),
@@ -100,9 +100,9 @@ impl Launch {
         }
     }
 
-    /// The commands in the words of a shell, in order, with a placeholder for the attempt's token.
-    /// Neither the secret nor the values of [`environment`](Self::environment) are in them: they are the
-    /// first lines on standard input or, for a process on this machine, in its environment.
+    /// Returns the commands in shell syntax, in order, with a placeholder for the attempt's token.
+    /// They contain neither the secret nor the values of [`environment`](Self::environment): these are
+    /// the first lines on standard input or, for a process on this machine, in its environment.
     pub fn commands(&self) -> Vec<OsString> {
         let token = "ATTEMPT";
         let command = |process| match self.is_remote(process) {
@@ -124,7 +124,7 @@ impl Launch {
         (0..self.addresses.len()).map(command).collect()
     }
 
-    /// The processes of one attempt.
+    /// Returns the processes of one attempt.
     fn members(&self, secret: &str, token: &str) -> Vec<Member> {
         let member = |process| match self.is_remote(process) {
             false => self.local(process, secret, token),
@@ -149,7 +149,7 @@ impl Launch {
         }
     }
 
-    /// The command in the words of a shell, which splits what the user gave for ssh.
+    /// Returns a process whose command is run by a shell, which splits the user's ssh command.
     fn remote(&self, process: usize, secret: &str, token: &str) -> Member {
         let mut command = Command::new("sh");
         command
@@ -168,14 +168,14 @@ impl Launch {
         }
     }
 
-    /// What a process on another host reads from its standard input, in the order of its script.
+    /// Returns the lines that a process on another host reads from standard input, in the order of its script.
     fn lines(&self, secret: &str) -> String {
         let values = self.environment.iter().map(|(_, value)| value.as_str());
         let lines: Vec<&str> = std::iter::once(secret).chain(values).collect();
         lines.join("\n")
     }
 
-    /// The command for a login shell of any kind: reads its variables and becomes the process.
+    /// Returns the command for a login shell of any kind: it reads its variables and becomes the process.
     fn script(&self, process: usize, token: &str) -> OsString {
         let directory = quote(self.directory.as_os_str());
         let mut script = OsString::from("cd ");
@@ -197,7 +197,7 @@ impl Launch {
         whole
     }
 
-    /// ` NAME=value` for each variable.
+    /// Appends ` NAME=value` for each variable.
     fn push_variables(&self, words: &mut OsString, token: &str) {
         for (name, value) in self.variables(token) {
             words.push(format!(" {name}="));
@@ -205,7 +205,7 @@ impl Launch {
         }
     }
 
-    /// The program with its arguments.
+    /// Appends the program with its arguments.
     fn push_program(&self, words: &mut OsString, process: usize) {
         words.push(quote(self.program.as_os_str()));
         for argument in self.arguments_of(process) {
@@ -237,7 +237,7 @@ impl Launch {
     }
 }
 
-/// The end of a run that was told to stop.
+/// Returns the ending of a run that was told to stop.
 fn interrupted(ending: Ending) -> Ending {
     Ending {
         code: Exit::Interrupted as u8,
@@ -246,13 +246,13 @@ fn interrupted(ending: Ending) -> Ending {
     }
 }
 
-/// Whether all of `addresses` are of this machine.
+/// Returns whether all of `addresses` belong to this machine.
 pub fn are_here(addresses: &[String]) -> bool {
     addresses.iter().all(|address| is_here(host_of(address)))
 }
 
-/// Whether a name is one of this machine: only the own addresses can be bound. A name that cannot
-/// be resolved is left to ssh, which may know it.
+/// Returns whether a name belongs to this machine: only its own addresses can be bound. A name that
+/// cannot be resolved is left to ssh, which may know it.
 fn is_here(host: &str) -> bool {
     let addresses = (host, 0).to_socket_addrs().into_iter().flatten();
     addresses
@@ -260,15 +260,14 @@ fn is_here(host: &str) -> bool {
         .any(|address| UdpSocket::bind(address).is_ok())
 }
 
-/// Whether starting all processes again may help: a process was lost, killed, or met something
-/// passing. A wrong command line or job, wrong data, a mistake of ours and what somebody stopped stay
-/// as they are.
+/// Returns whether a restart may help: a process was lost or killed, or had an I/O error or another
+/// temporary failure. It does not help after a usage error, wrong data, a bug of ours or an interrupt.
 fn is_worth_another_try(code: u8) -> bool {
     use Exit::{Io, Killed, Temporary, Unavailable};
     code != 0 && matches!(Exit::of(code), Unavailable | Io | Temporary | Killed)
 }
 
-/// `word` for a POSIX shell: in single quotes, unless it needs none.
+/// Quotes `word` for a POSIX shell: in single quotes, unless it needs none.
 fn quote(word: &OsStr) -> OsString {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(byte);
     let bytes = word.as_bytes();
@@ -324,7 +323,7 @@ mod tests {
         for host in ["127.0.0.1", "127.0.0.2", "localhost"] {
             assert!(is_here(host), "{host}");
         }
-        // An address of documentation (RFC 5737), and a name that does not exist (RFC 6761).
+        // A documentation address (RFC 5737), and a name that does not exist (RFC 6761).
         for host in ["203.0.113.1", "nowhere.invalid"] {
             assert!(!is_here(host), "{host}");
         }

@@ -6,7 +6,7 @@
 //! (`connect`, `setup`, `handshake`, `hello`), authenticates them (`proof`, [`secret`], [`tls`]), starts
 //! timely on the links between them (`link`, `peer`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
-//! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
+//! on this machine, [`launch`] on many hosts, and [`family`] watches them. [`guard`], `heartbeat`,
 //! `stall` and `farewell` make sure that no process waits forever when something breaks, and that
 //! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
@@ -61,22 +61,22 @@ use exit::Exit;
 use link::Link;
 use stall::Workers;
 
-/// How long a worker without work sleeps before it looks again.
+/// The longest time that a worker without work sleeps.
 const PARK: Duration = Duration::from_millis(100);
 
-/// Which workers a run has, and which of them are here.
+/// The workers of a run, and which of them belong to this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Worker threads of each process, at least 1.
+    /// The worker threads of each process, at least 1.
     pub threads: usize,
     /// The number of this process, from 0.
     pub process: usize,
-    /// `host:port` of each process, in order; empty if this is the only one.
+    /// `host:port` of each process, in order; empty if this is the only process.
     pub addresses: Vec<String>,
 }
 
 impl Placement {
-    /// One process with `threads` workers.
+    /// Places `threads` workers in one process.
     pub fn single(threads: usize) -> Placement {
         Placement {
             threads,
@@ -85,12 +85,12 @@ impl Placement {
         }
     }
 
-    /// Processes of the run.
+    /// Returns the number of processes of the run.
     pub fn processes(&self) -> usize {
         self.addresses.len().max(1)
     }
 
-    /// Workers of the run, over all processes.
+    /// Returns the number of workers of the run, over all processes.
     pub fn workers(&self) -> usize {
         self.processes() * self.threads
     }
@@ -104,11 +104,11 @@ pub enum ClusterError {
         "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p must be from 0 to -n minus 1"
     )]
     Placement {
-        /// Requested threads.
+        /// The requested number of threads.
         threads: usize,
-        /// Number of this process.
+        /// The number of this process.
         process: usize,
-        /// Processes of the run.
+        /// The number of processes of the run.
         processes: usize,
     },
     /// The host file is unusable.
@@ -128,17 +128,17 @@ pub enum ClusterError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// Not all processes came together in time.
+    /// Not all processes joined in time.
     #[error("not all processes joined within {seconds} s; missing: {}; start them, or check the host file and the firewall{remark}", missing.join("; "))]
     Missing {
-        /// How long was waited.
+        /// How long this process waited.
         seconds: u64,
-        /// Each missing process: number, address, and what was seen of it.
+        /// Each missing process: number, address, and what is known about it.
         missing: Vec<String>,
-        /// A possible fault of this process itself; empty when nothing is known.
+        /// A possible cause in this process; empty if none is known.
         remark: String,
     },
-    /// There is no secret, and other machines could reach a process.
+    /// There is no secret, although other machines could reach a process.
     #[error(
         "{address} is not a loopback address, so the processes need a secret: give all of them the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
     )]
@@ -149,14 +149,14 @@ pub enum ClusterError {
     /// There is no usable secret.
     #[error(transparent)]
     Secret(#[from] secret::SecretError),
-    /// A process rejects this one's proof of the secret.
+    /// Another process rejects this one's proof of the secret.
     #[error(
         "process {process} ({address}) has a different secret; give all processes the same TOPICMILL_SECRET"
     )]
     OtherSecret {
-        /// Number of the process.
+        /// The number of the process.
         process: usize,
-        /// Where it is.
+        /// Its address.
         address: String,
     },
     /// Another process does not match this one.
@@ -164,19 +164,19 @@ pub enum ClusterError {
         "process {process} ({address}) {difference}; start all processes with the same program, job and options"
     )]
     Mismatch {
-        /// The number the other process gave.
+        /// The number that the other process gave.
         process: usize,
-        /// Where it is.
+        /// Its address.
         address: String,
         /// The difference.
         difference: String,
     },
-    /// Another process left before the run was complete.
+    /// Another process left during the set-up.
     #[error(
         "process {process} ({address}) left while the run was being set up; see its own messages for the cause"
     )]
     Left {
-        /// Number of the process.
+        /// The number of the process.
         process: usize,
         /// Its address in the host file.
         address: String,
@@ -198,7 +198,7 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// How the process ends, which tells a scheduler what to do; for a worker's failure, its own.
+    /// Returns how the process ends, which tells a scheduler what to do; for a worker's failure, the worker's exit.
     pub fn exit(&self) -> Exit {
         match self {
             ClusterError::Placement { .. }
@@ -222,18 +222,18 @@ impl ClusterError {
     }
 }
 
-/// Runs `func` on every worker of `placement` that belongs to this process, together with the
-/// processes that run the same, and returns the results in the order of the workers.
+/// Runs `func` on every worker of `placement` that belongs to this process, together with the other
+/// processes of the run, and returns the results in the order of the workers.
 ///
-/// `settings` defines what must be equal in all processes, which may join, and how long to wait;
-/// for a run of one process only the time after which a worker counts as stalled matters.
+/// `settings` defines what must be equal in all processes, which processes may join, and the
+/// timeouts; for a run of one process only the stall timeout matters.
 ///
-/// A worker that returns an error or panics ends the process through [`guard::fail`], since the
+/// A worker that returns an error or panics ends the process through [`guard::fail`], because the
 /// other workers would wait for it forever; only a run of a single worker returns its error. The
-/// dataflows that `func` leaves behind are run to their end before it counts as done.
+/// dataflows that `func` leaves behind are run to completion first.
 ///
 /// # Errors
-/// The processes could not come together, or the single worker's error.
+/// The processes could not connect, or the single worker failed.
 pub fn execute<T, E, F>(
     placement: &Placement,
     settings: &ClusterSettings,
@@ -323,7 +323,7 @@ where
         .map_err(ClusterError::Start)
 }
 
-/// Makes links of the connections, and starts their heartbeats.
+/// Creates links from the connections, and starts their heartbeats.
 fn link_all(
     placement: &Placement,
     settings: &ClusterSettings,

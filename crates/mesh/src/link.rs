@@ -1,9 +1,9 @@
 //! A link to another process: frames of timely's bytes, with heartbeats in between.
 //!
 //! Anything received shows that the peer is alive; if nothing arrives for the peer timeout, the
-//! process is lost. `heartbeat` makes sure that something is sent. A process that ends early says
-//! why (`frame::Farewell`), and every process that receives this ends with the same message. `read`
-//! and `write` therefore never report an error to timely: they end the run through `guard`.
+//! process is lost. `heartbeat` makes sure that something is sent. A process that ends early sends
+//! the reason (`frame::Farewell`), and every process that receives it ends with the same message.
+//! `read` and `write` never return an error to timely: they end the run through `guard`.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -25,17 +25,15 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::traffic::Traffic;
 
-/// Longest wait of a reader before it looks at the clock.
+/// The longest wait of a reader before it checks the clock.
 const LONGEST_TICK: Duration = Duration::from_millis(500);
-/// A link as timely holds it; clones are the same link.
+/// A link for timely; clones are the same link.
 #[derive(Clone)]
 pub(super) struct Link(Arc<Halves>);
 
 /// Another process, and the two halves of the link to it.
 pub(super) struct Halves {
-    /// The process and the connection.
     pub(super) peer: Peer,
-    /// The sending half.
     pub(super) sender: Mutex<Sender>,
     /// The receiving half; timely reads from one thread.
     receiver: Mutex<Receiver>,
@@ -50,10 +48,10 @@ impl Deref for Link {
 }
 
 impl Link {
-    /// Makes a link of a connection on which both sides know each other.
+    /// Creates a link from a connection after the handshake.
     ///
     /// # Errors
-    /// The system refuses an option of the socket; the compressor cannot be made.
+    /// The system refuses a socket option; the compressor cannot be created.
     pub(super) fn new(
         process: usize,
         address: &str,
@@ -69,8 +67,8 @@ impl Link {
         let options = SockRef::from(&socket);
         let idle = timeout.max(Duration::from_secs(1));
         options.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle))?;
-        // A backstop for a half that the other side does not read: a slow link may accept nothing
-        // for a while.
+        // A backstop for a half that the other side does not read; it is longer because a slow link
+        // may accept nothing for a while.
         #[cfg(target_os = "linux")]
         options.set_tcp_user_timeout(Some(timeout * 4))?;
         Ok(Link(Arc::new(Halves {
@@ -78,7 +76,7 @@ impl Link {
                 process,
                 address: address.to_owned(),
                 timeout,
-                // The other side may still wait for a third before it sends the first byte.
+                // The other side may still wait for a third process before it sends its first byte.
                 traffic: Traffic::new(process, timeout + settings.deadline),
                 socket,
                 tls: channel.tls.map(Mutex::new),
@@ -121,12 +119,12 @@ impl Stream for Link {
         Ok(self.clone())
     }
 
-    /// Links block, with their own limits.
+    /// Does nothing: links block, with their own timeouts.
     fn set_nonblocking(&self, _nonblocking: bool) -> io::Result<()> {
         Ok(())
     }
 
-    /// Says that the work is done. The other half stays open for what the other side has to say.
+    /// Tells the other side that the work is done. The receiving half stays open.
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         if how != Shutdown::Write {
             return Ok(());
@@ -134,7 +132,7 @@ impl Stream for Link {
         let mut sender = self.sender.lock();
         let said = sender.control(&self.peer, Kind::End, &[]);
         sender.is_closed = true;
-        // When the other side has ended as well it may be gone.
+        // If the other side has also ended, it may be gone.
         if let Err(error) = said
             && !self.peer.has_ended.load(Ordering::SeqCst)
         {

@@ -1,6 +1,6 @@
-//! Another process of the run, and the connection to it: what both halves of a link share.
+//! Another process of the run, and the connection to it, which both halves of a link share.
 //!
-//! Whatever goes wrong with it ends the run through `guard`.
+//! Any failure of it ends the run through `guard`.
 
 use std::io;
 use std::net::TcpStream;
@@ -15,26 +15,25 @@ use super::tls::Session;
 use super::traffic::Traffic;
 use crate::exit::Exit;
 
-/// How long a writer that finds the connection broken waits for the reader to hear why.
+/// How long a writer that finds the connection broken waits for the reader to receive the reason.
 const REASON_LIMIT: Duration = Duration::from_millis(500);
 
 /// One other process of the run, and the connection to it.
 pub(super) struct Peer {
     /// Its number.
     pub(super) process: usize,
-    /// Where it listens, for messages.
+    /// Its address, for messages.
     pub(super) address: String,
-    /// How long nothing may come from it.
+    /// How long it may send nothing.
     pub(super) timeout: Duration,
-    /// The bytes in both directions, and when the last went.
+    /// The bytes in both directions, and the times of the last ones.
     pub(super) traffic: Traffic,
-    /// The connection.
     pub(super) socket: TcpStream,
     /// The state of its encryption, if it is encrypted.
     pub(super) tls: Option<Mutex<Session>>,
-    /// True when nothing will come any more.
+    /// Whether nothing more will be received.
     pub(super) is_closed: AtomicBool,
-    /// True when the process has said that it has done its work.
+    /// Whether the process has reported that it has done its work.
     pub(super) has_ended: AtomicBool,
 }
 
@@ -53,11 +52,11 @@ impl Peer {
             message: farewell.text.clone(),
         };
         guard::note_lost(process, address);
-        // It may only be frozen, and should learn of it when it thaws.
+        // It may only be suspended, and should receive the farewell when it continues.
         guard::end(&failure, &farewell, None)
     }
 
-    /// Ends the run because this process has said that it ends.
+    /// Ends the run because this process has sent a farewell.
     pub(super) fn hear(&self, mut farewell: Farewell) -> ! {
         self.is_closed.store(true, Ordering::SeqCst);
         if farewell.exit != Exit::Interrupted {
@@ -70,7 +69,7 @@ impl Peer {
         guard::end(&failure, &farewell, Some(self.process))
     }
 
-    /// A farewell that this process has sent, as a message of our own.
+    /// Turns a farewell that this process has sent into our own message.
     fn in_words(&self, farewell: &Farewell) -> String {
         let (process, address, text) = (self.process, &self.address, &farewell.text);
         match guard::own_number() == Some(farewell.culprit) {
@@ -79,7 +78,7 @@ impl Peer {
         }
     }
 
-    /// Ends the run if nothing has come for too long.
+    /// Ends the run if nothing has been received for too long.
     pub(super) fn expect_life(&self) {
         if self.traffic.silence() >= self.timeout {
             let seconds = self.timeout.as_secs_f64();
@@ -87,7 +86,7 @@ impl Peer {
         }
     }
 
-    /// Ends the run because writing failed; the reader may know better why.
+    /// Ends the run because writing failed; first gives the reader time to receive the reason.
     pub(super) fn fail_to_write(&self, error: &io::Error) -> ! {
         std::thread::sleep(REASON_LIMIT);
         self.lose(&format!("it accepts no more data ({error})"))

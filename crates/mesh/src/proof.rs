@@ -1,20 +1,20 @@
 //! How a process proves that it has the secret, without revealing it.
 //!
-//! A proof is HMAC-SHA256, keyed by the secret, over the role of the prover, both greetings as sent
-//! over the wire, and a value of the encrypted connection if it is encrypted. The greetings contain
-//! both sides' numbers, settings and fresh nonces: a proof that is overheard, sent back, or relayed
-//! to another connection proves nothing there.
+//! A proof is HMAC-SHA256, keyed by the secret, over the role of the prover, both greetings as sent,
+//! and, on an encrypted connection, a value of that connection. The greetings contain both sides'
+//! numbers, settings and fresh nonces, so a proof that is intercepted, reflected, or relayed to
+//! another connection proves nothing there.
 
 use hmac::Mac;
 
 use super::secret::Secret;
 
-/// Bytes of a proof.
+/// The bytes of a proof.
 pub const PROOF_BYTES: usize = 32;
-/// Bytes of a listener's answer to a proof: its verdict, and its own proof.
+/// The bytes of a listener's answer to a proof: its verdict, and its own proof.
 pub const ANSWER_BYTES: usize = 4 + PROOF_BYTES;
 
-/// Last word of the set-up: the dialling side has read our answer and takes the connection.
+/// The last message of the handshake: the dialling side has read the answer and accepts the connection.
 pub(crate) const READY: [u8; 8] = *b"tpcready";
 
 /// The role of the prover.
@@ -22,7 +22,7 @@ pub(crate) const READY: [u8; 8] = *b"tpcready";
 pub enum Role {
     /// The side that called; it proves first.
     Dialler,
-    /// The side that was called, with what it thinks of the caller.
+    /// The side that was called, with its verdict on the caller.
     Listener(Verdict),
 }
 
@@ -30,32 +30,32 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Verdict {
-    /// Come in, or see for yourself what differs.
+    /// The caller is accepted, unless the greetings differ.
     Welcome = 0,
-    /// A process of this number has joined already.
+    /// A process with this number has already joined.
     Taken = 1,
-    /// The proof is wrong. Said without a proof.
+    /// The proof is wrong. This verdict comes without a proof.
     Refused = 2,
 }
 
-/// The messages of one connection before any proof, as both sides have seen them.
+/// The messages of one connection before any proof, as seen by both sides.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// The dialler's greeting, as it was sent.
+    /// The dialler's greeting, as sent.
     pub dialler: Vec<u8>,
-    /// The listener's.
+    /// The listener's greeting, as sent.
     pub listener: Vec<u8>,
-    /// A value that only the ends of this encrypted connection know; empty in the clear.
+    /// A value that only the ends of this encrypted connection know; empty without encryption.
     pub binding: Vec<u8>,
 }
 
 impl Transcript {
-    /// The proof of one side; without a secret, of nothing but having read the greetings.
+    /// Returns the proof of one side; without a secret, it only proves that the side has read the greetings.
     pub fn prove(&self, secret: Option<&Secret>, role: Role) -> [u8; PROOF_BYTES] {
         self.keyed(secret, role).finalize().into_bytes().into()
     }
 
-    /// True when `proof` is that of the other side. Takes as long for a wrong one.
+    /// Returns whether `proof` is that of the side `role`, in constant time.
     pub(crate) fn is_proved(&self, secret: Option<&Secret>, role: Role, proof: &[u8]) -> bool {
         self.keyed(secret, role).verify_slice(proof).is_ok()
     }
@@ -77,7 +77,7 @@ impl Transcript {
     }
 }
 
-/// A listener's answer to a proof, as bytes.
+/// Encodes a listener's answer to a proof.
 pub fn encode_answer(verdict: Verdict, proof: &[u8; PROOF_BYTES]) -> [u8; ANSWER_BYTES] {
     let mut bytes = [0; ANSWER_BYTES];
     bytes[..4].copy_from_slice(&(verdict as u32).to_le_bytes());
@@ -85,7 +85,7 @@ pub fn encode_answer(verdict: Verdict, proof: &[u8; PROOF_BYTES]) -> [u8; ANSWER
     bytes
 }
 
-/// Reads an answer: the verdict, if it is one, and the proof.
+/// Parses an answer: the verdict, if it is valid, and the proof.
 pub fn decode_answer(bytes: &[u8; ANSWER_BYTES]) -> (Option<Verdict>, &[u8]) {
     let (verdict, proof) = bytes.split_at(4);
     let verdict = match verdict {
@@ -129,7 +129,7 @@ mod tests {
             |t| t.dialler[0] ^= 1,
             |t| t.listener.push(0),
             |t| t.binding.push(0),
-            // The same bytes, cut elsewhere.
+            // The same bytes, split elsewhere.
             |t| (t.dialler, t.listener) = (vec![1, 2], vec![3, 4, 5]),
         ];
         for change in changes {

@@ -1,4 +1,4 @@
-//! The receiving half of a link: reads frames, passes timely's bytes on, and handles our own
+//! The receiving half of a link: reads frames, passes on timely's bytes, and handles control
 //! messages.
 
 use std::io::{self, Read};
@@ -11,28 +11,28 @@ use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_PAYLOAD};
 use super::peer::Peer;
 use super::tls::Session;
 
-/// Bytes read from the socket at a time; longer pieces of payload go past it.
+/// The size of the buffer; longer pieces of payload bypass it.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// The receiving half of a link.
 pub(super) struct Receiver {
-    /// Bytes that have arrived and are not decoded yet: of an encrypted connection, encrypted.
+    /// Bytes that have arrived and are not yet decoded; still encrypted on an encrypted connection.
     buffer: Box<[u8]>,
     begin: usize,
     end: usize,
     /// The remaining bytes of the current payload frame.
     left: usize,
     decompressor: Option<Decompressor<'static>>,
-    /// Decompressed payload, and how much of it is handed out.
+    /// Decompressed payload, and how much of it has been handed out.
     unpacked: Vec<u8>,
     taken: usize,
 }
 
 impl Receiver {
-    /// A receiver of frames that may be compressed, or may not.
+    /// Creates a receiver; `compress` tells whether frames may be compressed.
     ///
     /// # Errors
-    /// The decompressor cannot be made.
+    /// The decompressor cannot be created.
     pub(super) fn new(compress: bool) -> io::Result<Receiver> {
         Ok(Receiver {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
@@ -45,8 +45,8 @@ impl Receiver {
         })
     }
 
-    /// Reads payload into `buffer`, at least a byte; 0 when the peer has done its work. Everything
-    /// else that may happen ends the run.
+    /// Reads at least one byte of payload into `buffer`; returns 0 when the peer has done its work.
+    /// Ends the run in all other cases.
     pub(super) fn read(&mut self, peer: &Peer, buffer: &mut [u8]) -> usize {
         loop {
             if self.taken < self.unpacked.len() {
@@ -71,7 +71,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the next frame's header, and the whole frame unless it is plain payload.
+    /// Reads the next frame's header, and the whole frame unless it is uncompressed payload.
     fn next(&mut self, peer: &Peer) {
         let mut header = [0; HEADER_BYTES];
         self.fill(peer, &mut header);
@@ -97,7 +97,7 @@ impl Receiver {
         }
     }
 
-    /// Decompresses a frame; one that would not fit in the bounds of a frame ends the run.
+    /// Decompresses a frame; ends the run if it is invalid or exceeds the bounds of a frame.
     fn unpack(&mut self, peer: &Peer, length: usize) {
         let mut packed = vec![0; length];
         self.fill(peer, &mut packed);
@@ -113,7 +113,6 @@ impl Receiver {
         }
     }
 
-    /// Fills `target`.
     fn fill(&mut self, peer: &Peer, target: &mut [u8]) {
         let mut filled = 0;
         while filled < target.len() {
@@ -121,7 +120,7 @@ impl Receiver {
         }
     }
 
-    /// Reads at least one byte, decrypted if need be.
+    /// Reads at least one byte, and decrypts if needed.
     fn some(&mut self, peer: &Peer, target: &mut [u8]) -> usize {
         let Some(tls) = &peer.tls else {
             return self.some_plain(peer, target);
@@ -139,7 +138,7 @@ impl Receiver {
         }
     }
 
-    /// Decrypts what is in the buffer until something comes out; 0 when that was not enough.
+    /// Decrypts bytes from the buffer until there is output; returns 0 if the buffer has too few.
     fn decrypt(
         &mut self,
         mut tls: MutexGuard<'_, Session>,
@@ -147,7 +146,7 @@ impl Receiver {
     ) -> io::Result<usize> {
         loop {
             match tls.open(target)? {
-                // Only we end a link, by a frame; this is the end of TLS's own.
+                // A link ends by a frame, not by TLS's end of the connection.
                 Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Some(bytes) => return Ok(bytes),
                 None if self.begin == self.end => return Ok(0),
@@ -158,7 +157,7 @@ impl Receiver {
         }
     }
 
-    /// Reads at least one byte of an unencrypted connection: long pieces past the buffer.
+    /// Reads at least one byte of an unencrypted connection; long pieces bypass the buffer.
     fn some_plain(&mut self, peer: &Peer, target: &mut [u8]) -> usize {
         if self.begin == self.end {
             if target.len() >= self.buffer.len() {
@@ -172,15 +171,15 @@ impl Receiver {
         bytes
     }
 
-    /// Fills the empty buffer with what comes next.
+    /// Fills the empty buffer with the next bytes.
     fn refill(&mut self, peer: &Peer) {
         self.begin = 0;
         self.end = wait(peer, &mut self.buffer);
     }
 }
 
-/// Waits for bytes as long as the peer may be silent. The clock is checked only when there is
-/// nothing to read, so that a process that was itself delayed does not blame its peer.
+/// Waits for bytes as long as the peer may be silent. The clock is checked only if there is nothing
+/// to read, so that a process that was itself delayed does not blame its peer.
 fn wait(peer: &Peer, target: &mut [u8]) -> usize {
     loop {
         match (&peer.socket).read(target) {

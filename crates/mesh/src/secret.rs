@@ -12,12 +12,12 @@ use sha2::Sha256;
 
 use crate::exit::Exit;
 
-/// Environment variable with the secret.
+/// The environment variable with the secret.
 pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
-/// Environment variable with the path of a file that contains the secret.
+/// The environment variable with the path of a file that contains the secret.
 pub(crate) const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
 
-/// Fewest bytes of a secret: a shorter one could be guessed from one greeting that was overheard.
+/// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
 const LEAST_BYTES: usize = 16;
 
 /// A shared secret of at least 16 bytes.
@@ -29,7 +29,7 @@ pub struct Secret(Vec<u8>);
 pub struct Found {
     /// The secret.
     pub secret: Secret,
-    /// A file that others can read, in a sentence for a person.
+    /// The warning, for people, about a file that others can read.
     pub warning: Option<String>,
 }
 
@@ -44,14 +44,14 @@ pub enum SecretError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The secret is empty, or short enough to be guessed.
+    /// The secret is shorter than 16 bytes.
     #[error(
         "the secret in {origin} has {found} bytes, but must have at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
     )]
     Short {
         /// The variable or file.
         origin: String,
-        /// Bytes without the white space around them.
+        /// The number of bytes without surrounding white space.
         found: usize,
     },
     /// The environment variable is not UTF-8.
@@ -59,7 +59,7 @@ pub enum SecretError {
         "the secret in {SECRET_VARIABLE} is not plain text; `openssl rand -hex 32` makes a good one"
     )]
     NotText,
-    /// The secret must be sent as a line, but is not one.
+    /// The secret must be sent as one line, but is not.
     #[error("the secret is not one line of text; `openssl rand -hex 32` makes a good one")]
     NotALine,
     /// The system has no random numbers.
@@ -68,7 +68,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// How the process ends: by input or output for what cannot be read, else by usage.
+    /// Returns how the process ends: a missing file and an unusable secret are usage errors, the rest is I/O.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -87,11 +87,11 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret in `text`, without the white space around it; `origin` is where it was stored,
-    /// for the error.
+    /// Takes the secret from `text`, without surrounding white space; `origin` is its source, for
+    /// the error.
     ///
     /// # Errors
-    /// Fewer than 16 bytes.
+    /// The secret has fewer than 16 bytes.
     pub fn new(text: &[u8], origin: &str) -> Result<Secret, SecretError> {
         let text = text.trim_ascii();
         if text.len() < LEAST_BYTES {
@@ -103,7 +103,7 @@ impl Secret {
         Ok(Secret(text.to_vec()))
     }
 
-    /// A new secret as text: 32 random bytes in hexadecimal digits.
+    /// Creates a new secret as text: 32 random bytes in hexadecimal digits.
     ///
     /// # Errors
     /// The system has no random numbers.
@@ -111,17 +111,17 @@ impl Secret {
         random_hex::<32>()
     }
 
-    /// The secret as a line of text, if it is one.
+    /// Returns the secret as a line of text, if it is one.
     pub(super) fn line(&self) -> Option<&str> {
         let text = std::str::from_utf8(&self.0).ok();
         text.filter(|text| !text.contains(['\n', '\r']))
     }
 
-    /// The secret of this process: `TOPICMILL_SECRET`, else the file that `TOPICMILL_SECRET_FILE`
-    /// names, else `file`, else none.
+    /// Finds the secret of this process: in `TOPICMILL_SECRET`, else in the file that
+    /// `TOPICMILL_SECRET_FILE` names, else in `file`.
     ///
     /// # Errors
-    /// The file cannot be read; a secret of fewer than 16 bytes.
+    /// The file cannot be read; the variable is not UTF-8; the secret has fewer than 16 bytes.
     pub fn find(file: Option<&Path>) -> Result<Option<Found>, SecretError> {
         if let Some(value) = std::env::var_os(SECRET_VARIABLE) {
             let text = value.into_string().map_err(|_| SecretError::NotText)?;
@@ -158,14 +158,14 @@ impl Secret {
         Ok(Found { secret, warning })
     }
 
-    /// A keyed hash, to be fed with what is to be proved.
+    /// Returns a hash that is keyed by the secret, for a proof.
     pub(super) fn keyed(secret: Option<&Secret>) -> Hmac<Sha256> {
         let key = secret.map_or(&[][..], |secret| &secret.0);
         <Hmac<Sha256> as KeyInit>::new_from_slice(key).expect("a key of any length will do")
     }
 }
 
-/// `N` random bytes in hexadecimal digits.
+/// Returns `N` random bytes in hexadecimal digits.
 ///
 /// # Errors
 /// The system has no random numbers.
@@ -175,7 +175,7 @@ pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
     Ok(hex::encode(bytes))
 }
 
-/// True when the file's mode lets its group or all users read it.
+/// Returns whether the file's mode lets its group or all users read it.
 fn is_open_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0)
 }

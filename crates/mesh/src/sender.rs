@@ -1,7 +1,7 @@
-//! The sending half of a link: whole frames, one after the other.
+//! The sending half of a link: whole frames, one after another.
 //!
-//! Bytes are encrypted under the lock of the encryption and written outside it, so that a reader
-//! need not wait for a slow connection.
+//! Bytes are encrypted under the lock of the encryption and written after it is released, so that
+//! the reader does not wait for a slow connection.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::atomic::Ordering;
@@ -12,27 +12,27 @@ use super::frame::{Header, Kind, MOST_LENGTH, MOST_PAYLOAD};
 use super::guard;
 use super::peer::Peer;
 
-/// zstd's quickest ordinary level.
+/// zstd's fastest regular level.
 const LEVEL: i32 = 1;
-/// Shorter payload is sent uncompressed.
+/// The minimum size of payload that is compressed.
 const LEAST_COMPRESSED: usize = 256;
 
 /// The sending half of a link.
 pub(super) struct Sender {
     compressor: Option<Compressor<'static>>,
-    /// A compressed frame.
+    /// A buffer for compressed payload.
     packed: Vec<u8>,
-    /// A frame as it goes over an encrypted connection.
+    /// A buffer for an encrypted frame.
     sealed: Vec<u8>,
-    /// True when nothing may be sent any more.
+    /// Whether nothing more may be sent.
     pub(super) is_closed: bool,
 }
 
 impl Sender {
-    /// A sender that compresses or does not.
+    /// Creates a sender; `compress` tells whether it compresses.
     ///
     /// # Errors
-    /// The compressor cannot be made.
+    /// The compressor cannot be created.
     pub(super) fn new(compress: bool) -> io::Result<Sender> {
         Ok(Sender {
             compressor: compress.then(|| Compressor::new(LEVEL)).transpose()?,
@@ -42,7 +42,7 @@ impl Sender {
         })
     }
 
-    /// Sends timely's bytes, or the first of them; returns how many.
+    /// Sends as many of timely's bytes as fit in a frame, and returns their number.
     ///
     /// # Errors
     /// The connection is broken.
@@ -63,7 +63,7 @@ impl Sender {
         Ok(bytes.len())
     }
 
-    /// Compresses `bytes`; false when that does not pay.
+    /// Compresses `bytes` into `packed`; returns false if that does not make them smaller.
     fn pack(&mut self, bytes: &[u8], packed: &mut Vec<u8>) -> io::Result<bool> {
         let Some(compressor) = &mut self.compressor else {
             return Ok(false);
@@ -96,7 +96,7 @@ impl Sender {
     }
 }
 
-/// Writes two pieces, however long it takes a peer that lives.
+/// Writes two pieces, however long that takes if the peer is alive.
 fn write_all(peer: &Peer, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
     while !(first.is_empty() && second.is_empty()) {
         let pieces = [IoSlice::new(first), IoSlice::new(second)];
@@ -109,8 +109,8 @@ fn write_all(peer: &Peer, mut first: &[u8], mut second: &[u8]) -> io::Result<()>
                 second = &second[written - of_first..];
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The connection takes nothing now. As long as something comes from the other side it
-            // is slow; when nothing comes the reader finds out. A side that has ended says nothing.
+            // The connection accepts nothing now. If the other side still sends something, it is
+            // slow; if not, the reader notices. A side that has ended sends nothing.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if peer.has_ended.load(Ordering::SeqCst) || guard::is_ending() {
                     return Err(io::ErrorKind::TimedOut.into());

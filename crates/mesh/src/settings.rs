@@ -1,15 +1,14 @@
-//! The settings on which the processes of a run agree, their timeouts, and the requirements for
-//! joining.
+//! The settings that the processes of a run share, their timeouts, and the requirements for joining.
 
 use std::time::Duration;
 
 use super::secret::Secret;
 use super::tls::Tls;
 
-/// Environment variable with the name that all processes of one attempt share.
+/// The environment variable with the name that all processes of one attempt share.
 pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
 
-/// How long the processes of a run wait for each other by default.
+/// How long the processes of a run wait for each other, by default.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a process may send nothing, by default.
@@ -19,40 +18,40 @@ pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a worker may show no sign of life, by default. Workers tick between documents, and the
-/// largest one that a job accepts by default, some 45 million tokens, takes 20 minutes at 100
+/// largest document that a job accepts by default, about 45 million tokens, takes 20 minutes at 100
 /// sweeps and 300 ns per token. A false alarm would recur at every restart; a hang costs this time
-/// once.
+/// only once.
 pub const DEFAULT_STALL_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// How the processes of a run come together and stay together. For threads of one process, only the
-/// time after which one counts as stalled matters.
+/// How the processes of a run join and stay connected. For a run of one process, only the stall
+/// timeout matters.
 #[derive(Clone, Debug)]
 pub struct ClusterSettings {
-    /// Names the build of the program, in 16 bytes; processes of another are refused.
+    /// Identifies the build of the program by up to 16 bytes; processes of another build are refused.
     pub build: &'static str,
     /// Identifies everything that must be equal in all processes; those with another hash are
     /// refused.
     pub hash: [u8; 32],
-    /// A name that all processes of one attempt share, so that those of an earlier one are
+    /// A name that all processes of one attempt share, so that those of an earlier attempt are
     /// refused; may be empty.
     pub run: String,
     /// The time within which all processes must join.
     pub deadline: Duration,
-    /// How long nothing may come from a process before it counts as lost.
+    /// How long a process may send nothing before it counts as lost.
     pub peer_timeout: Duration,
-    /// How long a worker of this process may show no sign of life before the run ends; `None`: for
-    /// ever.
+    /// How long a worker of this process may show no sign of life before the run ends; `None` for no
+    /// limit.
     pub stall_timeout: Option<Duration>,
-    /// The secret by which a process proves that it belongs here; needed unless all addresses are loopback ones.
+    /// The secret by which a process proves that it may join; needed unless all addresses are loopback addresses.
     pub secret: Option<Secret>,
-    /// Certificates, when connections are to be encrypted.
+    /// Certificates, if connections are to be encrypted.
     pub tls: Option<Tls>,
-    /// Whether to compress what goes between processes. Must be equal everywhere.
+    /// Whether to compress the traffic between processes; must be equal in all.
     pub compress: bool,
 }
 
 impl Default for ClusterSettings {
-    /// No name, no secret, no encryption, no compression, the default waits.
+    /// No name, no secret, no encryption, no compression, the default timeouts.
     fn default() -> ClusterSettings {
         ClusterSettings {
             build: "",

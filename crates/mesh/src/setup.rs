@@ -1,4 +1,4 @@
-//! The state of connecting the processes of a run: which are there, and what is wrong with the others.
+//! The state of the set-up: which processes are connected, and what is wrong with the others.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use super::secret::Secret;
 use super::tls::Tls;
 use super::{ClusterError, ClusterSettings, Placement};
 
-/// How often the connections so far are looked at.
+/// How often the connections so far are checked.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The state that the threads of one set-up share.
@@ -22,45 +22,44 @@ pub(super) struct Setup {
     pub(super) mine: Hello,
     /// Our number.
     pub(super) process: usize,
-    /// Where each process listens.
+    /// The address of each process.
     pub(super) addresses: Vec<String>,
     /// The secret that a process must prove to have.
     pub(super) secret: Option<Secret>,
     /// Our certificates.
     pub(super) tls: Option<Tls>,
-    /// Callers that have not proved the secret yet.
+    /// Callers that have not yet proved the secret.
     pub(super) callers: Callers,
-    /// When it must be over.
+    /// The deadline of the set-up.
     pub(super) ends: Instant,
-    /// True when this process's address does not belong to this machine, or not where others can reach it.
+    /// Whether this process listens on all addresses, because its own is not one where others can reach it.
     pub(super) listens_everywhere: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// How far the set-up has come.
+/// The progress of the set-up.
 struct State {
     /// The connection with each process.
     channels: Vec<Option<Channel>>,
-    /// The trouble with each process.
     trouble: Vec<Trouble>,
     /// Why the set-up must end.
     failure: Option<ClusterError>,
-    /// True when the set-up is over.
+    /// Whether the set-up is over.
     over: bool,
 }
 
 /// The trouble with a process that is not connected yet.
 #[derive(Clone, Default)]
 struct Trouble {
-    /// The failure of a caller in its name: the likely cause.
+    /// The latest likely cause, from a failed handshake.
     accusation: Option<String>,
-    /// The latest event.
+    /// The latest other event.
     last: String,
 }
 
 impl Setup {
-    /// Of the process of `placement` that is here; nothing is connected.
+    /// Creates the state of this process of `placement`, without connections.
     pub(super) fn new(placement: &Placement, settings: &ClusterSettings) -> Setup {
         let addresses = &placement.addresses;
         Setup {
@@ -82,33 +81,33 @@ impl Setup {
         }
     }
 
-    /// True when the set-up is over.
+    /// Returns whether the set-up is over.
     pub(super) fn over(&self) -> bool {
         Instant::now() >= self.ends || self.state.lock().over
     }
 
-    /// Ends the set-up.
+    /// Ends the set-up with `error`, unless it has already failed.
     pub(super) fn fail(&self, error: ClusterError) {
         self.state.lock().failure.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    /// Notes what happened last to a process that is not connected yet.
+    /// Records the last event of a process that is not connected yet.
     pub(super) fn trouble(&self, process: usize, reason: String) {
         if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
             trouble.last = reason;
         }
     }
 
-    /// Notes the probable reason why a process is not connected; later events do not change it.
+    /// Records the probable reason why a process is not connected; only a later accusation replaces it.
     pub(super) fn accuse(&self, process: usize, reason: String) {
         if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
             trouble.accusation = Some(reason);
         }
     }
 
-    /// Handles the case that only one of two sides has a secret: the one without it believes the
-    /// other, and ends; the one with it waits for a process that can prove it.
+    /// Handles the case that only one of the two sides has a secret: the side without it believes the
+    /// other, and ends; the side with it waits for a process that can prove it.
     pub(super) fn one_sided_secret(&self, process: usize) {
         match self.secret {
             Some(_) => self.accuse(process, "was started without a secret".to_owned()),
@@ -120,7 +119,7 @@ impl Setup {
         }
     }
 
-    /// The error for a process that does not take our proof.
+    /// Returns the error for a process that rejects our proof.
     pub(super) fn other_secret(&self, process: usize) -> ClusterError {
         ClusterError::OtherSecret {
             process,
@@ -128,7 +127,7 @@ impl Setup {
         }
     }
 
-    /// The error for a process that does not fit.
+    /// Returns the error for a process that differs from this one.
     pub(super) fn mismatch(&self, process: usize, difference: String) -> ClusterError {
         let address = self.addresses.get(process);
         ClusterError::Mismatch {
@@ -140,16 +139,16 @@ impl Setup {
         }
     }
 
-    /// True when a process is connected and has not hung up.
+    /// Returns whether a process is connected and has not hung up.
     pub(super) fn has(&self, process: usize) -> bool {
         self.state.lock().has(process)
     }
 
-    /// Keeps a connection, unless the process has a living one.
+    /// Keeps a connection, unless the process already has a live one.
     pub(super) fn keep(&self, process: usize, channel: Channel) {
         let mut state = self.state.lock();
         let has = state.has(process);
-        // There is no place for it once the set-up is over.
+        // Once the set-up is over, there is no place for it.
         if let Some(place) = state.channels.get_mut(process)
             && !has
             && channel.socket.set_nonblocking(true).is_ok()
@@ -184,7 +183,7 @@ impl Setup {
         outcome
     }
 
-    /// Forgets the callers that hung up, and reports a host that did.
+    /// Drops connections of callers that have hung up; returns an error if a process that we called has.
     fn left(&self, state: &mut State) -> Option<ClusterError> {
         for process in 0..self.addresses.len() {
             if state.channels[process].is_none() || state.has(process) {
@@ -202,7 +201,7 @@ impl Setup {
         None
     }
 
-    /// A possible fault of this process, for people, when others are missing.
+    /// Returns a possible cause in this process, for people, if others are missing.
     fn remark(&self) -> String {
         let address = &self.addresses[self.process];
         match self.listens_everywhere.load(Ordering::SeqCst) {
@@ -214,7 +213,7 @@ impl Setup {
         }
     }
 
-    /// The processes without a connection, as text.
+    /// Describes the processes without a connection.
     fn missing(&self, state: &State) -> Vec<String> {
         let absent =
             |&process: &usize| process != self.process && state.channels[process].is_none();
@@ -234,8 +233,8 @@ impl Setup {
 }
 
 impl State {
-    /// True when the connection with `process` is established and the other side has not closed it. A caller may
-    /// give a number that no process has.
+    /// Returns whether the connection with `process` exists and the other side has not closed it. `process` comes from
+    /// the other side, so it may not exist.
     fn has(&self, process: usize) -> bool {
         let channel = self.channels.get(process).and_then(Option::as_ref);
         channel.is_some_and(|channel| match channel.socket.peek(&mut [0]) {

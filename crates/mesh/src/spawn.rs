@@ -1,7 +1,7 @@
-//! All processes of a run on this machine: started together, ended together (`family`).
+//! Starts all processes of a run on this machine, and ends them together (`family`).
 //!
-//! The parent chooses free ports and tells the children, which exit with it. Ports are taken below
-//! the range that the system uses for outgoing connections.
+//! The parent chooses free ports and passes them to the children, which exit with it. The ports are
+//! below the range that the system uses for outgoing connections.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
@@ -16,15 +16,15 @@ use super::secret::random_hex;
 use super::settings::RUN_VARIABLE;
 use crate::exit::Exit;
 
-/// Set for children that must end with their parent.
+/// The variable that is set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
-/// Ports to choose from: below what systems use for outgoing connections.
+/// The ports to choose from: below those that systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
-/// Starts `processes` processes on this machine, waits for them, and says how they ended.
+/// Starts `processes` processes on this machine, waits for them, and returns how they ended.
 ///
-/// `command` makes the command of the process with a number; where all are is added to its
-/// environment. Process 0 keeps the standard output and error; what the others write as errors goes
+/// `command` returns the command of the process with a number; the addresses of all are added to its
+/// environment. Process 0 keeps the standard output and error; the standard error of the others goes
 /// to `watch`, line by line. `interrupts` are passed on to all.
 ///
 /// # Errors
@@ -56,13 +56,13 @@ pub fn run(
     ending.map_err(failed("wait for a process"))
 }
 
-/// The token of an attempt: the launch, and its number in it, from 0.
+/// Returns the token of an attempt: the launch, and the number of the attempt, from 0.
 pub(super) fn token(launch: &str, attempt: u32) -> String {
     format!("{launch}.{attempt}")
 }
 
-/// The launch to which this process belongs: a name that all its attempts share, and no other launch has. Nothing
-/// unless [`run`] or `launch` has started it.
+/// Returns the launch to which this process belongs: a unique name that all attempts of the launch share. `None`
+/// unless [`run`] or `launch` has started this process.
 pub fn launch_name() -> Option<String> {
     let token = std::env::var(RUN_VARIABLE)
         .ok()
@@ -70,13 +70,13 @@ pub fn launch_name() -> Option<String> {
     token.rsplit_once('.').map(|(launch, _)| launch.to_owned())
 }
 
-/// Whether another process has started this one, with [`run`] or `launch`, and shows its lines.
+/// Returns whether another process has started this one with [`run`] or `launch`.
 pub fn follows_parent() -> bool {
     std::env::var_os(FOLLOW).is_some()
 }
 
 /// Ends this process when the parent that started it with [`run`] or `launch` is gone, and stops it as
-/// SIGTERM does when the parent says so; call it early in `main`. Does nothing in a process that
+/// SIGTERM does when the parent requests it; call it early in `main`. Does nothing in a process that
 /// was started otherwise.
 pub fn follow_parent() {
     if !follows_parent() {
@@ -99,21 +99,21 @@ pub fn follow_parent() {
             message: reason.to_owned(),
         })
     };
-    // Without the thread the process merely outlives its parent.
+    // Without the thread, the process only outlives its parent.
     let _ = std::thread::Builder::new()
         .name("follow".to_owned())
         .spawn(watch);
 }
 
-/// Does what SIGTERM does to this process.
+/// Raises SIGTERM in this process.
 fn stop() {
-    // It is a signal that can be raised; a process that cannot is ended by its parent in time.
+    // If this failed, the parent would end this process in time.
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
 }
 
-/// Free ports of this machine.
+/// Finds free ports of this machine.
 fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
-    // Two launchers at the same time should not try the same ports in the same order.
+    // Concurrent launchers should not try the same ports in the same order.
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |time| time.subsec_nanos());

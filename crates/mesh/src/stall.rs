@@ -1,13 +1,13 @@
 //! Ends a run when one of its workers hangs while the process lives.
 //!
-//! Heartbeats come from separate threads and continue when a worker is stuck in a loop, a deadlock
+//! Heartbeats come from separate threads and continue if a worker is stuck in a loop, a deadlock
 //! or a read that never returns; the other workers would wait for it forever. Each process
 //! therefore watches the signs of life of its own workers (`liveness`) and ends the run (`guard`)
-//! when a worker shows none for too long. A worker that steps timely gives signs through an
-//! operator; a worker that waits for others never counts as stalled. Workers that all wait for each
-//! other are not detected.
+//! when a worker shows none for too long. A worker that steps timely ticks through an operator; a
+//! worker that waits for others never counts as stalled. Workers that all wait for each other are
+//! not detected.
 //!
-//! Time is counted in looks: while the whole process is stopped, there are none.
+//! Time is counted in checks, so the time during which the whole process is stopped does not count.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,19 +20,19 @@ use super::guard::{self, Failure, REMEDY};
 use crate::exit::Exit;
 use liveness::Liveness;
 
-/// Looks within the time after which a worker counts as stalled.
+/// The number of checks within the time after which a worker counts as stalled.
 const LOOKS: u32 = 20;
 /// The longest time between two ticks of a worker that steps timely.
 const LONGEST_PULSE: Duration = Duration::from_secs(1);
 
-/// The workers of this process, watched for as long as the value lives.
+/// The workers of this process, watched as long as the value lives.
 pub(super) struct Workers {
     process: usize,
     timeout: Option<Duration>,
     watched: Mutex<Vec<Watched>>,
 }
 
-/// One worker, and what was seen of it.
+/// A worker, and what was seen of it.
 struct Watched {
     worker: usize,
     liveness: Weak<Liveness>,
@@ -41,7 +41,7 @@ struct Watched {
 }
 
 impl Workers {
-    /// Starts to watch the workers that will [`enter`](Self::enter), unless there is no time limit.
+    /// Starts watching the workers that will [`enter`](Self::enter), unless `timeout` is `None`.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -60,8 +60,8 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Enters the calling thread's worker. Gives the dataflow that ticks while the worker steps, to be
-    /// dropped at its end.
+    /// Enters the calling thread's worker. Returns the index of the dataflow that ticks while the worker
+    /// steps; the worker must drop it at its end.
     pub(super) fn enter(&self, worker: &mut Worker) -> usize {
         let watched = Watched {
             worker: worker.index(),
@@ -85,7 +85,7 @@ impl Workers {
         dataflow
     }
 
-    /// Looks once at every worker; says which have stalled, and in which stage.
+    /// Checks every worker once; describes those that have stalled, and in which stage.
     fn look(&self) -> Vec<String> {
         let mut stalled = Vec::new();
         for worker in self.watched.lock().iter_mut() {
@@ -101,7 +101,7 @@ impl Workers {
 }
 
 impl Watched {
-    /// The worker's stage, when it has been silent for too long; one that has ended is not.
+    /// Checks the worker; returns its stage if it has been silent for too long and has not ended.
     fn look(&mut self) -> Option<String> {
         let liveness = self.liveness.upgrade()?;
         let ticks = liveness.ticks();
@@ -118,7 +118,7 @@ impl Watched {
     }
 }
 
-/// Looks at the workers until there are none, or ends the process.
+/// Checks the workers until they are dropped or one has stalled, which ends the process.
 fn watch(workers: &Weak<Workers>, timeout: Duration) {
     loop {
         std::thread::sleep(timeout / LOOKS);
@@ -167,7 +167,7 @@ mod tests {
                 break stage;
             }
         };
-        // The first look sees the tick of the stage.
+        // The first check sees the tick of the stage.
         assert_eq!((looks, stage.as_str()), (LOOKS + 1, "in train"));
     }
 

@@ -3,7 +3,7 @@
 //! Each side checks the other against its host in the host file: a certificate of the right
 //! authority for another host is refused. Membership in the run is still proved by the secret,
 //! inside the encrypted connection and bound to it (`proof`).
-//! Without the Cargo feature `tls` certificates cannot be loaded, and [`Tls::load`] says so.
+//! Without the Cargo feature `tls`, [`Tls::load`] returns an error.
 
 #[cfg(not(feature = "tls"))]
 mod absent;
@@ -21,10 +21,10 @@ pub(super) use session::Session;
 #[cfg(feature = "tls")]
 pub use session::Tls;
 
-/// Bytes of a value that only the two ends of one encrypted connection know.
+/// The bytes of a value that only the two ends of one encrypted connection know.
 pub(super) const BINDING_BYTES: usize = 32;
 
-/// The error of a build without the feature when TLS is requested.
+/// The error if TLS is requested in a build without the feature.
 pub(crate) const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
 
 /// Why certificates cannot be used.
@@ -33,14 +33,14 @@ pub enum TlsError {
     /// A file cannot be read, or is not PEM.
     #[error("{what} {}: {reason}", path.display())]
     File {
-        /// The content that the file should have.
+        /// The expected content of the file.
         what: &'static str,
         /// The file.
         path: PathBuf,
         /// The problem.
         reason: String,
     },
-    /// The files do not fit together.
+    /// The files do not match.
     #[error("{}, {} and {} cannot be used together: {reason}", ca.display(), certificate.display(), key.display())]
     Unusable {
         /// The authority's certificate.
@@ -49,7 +49,7 @@ pub enum TlsError {
         certificate: PathBuf,
         /// Its key.
         key: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// This build has no TLS.

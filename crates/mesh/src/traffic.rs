@@ -1,4 +1,4 @@
-//! Byte counts of the links of this process, and the time of the last traffic.
+//! Byte counts of this process's links, and the times of the last traffic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 /// Bytes that this process has sent to others.
 static SENT: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that this process has sent to other processes so far, over all runs and links, as they
-/// went over the wire. Workers of one process share memory.
+/// Returns the bytes that this process has sent to other processes so far, over all runs and links,
+/// as sent over the wire. Workers of one process share memory.
 pub fn bytes_sent() -> u64 {
     SENT.load(Ordering::Relaxed)
 }
@@ -15,26 +15,26 @@ pub fn bytes_sent() -> u64 {
 /// The traffic between this process and another so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerTraffic {
-    /// Number of the other process.
+    /// The number of the other process.
     pub process: usize,
-    /// Bytes sent, as they went over the wire: compressed, encrypted, with frames and heartbeats.
+    /// Bytes sent over the wire: compressed, encrypted, with frames and heartbeats.
     pub sent: u64,
-    /// Bytes received, in the same form.
+    /// Bytes received over the wire.
     pub received: u64,
-    /// Bytes of timely's that were sent.
+    /// Timely's bytes that were sent.
     pub payload_sent: u64,
-    /// Bytes of timely's that were received.
+    /// Timely's bytes that were received.
     pub payload_received: u64,
-    /// Time since something last came from it.
+    /// The time since something was last received from it.
     pub silence: Duration,
 }
 
-/// Counts and clocks of one link.
+/// The counts and times of one link.
 pub(super) struct Traffic {
     process: usize,
-    /// Times are in milliseconds since then.
+    /// The origin of all times, which are in milliseconds.
     began: Instant,
-    /// Until when nothing need come at first.
+    /// The time until which the first byte may be awaited.
     patience: u64,
     sent_at: AtomicU64,
     received_at: AtomicU64,
@@ -45,7 +45,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Of a new link with a process that may wait so long before its first byte.
+    /// Creates the counts of a new link with a process that may wait for `patience` before its first byte.
     pub(super) fn new(process: usize, patience: Duration) -> Traffic {
         Traffic {
             process,
@@ -60,36 +60,36 @@ impl Traffic {
         }
     }
 
-    /// Notes bytes that the wire took.
+    /// Records bytes sent over the wire.
     pub(super) fn note_sent(&self, bytes: usize) {
         self.sent_at.store(self.now(), Ordering::Relaxed);
         self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
         SENT.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Notes bytes that the wire brought.
+    /// Records bytes received over the wire.
     pub(super) fn note_received(&self, bytes: usize) {
         self.received_at.store(self.now(), Ordering::Relaxed);
         self.received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Notes timely's bytes, sent.
+    /// Records timely's bytes that were sent.
     pub(super) fn note_payload_sent(&self, bytes: usize) {
         self.payload_sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Notes timely's bytes, received.
+    /// Records timely's bytes that were received.
     pub(super) fn note_payload_received(&self, bytes: usize) {
         self.payload_received
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Time since the wire last took something.
+    /// Returns the time since something was last sent.
     pub(super) fn idle(&self) -> Duration {
         self.since(&self.sent_at)
     }
 
-    /// Time since something last came; zero as long as the first byte may be waited for.
+    /// Returns the time since something was last received; zero as long as the first byte may be awaited.
     pub(super) fn silence(&self) -> Duration {
         let nothing_yet = self.received.load(Ordering::Relaxed) == 0;
         match nothing_yet && self.now() < self.patience {
@@ -98,7 +98,7 @@ impl Traffic {
         }
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     pub(super) fn figures(&self) -> PeerTraffic {
         PeerTraffic {
             process: self.process,

@@ -1,7 +1,7 @@
-//! The file system: a store, and the steps that it takes.
+//! The file system as a store, and its steps.
 //!
-//! A finished file is synced, renamed to its final name, and the folder that names it is synced.
-//! Every step asks [`faulty`] first.
+//! A finished file is synced and renamed to its final name, and then its folder is synced.
+//! Every step first calls [`faulty`].
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Entry, Locking, Source, Store, StoreError, Writer, faulty, lock, named};
 
-/// The files of this machine, and those of file systems that it shares with others.
+/// The files of this machine, including those on shared file systems.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
@@ -50,7 +50,7 @@ impl Store for Disk {
                 continue;
             }
             let metadata = match entry.metadata().map_err(io::Error::from) {
-                // Renamed in this very moment.
+                // It was renamed or removed meanwhile.
                 Err(error) if is_absence(&error) => continue,
                 metadata => metadata.map_err(named(entry.path()))?,
             };
@@ -96,32 +96,32 @@ impl Store for Disk {
     }
 }
 
-/// Writes a whole file, replacing the previous one. It is not synced.
+/// Writes a whole file, replacing the previous one. Does not sync it.
 ///
 /// # Errors
-/// The file system refuses; a part of the bytes may be written then.
+/// The file system refuses; some of the bytes may have been written.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Writer::create(path)?.write_all(bytes)
 }
 
-/// Waits until the disk has a file's content.
+/// Waits until a file's content is on the disk.
 fn sync_file(path: &Path) -> io::Result<()> {
     faulty::before("sync", &[path])?;
     File::open(path)?.sync_all()
 }
 
-/// Waits until the disk has a folder's entries: what was created, renamed or removed in it.
+/// Waits until changes to a folder's entries (created, renamed, removed) are on the disk.
 ///
 /// # Errors
-/// The folder is not there, or the disk failed.
+/// The folder does not exist, or the disk fails.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = or_here(folder);
     faulty::before("sync-folder", &[folder])?;
     File::open(folder)?.sync_all()
 }
 
-/// Renames a file or folder atomically, replacing a file of the new name. Neither file nor
-/// folders are synced.
+/// Renames a file or folder atomically, replacing a file of the new name. Does not sync the file or
+/// the folders.
 ///
 /// # Errors
 /// The file system refuses.
@@ -130,7 +130,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 ///
 /// # Errors
 /// The file system refuses.
@@ -139,7 +139,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(absent_is(()))
 }
 
-/// Removes an empty folder, if it is there.
+/// Removes an empty folder, if it exists.
 ///
 /// # Errors
 /// The file system refuses, or the folder is not empty.
@@ -148,7 +148,7 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder).or_else(absent_is(()))
 }
 
-/// Removes a folder, if it exists, and everything in it, by name. A link is removed, not followed.
+/// Removes a folder, if it exists, and its content in the order of names. Links in it are removed, not followed.
 ///
 /// # Errors
 /// The file system refuses.
@@ -167,10 +167,10 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     remove_folder(folder)
 }
 
-/// Creates a folder and those above it, and syncs those that name a new one.
+/// Creates a folder and its missing parents, and syncs the folder above each new one.
 ///
 /// # Errors
-/// The file system refuses, or a file has the name of the folder.
+/// The file system refuses, or a file has this name.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -179,19 +179,19 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     create_folder(parent)?;
     faulty::before("create-folder", &[folder])?;
     match fs::create_dir(folder) {
-        // Another process was faster.
+        // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
         created => created?,
     }
     sync_folder(parent)
 }
 
-/// The folder that names a path.
+/// Returns the folder that contains a path.
 fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
-/// The folder itself, or the current one if it is empty.
+/// Returns the folder itself, or `.` for an empty path.
 fn or_here(folder: &Path) -> &Path {
     match folder.as_os_str().is_empty() {
         true => Path::new("."),
@@ -199,7 +199,7 @@ fn or_here(folder: &Path) -> &Path {
     }
 }
 
-/// Whether an error says that there is nothing of this name.
+/// Returns whether an error means that nothing has this name.
 fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -207,7 +207,7 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Takes absence for this answer.
+/// Turns an error that means absence into `answer`.
 fn absent_is<T>(answer: T) -> impl FnOnce(io::Error) -> io::Result<T> {
     move |error| match is_absence(&error) {
         true => Ok(answer),

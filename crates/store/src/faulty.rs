@@ -1,19 +1,18 @@
-//! Injected faults, to test what a run leaves behind: only in builds with debug assertions.
+//! Injected faults, to test what a run leaves behind; only in builds with debug assertions.
 //!
-//! Every step that changes something is numbered from 1, in the order in which this process takes
-//! them: what is done to a file of this machine, and what is asked of an object store. The
-//! environment variable `TOPICMILL_FAULT` selects the fault:
+//! Every step that changes a local file or an object is numbered from 1, in the order in which this
+//! process takes them. The environment variable `TOPICMILL_FAULT` selects the fault:
 //!
 //! | value | |
 //! | --- | --- |
 //! | `count:FILE` | each step is appended to FILE as a line: its outcome, its name, its paths |
 //! | `crash:N` | the process dies before step N, without any cleanup |
-//! | `torn:N` | as `crash`, but if N is a write, the first half of its bytes reaches the file |
-//! | `full:N` | step N, and every later one that needs room on the disk, fails with ENOSPC |
+//! | `torn:N` | like `crash`, but if step N is a write, the first half of its bytes reaches the file |
+//! | `full:N` | step N, and every later step that needs disk space, fails with ENOSPC |
 //! | `refuse:N` | step N fails with EACCES |
 //! | `hang:TEXT` | a thread whose step has TEXT in its line never returns from it |
 //!
-//! `count`, `hang` and one of the others may be combined, separated by commas. Any other value is a
+//! `count`, `hang` and one of the others can be combined, separated by commas. Any other value is a
 //! mistake in the test, and panics.
 
 use std::fmt::Write as _;
@@ -23,11 +22,11 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Something that changes a file or an object.
+/// A step that changes a file or an object.
 struct Step<'a> {
     name: &'a str,
     paths: &'a [&'a Path],
-    /// For a write or a new size.
+    /// The number of bytes of a write, or the new size of a file.
     bytes: Option<u64>,
 }
 
@@ -37,7 +36,7 @@ impl<'a> Step<'a> {
         Self { name, paths, bytes }
     }
 
-    /// Whether a full disk refuses it.
+    /// Returns whether it fails on a full disk.
     fn needs_room(&self) -> bool {
         match self.name {
             "create" | "write" | "create-folder" | "commit" => true,
@@ -46,7 +45,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The step as a line of the trace; paths as they were given.
+    /// Returns the step as a line of the trace, with the paths as given.
     fn line(&self) -> String {
         let mut line = self.name.to_owned();
         // Writing to a string cannot fail.
@@ -61,7 +60,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The faults that `TOPICMILL_FAULT` asks for, and the steps so far.
+/// The faults that `TOPICMILL_FAULT` requests, and the number of steps so far.
 #[derive(Debug, Default)]
 pub struct Faults {
     trace: Option<File>,
@@ -79,19 +78,19 @@ enum Fault {
     Refuse,
 }
 
-/// The verdict on a step.
+/// What happens at a step.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Go,
     Fail(io::ErrorKind),
     Die,
     Hang,
-    /// Die when half is written.
+    /// Die after half of the bytes are written.
     Tear,
 }
 
 impl Faults {
-    /// Those of the environment.
+    /// Returns the faults of this process's environment.
     fn of_process() -> &'static Self {
         static FAULTS: OnceLock<Faults> = OnceLock::new();
         FAULTS.get_or_init(|| {
@@ -102,7 +101,7 @@ impl Faults {
         })
     }
 
-    /// From a value of the variable; `None` if it is a mistake.
+    /// Parses a value of the variable; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let mut faults = Self::default();
         for part in text.split(',') {
@@ -128,15 +127,15 @@ impl Faults {
         Some(faults)
     }
 
-    /// Numbers a step that is no write, and applies its fault.
+    /// Numbers a step that is not a write, and applies its fault.
     ///
     /// # Errors
-    /// The fault is one.
+    /// Returns the injected error.
     pub fn before(&self, name: &str, paths: &[&Path]) -> io::Result<()> {
         self.meet(&Step::new(name, paths)).map(drop)
     }
 
-    /// About the step of this number.
+    /// Returns what happens at the step with this number.
     fn verdict(&self, number: u64, step: &Step<'_>) -> Verdict {
         let hangs = |text: &String| step.line().contains(text);
         if self.hang.as_ref().is_some_and(hangs) {
@@ -155,8 +154,8 @@ impl Faults {
         }
     }
 
-    /// Numbers a step, notes its outcome if requested, and applies its fault: whether it is to
-    /// end, and the process with it, in the middle.
+    /// Numbers a step, records its outcome if requested, and applies its fault. Returns whether the
+    /// process must die in the middle of the step.
     fn meet(&self, step: &Step<'_>) -> io::Result<bool> {
         let number = self.steps.fetch_add(1, Ordering::SeqCst) + 1;
         let verdict = self.verdict(number, step);
@@ -182,12 +181,12 @@ impl Faults {
     }
 }
 
-/// To be called before every step but a write or a new size.
+/// Must be called before every step except a write or a resize.
 pub(super) fn before(name: &str, paths: &[&Path]) -> io::Result<()> {
     meet(&Step::new(name, paths)).map(drop)
 }
 
-/// To be called before a file gets another size.
+/// Must be called before a file is resized.
 pub(super) fn before_resize(path: &Path, bytes: u64) -> io::Result<()> {
     let step = Step {
         name: "resize",
@@ -197,7 +196,7 @@ pub(super) fn before_resize(path: &Path, bytes: u64) -> io::Result<()> {
     meet(&step).map(drop)
 }
 
-/// Writes by `write`, unless another fate is due.
+/// Writes by `write`, unless a fault is due.
 pub(super) fn write(
     path: &Path,
     bytes: &[u8],
@@ -215,7 +214,7 @@ pub(super) fn write(
     write(bytes)
 }
 
-/// Nothing in a release build.
+/// Applies the fault of a step; does nothing in a release build.
 #[inline]
 fn meet(step: &Step<'_>) -> io::Result<bool> {
     match cfg!(debug_assertions) {

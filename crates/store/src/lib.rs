@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! Unfinished files are on the process's own disk: [`Writer`] writes a file from beginning to
-//! end, [`Scratch`] is an unnamed file with random access, and plain functions do the rest. Their
-//! errors are the system's; callers name the path.
+//! end, [`Scratch`] is an unnamed file with random access, and free functions do the rest. They
+//! return the system's errors; callers name the path.
 
 mod disk;
 pub mod faulty;
@@ -30,82 +30,82 @@ pub use writer::Writer;
 /// The prefix of addresses in an object store.
 const SCHEME: &str = "s3://";
 
-/// The folder of unfinished files, below the one that they are for.
+/// The folder of unfinished files, inside the folder that they are for.
 pub const TEMPORARY: &str = "_temporary";
 
 /// The lock of a folder that a run writes to.
 pub const LOCK: &str = "_lock";
-/// The first words of its text.
+/// The first line of its text.
 pub const LOCK_MARK: &str = "topicmill output";
 
-/// Keeps files under final names. Whenever the process is stopped, each is complete or absent.
+/// Stores files under final names. Whenever the process stops, each file is complete or absent.
 ///
-/// Paths are whole: `out/run1/job.toml`, `s3://bucket/run1/job.toml`.
+/// Paths include the root: `out/run1/job.toml`, `s3://bucket/run1/job.toml`.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Opens a file. If another takes its name, this one is still read, or reading fails.
+    /// Opens a file. If another file takes its name, reads continue in the old one, or fail.
     ///
     /// # Errors
     /// There is no such file (`NotFound`); the store refuses or does not answer.
     fn open(&self, path: &Path) -> Result<Source, StoreError>;
 
-    /// Where this machine can read a file: there, or in a copy that is fetched unless it is current.
-    /// If there is no such file, there is none at the path returned.
+    /// Returns a path where this machine can read a file: the file itself, or a copy that is fetched
+    /// unless it is current. If there is no such file, there is none at the returned path either.
     ///
     /// # Errors
-    /// The store refuses or does not answer; the disk.
+    /// The store refuses or does not answer; the disk fails.
     fn local(&self, path: &Path) -> Result<PathBuf, StoreError>;
 
-    /// Whether there is a file of this name, or any below it.
+    /// Returns whether there is a file of this name, or any file below it.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn exists(&self, path: &Path) -> Result<bool, StoreError>;
 
-    /// The names of files and folders in a folder, sorted; none if there is no such folder.
+    /// Returns the names of files and folders in a folder, sorted; none if there is no such folder.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError>;
 
-    /// Every file below a folder, sorted by path; a file is listed alone.
+    /// Lists every file below a folder, sorted by path; if `path` is a file, lists that file.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError>;
 
-    /// Moves a finished file of this machine to a final name, for good: by renaming it, or by an
-    /// upload. It replaces a previous file as a whole.
+    /// Moves a finished file of this machine to a final name, durably, by a rename or an upload. It
+    /// replaces a previous file as a whole.
     ///
     /// # Errors
-    /// The store refuses or does not answer; the disk. The name has its previous file or the new one.
+    /// The store refuses or does not answer; the disk fails. The name has the previous file or the new one.
     fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError>;
 
-    /// Removes a file, or a folder with all that is in it; what is not there is no error.
+    /// Removes a file, or a folder with its content; absence is not an error.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn remove(&self, path: &Path) -> Result<(), StoreError>;
 
-    /// Waits until the names in a folder last, if there is such a folder.
+    /// Waits until the names in a folder are durable, if there is such a folder.
     ///
     /// # Errors
-    /// The disk.
+    /// The disk fails.
     fn sync(&self, folder: &Path) -> Result<(), StoreError>;
 
-    /// Tries to take the lock at `path`, whose text begins with the line `mark`; does not wait.
+    /// Tries to take the lock at `path`, whose text begins with the line `mark`. Does not wait.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError>;
 
-    /// The holder of the lock at `path`; `None` if it is free. A process that tries to take it at
-    /// this moment finds it taken.
+    /// Returns the holder of the lock at `path`; `None` if it is free. A process that tries to take
+    /// the lock during this call may find it taken.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     fn holder(&self, path: &Path) -> Result<Option<String>, StoreError>;
 
-    /// A small file, whole; `None` if there is no such file.
+    /// Reads a small file as a whole; `None` if there is no such file.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -121,10 +121,10 @@ pub trait Store: fmt::Debug + Send + Sync {
 
 /// A lock that this process holds until the value is dropped or the process ends.
 pub trait Lock: fmt::Debug + Send + Sync {
-    /// Whether it is still held: to be asked before anything is written.
+    /// Checks that the lock is still held. Must be called before every write.
     ///
     /// # Errors
-    /// It is lost: the reason, as text.
+    /// Returns the reason if the lock is lost.
     fn check(&self) -> Result<(), String>;
 }
 
@@ -133,9 +133,9 @@ pub trait Lock: fmt::Debug + Send + Sync {
 pub enum Locking {
     /// This process has the lock.
     Held(Box<dyn Lock>),
-    /// The file system has no locks; the file is written all the same.
+    /// The file system has no locks; the file is written nevertheless.
     Unsupported,
-    /// Another one has it: its name for a person.
+    /// Another process has the lock: its name, for people.
     Busy(String),
 }
 
@@ -148,7 +148,7 @@ pub struct Entry {
     pub bytes: u64,
 }
 
-/// Something that a store could not do; says where, and what to do.
+/// An error of a store, with its path and, if there is one, the remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {source}")]
 pub struct StoreError {
@@ -159,13 +159,13 @@ pub struct StoreError {
 }
 
 impl From<StoreError> for io::Error {
-    /// Without the path, which the caller names.
+    /// Drops the path, which the caller names.
     fn from(error: StoreError) -> Self {
         error.source
     }
 }
 
-/// Makes the system's error one of a store, about this path.
+/// Turns the system's error into a store's error about this path.
 pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError {
         path: path.to_owned(),
@@ -173,7 +173,7 @@ pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     }
 }
 
-/// Whether a path of a job names something in an object store.
+/// Returns whether a path of a job is an address in an object store.
 ///
 /// ```
 /// use std::path::Path;
@@ -185,7 +185,7 @@ pub fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// A path of a job, seen from `base`; an address, like an absolute path, is not seen from anywhere.
+/// Resolves a path of a job relative to `base`; addresses and absolute paths stay as they are.
 ///
 /// ```
 /// use std::path::Path;
@@ -200,19 +200,19 @@ pub fn join(base: &Path, path: &str) -> PathBuf {
     }
 }
 
-/// The store that a path names something in, to look at.
+/// Returns the store that holds a path, for reading.
 ///
 /// # Errors
 /// The address or the settings are wrong; this build has no S3 support.
 pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
     match is_remote(path) {
         true => working_in(&temporary("at"), path, &[]),
-        // Where an input has many files, a folder for copies would be named for each.
+        // No folder for copies: an input may have many files, and each would get one.
         false => Ok(Arc::new(Disk)),
     }
 }
 
-/// A path in the system's temporary folder that nothing else of this process has.
+/// Returns a path in the system's temporary folder that nothing else in this process uses.
 pub fn temporary(kind: &str) -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
@@ -220,8 +220,8 @@ pub fn temporary(kind: &str) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 
-/// The store of `root`, to work with. Copies of what lies in an object store are in `folder`; what
-/// is committed below one of `kept`, seen from `root`, stays there as well.
+/// Returns the store of `root`, for reading and writing. Copies of objects are kept in `folder`, as
+/// are files that are committed below one of `kept`, which are relative to `root`.
 ///
 /// # Errors
 /// The address or the settings are wrong; this build has no S3 support.

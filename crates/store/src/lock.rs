@@ -1,4 +1,4 @@
-//! The lock of a file: the kernel releases it when its holder ends, for whatever reason;
+//! File locks: the kernel releases a lock when its holder ends, for whatever reason;
 //! the text in the file names the holder for people.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -9,16 +9,16 @@ use std::time::SystemTime;
 
 use super::{Lock, Locking, faulty};
 
-/// The number of this error on Linux.
+/// The Linux error number of ENOLCK.
 const ENOLCK: i32 = 37;
 
-/// The holder that the text of a lock names.
+/// Returns the holder that a lock's text names.
 pub(super) fn holder_in(text: &str) -> String {
     let named = text.lines().nth(1);
     named.unwrap_or("process unknown").to_owned()
 }
 
-/// The text of a lock that this process holds for a run: three lines, the first of them `mark`.
+/// Returns the text of a lock that this process holds for a run: three lines, of which `mark` is the first.
 pub(super) fn text(mark: &str, run: &str) -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = match host.trim() {
@@ -31,12 +31,12 @@ pub(super) fn text(mark: &str, run: &str) -> String {
     )
 }
 
-/// The run that the text of a lock names: no other run has this name.
+/// Returns the run that a lock's text names; the name is unique.
 pub fn run_in(text: &str) -> Option<&str> {
     text.lines().nth(2)?.strip_prefix("run ")
 }
 
-/// A name that no other run has.
+/// Returns a unique name for a run.
 pub(super) fn unique() -> String {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
@@ -53,8 +53,8 @@ struct Held {
 }
 
 impl Lock for Held {
-    /// The kernel keeps the lock as long as the file is open, but another run locks another file once
-    /// this one has been removed.
+    /// Fails if the file was removed: the kernel keeps the lock as long as the file is open, but
+    /// another run would then lock a new file.
     fn check(&self) -> Result<(), String> {
         let is_there = match (fs::metadata(&self.path), self.file.metadata()) {
             (Ok(there), Ok(held)) => (there.dev(), there.ino()) == (held.dev(), held.ino()),
@@ -69,14 +69,15 @@ impl Lock for Held {
 }
 
 impl Drop for Held {
-    /// Closing is not enough: a process that another thread is starting has the file open, too, until it execs.
+    /// Unlocks the file. Closing it is not enough: a child process that another thread is starting also has the file
+    /// open until it execs.
     fn drop(&mut self) {
-        // A lock that cannot be released here is released when the last copy of the file is closed.
+        // If this fails, the lock is released when the last copy of the file is closed.
         let _ = self.file.unlock();
     }
 }
 
-/// Creates the file at `path` if needed, locks it, and writes `text` into it; does not wait.
+/// Creates the file at `path` if needed, locks it, and writes `text` into it. Does not wait.
 pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::before("create", &[path])?;
     let mut options = OpenOptions::new();
@@ -95,7 +96,7 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::write(path, text.as_bytes(), |bytes| {
         file.write_all(bytes).map(|()| bytes.len())
     })?;
-    // On a network file system other hosts see the text from now on, not only once the file is closed.
+    // On a network file system, other hosts then see the text before the file is closed.
     file.sync_all()?;
     Ok(match is_held {
         true => Locking::Held(Box::new(Held {
@@ -106,7 +107,7 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     })
 }
 
-/// The holder according to the lock file at `path`; `None` if the lock is free.
+/// Returns the holder according to the lock file at `path`; `None` if the lock is free.
 pub(super) fn holder_of(path: &Path) -> io::Result<Option<String>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -120,14 +121,14 @@ pub(super) fn holder_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Whether the file system has no locks, such as NFS without a lock service (ENOLCK).
+/// Returns whether an error means that the file system has no locks, like NFS without a lock service (ENOLCK).
 fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
 }
 
 fn text_of(file: &mut File) -> String {
     let mut text = String::new();
-    // The text is only shown to a person; that the lock is held is already known.
+    // The text is only shown to people; it is already known that the lock is held.
     let _ = file.read_to_string(&mut text);
     text
 }

@@ -1,9 +1,9 @@
-//! Objects of a store that speaks S3.
+//! Objects of a store with the S3 protocol.
 //!
-//! An object is complete or absent by nature: it appears under its name when its last byte has
-//! arrived, and replaces the previous object as a whole. So a commit is an upload. What a process
-//! reads from the disk is fetched once and kept, with its tag, until the store has another version;
-//! processes share nothing but the store. The lock is a lease.
+//! An object is always complete or absent: it appears under its name when its last byte has
+//! arrived, and replaces the previous object as a whole. So a commit is an upload. Files that a
+//! process needs on its disk are fetched once and kept, with their tags, until the store has another
+//! version; processes share only the store. The lock is a lease.
 
 mod address;
 mod client;
@@ -26,32 +26,32 @@ use super::source::{ObjectReader, Ranges};
 use super::{Entry, Locking, Source, Store, StoreError, faulty, named};
 use lease::{Lease, Terms};
 
-/// Where tags are kept, below the folder of copies.
+/// The folder of tags, in the folder of copies.
 const TAGS: &str = ".tags";
-/// Where files are that are still coming down.
+/// The folder of unfinished downloads, in the folder of copies.
 const COMING: &str = ".coming";
 
-/// The metadata that a store keeps of an object.
+/// A store's metadata of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectMeta {
     /// Its key.
     pub key: String,
     /// Its size.
     pub bytes: u64,
-    /// The entity tag, which changes with the content; as the store returns it, including quotes.
+    /// The entity tag, which changes with the content, as returned by the store, including quotes.
     pub etag: String,
-    /// When it was written, by the store's own clock, to the second.
+    /// When it was written, by the store's clock, to the second.
     pub modified: SystemTime,
 }
 
 /// When a write may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition<'a> {
-    /// It replaces whatever there is.
+    /// Always; a previous object is replaced.
     Always,
-    /// No object has the key yet.
+    /// If no object has the key.
     Absent,
-    /// The object still has this tag.
+    /// If the object still has this tag.
     Unchanged(&'a str),
 }
 
@@ -59,7 +59,7 @@ pub enum Condition<'a> {
 #[derive(Debug)]
 pub struct S3 {
     bucket: Arc<Bucket>,
-    /// The prefix of the keys of everything in the folder.
+    /// The key prefix of everything in the folder.
     root: String,
     copies: PathBuf,
     kept: &'static [&'static str],
@@ -67,8 +67,8 @@ pub struct S3 {
 }
 
 impl S3 {
-    /// The folder at an address (`s3://bucket/folder`), worked on through `copies`. Neither is
-    /// touched. Of what is committed below one of `kept`, seen from `root`, a copy stays.
+    /// Creates the store of the folder `root` (`s3://bucket/folder`), with local copies in `copies`.
+    /// Touches neither. Files committed below one of `kept`, relative to `root`, keep a copy.
     ///
     /// # Errors
     /// The address is invalid; the settings are wrong.
@@ -87,14 +87,14 @@ impl S3 {
         })
     }
 
-    /// The object of this key, if there is one: the first of those whose keys begin with it, since stores list keys in
-    /// the order of their bytes. Asking for an object by the name of a folder is not answered alike by all stores.
+    /// Returns the object of this key, if there is one. Lists keys with this prefix, of which it is the first, since
+    /// stores list keys in byte order: stores differ in their response to a request for an object named like a folder.
     fn object(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let first = self.bucket.first(key)?;
         Ok(first.filter(|meta| meta.key == key))
     }
 
-    /// The name of an object seen from the root.
+    /// Returns the name of an object relative to the root.
     fn relative<'a>(&self, key: &'a str) -> &'a str {
         key.strip_prefix(&self.root).unwrap_or(key)
     }
@@ -228,7 +228,7 @@ fn key_of(path: &Path) -> Result<String, StoreError> {
     Ok(address::split(path)?.1)
 }
 
-/// The prefix of the keys of everything in a folder.
+/// Returns the key prefix of everything in a folder.
 fn below(key: &str) -> String {
     match key {
         "" => String::new(),
@@ -236,7 +236,7 @@ fn below(key: &str) -> String {
     }
 }
 
-/// An object with the tag that it had when it was opened.
+/// An object as it was when it was opened.
 #[derive(Debug)]
 struct Object {
     bucket: Arc<Bucket>,

@@ -1,4 +1,4 @@
-//! A file without a name: it disappears with its value, however the process ends.
+//! A file without a name, which disappears with its value, however the process ends.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the file at `path`, takes its name away, and makes room for `bytes` zeros.
+    /// Creates the file at `path`, unlinks it, and sets its size to `bytes` zeros.
     ///
     /// # Errors
     /// The file system refuses.
@@ -31,18 +31,18 @@ impl Scratch {
         Ok(Self { path, file })
     }
 
-    /// Fills `bytes` from place `offset` on.
+    /// Fills `bytes` from `offset` on.
     ///
     /// # Errors
-    /// The disk failed, or the file ends before.
+    /// The disk fails, or the file ends earlier.
     pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         self.file.read_exact_at(bytes, offset)
     }
 
-    /// Writes `bytes` from place `offset` on.
+    /// Writes `bytes` from `offset` on.
     ///
     /// # Errors
-    /// The disk is full, or failed.
+    /// The disk is full, or fails.
     pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let all = |bytes: &[u8]| self.file.write_all_at(bytes, offset).map(|()| bytes.len());
         faulty::write(&self.path, bytes, all).map(|_| ())

@@ -1,7 +1,7 @@
-//! A file to read from, on a disk or in an object store.
+//! A file to read, on a disk or in an object store.
 //!
-//! An object is read by ranges as needed, so that a process fetches no more than it reads and needs
-//! no disk space for it. All ranges are of the object as opened: if another object takes its name,
+//! An object is read in ranges as needed, so that a process fetches little more than it reads and
+//! needs no disk space. All ranges are of the object as opened: if another object takes its name,
 //! reading fails.
 
 use std::fmt;
@@ -12,19 +12,19 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that are fetched at a time. A reader that continues where it stopped doubles it up to
-/// [`LARGEST_WINDOW`]; a reader that jumps starts from the smallest again.
+/// The bytes fetched at a time after a jump. A sequential reader, including one at the start of the
+/// object, doubles them with each fetch up to [`LARGEST_WINDOW`].
 const SMALLEST_WINDOW: u64 = 64 << 10;
-/// Bytes that are fetched at a time by a reader that goes straight on.
+/// Maximum number of bytes that a sequential reader fetches at a time.
 const LARGEST_WINDOW: u64 = 8 << 20;
 
-/// Bytes of a footer's length and mark at the end of a Parquet file.
+/// The bytes of the footer's length and mark at the end of a Parquet file.
 const FOOTER_TAIL: u64 = 8;
 
 /// The first bytes of a Parquet file.
 const PARQUET_MARK: &[u8] = b"PAR1";
 
-/// Something to read from.
+/// A file or object to read.
 #[derive(Debug)]
 pub enum Source {
     /// A file of this machine.
@@ -34,15 +34,15 @@ pub enum Source {
 }
 
 impl Source {
-    /// Opens what a path names: a file, or an object where it begins with `s3://`.
+    /// Opens the file at `path`, or the object if the path begins with `s3://`.
     ///
     /// # Errors
-    /// It is not there; the system or the store refuses.
+    /// It does not exist; the system or the store refuses.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(super::at(path)?.open(path)?)
     }
 
-    /// Its size.
+    /// Returns its size in bytes.
     ///
     /// # Errors
     /// The system refuses.
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// A tag that changes with the content; only object stores have it.
+    /// Returns a tag that changes with the content; only object stores have tags.
     pub fn tag(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
@@ -83,10 +83,10 @@ impl Seek for Source {
 
 /// An object as it was when it was opened.
 pub(crate) trait Ranges: fmt::Debug + Send + Sync {
-    /// These bytes of it, all of them.
+    /// Fetches all bytes of the range.
     ///
     /// # Errors
-    /// The object is another one now; the store refuses or does not answer.
+    /// The object has been replaced; the store refuses or does not answer.
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 }
 
@@ -96,17 +96,17 @@ pub struct ObjectReader {
     object: Arc<dyn Ranges>,
     bytes: u64,
     tag: String,
-    /// Where the next byte is read.
+    /// The offset of the next byte to read.
     position: u64,
-    /// The bytes that were fetched last, and where they begin.
+    /// The bytes of the last fetch, and their offset.
     window: Arc<Vec<u8>>,
     begins: u64,
-    /// Bytes that the next fetch asks for.
+    /// The size of the last fetch, from which that of the next follows.
     next_window: u64,
 }
 
 impl ObjectReader {
-    /// An object of this size and tag.
+    /// Creates a reader of an object with this size and tag.
     #[cfg(any(feature = "s3", test))]
     pub(super) fn new(object: Arc<dyn Ranges>, bytes: u64, tag: String) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl ObjectReader {
         }
     }
 
-    /// Exactly these bytes of it, fetched at once.
+    /// Fetches exactly these bytes in one request.
     fn range(&self, begins: u64, bytes: u64) -> io::Result<Vec<u8>> {
         let end = begins.saturating_add(bytes);
         if end > self.bytes {
@@ -129,10 +129,10 @@ impl ObjectReader {
         self.object.fetch(begins..end)
     }
 
-    /// Where a Parquet file's footer lies, its length and mark included.
+    /// Returns the range of a Parquet file's footer, including its length and mark.
     ///
     /// # Errors
-    /// The object is too short to be one; the store refuses.
+    /// The object is too short for a Parquet file; the store refuses.
     pub fn parquet_footer(&self) -> io::Result<Range<u64>> {
         let bytes = self.bytes;
         let too_short = io::ErrorKind::UnexpectedEof;
@@ -142,11 +142,11 @@ impl ObjectReader {
         Ok(at.saturating_sub(u64::from(length))..bytes)
     }
 
-    /// A local file of the object's size with these ranges of it, the rest a hole. It lies in the
-    /// system's temporary folder, has no name, and goes when it is closed.
+    /// Creates a local file of the object's size that has only these ranges of it; the rest is a hole.
+    /// It is in the system's temporary folder, has no name, and disappears when it is closed.
     ///
     /// # Errors
-    /// The store refuses; the disk.
+    /// The store refuses; the disk fails.
     pub fn copy_of(&self, ranges: &[Range<u64>]) -> io::Result<File> {
         let path = super::temporary("copy");
         let file = File::options()
@@ -159,17 +159,17 @@ impl ObjectReader {
         Ok(file)
     }
 
-    /// Writes a Parquet file of the object's size to `path`, with nothing but its footer in place.
+    /// Writes a Parquet file of the object's size to `path`, with only its mark and footer filled in.
     ///
     /// # Errors
-    /// The store refuses; the disk.
+    /// The store refuses; the disk fails.
     pub fn outline(&self, path: &Path) -> io::Result<()> {
         let file = File::create(path)?;
         file.write_all_at(PARQUET_MARK, 0)?;
         self.copy(&[self.parquet_footer()?], &file)
     }
 
-    /// Gives a file the object's size, and these ranges of it.
+    /// Sets a file to the object's size, and copies these ranges into it.
     fn copy(&self, ranges: &[Range<u64>], file: &File) -> io::Result<()> {
         file.set_len(self.bytes)?;
         for range in ranges {
@@ -181,7 +181,7 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Fetches the stretch that begins at the position.
+    /// Fetches the window that begins at the position.
     fn advance(&mut self) -> io::Result<()> {
         let goes_on = self.position == self.begins + self.window.len() as u64;
         self.next_window = match goes_on {

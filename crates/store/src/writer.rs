@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::faulty;
 
-/// A new file, open for writing. Not buffered: each write is a call to the system. Dropping it does
+/// A file that is open for writing. It is not buffered: each write is a system call. Dropping it does
 /// not sync.
 #[derive(Debug)]
 pub struct Writer {
@@ -16,7 +16,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the file, or empties it.
+    /// Creates the file, or truncates it.
     ///
     /// # Errors
     /// The file system refuses.
@@ -24,15 +24,15 @@ impl Writer {
         Self::open(path, OpenOptions::new().create(true).truncate(true))
     }
 
-    /// Creates the file, which must not be there.
+    /// Creates the file, which must not exist.
     ///
     /// # Errors
-    /// It is there, or the file system refuses.
+    /// The file exists, or the file system refuses.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         Self::open(path, OpenOptions::new().create_new(true))
     }
 
-    /// Opens the file to write at its end; creates it if it is not there.
+    /// Opens the file for appending; creates it if it does not exist.
     ///
     /// # Errors
     /// The file system refuses.
@@ -40,10 +40,10 @@ impl Writer {
         Self::open(path, OpenOptions::new().create(true).append(true))
     }
 
-    /// Creates the file, which must not be there, so that its owner alone can ever read it.
+    /// Creates the file, which must not exist, readable and writable only by its owner.
     ///
     /// # Errors
-    /// It is there, or the file system refuses.
+    /// The file exists, or the file system refuses.
     pub fn create_private(path: &Path) -> io::Result<Self> {
         Self::open(path, OpenOptions::new().create_new(true).mode(0o600))
     }
@@ -55,10 +55,10 @@ impl Writer {
         Ok(Self { path, file })
     }
 
-    /// Waits until the disk has what was written.
+    /// Waits until everything written is on the disk.
     ///
     /// # Errors
-    /// The disk failed.
+    /// The disk fails.
     pub fn sync(&self) -> io::Result<()> {
         faulty::before("sync", &[&self.path])?;
         self.file.sync_all()

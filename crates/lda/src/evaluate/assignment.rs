@@ -1,17 +1,17 @@
-//! The assignment problem: partners for the rows of a cost matrix, one to one, of least total cost.
+//! The assignment problem: a one-to-one matching of rows and columns with the least total cost.
 //!
 //! The Hungarian method in its O(n³) form by shortest augmenting paths with potentials (Jonker &
-//! Volgenant, Computing 1987, without their initial heuristics). Ties are broken by the smaller
-//! column, so the answer depends on the costs alone.
+//! Volgenant, Computing 1987, without their initial heuristics). Ties go to the smaller column, so
+//! the result depends only on the costs.
 
-/// For each of `rows`, the column that it is assigned, so that the sum of costs is least and no
-/// column is used twice. With more rows than columns, rows are left over.
+/// Assigns each row a column so that the total cost is least and no column is used twice. With
+/// more rows than columns, some rows get `None`.
 ///
 /// `costs`: rows × columns, row by row; finite numbers.
 ///
 /// # Panics
 ///
-/// If `costs` is not rows × columns long, or contains a number that is not finite.
+/// Panics if `costs` is not rows × columns long, or contains a number that is not finite.
 pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> {
     assert_eq!(costs.len(), rows * columns, "a cost for each pair");
     assert!(costs.iter().all(|c| c.is_finite()), "costs are finite");
@@ -30,19 +30,19 @@ pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> 
     result
 }
 
-/// No row: a column that is free.
+/// Marks a column without a row.
 const FREE: usize = usize::MAX;
 
-/// The assignment as it grows, a row at a time, and the potentials that keep it least: for each
-/// pair, cost − row potential − column potential ≥ 0, and = 0 where assigned.
+/// An assignment that grows row by row, and the potentials that keep it optimal: for each pair,
+/// cost − row potential − column potential ≥ 0, with equality for assigned pairs.
 struct Assignment {
-    /// Column → its row or [`FREE`]. One column more than there are: the root of a search.
+    /// Column → its row or [`FREE`]. The extra last column is the root of a search.
     row_of: Vec<usize>,
     row_potential: Vec<f64>,
     column_potential: Vec<f64>,
 }
 
-/// The column of each row; rows ≤ columns.
+/// Returns the column of each row; requires rows ≤ columns.
 fn assign_rows(cost: &dyn Fn(usize, usize) -> f64, rows: usize, columns: usize) -> Vec<usize> {
     let mut assignment = Assignment {
         row_of: vec![FREE; columns + 1],
@@ -98,7 +98,7 @@ impl Assignment {
         self.row_of[columns] = FREE;
     }
 
-    /// Makes the nearest column's reduced cost 0.
+    /// Reduces the nearest column's reduced cost to 0.
     fn shift_potentials(&mut self, done: &[bool], shortest: &mut [f64], least: f64) {
         for (column, &done) in done.iter().enumerate() {
             if done {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::math::random::{Stage, Stream};
 
-    /// The least total cost over all ways to give each row another column, rows ≤ columns.
+    /// The least total cost over all assignments of distinct columns to rows, rows ≤ columns.
     fn brute_force(costs: &[f64], rows: usize, columns: usize, used: u32, row: usize) -> f64 {
         if row == rows {
             return 0.0;

@@ -1,29 +1,30 @@
-//! Word association: which terms a model ranks first for a cue (Griffiths, Steyvers & Tenenbaum 2007;
+//! Word association: the ranks of terms that a model gives for a cue (Griffiths, Steyvers & Tenenbaum 2007;
 //! Papanikolaou, Foulds, Rubin & Tsoumakas 2017, Eq. 57).
 
 use crate::model::factors::FactorTable;
 
-/// Ranks of terms, cue after cue, with the same buffers.
+/// Ranks terms for one cue after another, reusing its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Association {
-    /// φ_kw of the cue, then P(k | cue), K long.
+    /// φ_kw of the cue, then P(k | cue); length K.
     topics: Vec<f64>,
-    /// P(w | cue), V long, less what is the same for all terms; `None` of terms that the model lacks.
+    /// P(w | cue) without the part that all terms share, length V; `None` for the cue and for terms that the model
+    /// lacks.
     scores: Vec<Option<f64>>,
 }
 
 impl Association {
-    /// Appends *twice* the rank of each target to `ranks`: among the terms of the model but the cue, by
+    /// Appends *twice* the rank of each target to `ranks`, among the model's terms except the cue, by
     ///
     /// ```text
     /// P(w2 | w1) = Σ_k φ_kw2 P(k | w1),      P(k | w1) ∝ α_k φ_kw1
     /// ```
     ///
-    /// The most probable term has rank 1; equal ones share the mean of their ranks, hence twice. With equal α_k
-    /// this is Eq. 57. Factors are those of the mean geometry.
+    /// The most probable term has rank 1; ties share the mean of their ranks, hence the doubling. With equal α_k
+    /// this is Eq. 57. The table must hold the mean geometry.
     ///
     /// # Panics
-    /// The model lacks the cue or a target, or the cue is one.
+    /// Panics if the model lacks the cue or a target, or if the cue is a target.
     pub fn rank(
         &mut self,
         table: FactorTable<'_>,
@@ -62,7 +63,7 @@ impl Association {
     }
 }
 
-/// The median of twice some ranks: a rank. `None` without any.
+/// Returns the median rank, given doubled ranks; `None` if there are none.
 pub fn median_rank(twice: &mut [u64]) -> Option<f64> {
     twice.sort_unstable();
     let last = twice.len().checked_sub(1)?;
@@ -78,7 +79,7 @@ mod tests {
     const TERMS: usize = 40;
     const TOPICS: usize = 6;
 
-    /// Factors of (k, g_kw) a term, and h_k; the model lacks terms without a row.
+    /// Factors from (k, g_kw) for each term, and h_k; the model lacks terms without a row.
     fn factors(rows: &[Option<Vec<(u16, f32)>>], smoothing: &[f64], alpha: &[f64]) -> Factors {
         Factors::from_topics(alpha, smoothing, rows.len(), |term| {
             rows[term as usize].as_deref()
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_cue_of_one_topic_ranks_the_terms_of_that_topic() {
-        // Terms 0 to 2 are of topic 0, 3 and 4 of topic 1, 5 of both; 6 is none of the model's.
+        // Terms 0 to 2 are in topic 0, 3 and 4 in topic 1, 5 in both; the model lacks 6.
         let of = |topics: &[(u16, f32)]| Some(topics.to_vec());
         let rows = [
             of(&[(0, 0.2)]),
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(ranks([0.1, 1.0]), [4, 2]);
     }
 
-    /// Eq. 57 as it is written, with P(k) ∝ α_k, densely.
+    /// Eq. 57 as printed, with P(k) ∝ α_k, computed densely.
     #[test]
     fn ranks_are_those_of_the_equation() {
         let mut stream = Stream::keyed(5, Stage::Synth, 0, 0);

@@ -1,28 +1,28 @@
-//! Intervals of shares by the Poisson bootstrap.
+//! Confidence intervals for shares by the Poisson bootstrap.
 //!
-//! A bootstrap replicate draws as many documents as there are, with replacement. How often it draws one is
-//! nearly a Poisson variable of mean 1, independent of the others (Hanley & MacGibbon 2006; Chamandy et al.
-//! 2012): so each document draws its own weights, and sums over documents are added up in any order, by any
-//! number of workers. All sums are integers.
+//! A bootstrap replicate draws as many documents as there are, with replacement. The number of times that it draws
+//! a document is approximately Poisson with mean 1, independent of the others (Hanley & MacGibbon 2006; Chamandy et
+//! al. 2012). So each document draws its own weights, and any number of workers can sum documents in any order. All
+//! sums are integers.
 
 use crate::math::random::{Stage, Stream};
 
-/// Replicates, R: with 199, (R + 1) · 0.025 is a whole number (Davison & Hinkley 1997, §5.2.3).
+/// The number of replicates, R. With 199, (R + 1) · 0.025 is a whole number (Davison & Hinkley 1997, §5.2.3).
 const REPLICATES: usize = 199;
 
-/// A document's weight in a sum, 1, and in each replicate of it.
+/// A document's weight in a sum, which is 1, and in each replicate of the sum.
 pub type Weights = [u8; REPLICATES + 1];
 
 /// A sum over documents, and its replicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum(pub [i64; REPLICATES + 1]);
 
-/// ⌊2¹⁶ P(X ≤ n)⌉ for n = 0, …, 7, X of Poisson(1): the mean of what is drawn by them is 1.
+/// ⌊2¹⁶ P(X ≤ n)⌉ for n = 0, …, 7 and X ~ Poisson(1). The weights drawn with them have mean 1.
 const CUMULATIVE: [u16; 8] = [
     24_109, 48_219, 60_273, 64_292, 65_296, 65_497, 65_531, 65_535,
 ];
 
-/// The weights of a document in all replicates: the same in every sum, so that ratios of sums have replicates.
+/// Returns a document's weights in all replicates: the same for every sum, so that ratios of sums have replicates.
 pub fn weights(seed: u64, document: u64) -> Weights {
     let mut stream = Stream::keyed(seed, Stage::Bootstrap, 0, document);
     let mut weights = [1; REPLICATES + 1];
@@ -56,8 +56,8 @@ impl Sum {
         self.0.iter_mut().zip(other).for_each(|(sum, n)| *sum += n);
     }
 
-    /// The 95 % percentile interval of this sum's share of `whole`, over the replicates in which `whole` is not 0;
-    /// `None` if these are too few for it.
+    /// Returns the 95 % percentile interval of this sum's share of `whole`, over the replicates in which `whole` is
+    /// not 0; `None` if there are too few of them.
     ///
     /// ```
     /// use lda::evaluate::bootstrap::{Sum, weights};
@@ -108,8 +108,7 @@ mod tests {
         }
     }
 
-    /// Shares of 200 documents of very different lengths: the intervals contain the truth about as often as they
-    /// say.
+    /// Shares of 200 documents of very different lengths: the intervals have about their nominal coverage.
     #[test]
     fn intervals_hold_the_truth_nineteen_times_in_twenty() {
         let (trials, documents) = (400, 200);

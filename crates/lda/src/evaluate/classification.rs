@@ -1,6 +1,6 @@
-//! How well topics separate documents: labels predicted from proportions alone, by a linear
-//! classifier, cross-validated (Wahabzada & Kersting 2011, §5, who take a support vector machine
-//! and five folds; here it is multinomial logistic regression).
+//! How well topics separate documents: the cross-validated accuracy of a linear classifier that
+//! predicts labels from topic proportions alone (Wahabzada & Kersting 2011, §5, who use a support
+//! vector machine and five folds; here it is multinomial logistic regression).
 
 use crate::math::random::{Stage, hash};
 use crate::regression::{self, Examples, Fitted, RegressionError, fit};
@@ -8,17 +8,17 @@ use crate::regression::{self, Examples, Fitted, RegressionError, fit};
 /// How labels are predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassificationSettings {
-    /// Folds, ≥ 2.
+    /// The number of folds, ≥ 2.
     pub folds: usize,
-    /// Which documents fall into which fold.
+    /// Determines the assignment of documents to folds.
     pub seed: u64,
     /// How the regression of each fold is fitted.
     pub regression: regression::Settings,
 }
 
 impl Default for ClassificationSettings {
-    /// Five folds, as in the paper. Proportions are at most 1, so that separating classes takes
-    /// large weights: their variance is 10⁴.
+    /// Five folds, as in the paper. Proportions are at most 1, so separating classes needs large
+    /// weights: the prior variance is 10⁴.
     fn default() -> Self {
         Self {
             folds: 5,
@@ -36,13 +36,13 @@ impl Default for ClassificationSettings {
 /// How well labels are predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classification {
-    /// Different labels.
+    /// The number of distinct labels.
     pub classes: usize,
-    /// The share of each fold's documents that are given their label.
+    /// The share of each fold's documents whose label is predicted correctly.
     pub accuracies: Vec<f64>,
     /// Their mean.
     pub mean: f64,
-    /// The standard error of the mean: their standard deviation by √folds.
+    /// The standard error of the mean: their standard deviation divided by √folds.
     pub standard_error: f64,
     /// The accuracy of always predicting the most frequent label.
     pub baseline: f64,
@@ -51,42 +51,42 @@ pub struct Classification {
 /// Why labels cannot be predicted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClassificationError {
-    /// Proportions and labels are not of the same documents.
+    /// Proportions and labels do not match in length.
     #[error("{values} proportions of {topics} topics are not one row for each of {labels} labels")]
     Lengths {
-        /// Proportions given.
+        /// The number of proportions.
         values: usize,
-        /// Topics.
+        /// The number of topics.
         topics: usize,
-        /// Labels given.
+        /// The number of labels.
         labels: usize,
     },
-    /// All documents have one label, or there are none.
+    /// All documents have the same label, or there are no documents.
     #[error("the documents have {0} different labels; at least 2 are needed")]
     OneClass(usize),
-    /// Fewer documents than folds, or one fold.
+    /// There are fewer documents than folds, or fewer than two folds.
     #[error(
         "{documents} documents cannot be split into {folds} folds; use at least 2, and at most one per document"
     )]
     Folds {
-        /// Documents given.
+        /// The number of documents.
         documents: usize,
-        /// Folds wanted.
+        /// The requested number of folds.
         folds: usize,
     },
-    /// The regression.
+    /// The regression cannot be fitted.
     #[error(transparent)]
     Regression(#[from] RegressionError),
 }
 
 /// Predicts each document's label by a regression that is fitted to the other folds.
 ///
-/// `proportions`: a row of `topic_count` for each document; `labels`: one a document, of any kind
-/// that can be ordered. Folds are stratified: each has its share of every label. They depend on the
-/// documents' order, their labels and the seed alone.
+/// `proportions` has a row of `topic_count` values for each document, `labels` one label of any
+/// ordered type. Folds are stratified: each has its share of every label. They depend only on the
+/// order of the documents, their labels and the seed.
 ///
 /// # Errors
-/// The arguments do not fit together, or the regression cannot be fitted.
+/// The arguments do not match, or the regression cannot be fitted.
 pub fn classification<L: Ord>(
     proportions: &[f32],
     topic_count: usize,
@@ -142,7 +142,7 @@ fn summarise(accuracies: Vec<f64>, classes: &[usize], class_count: usize) -> Cla
     }
 }
 
-/// Each document's class, numbered in the order of the labels, and how many classes there are.
+/// Returns each document's class, numbered in the order of the labels, and the number of classes.
 fn number<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     let mut distinct: Vec<&L> = labels.iter().collect();
     distinct.sort_unstable();
@@ -151,8 +151,8 @@ fn number<L: Ord>(labels: &[L]) -> (Vec<usize>, usize) {
     (labels.iter().map(class).collect(), distinct.len())
 }
 
-/// The fold of each document: those of a class are shuffled and dealt out, each class going on
-/// where the one before has ended, so that folds differ by one document at most.
+/// Returns the fold of each document. The documents of a class are shuffled and dealt out, each
+/// class continuing where the previous one ended, so that fold sizes differ by at most one.
 fn stratify(
     classes: &[usize],
     class_count: usize,
@@ -179,7 +179,7 @@ fn features(row: &[f32]) -> impl Iterator<Item = (u32, f32)> + '_ {
     (0..).zip(row.iter().copied())
 }
 
-/// The likeliest class; of equal ones the first.
+/// Returns the most probable class; ties go to the first.
 fn likeliest(fitted: &Fitted, row: &[f32]) -> usize {
     let mut probabilities = Vec::new();
     fitted.predict(features(row), &mut probabilities);
@@ -218,7 +218,7 @@ mod tests {
         let mut kept = Vec::new();
         let mut labels = Vec::new();
         for row in proportions.chunks_exact(TOPICS) {
-            // A margin between the classes, so that any good line is right about all of them.
+            // A margin between the classes, so that any good separating line classifies all correctly.
             if (row[0] - row[1]).abs() > 0.1 {
                 kept.extend_from_slice(row);
                 labels.push(if row[0] > row[1] { "sea" } else { "land" });
@@ -248,7 +248,7 @@ mod tests {
     fn the_figures_are_those_of_the_folds() {
         let found = summarise(vec![0.5, 0.75, 1.0], &[0, 1, 1, 2], 3);
         assert_eq!((found.mean, found.baseline), (0.75, 0.5));
-        // Variance 1/16, by three folds.
+        // Variance 1/16, divided by three folds.
         assert!((found.standard_error - (1.0f64 / 48.0).sqrt()).abs() < 1e-15);
     }
 

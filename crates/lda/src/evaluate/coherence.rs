@@ -1,34 +1,34 @@
 //! Coherence of topics on a reference corpus: UMass (Mimno 2012 §4.1, Eq. 13) and NPMI.
 //!
-//! Two steps, so that documents may be counted anywhere: each worker counts with a
-//! [`CoherenceCounter`] of its own, in integers; the counts are added up in any order; the scores
-//! are read off the sum. A document costs about its number of distinct terms.
+//! Each worker counts documents with its own [`CoherenceCounter`], in integers; the counts are added
+//! in any order; the scores are computed from the sums. Counting a document takes time proportional
+//! to its number of distinct terms.
 //!
-//! UMass uses a topic's 20 heaviest terms with ε = 1, as in the original; NPMI the 10 heaviest.
+//! UMass uses a topic's 20 heaviest terms with ε = 1, as in the original; NPMI uses the 10 heaviest.
 //! Both also work with another number of terms. The caller decides what a document is: a
 //! document of the training sample, of another reference corpus, or a window of one
-//! ([`window`], which C_V is read off).
+//! ([`window`], from which C_V is computed).
 
 pub mod window;
 
 use crate::math::special::ln;
 
-/// Terms of a topic that UMass looks at.
+/// The number of a topic's terms that UMass uses.
 pub const UMASS_TERMS: usize = 20;
 
-/// Terms of a topic that NPMI looks at.
+/// The number of a topic's terms that NPMI uses.
 pub const NPMI_TERMS: usize = 10;
 
-/// Terms of a topic that a counter can look at.
+/// Maximum number of a topic's terms that a counter can track.
 pub const MOST_TERMS: usize = 64;
 
 /// ε of Eq. 13.
 const EPSILON: f64 = 1.0;
 
-/// In `slots`: a term that no topic has among its heaviest.
+/// In `slots`, marks a term that is a top term of no topic.
 const UNTRACKED: u32 = u32::MAX;
 
-/// Counts documents, and documents in which top terms occur and occur together.
+/// Counts documents, and the documents in which top terms and pairs of them occur.
 ///
 /// ```
 /// use lda::evaluate::coherence::CoherenceCounter;
@@ -40,38 +40,38 @@ const UNTRACKED: u32 = u32::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CoherenceCounter {
-    /// Term → slot of a tracked term, or [`UNTRACKED`]; `vocabulary_size` long.
+    /// Term → slot of a tracked term, or [`UNTRACKED`]; length `vocabulary_size`.
     slots: Vec<u32>,
-    /// Slot → where its occurrences start in `occurrences`; one longer than there are slots.
+    /// Slot → start of its occurrences in `occurrences`; one longer than the number of slots.
     starts: Vec<u32>,
     /// (topic, rank) of each tracked term's occurrences among the top terms.
     occurrences: Vec<(u32, u8)>,
     /// Topic → rank → slot.
     ranked: Vec<Vec<u32>>,
-    /// Topic → where its pairs start in `counts`.
+    /// Topic → start of its pairs in `counts`.
     pairs_start: Vec<usize>,
     /// Documents, then documents per slot, then documents per pair of each topic.
     counts: Vec<u64>,
-    /// Topic → the ranks seen in the current document, one bit each; all 0 between documents.
+    /// Topic → the ranks seen in the current document, as bits; all 0 between documents.
     seen: Vec<u64>,
     /// Topics with a bit in `seen`.
     touched: Vec<u32>,
 }
 
-/// Where the pair of ranks (`low` < `high`) stands among a topic's pairs.
+/// Returns the index of the pair of ranks (`low` < `high`) among a topic's pairs.
 fn pair_index(low: usize, high: usize) -> usize {
     high * (high - 1) / 2 + low
 }
 
 impl CoherenceCounter {
-    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms`, of which the first
-    /// `most` count, at most [`MOST_TERMS`]. `vocabulary_size`: one more than the largest term id.
+    /// Creates a counter for the first `most` of each topic's `top_terms`, which are distinct and sorted heaviest
+    /// first. `vocabulary_size` is the largest term id plus one.
     ///
-    /// Counters of the same arguments can be added up.
+    /// Counts of counters with the same arguments can be added.
     ///
     /// # Panics
     ///
-    /// If a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
+    /// Panics if a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
         assert!(most <= MOST_TERMS, "at most {MOST_TERMS} terms of a topic");
         let tops = || top_terms.iter().map(|t| &t[..t.len().min(most)]);
@@ -105,8 +105,8 @@ impl CoherenceCounter {
         }
     }
 
-    /// Counts one document of the reference corpus by its distinct terms (in any order). A document
-    /// without terms counts as a document: N of NPMI.
+    /// Counts one document of the reference corpus, given its distinct terms in any order. A document
+    /// without terms counts too, in NPMI's N.
     pub fn add_document(&mut self, terms: &[u32]) {
         self.counts[0] += 1;
         for &term in terms {
@@ -123,7 +123,7 @@ impl CoherenceCounter {
         }
     }
 
-    /// Notes a tracked term of the current document in each topic that has it.
+    /// Marks a tracked term as seen in each topic that has it, and counts the document for it.
     fn mark(&mut self, slot: usize) {
         self.counts[1 + slot] += 1;
         let range = self.starts[slot] as usize..self.starts[slot + 1] as usize;
@@ -136,7 +136,7 @@ impl CoherenceCounter {
         }
     }
 
-    /// The counts in one flat row, for processes to add up entry by entry: documents, documents
+    /// Returns the counts as one flat row, which processes add entry by entry: documents, documents
     /// per tracked term, documents per pair of a topic's terms.
     pub fn counts(&self) -> &[u64] {
         &self.counts
@@ -146,7 +146,7 @@ impl CoherenceCounter {
     ///
     /// # Panics
     ///
-    /// If the length differs: those were other topics.
+    /// Panics if the length differs, which means other topics.
     pub fn add_counts(&mut self, counts: &[u64]) {
         assert_eq!(
             self.counts.len(),
@@ -158,12 +158,12 @@ impl CoherenceCounter {
         }
     }
 
-    /// Documents counted.
+    /// Returns the number of documents counted.
     pub fn documents(&self) -> u64 {
         self.counts[0]
     }
 
-    /// Of the distinct terms that are counted, those that are in no document.
+    /// Returns the number of distinct tracked terms that occur in no document.
     pub fn absent_terms(&self) -> usize {
         let frequencies = &self.counts[1..self.starts.len()];
         frequencies
@@ -172,35 +172,35 @@ impl CoherenceCounter {
             .count()
     }
 
-    /// Terms of a topic that are counted.
+    /// Returns the number of a topic's terms that are tracked.
     pub fn term_count(&self, topic: usize) -> usize {
         self.ranked[topic].len()
     }
 
-    /// D(w) of a topic's term by rank, from 0: documents that hold it.
+    /// Returns D(w), the number of documents that contain the topic's term of this rank, from 0.
     ///
     /// # Panics
     ///
-    /// If the topic has no such rank.
+    /// Panics if the topic has no such rank.
     pub fn document_frequency(&self, topic: usize, rank: usize) -> u64 {
         self.counts[1 + self.ranked[topic][rank] as usize]
     }
 
-    /// D(w_i, w_j) of two of a topic's terms by rank, `low` < `high`.
+    /// Returns D(w_i, w_j) for two of a topic's terms, given by rank, `low` < `high`.
     fn joint_frequency(&self, topic: usize, low: usize, high: usize) -> u64 {
         self.counts[self.pairs_start[topic] + pair_index(low, high)]
     }
 
-    /// UMass coherence of a topic, C = Σ_i Σ_{j<i} ln((D(w_i, w_j) + 1) / D(w_j)) over its 20
-    /// heaviest terms by rank: the **sum** over pairs, ≤ 0 but for the ε, closer to 0 is better.
+    /// Returns the UMass coherence of a topic, C = Σ_i Σ_{j<i} ln((D(w_i, w_j) + 1) / D(w_j)) over its
+    /// 20 heaviest terms by rank: the **sum** over pairs, ≤ 0 except for ε; closer to 0 is better.
     ///
-    /// A pair whose w_j is in no document of the reference corpus says nothing and is left out. A
-    /// topic of fewer than two terms gets 0.
+    /// A pair whose w_j is in no document of the reference corpus is left out. A topic of fewer than
+    /// two terms gets 0.
     pub fn umass(&self, topic: usize) -> f64 {
         self.umass_of(topic, UMASS_TERMS)
     }
 
-    /// [`umass`](Self::umass) of a topic's first `terms` terms, as far as they are counted.
+    /// Returns [`umass`](Self::umass) over a topic's first `terms` terms, as far as they are tracked.
     pub fn umass_of(&self, topic: usize, terms: usize) -> f64 {
         let mut sum = 0.0;
         for high in 1..self.term_count(topic).min(terms) {
@@ -211,12 +211,12 @@ impl CoherenceCounter {
         sum
     }
 
-    /// How badly a topic's term by rank fits those before it: the least of its parts in
-    /// [`umass`](Self::umass), or 0 (MALLET's `coherence` of a word).
+    /// Returns how poorly a topic's term fits the terms before it: the least of its summands
+    /// in [`umass`](Self::umass), at most 0 (MALLET's `coherence` of a word).
     ///
     /// # Panics
     ///
-    /// If the topic has no such rank.
+    /// Panics if the topic has no such rank.
     pub fn term_umass(&self, topic: usize, rank: usize) -> f64 {
         let pairs = (0..rank).filter_map(|low| self.pair_umass(topic, low, rank));
         pairs.fold(0.0, f64::min)
@@ -228,15 +228,15 @@ impl CoherenceCounter {
         (frequency > 0).then(|| ln((joint + EPSILON) / frequency as f64))
     }
 
-    /// NPMI coherence of a topic: the **mean** over pairs of its 10 heaviest terms of
+    /// Returns the NPMI coherence of a topic: the **mean** over pairs of its 10 heaviest terms of
     /// ln(p(w_i, w_j) / (p(w_i) p(w_j))) / −ln p(w_i, w_j), with p the share of documents
-    /// (Bouma 2009; Lau, Newman & Baldwin 2014). From −1 to 1; a pair never seen together is −1, a
-    /// pair in every document 1. A topic of fewer than two terms gets 0.
+    /// (Bouma 2009; Lau, Newman & Baldwin 2014). It is from −1 to 1; a pair that never co-occurs
+    /// counts −1, a pair in every document 1. A topic of fewer than two terms gets 0.
     pub fn npmi(&self, topic: usize) -> f64 {
         self.npmi_of(topic, NPMI_TERMS)
     }
 
-    /// [`npmi`](Self::npmi) of a topic's first `terms` terms, as far as they are counted.
+    /// Returns [`npmi`](Self::npmi) over a topic's first `terms` terms, as far as they are tracked.
     pub fn npmi_of(&self, topic: usize, terms: usize) -> f64 {
         let (mut sum, mut pairs) = (0.0, 0.0);
         for high in 1..self.term_count(topic).min(terms) {
@@ -264,7 +264,7 @@ impl CoherenceCounter {
     }
 }
 
-/// Slot → its (topic, rank) occurrences, as row starts and one flat list.
+/// Returns the (topic, rank) occurrences of each slot, as row starts and one flat list.
 fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, u8)>) {
     let mut found: Vec<(u32, u32, u8)> = Vec::new();
     for (topic, top) in ranked.iter().enumerate() {
@@ -284,7 +284,7 @@ fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, 
     (starts, occurrences.collect())
 }
 
-/// Visits each pair (`low` < `high`) of the ranks whose bits are set.
+/// Visits each pair (`low` < `high`) of ranks whose bits are set.
 fn for_each_pair(ranks: u64, mut visit: impl FnMut(usize, usize)) {
     let mut highs = ranks & ranks.wrapping_sub(1);
     while highs != 0 {

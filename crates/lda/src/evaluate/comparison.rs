@@ -1,20 +1,20 @@
-//! How alike two sets of document proportions are: the measures of Yao, Mimno & McCallum 2009 §6.1,
-//! by document, and their means.
+//! The similarity of two sets of document proportions: the measures of Yao, Mimno & McCallum 2009
+//! §6.1, per document, and their means.
 //!
-//! P is the reference, Q what is compared with it, both over the same topics. Reading them from two
-//! results, and matching the topics of different models, is topicmill's `tables::compare`.
+//! P is the reference and Q is compared with it, over the same topics. topicmill's `tables::compare`
+//! reads them from two results and matches the topics of different models.
 
 use crate::math::special::ln;
 
-/// The share of a document's mass that its main topics hold, at most (§6.1).
+/// The largest share of a document's mass that its main topics hold (§6.1).
 pub const MAIN_MASS: f64 = 0.8;
 
-/// The least proportion of Q in [`kl_divergence`], so that a topic that Q rules out
-/// costs much, and not infinitely much.
+/// The least proportion of Q in [`kl_divergence`], so that a topic that Q rules out has a large but
+/// finite cost.
 pub const LEAST_PROPORTION: f64 = 1e-9;
 
-/// The cosine of two vectors of proportions (the paper's Eq. 19): 1 for equal directions, 0 for
-/// disjoint topics, and 0 if a vector is 0.
+/// Returns the cosine of two vectors of proportions (the paper's Eq. 19): 1 for equal directions, 0
+/// for disjoint topics, and 0 if a vector is 0.
 ///
 /// ```
 /// use lda::evaluate::comparison::cosine;
@@ -31,7 +31,7 @@ pub fn cosine(p: &[f64], q: &[f64]) -> f64 {
     }
 }
 
-/// D_KL(P‖Q) = Σ_k p_k ln(p_k / q_k) in nats (Eq. 20); q_k counts [`LEAST_PROPORTION`] at least.
+/// Returns D_KL(P‖Q) = Σ_k p_k ln(p_k / q_k) in nats (Eq. 20), with q_k at least [`LEAST_PROPORTION`].
 pub fn kl_divergence(p: &[f64], q: &[f64]) -> f64 {
     let pairs = p.iter().zip(q).filter(|(p, _)| **p > 0.0);
     pairs
@@ -39,11 +39,11 @@ pub fn kl_divergence(p: &[f64], q: &[f64]) -> f64 {
         .sum()
 }
 
-/// The main topics of a document: in order of their proportions, as long as they sum to at most
-/// [`MAIN_MASS`]; ascending by topic in the result. Of equal proportions the smaller topic first.
+/// Returns the main topics of a document, ascending: the largest ones, as long as their proportions
+/// sum to at most [`MAIN_MASS`]. Ties go to the smaller topic.
 ///
-/// Where the largest alone is more than that, the paper's rule leaves the set empty and F1
-/// undefined; here the largest topic always belongs to it.
+/// If the largest proportion alone exceeds that, the paper's rule leaves the set empty and F1
+/// undefined; here the largest topic is always included.
 fn main_topics(proportions: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..proportions.len()).collect();
     let heavier = |a: &usize, b: &usize| proportions[*b].total_cmp(&proportions[*a]).then(a.cmp(b));
@@ -59,8 +59,8 @@ fn main_topics(proportions: &[f64]) -> Vec<usize> {
     order
 }
 
-/// F1 of a set against a reference set, both ascending: the harmonic mean of precision and recall,
-/// 2 |A ∩ B| / (|A| + |B|). 1 for equal sets, two empty ones included.
+/// Returns F1 of a set against a reference set, both ascending: the harmonic mean of precision and
+/// recall, 2 |A ∩ B| / (|A| + |B|). It is 1 for equal sets, including two empty ones.
 pub fn f1(reference: &[usize], found: &[usize]) -> f64 {
     let sizes = reference.len() + found.len();
     let is_common = |topic: &&usize| reference.binary_search(topic).is_ok();
@@ -74,14 +74,13 @@ pub fn f1(reference: &[usize], found: &[usize]) -> f64 {
 /// A mean and its standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Figure {
-    /// The mean over the documents; 0 without any.
+    /// The mean over the documents; 0 if there are none.
     pub mean: f64,
     /// Its standard error, √(sample variance / n); `None` for fewer than two documents.
     pub standard_error: Option<f64>,
 }
 
-/// Mean and variance of values that come one by one (Welford 1962). The order of the values is the
-/// order of the sum.
+/// Running mean and variance (Welford 1962). Values are summed in the order in which they are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Moments {
     count: u64,
@@ -90,7 +89,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// Takes one more value.
+    /// Adds a value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let from_old = value - self.mean;
@@ -98,7 +97,7 @@ impl Moments {
         self.squares += from_old * (value - self.mean);
     }
 
-    /// The mean and its standard error.
+    /// Returns the mean and its standard error.
     pub fn figure(&self) -> Figure {
         let n = self.count as f64;
         let enough = self.count > 1;
@@ -109,10 +108,10 @@ impl Moments {
     }
 }
 
-/// The measures of many documents.
+/// The measures over many documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
-    /// Documents compared.
+    /// The number of documents compared.
     pub documents: u64,
     cosine: Moments,
     kl: Moments,
@@ -124,7 +123,7 @@ impl Measures {
     ///
     /// # Panics
     ///
-    /// If they differ in length.
+    /// Panics if they differ in length.
     pub fn add(&mut self, p: &[f64], q: &[f64]) {
         assert_eq!(p.len(), q.len(), "proportions over the same topics");
         self.documents += 1;
@@ -133,17 +132,17 @@ impl Measures {
         self.f1.add(f1(&main_topics(p), &main_topics(q)));
     }
 
-    /// Mean [`cosine`].
+    /// Returns the mean [`cosine`].
     pub fn cosine(&self) -> Figure {
         self.cosine.figure()
     }
 
-    /// Mean [`kl_divergence`] in nats.
+    /// Returns the mean [`kl_divergence`] in nats.
     pub fn kl_divergence(&self) -> Figure {
         self.kl.figure()
     }
 
-    /// Mean [`f1`] of the main topics.
+    /// Returns the mean [`f1`] of the main topics.
     pub fn f1(&self) -> Figure {
         self.f1.figure()
     }
@@ -197,7 +196,7 @@ mod tests {
         [4.0, 9.0].into_iter().for_each(|value| moments.add(value));
         let figure = moments.figure();
         assert!((figure.mean - 5.0).abs() < 1e-15);
-        // Squares about the mean: 9 + 1 + 16 = 26; √(26 / 2 / 3).
+        // Squared deviations from the mean: 9 + 1 + 16 = 26; √(26 / 2 / 3).
         let error = figure.standard_error.expect("three values");
         assert!((error - (13.0_f64 / 3.0).sqrt()).abs() < 1e-15);
     }

@@ -1,8 +1,8 @@
 //! Held-out log-likelihood per token by document completion (Papanikolaou 2017, §5; Wallach 2009).
 //!
-//! A document's tokens are split at random in two halves; its topic proportions are inferred from
-//! the first, and the second is scored: Σ log Σ_k φ_kw θ_dk / tokens. Sums are kept in fixed point,
-//! as integers, so that they do not depend on who adds them up.
+//! A document's tokens are split at random into two halves; its topic proportions are inferred from
+//! the first, and the second is scored: Σ log Σ_k φ_kw θ_dk / tokens. Sums are fixed-point integers,
+//! so that they do not depend on the order of addition.
 
 use crate::infer::project::{Projector, log_likelihood};
 use crate::infer::settings::{Estimator, InferSettings};
@@ -13,21 +13,21 @@ use crate::model::factors::FactorTable;
 /// The name of this measure in tables and logs.
 pub const METHOD: &str = "document_completion";
 
-/// Log-likelihoods are added up in units of 2⁻²⁰.
+/// Log-likelihoods are summed in units of 2⁻²⁰.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
-/// Sweeps from which proportions are inferred: enough that more do not change the figure. The first
-/// half is discarded, and so is the sequential one before them.
+/// The number of sweeps that infer proportions; more do not change the figure. The first half is
+/// discarded, as is the sequential sweep before them.
 pub const SWEEPS: u32 = 16;
 
-/// The score of some documents.
+/// The score of a set of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Completion {
     /// Σ log p of the scored tokens, in units of 2⁻²⁰.
     pub log_likelihood: i64,
-    /// Tokens scored.
+    /// The number of tokens scored.
     pub tokens: i64,
-    /// Documents scored: those with at least two tokens.
+    /// The number of documents scored: those with at least two tokens.
     pub documents: i64,
 }
 
@@ -39,18 +39,18 @@ impl Completion {
         self.documents += other.documents;
     }
 
-    /// Log-likelihood per token in nats; `None` if nothing was scored.
+    /// Returns the log-likelihood per token in nats; `None` if nothing was scored.
     pub fn per_token(&self) -> Option<f64> {
         let sum = self.log_likelihood as f64 / FIXED_POINT;
         (self.tokens > 0).then(|| sum / self.tokens as f64)
     }
 }
 
-/// Scores documents, one after the other, with the same buffers.
+/// Scores documents one after another, reusing its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Completer {
     projector: Projector,
-    /// Other sweeps than [`SWEEPS`].
+    /// Replaces [`SWEEPS`].
     sweeps: Option<u32>,
     tokens: Vec<u32>,
     observed: (Vec<u32>, Vec<u32>),
@@ -58,7 +58,7 @@ pub struct Completer {
 }
 
 impl Completer {
-    /// With `sweeps` sweeps, at least 1, the first half of which is discarded.
+    /// Creates a completer that runs `sweeps` sweeps, at least 1, and discards the first half.
     pub fn with_sweeps(sweeps: u32) -> Self {
         Self {
             sweeps: Some(sweeps),
@@ -66,11 +66,11 @@ impl Completer {
         }
     }
 
-    /// The score of one document, by its number in the collection. The table must hold the mean
-    /// geometry; terms that it lacks are not part of the document.
+    /// Scores one document, given by its number in the collection. The table must hold the mean
+    /// geometry; terms that it lacks are ignored.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn score(
         &mut self,
         seed: u64,
@@ -104,7 +104,8 @@ impl Completer {
         })
     }
 
-    /// Splits the tokens in random halves, the observed one the larger; false with fewer than two.
+    /// Splits the tokens at random into halves; with an odd count the observed half is larger.
+    /// Returns false for fewer than two tokens.
     fn split(&mut self, bag: Bag<'_>, stream: &mut Stream) -> bool {
         self.tokens.clear();
         for (&term, &count) in bag.terms.iter().zip(bag.counts) {
@@ -125,7 +126,7 @@ impl Completer {
     }
 }
 
-/// Distinct terms, ascending, and how often each occurs.
+/// Fills in the distinct terms, ascending, and how often each occurs.
 fn count(tokens: &mut [u32], (terms, counts): &mut (Vec<u32>, Vec<u32>)) {
     tokens.sort_unstable();
     terms.clear();

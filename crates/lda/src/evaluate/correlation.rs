@@ -1,19 +1,19 @@
-//! Which topics occur together: correlations of their proportions over documents, and of their presence.
+//! Co-occurrence of topics: correlation of their proportions over documents, and of their presence.
 //!
-//! Both are read off integer sums over documents, which are added up in any order. Pearson's correlation is that of
-//! the proportions as listed (stm's `topicCorr`, method "simple"; Roberts, Stewart & Tingley 2019): proportions
-//! sum to 1, so that unrelated topics are slightly below 0. NPMI (Bouma 2009)
-//! depends only on which documents list both topics, not on their proportions.
+//! Both are computed from integer sums over documents, which can be added in any order. Pearson's correlation is of
+//! the listed proportions (stm's `topicCorr`, method "simple"; Roberts, Stewart & Tingley 2019); since proportions
+//! sum to 1, unrelated topics are slightly below 0. NPMI (Bouma 2009) depends only on which documents list each
+//! topic, not on the proportions.
 
 use crate::math::special::ln;
 
-/// Proportions, their squares and products are added up in units of 2⁻³².
+/// Proportions, their squares and products are summed in units of 2⁻³².
 pub const UNIT: f64 = (1_u64 << 32) as f64;
 
-/// Sums of one topic over the documents that list it.
+/// Sums for one topic over the documents that list it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
-    /// These documents.
+    /// The number of these documents.
     pub documents: i64,
     /// Σ θ_dk, in [`UNIT`]s.
     pub sum: i64,
@@ -21,22 +21,22 @@ pub struct Presence {
     pub squares: i64,
 }
 
-/// Sums of two topics over the documents that list both.
+/// Sums for two topics over the documents that list both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Together {
-    /// These documents.
+    /// The number of these documents.
     pub documents: i64,
     /// Σ θ_dj θ_dk, in [`UNIT`]s.
     pub products: i64,
 }
 
-/// A product of proportions in [`UNIT`]s.
+/// Converts a proportion, or a product of two, to [`UNIT`]s.
 pub fn in_units(value: f64) -> i64 {
     (value * UNIT).round_ties_even() as i64
 }
 
 impl Presence {
-    /// Adds a document.
+    /// Adds a document in which the topic has proportion `weight`.
     pub fn add(&mut self, weight: f32) {
         let weight = f64::from(weight);
         self.documents += 1;
@@ -44,7 +44,8 @@ impl Presence {
         self.squares += in_units(weight * weight);
     }
 
-    /// The variance of the proportion over `documents` documents; 0 where rounding to units may be all of it.
+    /// Returns the variance of the proportion over `documents` documents; 0 if rounding to units could explain all of
+    /// it.
     fn variance(&self, documents: f64) -> f64 {
         let mean = self.sum as f64 / UNIT / documents;
         let variance = self.squares as f64 / UNIT / documents - mean * mean;
@@ -54,8 +55,8 @@ impl Presence {
 }
 
 impl Together {
-    /// Pearson's correlation of the two proportions over `documents` documents, with 0 where a topic is not listed;
-    /// `None` if one of them is constant.
+    /// Returns Pearson's correlation of the two proportions over `documents` documents, 0 where a topic is not
+    /// listed; `None` if one of them is constant.
     pub fn correlation(&self, one: &Presence, other: &Presence, documents: i64) -> Option<f64> {
         let documents = documents as f64;
         let mean = |topic: &Presence| topic.sum as f64 / UNIT / documents;
@@ -64,8 +65,8 @@ impl Together {
         (variances > 0.0).then(|| (covariance / variances.sqrt()).clamp(-1.0, 1.0))
     }
 
-    /// ln(p(j, k) / (p(j) p(k))) / −ln p(j, k), with p the share of `documents` documents that list a topic, or both;
-    /// `None` if all list both, or none.
+    /// Returns ln(p(j, k) / (p(j) p(k))) / −ln p(j, k), where p is the share of `documents` documents that list the
+    /// topic or topics; `None` if all or none list both.
     pub fn npmi(&self, one: &Presence, other: &Presence, documents: i64) -> Option<f64> {
         if self.documents == 0 || self.documents == documents {
             return None;
@@ -80,7 +81,7 @@ impl Together {
 mod tests {
     use super::*;
 
-    /// The sums of two topics over documents.
+    /// The sums for two topics over documents.
     fn sums(documents: &[[f32; 2]]) -> (Presence, Presence, Together) {
         let (mut one, mut other) = (Presence::default(), Presence::default());
         let mut both = Together::default();
@@ -133,7 +134,7 @@ mod tests {
         let (one, other, both) = sums(&[[0.5, 0.25], [0.5, 0.75]]);
         assert_eq!(both.correlation(&one, &other, 2), None);
         assert_eq!(both.npmi(&one, &other, 2), None);
-        // Their squares are not whole numbers of units: both variances come out below 0.
+        // The squares are not whole numbers of units: both variances are computed as below 0.
         let (one, other, both) = sums(&[[0.3, 0.7]; 200]);
         assert_eq!(both.correlation(&one, &other, 200), None);
     }

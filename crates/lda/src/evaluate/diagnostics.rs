@@ -1,10 +1,10 @@
-//! Figures that tell good topics from bad ones without a reference corpus: size, entropy,
+//! Figures that separate good topics from bad ones without a reference corpus: size, entropy,
 //! effective number of terms, exclusivity, distance from the corpus, and whether a topic is dead,
 //! a duplicate or junk.
 //!
-//! The measures are the well-known ones of MALLET's `TopicModelDiagnostics`, computed from the smoothed φ that the
-//! tables publish (MALLET computes the entropy-like ones from raw counts). Figures of single top terms are in
-//! [`terms`], those of a topic's spread over documents in [`allocation`]. Differences from MALLET are stated at each.
+//! The measures are those of MALLET's `TopicModelDiagnostics`, computed from the smoothed φ that the tables publish
+//! (MALLET computes the entropy-like ones from raw counts). [`terms`] has the figures of single top terms,
+//! [`allocation`] those of a topic's spread over documents. Each documents its differences from MALLET.
 
 pub mod allocation;
 pub mod terms;
@@ -14,7 +14,7 @@ use crate::evaluate::duplicates::duplicates;
 use crate::evaluate::junk::{CorpusDistribution, is_junk, uniform_distance};
 use crate::math::special::ln;
 
-/// Top terms that exclusivity looks at: MALLET's default number of top words.
+/// The number of top terms that exclusivity uses: MALLET's default number of top words.
 pub const TOP_TERMS: usize = 20;
 
 /// A topic with less than this share of the average topic's tokens is dead.
@@ -23,7 +23,7 @@ const DEAD_SHARE_OF_AVERAGE: f64 = 0.01;
 /// One topic's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicDiagnostics {
-    /// Share of all tokens that are in this topic; 0 when there are none at all.
+    /// The share of all tokens that are in this topic; 0 if there are no tokens.
     pub share: f64,
     /// See [`entropy`]; in nats.
     pub entropy: f64,
@@ -39,17 +39,16 @@ pub struct TopicDiagnostics {
     pub dead: bool,
     /// See [`duplicates`].
     pub duplicate_of: Option<usize>,
-    /// See [`is_junk`]; false for a dead topic, which has nothing to say in the first place.
+    /// See [`is_junk`]; false for a dead topic.
     pub junk: bool,
 }
 
-/// Every topic's figures. `tokens`: tokens (or expected tokens) assigned to each topic;
+/// Returns every topic's figures. `tokens`: tokens (or expected tokens) assigned to each topic;
 /// `term_tokens`: the collection's tokens of each term.
 ///
 /// # Panics
 ///
-/// If `topics` and `tokens` differ in length, or topics and `term_tokens` in their vocabulary's
-/// size.
+/// Panics if `topics` and `tokens` differ in length, or topics and `term_tokens` in vocabulary size.
 pub fn diagnose(
     topics: &[TermDistribution<'_>],
     tokens: &[f64],
@@ -89,7 +88,8 @@ pub fn diagnose(
     (0..topics.len()).map(diagnosis).collect()
 }
 
-/// Entropy of a topic's term distribution, −Σ_w φ_kw ln φ_kw, in nats: from 0 (one term) to ln V.
+/// Returns the entropy of a topic's term distribution, −Σ_w φ_kw ln φ_kw, in nats: from 0 (one
+/// term) to ln V.
 pub fn entropy(topic: &TermDistribution<'_>) -> f64 {
     let surprise = |weight: f64| {
         if weight > 0.0 {
@@ -102,20 +102,20 @@ pub fn entropy(topic: &TermDistribution<'_>) -> f64 {
     listed + topic.absent_terms() as f64 * surprise(topic.absent_weight)
 }
 
-/// Effective number of terms, 1 / Σ_w φ_kw²: how many equally likely terms would be as
-/// concentrated (MALLET's `eff_num_words`; the inverse Simpson index). Not exp of the entropy,
-/// which weights the tail more.
+/// Returns the effective number of terms, 1 / Σ_w φ_kw²: how many equally likely terms would be as
+/// concentrated (MALLET's `eff_num_words`; the inverse Simpson index). It is not exp of the
+/// entropy, which gives the tail more weight.
 pub fn effective_terms(topic: &TermDistribution<'_>) -> f64 {
     let square = |weight: f64| weight * weight;
     let listed: f64 = topic.entries.iter().map(|e| square(f64::from(e.1))).sum();
     1.0 / (listed + topic.absent_terms() as f64 * square(topic.absent_weight))
 }
 
-/// Σ_k φ_kw for each term, over all topics: what [`exclusivity`] compares with.
+/// Returns Σ_k φ_kw for each term, over all topics, for [`exclusivity`].
 ///
 /// # Panics
 ///
-/// If topics differ in their vocabulary's size.
+/// Panics if topics differ in vocabulary size.
 pub fn column_sums(topics: &[TermDistribution<'_>]) -> Vec<f64> {
     let vocabulary_size = topics.first().map_or(0, |t| t.vocabulary_size);
     let absent: f64 = topics.iter().map(|t| t.absent_weight).sum();
@@ -132,9 +132,9 @@ pub fn column_sums(topics: &[TermDistribution<'_>]) -> Vec<f64> {
     sums
 }
 
-/// Exclusivity: the mean, over a topic's 20 heaviest terms, of φ_kw / Σ_k' φ_k'w (MALLET's
-/// `exclusivity`; Bischof & Airoldi, ICML 2012, where the idea is from). From about 1/K, terms that all topics
-/// share alike, to 1, terms that no other topic has. A topic without a listed term gets 0.
+/// Returns a topic's exclusivity: the mean of φ_kw / Σ_k' φ_k'w over its 20 heaviest terms (MALLET's `exclusivity`;
+/// the idea is from Bischof & Airoldi, ICML 2012). It ranges from about 1/K, for terms that all topics share equally,
+/// to 1, for terms that no other topic has. A topic without a listed term gets 0.
 ///
 /// `sums`: [`column_sums`] of all topics.
 pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
@@ -146,7 +146,6 @@ pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
     top.iter().map(ratio).sum::<f64>() / top.len() as f64
 }
 
-/// Whether a topic has fewer tokens than a hundredth of the average topic's.
 fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
     tokens < DEAD_SHARE_OF_AVERAGE * total_tokens / topic_count as f64 || total_tokens <= 0.0
 }
@@ -256,8 +255,8 @@ mod tests {
         );
         assert_eq!(figures[0].entropy, entropy(&topics[0]));
         assert!(figures[1].exclusivity > 0.9 && figures[0].exclusivity < 0.5);
-        // The corpus has 980 tokens: 35 of each of 20 terms, one of each of 280. The topic has ten
-        // of the former with 0.08 each, all others with 0.2 / 290 each.
+        // The corpus has 980 tokens: 35 of each of 20 terms, one of each of 280. The topic gives ten
+        // of the former 0.08 each, and all other terms 0.2 / 290 each.
         let a = 0.2 / 290.0;
         let expected = 0.8 * ln(0.08 * 28.0) + 10.0 * a * ln(a * 28.0) + 280.0 * a * ln(a * 980.0);
         let found = figures[0].corpus_distance.expect("every term has tokens");

@@ -1,27 +1,27 @@
 //! Drift: how far new documents have moved from those that a model was trained on.
 //!
 //! Yao, Mimno & McCallum 2009 §6.2: "the training set should contain roughly 70 % of the distinct word
-//! types in the 'new' documents"; below that, inferred topics get worse, and the paper advises to
-//! train again. A term that was pruned as rare counts: most terms of new documents that no training
-//! document contains are rare, and without them the share is always near 1. Terms removed as stop words
-//! or too frequent do not. The shifts of tokens, topics and likelihood accompany it.
+//! types in the 'new' documents"; below that, inferred topics get worse, and the paper advises
+//! retraining. Terms pruned as rare count: most terms that occur only in new documents are rare, and
+//! without them the share is always near 1. Terms removed as stop words or as too frequent do not
+//! count. Shifts of tokens, topics and likelihood are reported with the share.
 //!
-//! Documents are added up in integers ([`DriftSums`]), in any order; the figures are read off the sums
-//! and a reference, the sums of the documents trained on.
+//! Documents are summed in integers ([`DriftSums`]), in any order; the figures are computed from the
+//! sums and a reference, the sums of the training documents.
 
 use serde::{Deserialize, Serialize};
 
 use crate::math::special::ln;
 
-/// The share of distinct terms known below which the paper advises to train again.
+/// The share of known distinct terms below which the paper advises retraining.
 pub const LEAST_KNOWN_SHARE: f64 = 0.7;
 
-/// A set of terms, as bits.
+/// A set of terms as a bit set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TermSet(Vec<u64>);
 
 impl TermSet {
-    /// An empty set; terms are below `term_count`.
+    /// Creates an empty set of terms below `term_count`.
     pub fn new(term_count: usize) -> Self {
         Self(vec![0; term_count.div_ceil(64)])
     }
@@ -30,28 +30,28 @@ impl TermSet {
     ///
     /// # Panics
     ///
-    /// If it is not below `term_count`, rounded up to 64.
+    /// Panics if it is not below `term_count`, rounded up to a multiple of 64.
     pub fn insert(&mut self, term: u32) {
         self.0[term as usize / 64] |= 1 << (term % 64);
     }
 
-    /// Whether it contains a term.
+    /// Returns whether it contains a term.
     pub fn contains(&self, term: u32) -> bool {
         let word = self.0.get(term as usize / 64);
         word.is_some_and(|bits| bits >> (term % 64) & 1 == 1)
     }
 
-    /// Terms in it.
+    /// Returns the number of terms in it.
     pub fn len(&self) -> usize {
         self.0.iter().map(|bits| bits.count_ones() as usize).sum()
     }
 
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&bits| bits == 0)
     }
 
-    /// Terms that are in both.
+    /// Returns the number of terms that are in both.
     pub fn common(&self, other: &Self) -> usize {
         let pairs = self.0.iter().zip(&other.0);
         pairs.map(|(a, b)| (a & b).count_ones() as usize).sum()
@@ -62,42 +62,42 @@ impl TermSet {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
-    /// The bits of terms 0 to 63, 64 to 127 and so on: what workers tell each other.
+    /// Returns the bits of terms 0 to 63, 64 to 127 and so on, which workers exchange.
     pub fn words(&self) -> &[u64] {
         &self.0
     }
 
-    /// Adds the terms of one of another set's [`words`](Self::words), by its place.
+    /// Adds the terms of the word at index `place` of another set's [`words`](Self::words).
     ///
     /// # Panics
     ///
-    /// If the set has no such place.
+    /// Panics if the set has no such word.
     pub fn extend_word(&mut self, place: usize, bits: u64) {
         self.0[place] |= bits;
     }
 }
 
-/// Sums over some documents.
+/// Sums over a set of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriftSums {
     /// Documents that have terms of the vocabulary.
     pub documents: i64,
-    /// Their tokens, stop words left out.
+    /// Their tokens, except stop words.
     pub tokens: i64,
-    /// Of these, tokens of kept terms.
+    /// Those tokens whose terms are kept.
     pub kept_tokens: i64,
-    /// Of these, tokens of terms that the model knows.
+    /// Those kept tokens whose terms the model knows.
     pub known_tokens: i64,
     /// Their log-likelihood given their own proportions, in the caller's fixed point.
     pub likelihood: i64,
-    /// Σ_d θ_dk N_d of each topic, over the topics listed for a document, in fixed point.
+    /// Σ_d θ_dk N_d for each topic, over the topics listed for a document, in fixed point.
     pub topics: Vec<i64>,
-    /// The distinct terms in them, by place in the vocabulary.
+    /// The distinct terms in them, by position in the vocabulary.
     pub terms: TermSet,
 }
 
 impl DriftSums {
-    /// Nothing yet; terms are below `term_count`.
+    /// Creates empty sums; terms are below `term_count`.
     pub fn new(topic_count: usize, term_count: usize) -> Self {
         Self {
             topics: vec![0; topic_count],
@@ -110,7 +110,7 @@ impl DriftSums {
     ///
     /// # Panics
     ///
-    /// If topics or vocabulary differ in size.
+    /// Panics if the numbers of topics differ.
     pub fn merge(&mut self, other: &Self) {
         assert_eq!(self.topics.len(), other.topics.len(), "the same topics");
         self.documents += other.documents;
@@ -123,8 +123,8 @@ impl DriftSums {
         self.terms.extend(&other.terms);
     }
 
-    /// How far these documents are from the `reference`, those trained on. `fixed_point`: units of
-    /// likelihood in a nat.
+    /// Compares these documents with the `reference`, the training documents. `fixed_point`: units of
+    /// likelihood per nat.
     pub fn figures(&self, reference: &Self, fixed_point: f64) -> DriftFigures {
         let terms = self.terms.len();
         let share = |part: i64, whole: i64| (whole > 0).then(|| part as f64 / whole as f64);
@@ -148,17 +148,17 @@ impl DriftSums {
     }
 }
 
-/// How far some documents are from those trained on; `None` where it cannot be measured.
+/// How far documents are from the training documents; `None` for what cannot be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftFigures {
     /// Distinct terms in them.
     pub terms: usize,
-    /// Of these, terms of the documents trained on.
+    /// Those that the training documents have.
     pub known_terms: usize,
     /// `known_terms` over `terms`: the paper's measure.
     pub known_term_share: Option<f64>,
-    /// The share of tokens that the model knows, stop words left out: tokens of terms that were
-    /// pruned, or are in no vocabulary, are not known.
+    /// The share of tokens, except stop words, that the model knows: tokens of terms that were
+    /// pruned, or are in no vocabulary, are unknown.
     pub known_token_share: Option<f64>,
     /// The share of the tokens of kept terms that the model knows.
     pub known_kept_token_share: Option<f64>,
@@ -168,12 +168,12 @@ pub struct DriftFigures {
     pub topic_shift_hellinger: Option<f64>,
     /// Log-likelihood per token of a kept term given the document's own proportions, in nats.
     pub loglik_per_token: Option<f64>,
-    /// That minus the same of the documents trained on: below 0 where the model fits worse.
+    /// `loglik_per_token` minus that of the training documents: below 0 if the model fits worse.
     pub loglik_shift: Option<f64>,
 }
 
 impl DriftFigures {
-    /// Whether the paper's rule advises to train again: less than 70 % of the distinct terms are
+    /// Returns whether the paper's rule advises retraining: less than 70 % of the distinct terms are
     /// known.
     pub fn advises_training(&self) -> bool {
         self.known_term_share
@@ -181,7 +181,7 @@ impl DriftFigures {
     }
 }
 
-/// Jensen–Shannon distance of two distributions given by masses: the square root of
+/// Returns the Jensen–Shannon distance of two distributions given by masses: the square root of
 /// ½ KL(P‖M) + ½ KL(Q‖M) in bits, M = (P + Q) / 2. From 0 to 1; `None` if one has no mass.
 ///
 /// ```
@@ -192,7 +192,7 @@ impl DriftFigures {
 ///
 /// # Panics
 ///
-/// If they differ in length.
+/// Panics if they differ in length.
 pub fn jensen_shannon_distance(p: &[i64], q: &[i64]) -> Option<f64> {
     let half = |x: f64, mean: f64| match x > 0.0 {
         true => 0.5 * x * ln(x / mean),
@@ -202,22 +202,22 @@ pub fn jensen_shannon_distance(p: &[i64], q: &[i64]) -> Option<f64> {
         let mean = 0.5 * (p + q);
         half(p, mean) + half(q, mean)
     })?;
-    // Rounding must not leave the range.
+    // Rounding can leave the range.
     Some((divergence / ln(2.0)).clamp(0.0, 1.0).sqrt())
 }
 
-/// Hellinger distance √(½ Σ (√p − √q)²) of two distributions given by masses. From 0 to 1; `None`
-/// if one has no mass.
+/// Returns the Hellinger distance √(½ Σ (√p − √q)²) of two distributions given by masses. From 0 to
+/// 1; `None` if one has no mass.
 ///
 /// # Panics
 ///
-/// If they differ in length.
+/// Panics if they differ in length.
 pub fn hellinger_distance(p: &[i64], q: &[i64]) -> Option<f64> {
     let sum = over_shares(p, q, |p, q| (p.sqrt() - q.sqrt()).powi(2))?;
     Some((0.5 * sum).min(1.0).sqrt())
 }
 
-/// Σ f(p_k, q_k) over the shares of two lists of masses.
+/// Returns Σ f(p_k, q_k) over the shares of two lists of masses.
 fn over_shares(p: &[i64], q: &[i64], f: impl Fn(f64, f64) -> f64) -> Option<f64> {
     assert_eq!(p.len(), q.len(), "the same topics");
     let (whole_p, whole_q) = (p.iter().sum::<i64>(), q.iter().sum::<i64>());

@@ -1,32 +1,32 @@
 //! Topics that repeat an earlier one.
 //!
-//! Not all pairs are compared, which for 10,000 topics over a large vocabulary would take hours: two
-//! topics of the same words have top terms in common, so an index of top terms finds a topic's
-//! candidates.
+//! Comparing all pairs would take hours for 10,000 topics over a large vocabulary. Two topics of the
+//! same words share top terms, so an index of top terms finds a topic's candidates.
 
 use std::collections::BTreeMap;
 
 use crate::evaluate::TermDistribution;
 use crate::evaluate::matching::{SAME_TOPIC_WITHIN, hellinger};
 
-/// Top terms that, as a set, make two topics duplicates, and that candidates have some of.
+/// The number of top terms that make two topics duplicates if equal as sets, and that find candidates.
 const DUPLICATE_TERMS: usize = 10;
 
-/// Earlier topics that a topic is compared with at most: those that share most of its top terms.
+/// Maximum number of earlier topics that a topic is compared with: those that share most top terms.
 const MOST_COMPARED: usize = 8;
 
-/// For each topic, the smallest earlier topic that it repeats, if there is one: their 10 heaviest
+/// Returns, for each topic, the smallest earlier topic that it repeats, if any: their 10 heaviest
 /// terms are the same set, or their Hellinger distance is at most [`SAME_TOPIC_WITHIN`].
 ///
-/// A topic is compared with the 8 earlier ones that share most of its 10 heaviest terms (the smaller
-/// ones among equals), and with none that shares none. A topic without a listed term, and one that is
-/// `dead`, is not a duplicate: there is nothing to repeat.
+/// A topic is compared with the 8 earlier ones that share most of its 10 heaviest terms (ties go to
+/// the smaller topic), and with none that shares none. A topic without a listed term is not a
+/// duplicate. A `dead` topic is neither a duplicate nor repeated.
 ///
-/// Takes the time of 8 Hellinger distances a topic, and of the pairs that share a top term.
+/// Takes at most 8 Hellinger distances per topic, and time proportional to the pairs that share a
+/// top term.
 ///
 /// # Panics
 ///
-/// If `topics` and `dead` differ in length, or topics in their vocabulary's size.
+/// Panics if `topics` and `dead` differ in length, or topics in vocabulary size.
 pub fn duplicates(topics: &[TermDistribution<'_>], dead: &[bool]) -> Vec<Option<usize>> {
     assert_eq!(topics.len(), dead.len(), "dead or not, for each topic");
     let mut index = TopTermIndex::new(topics.len());
@@ -47,13 +47,13 @@ pub fn duplicates(topics: &[TermDistribution<'_>], dead: &[bool]) -> Vec<Option<
     topics.iter().enumerate().map(repeated).collect()
 }
 
-/// Which topics have a term among their top terms.
+/// An index from terms to the topics that have them as top terms.
 struct TopTermIndex {
     /// Term → topics, ascending.
     holders: BTreeMap<u32, Vec<usize>>,
-    /// Topic → how many top terms it has.
+    /// Topic → its number of top terms.
     top_count: Vec<usize>,
-    /// Topic → top terms in common with the current topic; all 0 between topics.
+    /// Topic → number of top terms in common with the current topic; all 0 between topics.
     shared: Vec<usize>,
 }
 
@@ -73,7 +73,8 @@ impl TopTermIndex {
         }
     }
 
-    /// The topics so far that share most of these terms, in any order, each with how many.
+    /// Returns the topics so far that share most of these terms, in any order, each with the number
+    /// of shared terms.
     fn candidates(&mut self, top: &[u32]) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         for &topic in top
@@ -129,8 +130,8 @@ mod tests {
 
     #[test]
     fn duplicates_are_near_each_other() {
-        // Σ √(p q) is ½ + √(½ × 0.405) = 0.95 with the second, whose distance is √0.05 = 0.22, and
-        // ½ + √(½ × 0.32) = 0.9 with the third, whose distance is √0.1 = 0.32.
+        // Σ √(p q) is ½ + √(½ × 0.405) = 0.95 with the second, at distance √0.05 = 0.22, and
+        // ½ + √(½ × 0.32) = 0.9 with the third, at distance √0.1 = 0.32.
         let first = [(0, 0.5), (1, 0.5)];
         let second = [(0, 0.5), (1, 0.405), (2, 0.095)];
         let third = [(0, 0.5), (1, 0.32), (3, 0.18)];
@@ -171,7 +172,7 @@ mod tests {
         let mut expected = vec![None; 10];
         expected.push(Some(9));
         assert_eq!(of_live(&topics), expected);
-        // Ten alike: the first is among the eight that the last is compared with.
+        // Ten equal topics: the first is among the eight that the last is compared with.
         let alike = vec![topics[0]; 10];
         assert_eq!(of_live(&alike)[1..], [Some(0); 9]);
     }

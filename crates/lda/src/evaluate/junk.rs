@@ -1,20 +1,20 @@
 //! Junk topics: topics with tokens but without information.
 //!
 //! After AlSumait, Barbará, Gentle & Domeniconi 2009, *Topic significance ranking of LDA generative models* (ECML
-//! PKDD), who measure how far a topic is from distributions that are certainly junk: that of the whole corpus (their
-//! W-Vacuous; "low-quality topics may be very similar to the global distribution", says MALLET of its `corpus_dist`),
-//! and the uniform one (W-Uniform; MALLET's `uniform_dist`). Their third, even spread over the documents, does not
-//! count as junk here: with few topics, or a large α, every sound topic is in every document. The spread is published
-//! beside the other figures, for people to judge.
+//! PKDD), who measure a topic's distance from distributions that are certainly junk: that of the whole corpus (their
+//! W-Vacuous; MALLET says of its `corpus_dist`: "low-quality topics may be very similar to the global distribution"),
+//! and the uniform one (W-Uniform; MALLET's `uniform_dist`). Their third criterion, an even spread over documents, is
+//! not used: with few topics or a large α, every good topic is in every document. The spread is published with the
+//! other figures for users to judge.
 
 use crate::evaluate::TermDistribution;
 use crate::math::special::ln;
 
-/// A topic is junk below this share of the greatest distance that it could have.
+/// A topic is junk below this share of its greatest possible distance.
 ///
 /// Chosen on trained models of seven collections (20 to 1000 topics over 5000 to 40,000 terms): their
-/// topics have 0.16 to 0.99 of it from the corpus and 0.15 to 0.69 of it from the uniform
-/// distribution; the topics of a collection of random words have 0.02 of it from the latter.
+/// topics are at 0.16 to 0.99 of the greatest distance from the corpus and 0.15 to 0.69 of that from
+/// the uniform distribution; topics of a collection of random words are at 0.02 of the latter.
 const JUNK_SHARE_OF_GREATEST: f64 = 0.1;
 
 /// The collection's term distribution p_w: each term's share of all tokens.
@@ -27,7 +27,7 @@ pub struct CorpusDistribution {
 }
 
 impl CorpusDistribution {
-    /// From the tokens of each term.
+    /// Computes the distribution from the tokens of each term.
     pub fn new(term_tokens: &[u64]) -> Self {
         let all = term_tokens.iter().sum::<u64>() as f64;
         let surprisal = |&tokens: &u64| -ln(tokens as f64 / all);
@@ -36,21 +36,21 @@ impl CorpusDistribution {
         Self { surprisals, total }
     }
 
-    /// −ln p_w of a term, in nats; infinite for a term without tokens.
+    /// Returns −ln p_w of a term, in nats; infinite for a term without tokens.
     pub(crate) fn surprisal(&self, term: u32) -> f64 {
         self.surprisals[term as usize]
     }
 
-    /// How far a topic is from the corpus: the Kullback–Leibler divergence Σ_w φ_kw ln(φ_kw / p_w)
-    /// in nats, MALLET's `corpus_dist`. `None` if a term has no tokens. `entropy`: the topic's.
+    /// Returns a topic's distance from the corpus: the Kullback–Leibler divergence
+    /// Σ_w φ_kw ln(φ_kw / p_w) in nats, MALLET's `corpus_dist`. `None` if a term has no tokens.
+    /// `entropy`: the topic's.
     ///
-    /// From 0 (the corpus itself) to ln(1 / share), for topics that with their shares as weights
-    /// add up to the corpus: then p_w ≥ share × φ_kw, with equality where the terms are this
-    /// topic's alone.
+    /// It ranges from 0 (the corpus itself) to ln(1 / share) if the topics, weighted by their shares,
+    /// add up to the corpus: then p_w ≥ share × φ_kw, with equality for terms that only this topic has.
     ///
     /// # Panics
     ///
-    /// If the topic and the corpus differ in their vocabulary's size.
+    /// Panics if the topic and the corpus differ in vocabulary size.
     pub fn distance(&self, topic: &TermDistribution<'_>, entropy: f64) -> Option<f64> {
         assert_eq!(
             topic.vocabulary_size,
@@ -72,19 +72,20 @@ impl CorpusDistribution {
     }
 }
 
-/// How far a topic is from the uniform distribution: the Kullback–Leibler divergence
+/// Returns a topic's distance from the uniform distribution: the Kullback–Leibler divergence
 /// ln V − entropy in nats, MALLET's `uniform_dist`; from 0 (uniform) to ln V (one term).
 /// `entropy`: the topic's.
 pub fn uniform_distance(topic: &TermDistribution<'_>, entropy: f64) -> f64 {
     (ln(topic.vocabulary_size as f64) - entropy).max(0.0)
 }
 
-/// Whether a topic is junk: nearer to the corpus, or to the uniform distribution, than a tenth of
-/// the greatest distance: ln(1 / share) from the corpus, ln V from the uniform one.
+/// Returns whether a topic is junk: nearer to the corpus, or to the uniform distribution, than a
+/// tenth of the greatest distance, which is ln(1 / share) from the corpus and ln V from the uniform
+/// distribution.
 ///
-/// Distances in nats, as [`CorpusDistribution::distance`] and [`uniform_distance`] give them;
-/// `share`: the topic's share of all tokens, above 0. A topic that has all tokens is the corpus,
-/// and not junk for that.
+/// Distances are in nats, from [`CorpusDistribution::distance`] and [`uniform_distance`]; `share` is
+/// the topic's share of all tokens, above 0. A topic with all tokens equals the corpus, but is not
+/// junk for that reason.
 pub fn is_junk(
     corpus_distance: Option<f64>,
     share: f64,
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
     use crate::evaluate::diagnostics::entropy;
 
-    /// Half, a quarter, and twice an eighth of all tokens.
+    /// A half, a quarter, an eighth and an eighth of all tokens.
     const TERM_TOKENS: [u64; 4] = [4, 2, 1, 1];
 
     fn topic<'a>(entries: &'a [(u32, f32)], absent_weight: f64) -> TermDistribution<'a> {
@@ -140,16 +141,16 @@ mod tests {
             distances(&topic(&[(0, 0.25), (3, 0.25)], 0.25)),
             (0.25 * bit, 0.0),
         );
-        // One term, of an eighth of the tokens.
+        // One term with an eighth of the tokens.
         near(distances(&topic(&[(2, 1.0)], 0.0)), (3.0 * bit, 2.0 * bit));
-        // Half 0, a quarter each 1 and 2, where the corpus has an eighth: ¼ ln 2; 1½ bits of 2.
+        // ½ on term 0, ¼ each on 1 and 2; the corpus has ⅛ on 2: ¼ ln 2; 1½ bits of 2.
         let entries = [(0, 0.5), (1, 0.25), (2, 0.25)];
         near(distances(&topic(&entries, 0.0)), (0.25 * bit, 0.5 * bit));
     }
 
     #[test]
     fn topics_without_a_common_term_are_as_far_as_their_share_lets_them() {
-        // 0 alone has half of the tokens; 1, 2 and 3 the other half.
+        // Term 0 has half of the tokens; 1, 2 and 3 have the other half.
         let (first, _) = distances(&topic(&[(0, 1.0)], 0.0));
         let (second, _) = distances(&topic(&[(0, 0.0), (1, 0.5)], 0.25));
         assert!((first - ln(2.0)).abs() < 1e-12 && (second - ln(2.0)).abs() < 1e-12);

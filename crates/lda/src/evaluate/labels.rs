@@ -1,13 +1,13 @@
 //! How well labels are predicted: F1 over documents, over labels and over both, and measures of the
-//! order in which the labels come (Tsoumakas, Katakis & Vlahavas 2010; Papanikolaou 2017, §6.2).
+//! ranking of labels (Tsoumakas, Katakis & Vlahavas 2010; Papanikolaou 2017, §6.2).
 //!
-//! The labels of a document are ranked by their proportions, and the first few are predicted. All figures follow from
-//! the ranks of its own labels in that order.
+//! A document's labels are ranked by their proportions, and the first few are predicted. All figures follow from the
+//! ranks of its own labels in that order.
 
-/// A document's figures, each from 0 to 1 but for `coverage`.
+/// A document's figures, each from 0 to 1 except `coverage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DocumentScores {
-    /// 2 |A ∩ P| / (|A| + |P|), A the labels that it has, P those that are predicted.
+    /// 2 |A ∩ P| / (|A| + |P|), where A are its own labels and P the predicted ones.
     pub f1: f64,
     /// |A ∩ P| / |P|; 0 without predictions.
     pub precision: f64,
@@ -15,16 +15,16 @@ pub struct DocumentScores {
     pub recall: f64,
     /// 1 if the first label is not one of its own.
     pub one_error: f64,
-    /// How far down the order the last of its own labels is: its rank, less one.
+    /// The rank of the last of its own labels, minus one.
     pub coverage: f64,
-    /// The share of pairs of one of its labels and another label that stand in the wrong order.
+    /// The share of pairs of one of its labels and another label that are in the wrong order.
     pub ranking_loss: f64,
-    /// The mean over its labels of the share of its own among the labels down to there.
+    /// The mean over its labels of the share of its own labels among those up to that rank.
     pub average_precision: f64,
 }
 
-/// The figures of a document whose own labels, at least one, have these `ranks` among `label_count` labels
-/// (ascending, from 1), and of which the first `predicted` are predicted.
+/// Scores a document whose own labels, at least one, have these `ranks` (ascending, from 1) among `label_count`
+/// labels, of which the first `predicted` are predicted.
 ///
 /// ```
 /// # use lda::evaluate::labels::score;
@@ -37,7 +37,7 @@ pub fn score(ranks: &[u32], predicted: usize, label_count: usize) -> DocumentSco
     let own = ranks.len() as f64;
     let hits = ranks.partition_point(|&rank| rank as usize <= predicted) as f64;
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    // Before its i-th own label stand rank − 1 labels, of which i − 1 are its own.
+    // rank − 1 labels precede its i-th own label, of which i − 1 are its own.
     let places = || ranks.iter().zip(1u32..);
     let misplaced: f64 = places().map(|(&rank, i)| f64::from(rank - i)).sum();
     let precision: f64 = (places().map(|(&rank, i)| f64::from(i) / f64::from(rank))).sum();
@@ -52,7 +52,7 @@ pub fn score(ranks: &[u32], predicted: usize, label_count: usize) -> DocumentSco
     }
 }
 
-/// How often a label was predicted, rightly, and how many documents have it.
+/// How often a label was predicted, and correctly, and how many documents have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelCounts {
     /// Documents that have it and for which it is predicted.
@@ -64,14 +64,14 @@ pub struct LabelCounts {
 }
 
 impl LabelCounts {
-    /// 2 hits / (predicted + documents); `None` if no document has it and it is never predicted.
+    /// Returns 2 hits / (predicted + documents); `None` if no document has it and it is never predicted.
     pub fn f1(self) -> Option<f64> {
         let all = self.predicted + self.documents;
         (all > 0).then(|| 2.0 * self.hits as f64 / all as f64)
     }
 }
 
-/// F1 over all pairs of a document and a label: micro-averaged. `None` without any.
+/// Returns the micro-averaged F1, over all pairs of a document and a label; `None` if there are none.
 pub fn micro_f1(labels: &[LabelCounts]) -> Option<f64> {
     let sum = |count: fn(&LabelCounts) -> u64| labels.iter().map(count).sum();
     LabelCounts {
@@ -82,7 +82,8 @@ pub fn micro_f1(labels: &[LabelCounts]) -> Option<f64> {
     .f1()
 }
 
-/// The mean F1 of the labels that a document has or that are predicted: macro-averaged. `None` without any.
+/// Returns the macro-averaged F1: the mean over labels that are predicted or that some document has; `None` if there
+/// are none.
 pub fn macro_f1(labels: &[LabelCounts]) -> Option<f64> {
     let figures: Vec<f64> = labels.iter().filter_map(|label| label.f1()).collect();
     let mean = figures.iter().sum::<f64>() / figures.len() as f64;
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use crate::math::random::{Stage, Stream};
 
-    /// The definitions, over sets.
+    /// The scores by definition, over sets.
     fn plain(own: &[bool], order: &[usize], predicted: usize) -> DocumentScores {
         let rank = |label: usize| 1 + order.iter().position(|&l| l == label).unwrap();
         let labels = |is_own: bool| (0..own.len()).filter(move |&l| own[l] == is_own);

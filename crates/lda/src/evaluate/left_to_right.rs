@@ -1,5 +1,5 @@
-//! Held-out likelihood from left to right (Wallach et al. 2009, Algorithm 3; Buntine 2009; Mimno 2012,
-//! Eq. 12): each token's probability given those before it, per token.
+//! Left-to-right held-out likelihood (Wallach et al. 2009, Algorithm 3; Buntine 2009; Mimno 2012,
+//! Eq. 12): the probability of each token given those before it.
 //!
 //! ```text
 //! for each position i:
@@ -10,18 +10,18 @@
 //!     log p(w_i | w_<i) = log of the mean of p_i^r over the particles
 //! ```
 //!
-//! O(N) draws a particle; with `resample` O(N²). φ and α are fixed, and nothing is learnt from the
+//! O(N) draws per particle; with `resample` O(N²). φ and α are fixed, and nothing is learnt from the
 //! document.
 //!
-//! Bias: with one particle and no resampling, Π_i p_i is an unbiased estimate of p(w | φ, α):
-//! importance sampling, with the tokens' own sequential conditionals as the proposal. A mean at each
-//! position, which is the published form and MALLET's, has far less variance, but its product is not
-//! unbiased: particles are drawn from the proposal Π_j p(z_j | w_j, z_<j), and not from p(z_<i | w_<i).
-//! Resampling moves them towards that posterior, so that less of the bias is left. The tests hold this
-//! code against both limits, and against p(w), all by enumeration.
+//! Bias: with one particle and no resampling, Π_i p_i is an unbiased estimate of p(w | φ, α): it is
+//! importance sampling with the tokens' sequential conditionals as the proposal. A mean at each
+//! position, as published and as in MALLET, has far less variance, but its product is biased:
+//! particles are drawn from the proposal Π_j p(z_j | w_j, z_<j), not from p(z_<i | w_<i). Resampling
+//! moves them towards that posterior, which reduces the bias. The tests compare this code with both
+//! limits, and with p(w), by enumeration.
 //!
-//! A bag of words has no order: its tokens are shuffled by the document's own stream. p(w) is the same
-//! for every order; the estimate's small bias is averaged over orders.
+//! A bag of words has no order, so its tokens are shuffled by the document's own stream. p(w) is the
+//! same for every order; the estimate's small bias is averaged over orders.
 
 use crate::infer::search::{first_beyond, search};
 use crate::infer::{Bag, ImpossibleDraw};
@@ -35,9 +35,9 @@ pub const METHOD: &str = "left_to_right";
 /// How a document is scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftToRight {
-    /// R, particles, at least 1.
+    /// R, the number of particles, at least 1.
     pub particles: u32,
-    /// Whether the topics of the tokens before a position are drawn again there.
+    /// Whether the topics of the earlier tokens are redrawn at each position.
     pub resample: bool,
 }
 
@@ -46,13 +46,13 @@ pub struct LeftToRight {
 pub struct Score {
     /// Σ_i log p(w_i | w_<i) over the tokens that the model knows, in nats.
     pub log_likelihood: f64,
-    /// These tokens.
+    /// The number of these tokens.
     pub tokens: u64,
-    /// Tokens of terms without factors: left out, as if they were not there.
+    /// The number of tokens of terms without factors, which are ignored.
     pub unknown: u64,
 }
 
-/// Scores documents, one after the other, with the same buffers.
+/// Scores documents one after another, reusing its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Scorer {
     tokens: Vec<(u32, Row)>,
@@ -62,8 +62,8 @@ pub struct Scorer {
 }
 
 impl Scorer {
-    /// Calls `on_token` at each token of each particle: one long document takes minutes, and a
-    /// caller may have to show that its thread makes progress.
+    /// Creates a scorer that calls `on_token` at each token of each particle, for callers that must
+    /// show that their thread makes progress: one long document takes minutes.
     pub fn with_progress(on_token: fn()) -> Self {
         Self {
             on_token: Some(on_token),
@@ -71,11 +71,11 @@ impl Scorer {
         }
     }
 
-    /// The score of one document, by its number in the collection. The table must hold the mean
+    /// Scores one document, given by its number in the collection. The table must hold the mean
     /// geometry, so that factors are φ.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term that it has.
+    /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term that it has.
     pub fn score(
         &mut self,
         seed: u64,
@@ -115,12 +115,12 @@ impl Scorer {
         })
     }
 
-    /// log p(w_i | w_<i) of the last document's known tokens, in the order in which they were taken.
+    /// Returns log p(w_i | w_<i) for the last document's known tokens, in the order of scoring.
     fn token_log_probabilities(&self) -> impl Iterator<Item = f64> {
         self.probabilities.iter().map(|&p| ln(p))
     }
 
-    /// Lists the tokens that have factors in random order; returns how many have none.
+    /// Lists the tokens that have factors, in random order; returns the number of those that have none.
     fn shuffle(&mut self, bag: Bag<'_>, table: FactorTable<'_>, stream: &mut Stream) -> u64 {
         self.tokens.clear();
         let mut unknown = 0;
@@ -143,7 +143,7 @@ impl Scorer {
 struct Particle {
     /// n_dk for each topic.
     counts: Vec<f64>,
-    /// The topics with n_dk > 0.
+    /// Topics with n_dk > 0.
     active: Vec<u16>,
     /// z_di.
     assignments: Vec<u16>,
@@ -153,12 +153,12 @@ struct Particle {
     alpha_sum: f64,
 }
 
-/// The parts of Σ_k (α_k + n_dk) e_kw, for one token.
+/// The parts of Σ_k (α_k + n_dk) e_kw for one token.
 #[derive(Clone, Copy)]
 struct Masses {
-    /// Σ_{k∈d} n_dk g_kw, and with h_k where the term has a dense row.
+    /// Σ_{k∈d} n_dk g_kw; Σ_{k∈d} n_dk (g_kw + h_k) if the term has a dense row.
     document: f64,
-    /// Σ_{k∈d} n_dk h_k, or 0 where the term has a dense row.
+    /// Σ_{k∈d} n_dk h_k; 0 if the term has a dense row.
     smoothing: f64,
     /// A_w + H.
     prior: f64,
@@ -174,7 +174,7 @@ impl Particle {
         self.alpha_sum = 0.0;
     }
 
-    /// Draws the topics of earlier tokens again, one after the other, each given all the others.
+    /// Redraws the topics of earlier tokens one after another, each given all others.
     fn resample(
         &mut self,
         tokens: &[(u32, Row)],
@@ -191,7 +191,7 @@ impl Particle {
         Ok(())
     }
 
-    /// p(w_i | z_<i) of the token at position `i`, from 0; then draws z_i.
+    /// Returns p(w_i | z_<i) for the token at position `i`, from 0, and draws z_i.
     fn take(
         &mut self,
         token: (u32, Row),
@@ -247,7 +247,7 @@ impl Particle {
         }
     }
 
-    /// A topic with probability (α_k + n_dk) e_kw / Σ.
+    /// Draws a topic with probability (α_k + n_dk) e_kw / Σ.
     fn draw(&self, row: Row, masses: Masses, table: FactorTable<'_>, stream: &mut Stream) -> u16 {
         let target = stream.uniform() * masses.total();
         if target < masses.document {
@@ -307,7 +307,7 @@ impl Particle {
             self.active.retain(|&other| other != topic);
         }
         if self.active.is_empty() {
-            // Rounding may have left something.
+            // Removes rounding errors.
             self.smoothing_mass = 0.0;
         }
     }
@@ -319,7 +319,7 @@ impl Masses {
     }
 }
 
-/// The topic at `target` in the running sums of masses.
+/// Returns the topic at `target` in the running sums of masses.
 fn walk(masses: impl Iterator<Item = (u16, f64)>, target: f64) -> u16 {
     first_beyond(masses, target).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! How far topics are from each other, the nearest topics of each, and a map of all of them in two
-//! dimensions (after LDAvis, Sievert & Shirley 2014).
+//! Distances between topics, the nearest topics of each, and a two-dimensional map of all of them
+//! (after LDAvis, Sievert & Shirley 2014).
 //!
 //! A topic is represented here by its 4,096 heaviest listed terms without the smoothing, scaled to sum to 1. Smoothing
 //! is the same for all topics and would pull small ones together. The distance is the square root of the Jensen–Shannon
-//! divergence in bits: a metric from 0 to 1 (Endres & Schindelin 2003), and Euclidean in some space of many dimensions
-//! (Fuglede & Topsøe 2004), which classical scaling projects on two (`scaling`).
+//! divergence in bits: a metric from 0 to 1 (Endres & Schindelin 2003) that is Euclidean in a space of many dimensions
+//! (Fuglede & Topsøe 2004), which classical scaling projects onto two (`scaling`).
 
 mod scaling;
 
@@ -12,36 +12,36 @@ use crate::evaluate::TermDistribution;
 use crate::math::special::ln;
 use scaling::scale;
 
-/// Maximum number of topics whose distances to all others place the map's axes: those with the most tokens.
+/// Maximum number of topics whose distances to all others determine the map's axes: those with the most tokens.
 pub const MOST_LANDMARKS: usize = 256;
 
-/// Heaviest listed terms of a topic by which it is compared, at most.
+/// Maximum number of a topic's heaviest listed terms that represent it.
 const MOST_TERMS: usize = 4096;
 
-/// Heaviest terms of a topic by which its nearest topics are looked up.
+/// The number of a topic's heaviest terms that find its nearest topics.
 const HEAD_TERMS: usize = 100;
 
-/// Topics that a topic is compared with in full, for each of its nearest that is requested.
+/// The number of full comparisons for each nearest topic that is requested.
 const COMPARED_PER_NEAREST: usize = 4;
 
-/// Places of topics in two dimensions.
+/// The positions of topics in two dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicMap {
-    /// For each topic its place; `None` for a topic without tokens. The centre of the landmarks is
-    /// the origin, and a unit is one of distance.
+    /// The position of each topic; `None` for a topic without tokens. The origin is the centre of the
+    /// landmarks, and units are those of the distance.
     pub places: Vec<Option<[f64; 2]>>,
     /// The share of the landmarks' squared distances from their centre that the two axes show, 0 to 1.
     pub shown: f64,
-    /// Topics that placed the axes.
+    /// The number of topics that determined the axes.
     pub landmarks: usize,
 }
 
-/// For each topic the `count` nearest others and their distances, the nearest first; of equal
-/// distances the smaller topic first.
+/// Returns, for each topic, the `count` nearest others and their distances, nearest first; ties are
+/// ordered by topic.
 ///
-/// Not all pairs are compared: the candidates are the topics with which a topic has most in common
+/// Not all pairs are compared. The candidates are the topics that have most in common with a topic
 /// among the 100 heaviest terms of both, four for each that is requested. A topic that shares none of
-/// them with any other has no nearest.
+/// these terms with another has no nearest topics.
 pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize, f64)>> {
     let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
     let heads: Vec<Vec<Share>> = all
@@ -81,14 +81,14 @@ pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize,
     (0..topics.len()).map(nearest_of).collect()
 }
 
-/// Places the topics so that their distances in two dimensions are as near as possible to their
-/// Jensen–Shannon distances: classical scaling of the [`MOST_LANDMARKS`] topics with the most
-/// `tokens` (of equal ones the smaller), by whose distances the others are placed (landmark
-/// scaling, de Silva & Tenenbaum 2004). Takes the time of `landmarks × topics` distances.
+/// Places the topics so that their distances in two dimensions approximate their Jensen–Shannon
+/// distances: classical scaling of the [`MOST_LANDMARKS`] topics with the most `tokens` (ties go to
+/// the smaller topic); the others are placed by their distances to these (landmark scaling, de Silva
+/// & Tenenbaum 2004). Takes the time of `landmarks × topics` distances.
 ///
 /// # Panics
 ///
-/// If `topics` and `tokens` differ in length.
+/// Panics if `topics` and `tokens` differ in length.
 pub fn topic_map(topics: &[TermDistribution<'_>], tokens: &[f64]) -> TopicMap {
     assert_eq!(topics.len(), tokens.len(), "tokens of each topic");
     let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
@@ -143,7 +143,7 @@ const NOTHING: Share = Share {
     entropy: 0.0,
 };
 
-/// The shares of a topic's heaviest listed terms without smoothing, terms ascending; none without tokens.
+/// Returns the shares of a topic's heaviest listed terms without smoothing, terms ascending; empty without tokens.
 fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
     let beyond = |&(term, weight): &(u32, f32)| Share {
         term,
@@ -160,7 +160,7 @@ fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
     shares
 }
 
-/// The `most` heaviest shares, terms ascending.
+/// Returns the `most` heaviest shares, terms ascending.
 fn heaviest(mut shares: Vec<Share>, most: usize) -> Vec<Share> {
     if shares.len() > most {
         let heavier = |a: &Share, b: &Share| b.share.total_cmp(&a.share).then(a.term.cmp(&b.term));
@@ -172,8 +172,8 @@ fn heaviest(mut shares: Vec<Share>, most: usize) -> Vec<Share> {
     shares
 }
 
-/// The amount that a term takes from the divergence, 1 bit between topics that share no term:
-/// ½ [(p + q) log₂ (p + q) − p log₂ p − q log₂ q].
+/// Returns the amount by which a shared term lowers the divergence, which is 1 bit between topics
+/// that share no term: ½ [(p + q) log₂ (p + q) − p log₂ p − q log₂ q].
 fn overlap(p: &Share, q: &Share) -> f64 {
     if p.share == 0.0 || q.share == 0.0 {
         return 0.0;
@@ -182,7 +182,7 @@ fn overlap(p: &Share, q: &Share) -> f64 {
     0.5 * (both * ln(both) - p.entropy - q.entropy) / std::f64::consts::LN_2
 }
 
-/// The sum of [`overlap`]s of two topics, terms ascending in both.
+/// Returns the sum of [`overlap`]s of two topics, terms ascending in both.
 fn common(p: &[Share], q: &[Share]) -> f64 {
     let (mut i, mut j, mut sum) = (0, 0, 0.0);
     while i < p.len() && j < q.len() {
@@ -196,7 +196,7 @@ fn common(p: &[Share], q: &[Share]) -> f64 {
     sum
 }
 
-/// From the sum of overlaps; rounding must not leave the range.
+/// Returns the distance, given the sum of overlaps; rounding can leave the range.
 fn distance(in_common: f64) -> f64 {
     (1.0 - in_common).clamp(0.0, 1.0).sqrt()
 }

@@ -1,22 +1,23 @@
-//! Whether the topics found are those that were planted: Hellinger distance between topics, and
-//! the one-to-one matching of two sets of topics with the least total distance.
-//! Which topic is whose partner is decided in [`assignment`](crate::evaluate::assignment).
+//! Comparison of the topics found with those planted: Hellinger distance between topics, and
+//! the one-to-one matching of two sets of topics with the least total distance
+//! ([`assignment`](crate::evaluate::assignment)).
 
 use crate::evaluate::TermDistribution;
 use crate::evaluate::assignment::assign;
 
-/// Hellinger distance up to which two topics are the same: a planted topic counts as found again,
-/// and a topic as a duplicate.
+/// The Hellinger distance up to which two topics are the same: a planted topic counts as found, and
+/// a topic as a duplicate.
 ///
-/// Among 20 to 1000 topics trained on seven collections the one pair of the same words is at 0.14,
-/// and the nearest of those that people would distinguish is at 0.33.
+/// Among 20 to 1000 topics trained on seven collections, the one pair with the same words is at 0.14,
+/// and the nearest pair that people would distinguish is at 0.33.
 pub const SAME_TOPIC_WITHIN: f64 = 0.3;
 
-/// Hellinger distance √(½ Σ_w (√p_w − √q_w)²): 0 for equal distributions, 1 for disjoint ones.
+/// Returns the Hellinger distance √(½ Σ_w (√p_w − √q_w)²): 0 for equal distributions, 1 for
+/// disjoint ones.
 ///
 /// # Panics
 ///
-/// If the vocabularies differ in size.
+/// Panics if the vocabularies differ in size.
 pub fn hellinger(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> f64 {
     assert_eq!(p.vocabulary_size, q.vocabulary_size, "one vocabulary");
     let squared = |a: f64, b: f64| (a.sqrt() - b.sqrt()).powi(2);
@@ -40,14 +41,14 @@ pub fn hellinger(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> f64 {
     (0.5 * (sum + absent * squared(p.absent_weight, q.absent_weight))).sqrt()
 }
 
-/// [`hellinger`] between every topic of `rows` and every one of `columns`, row by row.
+/// Returns [`hellinger`] between every topic of `rows` and every topic of `columns`, row by row.
 ///
-/// By way of Σ_w √(p_w q_w), with a row spread out over the vocabulary, so that a pair costs as
-/// much as the column's topic is long. Exact to about 10⁻⁸ where topics are equal.
+/// Computes Σ_w √(p_w q_w) with a row spread out over the vocabulary, so that a pair takes time
+/// proportional to the column's listed terms. Exact to about 10⁻⁸ for equal topics.
 ///
 /// # Panics
 ///
-/// If the vocabularies differ in size.
+/// Panics if the vocabularies differ in size.
 pub fn distances(rows: &[TermDistribution<'_>], columns: &[TermDistribution<'_>]) -> Vec<f64> {
     let roots: Vec<Vec<(u32, f64)>> = columns.iter().map(square_roots).collect();
     let masses: Vec<f64> = columns.iter().map(mass).collect();
@@ -93,30 +94,30 @@ fn mass(topic: &TermDistribution<'_>) -> f64 {
 /// A one-to-one matching of two sets of topics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matching {
-    /// For each topic of the first set: its partner in the second and their distance. `None` where
-    /// the second set has no topic left.
+    /// For each topic of the first set, its partner in the second and their distance; `None` if the
+    /// second set has no topic left for it.
     pub partners: Vec<Option<(usize, f64)>>,
 }
 
 impl Matching {
-    /// How many topics of the first set have a partner at a distance of at most `threshold`.
+    /// Returns the number of topics of the first set with a partner within `threshold`.
     pub fn found(&self, threshold: f64) -> usize {
         let near = |partner: &&(usize, f64)| partner.1 <= threshold;
         self.partners.iter().flatten().filter(near).count()
     }
 
-    /// The mean distance of the matched pairs; 0 when there are none.
+    /// Returns the mean distance of the matched pairs; 0 if there are none.
     pub fn mean_distance(&self) -> f64 {
         let pairs = self.partners.iter().flatten().count().max(1) as f64;
         self.partners.iter().flatten().map(|p| p.1).sum::<f64>() / pairs
     }
 }
 
-/// Matches each planted topic with a topic found, so that the sum of Hellinger distances is least.
+/// Matches planted topics with topics found, so that the sum of Hellinger distances is least.
 ///
 /// # Panics
 ///
-/// If the vocabularies differ in size.
+/// Panics if the vocabularies differ in size.
 pub fn match_topics(planted: &[TermDistribution<'_>], found: &[TermDistribution<'_>]) -> Matching {
     let costs = distances(planted, found);
     let partner_of = |(row, column): (usize, Option<usize>)| {
@@ -128,10 +129,10 @@ pub fn match_topics(planted: &[TermDistribution<'_>], found: &[TermDistribution<
     }
 }
 
-/// A distribution given by words, over a vocabulary: words that the vocabulary lacks (they were
-/// pruned) are dropped and the rest is normalised to 1. Empty if no word is left.
+/// Converts a distribution over words to one over a vocabulary: words that the vocabulary lacks
+/// because they were pruned are dropped, and the rest is normalised to 1. Empty if no word is left.
 ///
-/// `term_of`: a word's term id, if it has one.
+/// `term_of` returns a word's term id, if it has one.
 pub fn on_vocabulary(
     words: &[(String, f32)],
     term_of: impl Fn(&str) -> Option<u32>,

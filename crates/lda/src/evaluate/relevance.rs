@@ -1,16 +1,16 @@
 //! The relevance of terms to a topic (Sievert & Shirley 2014, "LDAvis", §3.1).
 
-/// How much a term says about a topic: the two parts of its relevance.
+/// The two parts of a term's relevance to a topic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relevance {
     /// ln φ_kw.
     pub log_probability: f64,
-    /// ln (φ_kw / p_w), p_w being the term's share of all tokens.
+    /// ln (φ_kw / p_w), where p_w is the term's share of all tokens.
     pub log_lift: f64,
 }
 
 impl Relevance {
-    /// λ ln φ_kw + (1 − λ) ln (φ_kw / p_w) (their Eq. 1).
+    /// Returns the relevance λ ln φ_kw + (1 − λ) ln (φ_kw / p_w) (their Eq. 1).
     ///
     /// ```
     /// use lda::evaluate::relevance::Relevance;
@@ -22,9 +22,9 @@ impl Relevance {
     }
 }
 
-/// The places, ascending, of the terms that are among the `count` most relevant ones at some of
-/// λ = 0, 1/steps, …, 1: all that a display with a slider of that many steps can show. Of equal terms
-/// the earlier one counts as more relevant.
+/// Returns the indices, ascending, of the terms that are among the `count` most relevant for at
+/// least one of λ = 0, 1/steps, …, 1: all that a display with a slider of `steps` steps can show.
+/// Ties go to the earlier term.
 pub fn most_relevant(terms: &[Relevance], count: usize, steps: u32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..terms.len()).collect();
     if count >= terms.len() {

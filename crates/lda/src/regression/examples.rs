@@ -1,12 +1,12 @@
-//! The examples of a regression: sparse features, and a distribution over classes for each.
+//! The examples of a regression: each has sparse features and a distribution over classes.
 
 use std::ops::Range;
 
-/// Examples, end to end.
+/// Examples, stored end to end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples {
     pub(super) class_count: usize,
-    /// Where the features of each example end.
+    /// The end of each example's features.
     pub(super) ends: Vec<usize>,
     pub(super) features: Vec<u32>,
     pub(super) values: Vec<f32>,
@@ -15,7 +15,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// None yet, of `class_count` classes.
+    /// Creates an empty set of examples of `class_count` classes.
     pub fn new(class_count: usize) -> Self {
         Self {
             class_count,
@@ -26,11 +26,11 @@ impl Examples {
         }
     }
 
-    /// Adds an example: distinct features with their values, finite ones, and the probability of
-    /// each class. A target that does not add up to 1 counts with its sum as a weight.
+    /// Adds an example: distinct features with finite values, and the probability of each class. The
+    /// sum of the target, if it is not 1, is the weight of the example.
     ///
     /// # Panics
-    /// The target is not as long as there are classes.
+    /// Panics if the length of the target is not the number of classes.
     pub fn push(&mut self, features: impl IntoIterator<Item = (u32, f32)>, target: &[f32]) {
         assert_eq!(target.len(), self.class_count, "a probability a class");
         self.targets.extend_from_slice(target);
@@ -40,7 +40,7 @@ impl Examples {
     /// Adds an example of one class.
     ///
     /// # Panics
-    /// There is no such class.
+    /// Panics if there is no such class.
     pub(crate) fn push_class(
         &mut self,
         features: impl IntoIterator<Item = (u32, f32)>,
@@ -62,18 +62,18 @@ impl Examples {
         self.ends.push(self.features.len());
     }
 
-    /// Where an example's features lie.
+    /// Returns the range of an example's features.
     pub(super) fn range(&self, example: usize) -> Range<usize> {
         let from = example.checked_sub(1).map_or(0, |before| self.ends[before]);
         from..self.ends[example]
     }
 
-    /// How many there are.
+    /// Returns the number of examples.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// True without examples.
+    /// Returns whether there are no examples.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The weights of least loss, by L-BFGS with the line search of Moré and Thuente.
+//! Minimises the loss by L-BFGS with the line search of Moré and Thuente.
 //!
 //! The loss is convex. Its minimum is unique, except for a constant added to every bias, which changes no probability
 //! and is removed at the end.
@@ -15,10 +15,10 @@ use argmin::solver::quasinewton::LBFGS;
 use super::objective::{Evaluation, Objective};
 use super::{Examples, Fitted, HISTORY, RegressionError, Settings, VECTORS};
 
-/// Fits weights to examples; `watch` is called after each iteration with their number.
+/// Fits weights to examples; calls `watch` after each iteration with the number of iterations so far.
 ///
 /// # Errors
-/// There are no examples; it would take more memory than it may; no way leads down from the start.
+/// There are no examples; fitting would take too much memory; the optimizer fails.
 pub fn fit(
     examples: &Examples,
     settings: &Settings,
@@ -42,8 +42,8 @@ pub fn fit(
     fit_from(objective, classes, start, settings, watch)
 }
 
-/// Bytes of memory that fitting takes: of the vectors of L-BFGS, and of targets and residuals.
-/// Every feature that occurs in an example counts.
+/// Returns the bytes that fitting takes for the vectors of L-BFGS, and for targets and residuals.
+/// `features` is the number of distinct features that occur in examples.
 pub fn memory(examples: usize, classes: usize, features: usize) -> u64 {
     let vectors = (features as u64)
         .saturating_add(1)
@@ -78,7 +78,7 @@ fn fit_from(
         .run()
         .map_err(stuck)?;
     let mut state = result.state;
-    // A line search that rounding leaves no way down ends where it is: the best there is.
+    // If rounding leaves the line search no descent, it stays where it is; the best parameters count.
     let (loss, iterations) = (state.get_best_cost(), state.get_iter() as u32);
     let has_ended = *state.get_termination_status()
         == TerminationStatus::Terminated(TerminationReason::SolverConverged);
@@ -99,8 +99,8 @@ fn fit_from(
     })
 }
 
-/// The objective as the optimizer asks for it: loss and gradient come together, and the last are
-/// remembered, for it asks for one after the other.
+/// The objective in the form that the optimizer calls. It requests loss and gradient separately, but
+/// they are computed together, so the last evaluation is remembered.
 struct Remembered<'a> {
     objective: Objective<'a>,
     last: RefCell<Option<(Vec<f64>, Evaluation)>>,
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn one_binary_feature_has_the_weights_of_its_equation() {
-        // Symmetric: x = 1 says class 0 with odds a, x = −1 class 1. Then b = 0, w_1 = −w_0, and
-        // with p = 1 / (1 + exp −2w) the gradient is p − y + w/σ² / D = 0, by bisection.
+        // Symmetric: x = 1 has class 0 with probability 0.9, x = −1 class 1. Then b = 0, w_1 = −w_0,
+        // and with p = 1 / (1 + exp −2w) the gradient 2p − 2y + w/σ² is 0; w is found by bisection.
         let (mut examples, share, variance) = (Examples::new(2), 0.9f32, 0.5);
         examples.push([(0, 1.0)], &[share, 1.0 - share]);
         examples.push([(0, -1.0)], &[1.0 - share, share]);

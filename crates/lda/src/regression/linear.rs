@@ -1,13 +1,13 @@
 //! Linear regression on sparse features with a Gaussian prior, by conjugate gradients on the normal
-//! equations: how many labels a document has, from its terms (the Meta-Labeler of Tang, Rajan & Narayanan
-//! 2009, as in Papanikolaou 2017, §6.3).
+//! equations. It predicts a document's number of labels from its terms (the Meta-Labeler of Tang, Rajan &
+//! Narayanan 2009, as in Papanikolaou 2017, §6.3).
 
 use argmin::core::{Error, Executor, Operator, State};
 use argmin::solver::conjugategradient::ConjugateGradient;
 
 use super::{Examples, RegressionError};
 
-/// The squared error at which the normal equations count as solved, relative to the start.
+/// The squared residual, relative to that at the start, at which the normal equations count as solved.
 const TOLERANCE: f64 = 1e-12;
 
 /// A linear function of sparse features.
@@ -20,8 +20,8 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// The weights that minimise Σ_d (y_d − b − x_dᵀ w)² + |w|² / σ², where y_d is the one target of example
-    /// d and σ² `prior_variance`; at most `iterations` steps towards them.
+    /// Finds the weights that minimise Σ_d (y_d − b − x_dᵀ w)² + |w|² / σ², where y_d is the one target of
+    /// example d and σ² is `prior_variance`, in at most `iterations` steps.
     ///
     /// ```
     /// use lda::regression::{Examples, Linear};
@@ -34,7 +34,7 @@ impl Linear {
     /// ```
     ///
     /// # Errors
-    /// There are no examples; the numbers overflow.
+    /// There are no examples; the solver fails; the weights are not finite.
     pub fn fit(
         examples: &Examples,
         prior_variance: f64,
@@ -74,7 +74,7 @@ impl Linear {
         Ok(Self { bias, weights })
     }
 
-    /// The value for some features; those that no example had are passed over.
+    /// Returns the value for these features; those that no example had are ignored.
     pub fn predict(&self, features: impl IntoIterator<Item = (u32, f32)>) -> f64 {
         let weight = |feature: u32| self.weights.get(feature as usize).copied().unwrap_or(0.0);
         let parts = features.into_iter().map(|(f, x)| weight(f) * f64::from(x));
@@ -82,7 +82,7 @@ impl Linear {
     }
 }
 
-/// (XᵀX + I / σ²) w, where the last column of X is the bias, which has no prior.
+/// The operator (XᵀX + I / σ²) w, where the last column of X is the bias, which has no prior.
 struct NormalEquations<'a> {
     examples: &'a Examples,
     penalty: f64,
@@ -90,7 +90,7 @@ struct NormalEquations<'a> {
 }
 
 impl NormalEquations<'_> {
-    /// The features of an example, and their values.
+    /// Returns the features of an example with their values.
     fn row(&self, example: usize) -> impl Iterator<Item = (usize, f64)> {
         let range = self.examples.range(example);
         let values = self.examples.values[range.clone()].iter();
@@ -100,7 +100,7 @@ impl NormalEquations<'_> {
             .map(|(&f, &x)| (f as usize, f64::from(x)))
     }
 
-    /// Xᵀ y.
+    /// Returns Xᵀ y.
     fn transposed(&self, y: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.feature_count + 1];
         for example in 0..self.examples.len() {

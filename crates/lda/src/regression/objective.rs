@@ -7,33 +7,33 @@
 //! ∂L/∂w_fk = 1/D [ Σ_d x_df (p_dk − y_dk) + w_fk / σ² ]
 //! ```
 //!
-//! The paper's Eq. 16 misses the target before λ f; its gradient, Eq. 17, has it. The bias b has
-//! no prior: how frequent a class is must not be shrunk, and an example without features then gets
-//! the mean target.
+//! The paper's Eq. 16 lacks the target before λ f; its gradient, Eq. 17, has it. The bias b has no
+//! prior: class frequencies must not be shrunk, and an example without features then gets the mean
+//! target.
 //!
-//! Threads share out examples for the probabilities, then features for the gradient; each sum is
-//! one thread's, in the order of the examples, so that their number changes no bit.
+//! Threads split the examples for the probabilities, then the features for the gradient. One thread
+//! computes each sum, in the order of the examples, so that the number of threads changes no bit.
 
 use std::ops::Range;
 
 use super::{Examples, softmax};
 use crate::math::lanes::add_scaled;
 
-/// The loss of examples as a function of weights: feature by feature, K for each, then the bias.
+/// The loss of examples as a function of the weights: K for each feature, then K for the bias.
 pub(super) struct Objective<'a> {
     examples: &'a Examples,
     prior_variance: f64,
     threads: usize,
     /// The features that occur, ascending.
     pub(super) features: Vec<u32>,
-    /// The place of each of the examples' features among them.
+    /// The index in `features` of each feature of the examples.
     places: Vec<u32>,
-    /// Where the examples of each feature end, and the values; the bias is one feature more.
+    /// The end of each feature's entries in `postings`; the bias is the last feature.
     posting_ends: Vec<usize>,
     postings: Vec<(u32, f32)>,
 }
 
-/// Loss and gradient at some weights.
+/// The loss and its gradient at given weights.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evaluation {
     pub(super) loss: f64,
@@ -69,7 +69,7 @@ impl<'a> Objective<'a> {
         objective
     }
 
-    /// Puts every example to its features; ends are starts until then.
+    /// Fills in the postings of each feature; until then, ends are starts.
     fn fill_postings(&mut self) {
         let bias = self.features.len();
         for example in 0..self.examples.len() {
@@ -86,18 +86,18 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Where a feature's examples lie.
+    /// Returns the range of a feature's postings.
     fn of(&self, place: usize) -> Range<usize> {
         let from = place.checked_sub(1).map_or(0, |f| self.posting_ends[f]);
         from..self.posting_ends[place]
     }
 
-    /// Weights that there are: K for each feature, and K of the bias.
+    /// Returns the number of weights: K for each feature, and K for the bias.
     pub(super) fn weight_count(&self) -> usize {
         (self.features.len() + 1) * self.examples.class_count
     }
 
-    /// Loss and gradient at `weights`.
+    /// Computes loss and gradient at `weights`.
     pub(super) fn evaluate(&self, weights: &[f64]) -> Evaluation {
         let classes = self.examples.class_count;
         let mut residuals = vec![0.0; self.examples.len() * classes];
@@ -129,7 +129,7 @@ impl<'a> Objective<'a> {
         Evaluation { loss, gradient }
     }
 
-    /// Y p_dk − y_dk and the losses of some examples, with Y = Σ_k y_dk.
+    /// Computes Y p_dk − y_dk and the losses of a range of examples, where Y = Σ_k y_dk.
     fn residuals_of(
         &self,
         examples: Range<usize>,
@@ -162,7 +162,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// The gradient of some features' weights.
+    /// Computes the gradient for the weights of a range of features.
     fn gradient_of(
         &self,
         places: Range<usize>,
@@ -187,9 +187,9 @@ impl<'a> Objective<'a> {
     }
 }
 
-/// Cuts rows, which end in a list at `ends`, into at most `parts` ranges of about as many entries.
+/// Cuts rows, which end in a list at `ends`, into at most `parts` ranges with about equal numbers of entries.
 fn cut(ends: &[usize], parts: usize) -> Vec<Range<usize>> {
-    // A row costs something without entries too.
+    // A row without entries also has a cost.
     let cost = |row: usize| row.checked_sub(1).map_or(0, |last| ends[last] + row);
     let whole = cost(ends.len());
     let mut cuts = Vec::with_capacity(parts);
@@ -212,7 +212,7 @@ pub(super) mod tests {
     use super::*;
     use crate::math::random::{Stage, Stream};
 
-    /// Sparse examples with soft targets, and weights, at random.
+    /// Random sparse examples with soft targets, and random weights.
     pub(in crate::regression) fn random(
         count: usize,
         features: u32,
@@ -262,7 +262,7 @@ pub(super) mod tests {
     fn the_loss_of_one_example_agrees_with_the_hand() {
         let mut examples = Examples::new(2);
         examples.push([(4, 2.0)], &[0.75, 0.25]);
-        // Scores 2 · 0.5 + 0.1 and 2 · −0.5 − 0.1: 2.2 apart.
+        // The scores 2 · 0.5 + 0.1 and 2 · −0.5 − 0.1 are 2.2 apart.
         let weights = [0.5, -0.5, 0.1, -0.1];
         let found = Objective::new(&examples, 2.0, 1).evaluate(&weights);
         let odds = crate::math::special::exp(-2.2);

@@ -1,16 +1,16 @@
-//! FAST and its refinements: a token's conditional as three buckets (Hu & Boyd-Graber 2012, Eq. 5),
+//! FAST and its refinements: a token's conditional as three buckets (Hu & Boyd-Graber 2012, Eq. 5)
 //!
 //! ```text
 //! s = Σ α_k S_λ / N_kλ     r = Σ n_dk S_λ / N_kλ     q = Σ (α_k + n_dk) O_kλ / N_kλ
 //! ```
 //!
-//! over topics k and the term's paths λ: r over the topics of the document only, q over the observed
-//! paths only. S_λ = Π β, O_kλ = Π (β + n) − Π β (Eq. 4), N_kλ is `normalizers`.
+//! over topics k and the term's paths λ: r only over the topics of the document, q only over the
+//! observed paths. S_λ = Π β, O_kλ = Π (β + n) − Π β (Eq. 4); N_kλ is in `normalizers`.
 //!
-//! With **RB**, the refined bucket, s is not added up unless a draw lands below its bound s' = Σ α_k
-//! S_λ / Π Σ β (Eq. 6), which does not change ([`choose`]). A draw within a bucket goes through its
-//! masses again, up to the one that is drawn: **SD** has r and q begin with the topics that are
-//! frequent in the document, **SW** q with the paths that have been observed most.
+//! With **RB**, the refined bucket, s is summed only if a draw lands below its constant bound
+//! s' = Σ α_k S_λ / Π Σ β (Eq. 6; [`choose`]). A draw within a bucket scans its masses again, up to
+//! the one that is drawn: with **SD**, r and q begin with the topics that are frequent in the
+//! document; with **SW**, q begins with the paths that have been observed most.
 
 use super::counts::Assignment;
 use super::naive::pick;
@@ -21,18 +21,18 @@ use super::variant::Variant;
 use super::{ROOT, Tree};
 use crate::infer::ImpossibleDraw;
 
-/// The sums that the samplers with buckets keep up to date beside the counts.
+/// The sums that the bucket samplers maintain beside the counts.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
     normalizers: Normalizers,
     observed: Observed,
-    /// s' of each term, with RB.
+    /// s' of each term, if the variant has RB.
     bounds: Option<Vec<f64>>,
     /// SD without SW: q follows the document's order, not the term's.
     is_led_by_document: bool,
 }
 
-/// A part of the conditional, and where in its mass the draw lies.
+/// A bucket of the conditional, and the position of the draw in its mass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Choice {
     Smoothing(f64),
@@ -57,14 +57,14 @@ impl Buckets {
         }
     }
 
-    /// Takes notice of a token that was counted, or, if not `is_added`, is no longer.
+    /// Updates the sums after a token was added to the counts, or removed if not `is_added`.
     pub(super) fn update(&mut self, state: &State<'_>, token: Assignment, is_added: bool) {
         let State { tree, counts, .. } = state;
         self.normalizers.update(tree, counts, token);
         self.observed.update(tree, counts, token, is_added);
     }
 
-    /// The masses of s: every topic, every path.
+    /// Returns the masses of s: every topic, every path.
     fn smoothing<'a>(
         &'a self,
         state: &'a State<'_>,
@@ -80,7 +80,7 @@ impl Buckets {
         })
     }
 
-    /// The masses of r: the document's topics, every path.
+    /// Returns the masses of r: the document's topics, every path.
     fn document<'a>(
         &'a self,
         state: &'a State<'_>,
@@ -98,7 +98,7 @@ impl Buckets {
         })
     }
 
-    /// The masses of q: the observed paths, in the order in which they are listed.
+    /// Returns the masses of q: the observed paths, in the order of their list.
     fn term<'a>(
         &'a self,
         state: &'a State<'_>,
@@ -108,7 +108,7 @@ impl Buckets {
         paths.map(|path| self.observed_mass(state, path))
     }
 
-    /// The same masses, those in the document's topics first.
+    /// Returns the same masses, those of the document's topics first.
     fn term_by_document<'a>(
         &'a self,
         state: &'a State<'_>,
@@ -141,8 +141,8 @@ impl Buckets {
         (path.token, mass)
     }
 
-    /// The topic and the path at `uniform`, in [0, 1), of the whole mass of a term that is not
-    /// counted (the paper's Algorithm 1; without RB, s replaces s').
+    /// Returns the topic and path at the share `uniform`, in [0, 1), of the total mass of a term
+    /// whose token is not counted (the paper's Algorithm 1; without RB, s replaces s').
     pub(super) fn draw(
         &self,
         state: &State<'_>,
@@ -178,13 +178,13 @@ impl Buckets {
     }
 }
 
-/// Chooses a bucket: Algorithm 1 of the paper, put right. `sample` is uniform in [0, s' + r + q);
-/// `exact` gives s ≤ s', and is asked only if the sample lies below s'.
+/// Chooses a bucket: the paper's Algorithm 1, corrected. `sample` is uniform in [0, s' + r + q);
+/// `exact` returns s ≤ s', and is called only if the sample is below s' or r + q is 0.
 ///
-/// As printed, what is left of a sample that lands in s' but not in s is not uniform in [0, r + q):
-/// after lines 5 and 8 it lies in [0, (s' − s)(r + q)/(s' + r + q)), which is a part of r, or little
-/// more. It has to be stretched to r + q; else r gets what is due to q. Algorithm 1 thus draws from
-/// Eq. 1 only where s' = s.
+/// As printed, the remainder of a sample that lands in s' but not in s is not uniform in [0, r + q):
+/// after lines 5 and 8 it is in [0, (s' − s)(r + q)/(s' + r + q)), which is a part of r, or little
+/// more. It must be stretched to r + q; otherwise r gets some of q's share. As printed, Algorithm 1
+/// draws from Eq. 1 only if s' = s.
 fn choose(sample: f64, bound: f64, [r, q]: [f64; 2], exact: impl FnOnce() -> f64) -> Choice {
     let whole = bound + r + q;
     let sample = if sample < bound || r + q <= 0.0 {
@@ -204,7 +204,7 @@ fn choose(sample: f64, bound: f64, [r, q]: [f64; 2], exact: impl FnOnce() -> f64
     }
 }
 
-/// s' (Eq. 6), without counts in the normalisers.
+/// Returns s' (Eq. 6), without counts in the normalisers.
 fn bound(tree: &Tree, alpha: &[f64], term: u32) -> f64 {
     let normalizer = |leaf| -> f64 {
         let parents = tree
@@ -219,7 +219,7 @@ fn bound(tree: &Tree, alpha: &[f64], term: u32) -> f64 {
     alpha.iter().sum::<f64>() * paths
 }
 
-/// O_kλ (Eq. 4). At least 0, for rounding is monotonic.
+/// Returns O_kλ (Eq. 4). It is at least 0, because rounding is monotonic.
 fn observation(state: &State<'_>, token: Assignment) -> f64 {
     let State { tree, counts, .. } = state;
     let raised = |node| tree.prior(node) + f64::from(counts.get(node, token.topic));

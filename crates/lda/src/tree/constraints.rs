@@ -1,17 +1,17 @@
-//! From lists of terms that belong together, or do not, to a tree (Hu, Boyd-Graber & Satinoff 2011,
-//! "Interactive topic modeling"; cannot-links as Andrzejewski, Zhu & Craven 2009, "Incorporating
+//! Builds a tree from lists of terms that belong together, or do not (Hu, Boyd-Graber & Satinoff 2011,
+//! "Interactive topic modeling"; cannot-links as in Andrzejewski, Zhu & Craven 2009, "Incorporating
 //! domain knowledge into topic modeling via Dirichlet forest priors", Section 3).
 //!
-//! - **Must-link** is transitive: the terms that lists connect become one node, of as many leaves. With a large β_1 on
+//! - **Must-link** is transitive: terms that are connected by lists become the leaves of one node. With a large β_1 on
 //!   their edges, a topic in which one of them is probable makes all of them probable.
-//! - **Cannot-link** holds between such nodes, or single terms: units. The units that lists connect
-//!   become one node. Below it is a node for each largest set of units without a cannot-link among
-//!   them, a maximal clique of the graph's complement; a unit in several has a leaf, or its node, in
-//!   each. A small β_2 on the edges to the cliques makes a topic choose one of them.
+//! - **Cannot-link** holds between units, which are such nodes or single terms. Units that are
+//!   connected by lists become one node. Below it is a node for each maximal set of units without a
+//!   cannot-link among them, a maximal clique of the graph's complement; a unit in several cliques has
+//!   a leaf, or its node, in each. A small β_2 on the edges to the cliques makes a topic choose one.
 //!
-//! An edge to a node has η for each term below: before there are data, they are as probable together
-//! as if they were attached to the root. Andrzejewski et al. draw one clique for each topic, and so
-//! have a forest of trees; a Dirichlet prior with β_2 → 0 comes to the same, in one tree.
+//! An edge to a node has η for each term below: without data, they are together as probable as if
+//! they were attached to the root. Andrzejewski et al. draw one clique for each topic, and so have a
+//! forest of trees; a Dirichlet prior with β_2 → 0 is equivalent, in one tree.
 
 mod cliques;
 
@@ -22,18 +22,18 @@ use cliques::maximal_cliques;
 /// Edge priors by kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strengths {
-    /// η: of the edge to an ordinary term. Nodes and units have it once for each of their terms.
+    /// η, for the edge to an ordinary term. Nodes and units have it once for each of their terms.
     pub ordinary: f64,
-    /// β_1, far above η: of each edge from a must-link node to a term.
+    /// β_1, far above η, for each edge from a must-link node to a term.
     pub must: f64,
-    /// β_2, far below η: of each edge from a cannot-link node to a clique.
+    /// β_2, far below η, for each edge from a cannot-link node to a clique.
     pub cannot: f64,
 }
 
-/// Lists that no tree satisfies. Lists are numbered from 0.
+/// Errors in the lists, which are numbered from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConstraintError {
-    /// A term beyond the vocabulary.
+    /// A term is not in the vocabulary.
     #[error("{kind} list {list}: there is no term {term} in a vocabulary of {vocabulary_size}")]
     UnknownTerm {
         /// Must-link or cannot-link.
@@ -45,7 +45,7 @@ pub enum ConstraintError {
         /// V.
         vocabulary_size: usize,
     },
-    /// A list that links nothing.
+    /// A list has fewer than two different terms.
     #[error("{kind} list {list} needs two different terms at least")]
     TooShort {
         /// Must-link or cannot-link.
@@ -53,19 +53,19 @@ pub enum ConstraintError {
         /// The list.
         list: usize,
     },
-    /// Terms that must be apart, and together.
+    /// Two terms must be both together and apart.
     #[error(
         "cannot-link list {list} keeps terms {first} and {second} apart; must-link lists connect them"
     )]
     Contradiction {
         /// The list.
         list: usize,
-        /// A term.
+        /// One of the terms.
         first: u32,
-        /// Another one.
+        /// The other term.
         second: u32,
     },
-    /// Too many ways to satisfy cannot-links.
+    /// There are too many ways to satisfy cannot-links.
     #[error(
         "the cannot-links around term {term} leave more than {MAX_CLIQUES} cliques: \
          connect fewer terms by them"
@@ -76,12 +76,12 @@ pub enum ConstraintError {
     },
 }
 
-/// The structures of a [`Tree`](super::Tree) that has these lists in it: every two terms of a
-/// must-link list belong together, no two of a cannot-link list do. Whatever their order, the lists
-/// give the same structures.
+/// Returns the structures of a [`Tree`](super::Tree) that satisfies these lists: any two terms of a
+/// must-link list belong together, no two of a cannot-link list do. The order of the lists does not
+/// matter.
 ///
 /// # Errors
-/// Lists that contradict each other, name unknown terms, or leave too many cliques.
+/// The lists contradict each other, link nothing, name unknown terms, or leave too many cliques.
 pub fn structures(
     vocabulary_size: usize,
     must: &[Vec<u32>],
@@ -148,7 +148,7 @@ fn check(
     Ok(())
 }
 
-/// Every two different terms of a list.
+/// Returns all pairs of different terms of a list.
 fn pairs(terms: &[u32]) -> impl Iterator<Item = [u32; 2]> {
     let all = terms.iter().enumerate();
     let pairs = all.flat_map(|(i, &a)| terms[..i].iter().map(move |&b| [b, a]));
@@ -170,7 +170,7 @@ fn cannot_node(
     conflicts: &[[u32; 2]],
     strengths: Strengths,
 ) -> Result<Node, ConstraintError> {
-    // A unit is named by its smallest term, which comes first.
+    // A unit is identified by its smallest term, which comes first.
     let goes_with = |a: &[u32], b: &[u32]| conflicts.binary_search(&[a[0], b[0]]).is_err();
     let row = |a: &&[u32]| units.iter().map(|b| a != b && goes_with(a, b)).collect();
     let adjacent = units.iter().map(row).collect();
@@ -200,7 +200,7 @@ fn cannot_node(
     })
 }
 
-/// Terms in groups, each named by its smallest (union–find, with path halving).
+/// Groups of terms, each identified by its smallest term (union–find with path halving).
 #[derive(Clone)]
 struct Groups {
     parents: Vec<u32>,
@@ -230,7 +230,7 @@ impl Groups {
         }
     }
 
-    /// By the smallest term: all terms of the group, ascending; empty for other terms.
+    /// Returns, for the smallest term of each group, all its terms, ascending; empty for other terms.
     fn members(&mut self, size: usize) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); size];
         for term in 0..size as u32 {

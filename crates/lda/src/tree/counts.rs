@@ -1,26 +1,26 @@
-//! How many tokens pass each node of a tree in each topic: the state of collapsed Gibbs sampling.
+//! The number of tokens that pass each node of a tree in each topic: the state of collapsed Gibbs sampling.
 
 use super::{ROOT, Tree};
 
-/// Where a token is: its topic, and the leaf of its term, z and l in Eq. 1.
+/// A token's topic and the leaf of its term: z and l in Eq. 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assignment {
     /// z, the topic.
     pub topic: u16,
-    /// l, the path, by the number of its leaf.
+    /// l, the path, given by its leaf.
     pub leaf: u32,
 }
 
-/// n_{i→j|k} for every edge and topic, dense: nodes × K numbers of 32 bits.
+/// n_{i→j|k} for every edge and topic, stored densely: nodes × K numbers of 32 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     topic_count: usize,
-    /// Node by node, a row of topics each; the root's row is n_k.
+    /// A row of topics for each node; the root's row is n_k.
     rows: Vec<u32>,
 }
 
 impl Counts {
-    /// No tokens.
+    /// Creates counts without tokens.
     pub fn new(tree: &Tree, topic_count: usize) -> Self {
         Self {
             topic_count,
@@ -28,13 +28,13 @@ impl Counts {
         }
     }
 
-    /// K.
+    /// Returns K.
     pub fn topic_count(&self) -> usize {
         self.topic_count
     }
 
-    /// Tokens of a topic on the edge that leads to `node`; on all edges from it, if it is an inner
-    /// node.
+    /// Returns the tokens of a topic on the edge that leads to `node`; for an inner node, this is also
+    /// the number on all edges from it.
     #[inline]
     pub fn get(&self, node: u32, topic: u16) -> u32 {
         self.rows[self.place(node, topic)]
@@ -50,12 +50,12 @@ impl Counts {
         self.change(tree, token, 1);
     }
 
-    /// Takes a token out that was counted.
+    /// Removes a counted token.
     pub fn remove(&mut self, tree: &Tree, token: Assignment) {
         self.change(tree, token, u32::MAX);
     }
 
-    /// `by` is 1, or −1 modulo 2³².
+    /// Adds `by`, which is 1, or −1 modulo 2³².
     #[inline]
     fn change(&mut self, tree: &Tree, token: Assignment, by: u32) {
         for node in tree.path(token.leaf).chain([ROOT]) {
@@ -65,7 +65,7 @@ impl Counts {
         }
     }
 
-    /// Π (β + n) / Σ (β + n) over the edges of a path: Eq. 1 without the document's part.
+    /// Returns Π (β + n) / Σ (β + n) over the edges of a path: Eq. 1 without the document's factor.
     #[inline]
     pub fn path_probability(&self, tree: &Tree, token: Assignment) -> f64 {
         let Assignment { topic, leaf } = token;
@@ -78,7 +78,7 @@ impl Counts {
         observed / normalizer
     }
 
-    /// φ_kw: the probability that a topic's next token is of a term, by any path.
+    /// Returns φ_kw: the probability that a topic's next token has this term, on any path.
     pub fn term_probability(&self, tree: &Tree, term: u32, topic: u16) -> f64 {
         let paths = tree.leaves_of(term);
         paths

@@ -1,15 +1,15 @@
-//! The topics of the document being sampled, n_dk, and which are present; sorted by n_dk where a
-//! sampler asks for it (the paper's SD).
+//! The topic counts n_dk of the document being sampled, and the topics present, sorted by n_dk if the
+//! sampler needs it (the paper's SD).
 
 use super::ranked::Ranked;
 
-/// n_dk of one document. Reused from document to document.
+/// n_dk of one document, reused from document to document.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     counts: Vec<u32>,
-    /// The topics with n_dk > 0: from the most frequent to the least, if sorted.
+    /// The topics with n_dk > 0; if sorted, from the most to the least frequent.
     present: Vec<u16>,
-    /// Where a topic stands among those present.
+    /// The index of each topic in `present`.
     places: Vec<u16>,
     is_sorted: bool,
 }
@@ -24,20 +24,20 @@ impl Document {
         }
     }
 
-    /// Forgets the document.
+    /// Removes all tokens.
     pub(super) fn clear(&mut self) {
         for topic in self.present.drain(..) {
             self.counts[usize::from(topic)] = 0;
         }
     }
 
-    /// n_dk.
+    /// Returns n_dk.
     #[inline]
     pub(super) fn count(&self, topic: u16) -> f64 {
         f64::from(self.counts[usize::from(topic)])
     }
 
-    /// The topics with n_dk > 0.
+    /// Returns the topics with n_dk > 0.
     #[inline]
     pub(super) fn present(&self) -> &[u16] {
         &self.present

@@ -5,7 +5,7 @@ use super::counts::{Assignment, Counts};
 use crate::math::random::Stream;
 pub(super) use crate::model::tree::examples::{TERMS, random_tree};
 
-/// A token anywhere, the smaller topics and leaves more often.
+/// Draws a random token; smaller topics and leaves are more frequent.
 pub(super) fn random_token(stream: &mut Stream, tree: &Tree, topics: u64) -> Assignment {
     let mut low = |bound: u64| stream.below(bound).min(stream.below(bound));
     Assignment {
@@ -14,7 +14,7 @@ pub(super) fn random_token(stream: &mut Stream, tree: &Tree, topics: u64) -> Ass
     }
 }
 
-/// The counts of these tokens, made at once.
+/// Counts these tokens from scratch.
 pub(super) fn recount(tree: &Tree, topics: usize, tokens: &[Assignment]) -> Counts {
     let mut counts = Counts::new(tree, topics);
     tokens.iter().for_each(|&token| counts.add(tree, token));

@@ -1,7 +1,7 @@
 //! Training under a tree-structured prior: batch collapsed Gibbs sampling, on one thread (Hu &
 //! Boyd-Graber 2012, Section 2).
 //!
-//! Every token's topic and path is remembered, and every draw counts at once, as in the paper.
+//! Every token's topic and path is stored, and every draw is counted immediately, as in the paper.
 
 use super::Tree;
 use super::counts::{Assignment, Counts};
@@ -10,20 +10,20 @@ use crate::bags::Bags;
 use crate::math::random::{Stage, Stream};
 use crate::train::TrainError;
 
-/// Documents and the state of their sampling.
+/// Documents and their sampling state.
 #[derive(Clone, Debug)]
 pub struct Gibbs<'a> {
     documents: &'a Bags,
     sampler: Sampler<'a>,
-    /// Of each document's tokens; empty before the first pass.
+    /// The assignments of each document's tokens; empty before the first pass.
     assignments: Vec<Vec<Assignment>>,
     seed: u64,
     passes: u64,
 }
 
 impl<'a> Gibbs<'a> {
-    /// Without assignments. `alpha` is the document–topic prior, one value > 0 per topic; the draws
-    /// of a document depend on `seed`, the pass and its number.
+    /// Creates a state without assignments. `alpha` is the document–topic prior, one value > 0 per
+    /// topic. A document's random stream is keyed by `seed`, the pass and the document's number.
     pub fn new(
         documents: &'a Bags,
         tree: &'a Tree,
@@ -40,11 +40,11 @@ impl<'a> Gibbs<'a> {
         }
     }
 
-    /// A pass over all documents. The first one is sequential: each token is drawn given those
+    /// Samples all documents once. The first pass is sequential: each token is drawn given those
     /// before it.
     ///
     /// # Errors
-    /// A draw with impossible masses.
+    /// The masses of a draw are impossible.
     pub fn pass(&mut self) -> Result<(), TrainError> {
         for (index, assignments) in self.assignments.iter_mut().enumerate() {
             let document = self.documents.document(index);
@@ -58,13 +58,13 @@ impl<'a> Gibbs<'a> {
         Ok(())
     }
 
-    /// The tokens of all documents, from which
-    /// [`term_probability`](Counts::term_probability) gives the topics.
+    /// Returns the counts of all documents' tokens, from which
+    /// [`term_probability`](Counts::term_probability) computes the topics.
     pub fn counts(&self) -> &Counts {
         self.sampler.counts()
     }
 
-    /// Where the tokens of a document, given by its index, are: term by term.
+    /// Returns the assignments of a document's tokens, term by term; `index` is the document's index.
     pub fn assignments(&self, index: usize) -> &[Assignment] {
         &self.assignments[index]
     }

@@ -1,19 +1,19 @@
 //! NAIVE: a token's conditional by enumeration of every topic and path (Hu & Boyd-Graber 2012,
-//! Eq. 1), in O(K L S) for S paths of L edges. It defines what the other samplers draw from.
+//! Eq. 1), in O(K L S) for S paths of L edges. It defines the distribution of the other samplers.
 
 use super::counts::Assignment;
 use super::state::State;
 use crate::infer::search::first_beyond;
 
-/// The draw by enumeration; keeps its buffer.
+/// Draws by enumeration, reusing its buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Naive {
     masses: Vec<f64>,
 }
 
 impl Naive {
-    /// p(z = k, l = λ | rest), unnormalised, for each path of a term that is not counted, and for
-    /// each topic: path by path.
+    /// Returns the unnormalised p(z = k, l = λ | rest) for each path and topic of a term whose token
+    /// is not counted, path by path.
     pub(super) fn masses(&mut self, state: &State<'_>, term: u32) -> &[f64] {
         let State {
             tree,
@@ -32,8 +32,8 @@ impl Naive {
         &self.masses
     }
 
-    /// The topic and the path at `uniform`, in [0, 1), of the whole mass; the whole mass, if it
-    /// cannot be drawn from.
+    /// Returns the topic and path at the share `uniform`, in [0, 1), of the total mass; the total
+    /// mass as an error if it cannot be drawn from.
     pub(super) fn draw(
         &mut self,
         state: &State<'_>,
@@ -53,7 +53,7 @@ impl Naive {
     }
 }
 
-/// [`first_beyond`]; `total`, if it is no mass to draw from.
+/// Returns [`first_beyond`], or `total` as an error if it cannot be drawn from.
 pub(super) fn pick<T>(
     masses: impl Iterator<Item = (T, f64)>,
     target: f64,

@@ -1,10 +1,10 @@
 //! N_kλ of every path and topic, kept up to date (Hu & Boyd-Graber 2012, Eq. 4 and Section 4): the
-//! root's normaliser, which all paths share, apart from the downstream one, which changes with the
-//! counts of the path's cousins only.
+//! root's normaliser, which all paths share, is separate from the downstream one, which changes only
+//! with the counts of the path's cousins.
 //!
 //! A downstream normaliser depends on the inner nodes of a path, and so belongs to the leaf's parent:
-//! one for each inner node, where the paper has one for each path. What is kept are reciprocals, since
-//! draws multiply with them.
+//! there is one for each inner node, where the paper has one for each path. Reciprocals are stored,
+//! because draws multiply by them.
 
 use super::counts::{Assignment, Counts};
 use super::{ROOT, Tree};
@@ -14,7 +14,7 @@ use super::{ROOT, Tree};
 pub(super) struct Normalizers {
     /// 1 / Σ_j (β_{root→j} + n_{root→j|k}) for each topic.
     root: Vec<f64>,
-    /// Π 1 / Σ_j (β_{i→j} + n_{i→j|k}) over an inner node and those above it but the root: inner
+    /// Π 1 / Σ_j (β_{i→j} + n_{i→j|k}) over an inner node and those above it except the root: inner
     /// nodes × K. The root's row is 1.
     downstream: Vec<f64>,
 }
@@ -33,7 +33,7 @@ impl Normalizers {
         normalizers
     }
 
-    /// Takes notice of a token that was counted, or is no longer.
+    /// Updates the normalisers after a token was added to the counts or removed.
     pub(super) fn update(&mut self, tree: &Tree, counts: &Counts, token: Assignment) {
         self.set_root(tree, counts, token.topic);
         if let Some(cousins) = tree.cousins(token.leaf) {
@@ -47,7 +47,7 @@ impl Normalizers {
         self.root[usize::from(topic)] = 1.0 / sum;
     }
 
-    /// `inner` are nodes below the root, each one after its parent.
+    /// Updates `inner`, which are nodes below the root, each after its parent.
     fn set_downstream(
         &mut self,
         tree: &Tree,
@@ -63,7 +63,7 @@ impl Normalizers {
         }
     }
 
-    /// 1 / N_kλ for the paths to leaves of the inner node `parent`.
+    /// Returns 1 / N_kλ for the paths to leaves of the inner node `parent`.
     #[inline]
     pub(super) fn inverse(&self, parent: u32, topic: u16) -> f64 {
         let k = usize::from(topic);

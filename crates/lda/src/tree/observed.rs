@@ -1,16 +1,16 @@
-//! Which paths of a term are observed in which topics: those that the bucket q is made of (Hu &
-//! Boyd-Graber 2012, Section 4).
+//! The observed paths of each term in each topic, which form the bucket q (Hu & Boyd-Graber 2012,
+//! Section 4).
 //!
-//! An **edge-masked count** says in its high bits which edges of a path some token has passed, the
-//! root's first, and in its low bits how many tokens the path itself has. It is 0 exactly where
-//! O_kλ is, and larger where it tends to be larger: paths in descending order of it are the paper's
-//! SW. Counts below a node are part of those above, so that the mask always is a run of ones.
+//! The high bits of an **edge-masked count** are the edges of a path that some token has passed, the
+//! root's first; its low bits are the number of tokens on the path itself. It is 0 exactly if O_kλ is
+//! 0, and larger where O_kλ tends to be larger: the paper's SW sorts paths by it in descending order.
+//! Counts below a node are part of those above, so the mask is always a run of ones.
 
 use super::Tree;
 use super::counts::{Assignment, Counts};
 use super::ranked::Ranked;
 
-/// Bits of the count; a mask has as many, `MAX_DEPTH`.
+/// Bits of the count; a mask has the same number, `MAX_DEPTH`.
 const COUNT_BITS: u32 = 32;
 
 /// A path that is observed in a topic.
@@ -21,7 +21,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Tokens on this very path.
+    /// Returns the number of tokens on this path itself.
     #[inline]
     pub(super) fn count(&self) -> f64 {
         f64::from(self.masked_count as u32)
@@ -33,7 +33,7 @@ impl Path {
     }
 }
 
-/// The edge-masked count of a path in a topic.
+/// Returns the edge-masked count of a path in a topic.
 pub(super) fn masked_count(tree: &Tree, counts: &Counts, token: Assignment) -> u64 {
     let mut mask = 0;
     for node in tree.path(token.leaf) {
@@ -48,9 +48,9 @@ pub(super) fn masked_count(tree: &Tree, counts: &Counts, token: Assignment) -> u
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     topic_count: usize,
-    /// By term; from the largest edge-masked count to the smallest, if sorted.
+    /// The paths of each term; if sorted, from the largest edge-masked count to the smallest.
     paths: Vec<Vec<Path>>,
-    /// Where a path in a topic stands in its term's list; leaves × K.
+    /// The index of each path and topic in its term's list; leaves × K.
     places: Vec<u32>,
     is_sorted: bool,
 }
@@ -74,20 +74,20 @@ impl Observed {
         observed
     }
 
-    /// A term's paths, each in each topic in which an edge of it is observed.
+    /// Returns a term's paths, each once for each topic in which one of its edges is observed.
     #[inline]
     pub(super) fn of(&self, term: u32) -> &[Path] {
         &self.paths[term as usize]
     }
 
-    /// A path of a topic, if it is observed there.
+    /// Returns a path in a topic, if it is observed there.
     #[inline]
     pub(super) fn find(&self, tree: &Tree, token: Assignment) -> Option<&Path> {
         self.of(tree.term(token.leaf))
             .get(self.place(token) as usize)
     }
 
-    /// Takes notice of a token that was counted, or, if not `is_added`, is no longer.
+    /// Updates the lists after a token was added to the counts, or removed if not `is_added`.
     pub(super) fn update(
         &mut self,
         tree: &Tree,
@@ -99,7 +99,7 @@ impl Observed {
         let Some(cousins) = tree.cousins(token.leaf) else {
             return;
         };
-        // An inner node that was reached first, or last, changes its mask in all paths through it.
+        // An inner node's first token, or the loss of its last, changes the mask of all paths through it.
         let turned = u32::from(is_added);
         let mut inner = tree.path(token.leaf).skip(1);
         if inner.any(|node| counts.get(node, token.topic) == turned) {
@@ -109,7 +109,7 @@ impl Observed {
         }
     }
 
-    /// Lists a path with the edge-masked count it has now, if that is not 0.
+    /// Lists a path with its current edge-masked count, or unlists it if that is 0.
     fn set(&mut self, tree: &Tree, counts: &Counts, token: Assignment) {
         let masked_count = masked_count(tree, counts, token);
         let listed = self.place(token);
@@ -149,7 +149,7 @@ impl Observed {
     }
 }
 
-/// The paths of one term, and where each stands.
+/// The paths of one term, and their indices.
 struct List<'a> {
     paths: &'a mut Vec<Path>,
     places: &'a mut [u32],
@@ -202,7 +202,7 @@ mod tests {
         counts.add(&tree, token(0));
         assert_eq!(masked(&counts, 1), 0b100 << 61);
         counts.add(&tree, token(2));
-        // The paper's examples: the first two of three edges; all of them, seven times.
+        // The paper's examples: the first two of three edges, and all three, with seven tokens.
         assert_eq!(masked(&counts, 1), 0b110 << 61);
         (0..7).for_each(|_| counts.add(&tree, token(1)));
         assert_eq!(masked(&counts, 1), 0b111 << 61 | 7);

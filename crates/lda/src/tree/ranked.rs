@@ -1,12 +1,12 @@
-//! Lists in descending order whose items change, mostly by one: SD's topics, SW's paths.
+//! Lists in descending order whose values change, mostly by one: SD's topics, SW's paths.
 
-/// A list of items with a value each.
+/// A list of items, each with a value.
 pub(super) trait Ranked {
     fn len(&self) -> usize;
     fn value(&self, place: usize) -> u64;
     fn swap(&mut self, one: usize, other: usize);
 
-    /// Moves the item at `place`, whose value has changed, to where it belongs, by one swap for each
+    /// Moves the item at `place`, whose value has changed, to its new position, by one swap for each
     /// run of equal values that it passes.
     fn settle(&mut self, mut place: usize) {
         let value = self.value(place);

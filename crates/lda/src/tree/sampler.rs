@@ -1,6 +1,6 @@
-//! Sampling documents against counts: collapsed Gibbs sampling of each token's topic and path, by
-//! any of the six samplers that Hu & Boyd-Graber (2012, Table 1) compare. They draw from the same
-//! distribution (Eq. 1), in different time and from different ends, so not the same topics.
+//! Collapsed Gibbs sampling of each token's topic and path, by any of the six samplers that Hu &
+//! Boyd-Graber (2012, Table 1) compare. They draw from the same distribution (Eq. 1) at different
+//! speeds; they order its masses differently, so the same seed yields different topics.
 
 use super::Tree;
 use super::buckets::Buckets;
@@ -18,7 +18,7 @@ enum Method {
     Fast(Box<Buckets>),
 }
 
-/// Samples documents, one after the other, and counts their tokens at once.
+/// Samples documents one after another, and counts each token immediately.
 #[derive(Clone, Debug)]
 pub struct Sampler<'t> {
     state: State<'t>,
@@ -26,7 +26,7 @@ pub struct Sampler<'t> {
 }
 
 impl<'t> Sampler<'t> {
-    /// Without tokens. `alpha` is the document–topic prior, one value > 0 per topic.
+    /// Creates a sampler without tokens. `alpha` is the document–topic prior, one value > 0 per topic.
     pub fn new(tree: &'t Tree, alpha: Vec<f64>, variant: Variant) -> Self {
         let topics = alpha.len();
         let state = State {
@@ -42,18 +42,18 @@ impl<'t> Sampler<'t> {
         Self { state, method }
     }
 
-    /// The tokens of all documents.
+    /// Returns the counts of all documents' tokens.
     pub fn counts(&self) -> &Counts {
         &self.state.counts
     }
 
-    /// One sweep over a document, whose tokens are those of its terms in order. Those that
-    /// `assignments` has count already; each is drawn again, given all others. Tokens beyond them
-    /// are drawn given those before, and from then on count.
+    /// Sweeps once over a document, whose tokens are in the order of its terms. Tokens in
+    /// `assignments` are already counted; each is redrawn given all others. Tokens beyond them are
+    /// drawn given those before, and then counted.
     ///
     /// # Errors
-    /// A draw with impossible masses; its token is then left out of the counts, but not of
-    /// `assignments`.
+    /// The masses of a draw are impossible. Its token is then missing from the counts, but an old
+    /// assignment of it is still in `assignments`.
     pub fn sweep(
         &mut self,
         bag: Bag<'_>,
@@ -83,7 +83,7 @@ impl<'t> Sampler<'t> {
         Ok(())
     }
 
-    /// Counts a token of some document.
+    /// Counts a token of any document.
     pub fn add(&mut self, token: Assignment) {
         self.state.counts.add(self.state.tree, token);
         if let Method::Fast(buckets) = &mut self.method {
@@ -91,7 +91,7 @@ impl<'t> Sampler<'t> {
         }
     }
 
-    /// Takes a token out that was counted.
+    /// Removes a counted token.
     pub fn remove(&mut self, token: Assignment) {
         self.state.counts.remove(self.state.tree, token);
         if let Method::Fast(buckets) = &mut self.method {
@@ -99,7 +99,7 @@ impl<'t> Sampler<'t> {
         }
     }
 
-    /// Draws a topic and a path for a token that is not counted.
+    /// Draws a topic and path for a token that is not counted.
     fn draw(&mut self, term: u32, uniform: f64) -> Result<Assignment, ImpossibleDraw> {
         match &mut self.method {
             Method::Fast(buckets) => buckets.draw(&self.state, term, uniform),

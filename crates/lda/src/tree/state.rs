@@ -1,10 +1,10 @@
-//! The state that samplers share.
+//! The state that all samplers share.
 
 use super::Tree;
 use super::counts::Counts;
 use super::document::Document;
 
-/// The state on which a conditional depends.
+/// The state on which a token's conditional depends.
 #[derive(Clone, Debug)]
 pub(super) struct State<'t> {
     pub(super) tree: &'t Tree,

@@ -20,7 +20,7 @@ fn every_topic_is_a_distribution_whatever_it_has_counted() {
                 .map(|w| counts.term_probability(&tree, w, topic));
             assert!((terms.sum::<f64>() - 1.0).abs() < 1e-12);
         }
-        // What passes an inner node goes on to its children.
+        // Tokens that pass an inner node continue to its children.
         for inner in 0..tree.inner_count() as u32 {
             let children = (1..tree.node_count() as u32).filter(|&node| tree.parent(node) == inner);
             let below: u32 = children.map(|node| counts.get(node, 0)).sum();

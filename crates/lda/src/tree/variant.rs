@@ -1,24 +1,24 @@
-//! Which sampler.
+//! The variants of the sampler.
 
 /// The samplers of the paper's Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Enumerates every topic and path.
     Naive,
-    /// Buckets, with normalisers and observed paths kept up to date.
+    /// Uses buckets, with normalisers and observed paths kept up to date.
     Fast,
-    /// FAST-RB: with the refined smoothing bucket.
+    /// FAST-RB: also refines the smoothing bucket.
     FastRb,
-    /// FAST-RB-SD: topics sorted by their count in the document, too.
+    /// FAST-RB-SD: also sorts topics by their count in the document.
     FastRbSd,
-    /// FAST-RB-SW: a term's paths sorted by their edge-masked count, too.
+    /// FAST-RB-SW: also sorts a term's paths by their edge-masked count.
     FastRbSw,
-    /// FAST-RB-SDW: both sorted.
+    /// FAST-RB-SDW: sorts both.
     FastRbSdw,
 }
 
 impl Variant {
-    /// All, in the order of Table 1.
+    /// All variants, in the order of Table 1.
     pub const ALL: [Self; 6] = [
         Self::Naive,
         Self::Fast,
@@ -28,7 +28,7 @@ impl Variant {
         Self::FastRbSdw,
     ];
 
-    /// As the paper calls it.
+    /// Returns the paper's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Naive => "NAIVE",

@@ -1,4 +1,4 @@
-//! Makes the certificates, over rcgen.
+//! Makes the certificates with rcgen.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -7,8 +7,8 @@ use rcgen::{
 
 use super::{CertificateError, Certificates, HostCertificate};
 
-/// Makes certificates for `hosts`, names or addresses, valid from yesterday, as clocks differ,
-/// for `days` days from now.
+/// Makes certificates for `hosts`, which are names or addresses. They are valid from yesterday,
+/// because clocks differ, until `days` days from now.
 ///
 /// # Errors
 /// A host is neither a name nor an address.
@@ -58,7 +58,7 @@ pub fn make(hosts: &[String], days: u32) -> Result<Certificates, CertificateErro
     })
 }
 
-/// The parameters that all certificates of a set share.
+/// Returns the parameters that all certificates of a set share.
 fn parameters(days: u32) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();

@@ -1,20 +1,20 @@
-//! Errors in an environment, and how to do without it.
+//! Errors in an environment, and how to override it.
 
 use crate::hosts::{HOSTS_VARIABLE, HostsError};
 
 /// Errors in an environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    /// A variable has no sense.
+    /// A variable is invalid.
     #[error(
         "the variable {variable} is {value:?}, but must be {expected}; the flags -n, -p and --hosts override it"
     )]
     Value {
         /// The variable.
         variable: &'static str,
-        /// Its content.
+        /// Its value.
         value: String,
-        /// The value that it should have.
+        /// The form that it must have.
         expected: &'static str,
     },
     /// A variable is missing.
@@ -27,12 +27,12 @@ pub enum EnvironmentError {
         /// The variable.
         variable: &'static str,
     },
-    /// Only half of a place was given by our own variables.
+    /// Our own variables give only half of a place.
     #[error("{given} is set, but {missing} is not; set both or neither")]
     Half {
-        /// Set.
+        /// The variable that is set.
         given: &'static str,
-        /// Not set.
+        /// The variable that is not set.
         missing: &'static str,
     },
     /// The addresses of the other processes are missing.
@@ -45,17 +45,17 @@ pub enum EnvironmentError {
         by: &'static str,
         /// Its number.
         process: usize,
-        /// Processes in all.
+        /// The number of processes.
         processes: usize,
-        /// Another way out, or nothing.
+        /// Another remedy, or nothing.
         more: &'static str,
     },
-    /// SLURM dealt the tasks to the nodes in another order than supposed.
+    /// SLURM distributed the tasks to the nodes in an unexpected order.
     #[error(
         "SLURM placed this task on an unexpected node, {node}; start it with srun --distribution=block, or pass --hosts FILE"
     )]
     Order {
-        /// The node this is.
+        /// The node of this task.
         node: String,
     },
     /// The processes of a host need ports above the last one.

@@ -1,21 +1,21 @@
 //! SLURM's variables: host lists in brackets, tasks per node, the order of the tasks.
 //!
-//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job but
-//! no step, and is one process.
+//! Only a step started by `srun` has tasks; a batch script or an interactive shell has a job but no
+//! step, and is one process.
 
 use super::{
     EnvironmentError, Found, MOST_NAME_BYTES, MOST_PROCESSES, SLURM, Variables, number, pair, wrong,
 };
 use crate::hosts::Peers;
 
-/// Step numbers from here on are the batch script, the interactive shell and the like.
+/// The first special step number: the batch script, the interactive shell and the like.
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
-/// More nodes than a cluster has; what a broken list may unfold to at most.
+/// Limits the names in a list: more nodes than a cluster has.
 const MOST_NODES: usize = 1 << 16;
-/// Most digits of a node's number, zeros before it included.
+/// Maximum number of digits in a node's number, including leading zeros.
 const MOST_DIGITS: usize = 20;
 
-/// This task of a step; none outside of one.
+/// Finds this task of a step; `None` outside of a step.
 pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
     if step as u64 >= FIRST_SPECIAL_STEP {
@@ -44,7 +44,7 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentEr
     }))
 }
 
-/// Where the tasks of the step are: a task's port is `port` and its place among those of its node.
+/// Returns the addresses of the step's tasks: a task's port is `port` plus its index on its node.
 pub(super) fn peers(
     variables: &Variables,
     task: &Found,
@@ -86,14 +86,14 @@ pub(super) fn peers(
     })
 }
 
-/// Whether tasks are dealt to the nodes one by one, instead of node by node.
+/// Returns whether tasks are distributed round-robin over the nodes, instead of node by node.
 fn is_cyclic(variables: &Variables) -> bool {
     variables
         .get("SLURM_DISTRIBUTION")
         .is_some_and(|distribution| distribution.starts_with("cyclic"))
 }
 
-/// The node and the place on it of each task, in order.
+/// Returns the node of each task and its index on that node, in order of the tasks.
 fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     let most = per_node.iter().copied().max().unwrap_or(0);
     let nodes = per_node.iter().enumerate();
@@ -110,7 +110,7 @@ fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     }
 }
 
-/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or impossibly large.
+/// Parses `2(x3),1` as 2, 2, 2, 1; `None` if it does not have this form or is impossibly large.
 fn tasks(text: &str) -> Option<Vec<usize>> {
     let mut tasks = Vec::new();
     for part in text.split(',') {
@@ -127,8 +127,8 @@ fn tasks(text: &str) -> Option<Vec<usize>> {
     Some(tasks)
 }
 
-/// `node[01-03,7],gpu2` as node01, node02, node03, node7, gpu2; nothing if it is not of that form,
-/// or too much.
+/// Expands `node[01-03,7],gpu2` to node01, node02, node03, node7, gpu2; `None` if it does not have
+/// this form or is too long.
 fn expand(list: &str) -> Option<Vec<String>> {
     let mut nodes = Vec::new();
     let mut depth = 0;
@@ -142,7 +142,7 @@ fn expand(list: &str) -> Option<Vec<String>> {
     Some(nodes)
 }
 
-/// Unfolds the first bracket of `rest` after `before`, and then the others; each makes the name
+/// Expands the first bracket of `rest` after `before`, and then the others. Each makes the name
 /// longer, which bounds their number.
 fn expand_name(before: &str, rest: &str, nodes: &mut Vec<String>) -> Option<()> {
     let Some((start, tail)) = rest.split_once('[') else {

@@ -1,4 +1,4 @@
-//! Environments as schedulers make them, and what is read from each.
+//! Environments of schedulers, and what is read from each.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn variables(text: &str) -> Variables {
     text.split_whitespace().map(pair).collect()
 }
 
-/// Source, process, processes, most on a host, threads, addresses, token, in short.
+/// Source, process, processes, most on a host, threads, addresses and token as text.
 fn told(text: &str) -> String {
     match find(&variables(text), WANTED) {
         Ok(None) => "alone".to_owned(),
@@ -41,7 +41,7 @@ fn told(text: &str) -> String {
     }
 }
 
-/// A step of four tasks on two nodes, as srun makes it; this is the third task.
+/// The environment of the third of four tasks of a step on two nodes, as set by srun.
 const STEP: &str = "SLURM_JOB_ID=17 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_NTASKS=9 \
      SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NODELIST=node[1-2] SLURM_STEP_TASKS_PER_NODE=2(x2) \
      SLURMD_NODENAME=node2";
@@ -71,7 +71,7 @@ fn a_task_of_a_slurm_step_finds_its_peers() {
 fn a_slurm_job_without_a_step_is_one_process() {
     let batch = "SLURM_JOB_ID=17 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_NODELIST=node[1-2]";
     assert_eq!(told(batch), "alone");
-    // The batch script and the interactive shell have step numbers of their own.
+    // The batch script and the interactive shell have special step numbers.
     for step in [4_294_967_291_u64, 4_294_967_290] {
         assert_eq!(told(&format!("{batch} SLURM_STEP_ID={step}")), "alone");
     }
@@ -157,7 +157,7 @@ fn who_is_on_other_hosts_must_be_said() {
     );
     let few = few.unwrap().unwrap().peers.unwrap().addresses(3);
     assert!(few.unwrap_err().to_string().contains("2 addresses for 3"));
-    // With --hosts it does not matter what the environment knows of them.
+    // With --hosts, the environment's addresses do not matter.
     let wanted = Wanted {
         peers: false,
         ..WANTED
@@ -227,7 +227,7 @@ fn the_nearest_starter_counts() {
     // mpirun of Open MPI within a step: the step's tasks are its daemons.
     let mpi = "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4";
     assert!(told(&format!("{STEP} {mpi}")).starts_with("Open MPI: 3 of 4"));
-    // srun numbers the tasks for PMI alike, mpiexec within a step does not.
+    // srun numbers the tasks equally for PMI; mpiexec within a step does not.
     assert!(told(&format!("{STEP} PMI_RANK=2 PMI_SIZE=4")).starts_with("SLURM: 2 of 4"));
     let other = format!("{STEP} PMI_RANK=1 PMI_SIZE=3 MPI_LOCALNRANKS=3");
     assert!(told(&other).starts_with("PMI: 1 of 3"));

@@ -1,5 +1,5 @@
 //! The TLS types of a build without the feature `tls`: they have no values, so their methods are
-//! never called; they are described in a build with TLS.
+//! never called. See `session` for their documentation.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::{BINDING_BYTES, TlsError};
 pub enum Tls {}
 
 impl Tls {
-    /// Refuses.
+    /// Returns an error: this build has no TLS.
     ///
     /// # Errors
-    /// Always.
+    /// Always returns [`TlsError::Absent`].
     pub fn load(_: &Path, _: &Path, _: &Path) -> Result<Tls, TlsError> {
         Err(TlsError::Absent)
     }

@@ -1,4 +1,4 @@
-//! Certificates and encrypted connections, over rustls.
+//! Certificates and encrypted connections, using rustls.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use rustls::{
 
 use super::{BINDING_BYTES, TlsError};
 
-/// Certificates of this process, ready for both ends of a connection.
+/// The certificates of this process, configured for both ends of a connection.
 #[derive(Clone, Debug)]
 pub struct Tls {
     client: Arc<ClientConfig>,
@@ -25,11 +25,11 @@ pub struct Tls {
 
 impl Tls {
     /// Reads PEM files: the certificate of the authority that both sides trust, this process's
-    /// certificate (with those between, if any), and its key.
+    /// certificate (with intermediate certificates, if any), and its key.
     ///
     /// # Errors
-    /// A file cannot be read or contains something else; certificate and key do not fit; this build has
-    /// no TLS.
+    /// A file cannot be read or contains something else; certificate and key do not match; this build
+    /// has no TLS.
     pub fn load(ca: &Path, certificate: &Path, key: &Path) -> Result<Tls, TlsError> {
         let authorities = certificates("certificate of the authority", ca)?;
         let chain = certificates("certificate", certificate)?;
@@ -46,26 +46,26 @@ impl Tls {
         })
     }
 
-    /// The calling end of a connection with the process at `host`.
+    /// Returns the calling end of a connection with the process at `host`.
     pub(crate) fn call(&self, host: &str) -> Result<Session, String> {
         let name = server_name(host)?;
         let connection = ClientConnection::new(Arc::clone(&self.client), name);
         connection.map(|end| Session(end.into())).map_err(in_words)
     }
 
-    /// The answering end of a connection.
+    /// Returns the answering end of a connection.
     pub(crate) fn answer(&self) -> Result<Session, String> {
         let connection = ServerConnection::new(Arc::clone(&self.server));
         connection.map(|end| Session(end.into())).map_err(in_words)
     }
 }
 
-/// The state of an encrypted connection; the bytes go through a socket that the caller has.
+/// The state of an encrypted connection; the caller has the socket.
 pub(crate) struct Session(Connection);
 
 impl Session {
-    /// Does TLS's handshake over `stream`, and refuses an other end whose certificate is not one for
-    /// `host`. Returns a value of this connection that nobody between its ends knows or can choose.
+    /// Performs the TLS handshake over `stream`, and refuses a peer whose certificate is not for `host`.
+    /// Returns a value of this connection that nobody between its ends knows or can choose.
     pub(crate) fn begin(
         &mut self,
         stream: &mut (impl Read + Write),
@@ -84,7 +84,7 @@ impl Session {
             .map_err(io::Error::other)
     }
 
-    /// Refuses the other end if its certificate is not one for `host`.
+    /// Refuses the other end if its certificate is not for `host`.
     fn check_peer(&self, host: &str) -> Result<(), String> {
         let chain = self.0.peer_certificates().unwrap_or_default();
         let leaf = chain.first().ok_or("it showed no certificate")?;
@@ -103,8 +103,8 @@ impl Session {
         Ok(())
     }
 
-    /// Decrypted bytes that have come, as many as fit: 0 when the other end has closed the
-    /// connection, `None` when more must be [taken](Session::take) first.
+    /// Reads as many available decrypted bytes as fit; returns their number, 0 if the other end has
+    /// closed the connection, `None` if more must be [taken](Session::take) first.
     pub(crate) fn open(&mut self, target: &mut [u8]) -> io::Result<Option<usize>> {
         match self.0.reader().read(target) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    /// Takes encrypted bytes from `source`, which has some or is at its end; returns how many.
+    /// Takes encrypted bytes from `source`; returns how many, 0 at its end.
     pub(crate) fn take(&mut self, source: &mut impl Read) -> io::Result<usize> {
         let taken = self.0.read_tls(source)?;
         if taken > 0 {
@@ -126,7 +126,7 @@ fn in_words(error: rustls::Error) -> String {
     error.to_string()
 }
 
-/// A host of the host file as certificates name it.
+/// Converts a host of the host file to the form used in certificates.
 fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|error| format!("{host}: {error}"))
 }
@@ -146,7 +146,7 @@ fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'s
     }
 }
 
-/// Both configurations: TLS 1.3 only, both sides show certificates of the same authorities.
+/// Builds both configurations: only TLS 1.3; both sides present certificates of the same authorities.
 fn configure(
     authorities: Vec<CertificateDer<'static>>,
     chain: Vec<CertificateDer<'static>>,
@@ -173,7 +173,7 @@ fn configure(
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)
         .map_err(in_words)?;
-    // Nobody comes twice.
+    // No session is resumed.
     server.send_tls13_tickets = 0;
     Ok(Tls {
         client: Arc::new(client),

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{SCHEME, StoreError, named};
 
-/// The bucket and the key of an address; the key, without `/` at its end, is empty for the whole
+/// Splits an address into bucket and key. The key has no trailing `/`, and is empty for the whole
 /// bucket.
 ///
 /// # Errors
-/// It does not begin with `s3://`, names no bucket, or has an empty part between two `/`.
+/// It does not begin with `s3://`, names no bucket, or has a part that is empty, `.` or `..`.
 pub(super) fn split(path: &Path) -> Result<(String, String), StoreError> {
     let text = path.to_string_lossy();
     let refuse = |reason: &str| {
@@ -30,7 +30,7 @@ pub(super) fn split(path: &Path) -> Result<(String, String), StoreError> {
     Ok((bucket.to_owned(), key.to_owned()))
 }
 
-/// The address of an object, as jobs and errors have it.
+/// Returns the address of an object, as in jobs and errors.
 pub(super) fn of(bucket: &str, key: &str) -> PathBuf {
     PathBuf::from(format!("{SCHEME}{bucket}/{key}"))
 }

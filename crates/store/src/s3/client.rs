@@ -1,6 +1,6 @@
-//! The client: blocking calls for any thread, over the crate `object_store`.
+//! The client: blocking calls from any thread, over the crate `object_store`.
 //!
-//! Settings come from the usual `AWS_*` variables. Requests that fail temporarily are repeated,
+//! Settings come from the usual `AWS_*` variables. Requests that fail temporarily are retried,
 //! each for at most [`PATIENCE_VARIABLE`] seconds. Large files are uploaded in parts and downloaded
 //! in ranges, a few at a time, so that memory does not grow with the file.
 
@@ -29,15 +29,15 @@ use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
 use crate::{SCHEME, StoreError, Writer, named};
 
-/// The variable that says for how many seconds a request is repeated.
+/// The variable for how many seconds a request is retried.
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
-/// For how long when it does not say.
+/// The default of [`PATIENCE_VARIABLE`].
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a request without a large body may take: a lease must be renewed in time after one that hung.
+/// The timeout of a request without a large body; after one that hung, a lease must still be renewed in time.
 const TIMEOUT: &str = "30 seconds";
-/// The variable that says how long a transfer of one part may take.
+/// The variable for the timeout of the transfer of one part.
 const TRANSFER_TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
-/// How long when it does not say: enough for the parts in flight on a link of half a megabyte per second.
+/// Its default: enough for the parts in flight on a link of half a megabyte per second.
 const TRANSFER_TIMEOUT: &str = "120 seconds";
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -51,15 +51,15 @@ pub struct Bucket {
     name: String,
     /// For requests without a large body.
     store: Arc<AmazonS3>,
-    /// For parts of files, which take their time on a slow link.
+    /// For parts of files, which are slow on a slow link.
     transfers: Arc<AmazonS3>,
     handle: Handle,
     patience: Duration,
 }
 
 impl Bucket {
-    /// The process's client for a bucket, by the `AWS_*` variables of the environment. Nothing is
-    /// asked of the store yet.
+    /// Returns the process's client for a bucket, configured by the `AWS_*` variables. Sends no
+    /// request yet.
     ///
     /// # Errors
     /// A variable is wrong; the system refuses a thread.
@@ -75,7 +75,7 @@ impl Bucket {
             named(&url)(io::Error::new(io::ErrorKind::InvalidInput, message))
         };
         let patience = patience().map_err(refuse)?;
-        // The client uses the provider of the process. An error means that one is installed: the same.
+        // The client uses the process's provider. An error means that the same one is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = AmazonS3Builder::from_env()
             .with_bucket_name(name)
@@ -110,7 +110,7 @@ impl Bucket {
         Ok(bucket)
     }
 
-    /// The metadata of an object; `None` if there is none.
+    /// Returns the metadata of an object; `None` if there is none.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -120,7 +120,7 @@ impl Bucket {
         self.if_there(key, head.map(meta))
     }
 
-    /// A small object, whole; `None` if there is none.
+    /// Reads a small object as a whole; `None` if there is none.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -134,10 +134,10 @@ impl Bucket {
         self.if_there(key, get)
     }
 
-    /// A range of an object's bytes.
+    /// Reads a range of an object's bytes.
     ///
     /// # Errors
-    /// `StaleNetworkFileHandle` if it no longer has the tag; the store refuses or does not answer.
+    /// The object no longer has the tag (`StaleNetworkFileHandle`); the store refuses or does not answer.
     pub fn read(&self, key: &str, range: Range<u64>, etag: &str) -> Result<Vec<u8>, StoreError> {
         let location = self.location(key)?;
         let read = self.persist(|| read_range(&self.transfers, &location, range.clone(), etag));
@@ -147,7 +147,7 @@ impl Bucket {
     /// Copies an object to a local file, which is overwritten and synced.
     ///
     /// # Errors
-    /// The store refuses, does not answer, or the object has changed; the disk.
+    /// The store refuses or does not answer; the object has changed; the disk fails.
     pub fn download(&self, meta: &ObjectMeta, path: &Path) -> Result<(), StoreError> {
         let key = &meta.key;
         let disk = |e| self.disk(key, path, &e);
@@ -166,7 +166,7 @@ impl Bucket {
             };
             let bytes = match runtime::wait(&self.handle, first) {
                 Ok(Ok(bytes)) => bytes,
-                // Once more, with patience: a body may break off where a request would be repeated.
+                // Retry with patience: the client retries requests, but not bodies that break off.
                 _ => self.read(key, range.clone(), &meta.etag)?,
             };
             file.write_all(&bytes).map_err(disk)?;
@@ -186,7 +186,7 @@ impl Bucket {
             .spawn(async move { read_range(&store, &location, range, &etag).await })
     }
 
-    /// Every object whose key begins with `prefix`, by key.
+    /// Lists every object whose key begins with `prefix`, sorted by key.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -200,7 +200,7 @@ impl Bucket {
         Ok(found)
     }
 
-    /// The first of these objects.
+    /// Returns the first object that the store lists for `prefix`.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -217,7 +217,7 @@ impl Bucket {
         Ok(first)
     }
 
-    /// The names below `prefix`: the next part of each key that begins with it, up to `/`; each once, sorted.
+    /// Lists the names below `prefix`: the part up to the next `/` of each key that begins with it; sorted, each once.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -241,7 +241,7 @@ impl Bucket {
         Ok(names)
     }
 
-    /// Visits pages while `visit` wants more.
+    /// Visits pages of a listing until `visit` returns false.
     fn pages(
         &self,
         prefix: &str,
@@ -259,11 +259,11 @@ impl Bucket {
         }
     }
 
-    /// Writes a small object if the condition holds, and returns its tag; `None` if it does not
-    /// hold.
+    /// Writes a small object if the condition holds, and returns its tag; `None` if the condition does
+    /// not hold.
     ///
-    /// A write whose response was lost may be repeated and then find its own work: a caller that
-    /// must know reads the object.
+    /// A write whose response is lost may be retried and then find its own object: a caller that must
+    /// know has to read the object.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -299,11 +299,11 @@ impl Bucket {
         }
     }
 
-    /// Copies a local file to an object, in parts if it is large; returns its tag. The object
-    /// appears once all of it has arrived.
+    /// Copies a local file to an object, in parts if it is large, and returns the tag. The object
+    /// appears when all of it has arrived.
     ///
     /// # Errors
-    /// The store refuses or does not answer; the file cannot be read, or changes meanwhile.
+    /// The store refuses or does not answer; the file cannot be read, or shrinks meanwhile.
     pub fn put_file(&self, path: &Path, key: &str) -> Result<String, StoreError> {
         let disk = |e| self.disk(key, path, &e);
         let mut file = File::open(path).map_err(disk)?;
@@ -329,8 +329,8 @@ impl Bucket {
         self.if_there(key, delete).map(|_| ())
     }
 
-    /// Repeats what breaks off or is not answered, once at least, and within the patience: the client
-    /// repeats only what is idempotent by HTTP, and no body.
+    /// Retries a request that breaks off or is not answered, at least once, and as long as the patience
+    /// lasts: the client itself retries only idempotent HTTP methods, and no bodies.
     fn persist<T, F: Future<Output = Result<T, Error>>>(
         &self,
         ask: impl Fn() -> F,
@@ -358,7 +358,7 @@ impl Bucket {
         }
     }
 
-    /// Trouble with a local file on the way to or from an object.
+    /// Returns the error for a local file that is the source or copy of an object.
     pub(super) fn disk(&self, key: &str, path: &Path, source: &io::Error) -> StoreError {
         let path = path.display();
         let message = format!("{path}: {source}; check the disk, or set another output.scratch");
@@ -381,7 +381,7 @@ impl Bucket {
     }
 }
 
-/// For how long a request is repeated.
+/// Returns how long a request is retried.
 fn patience() -> Result<Duration, String> {
     let Ok(text) = std::env::var(PATIENCE_VARIABLE) else {
         return Ok(PATIENCE);

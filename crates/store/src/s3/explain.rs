@@ -8,20 +8,20 @@ use object_store::Error;
 use super::address;
 use crate::{StoreError, named};
 
-/// Whether it is the bucket that is missing, not an object in it.
+/// Returns whether the bucket is missing, not only an object in it.
 pub(super) fn lacks_bucket(error: &Error) -> bool {
     causes(error).contains("NoSuchBucket")
 }
 
-/// Whether the store has understood the request and refuses it: asking again does not help.
+/// Returns whether the store understood the request and refuses it, so that a retry does not help.
 pub(super) fn is_final(error: &Error) -> bool {
     let causes = causes(error);
     let is_refusal = ["status code: 4", "status code: 501"];
-    // The one such answer that means: once more.
+    // RequestTimeout has a 4xx status, but calls for a retry.
     is_refusal.iter().any(|sign| causes.contains(sign)) && !causes.contains("RequestTimeout")
 }
 
-/// The error in our words.
+/// Turns the client's error into ours.
 pub(super) fn explain(bucket: &str, key: &str, error: &Error) -> StoreError {
     let causes = causes(error);
     let asks_machine = ["169.254.169.254", "169.254.170.2", "InstanceCredential"];
@@ -91,7 +91,7 @@ fn refused(said: &str) -> (ErrorKind, String) {
     (ErrorKind::PermissionDenied, message)
 }
 
-/// The error and its causes, each said once.
+/// Returns the texts of the error and its causes, without repetition.
 fn causes(error: &Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -106,7 +106,7 @@ fn causes(error: &Error) -> String {
     said
 }
 
-/// A store's answer can be a page of XML.
+/// Shortens an error's text: a store's response can be a page of XML.
 fn shorten(said: &str) -> String {
     const LONGEST: usize = 300;
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,10 +1,10 @@
-//! A lock in an object store: an object that names its holder, who must keep renewing it.
+//! A lock in an object store: an object that names its holder, which must keep renewing it.
 //!
-//! It is taken by a write that succeeds only if there is no such object, or if the object is still
-//! the one that was found expired. A killed holder cannot release it, so the lock expires: when it
-//! was not renewed for [`Terms::stale`], by the store's own clock, or when another process on the
-//! same machine sees that the holder's process is gone. A holder that could not renew it for that
-//! long must assume that it is lost: it calls [`Lock::check`] before every write.
+//! A process takes it by a write that succeeds only if there is no such object, or if the object is
+//! still the one that was found free or expired. A killed holder cannot release the lock, so it
+//! expires: when it was not renewed for [`Terms::stale`], by the store's clock, or when another process
+//! on the same machine sees that the holder's process is gone. A holder that could not renew it for
+//! that long must assume that it is lost, so it calls [`Lock::check`] before every write.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,15 +18,15 @@ use super::{Bucket, Condition, ObjectMeta};
 use crate::lock::{self, holder_in, run_in, unique};
 use crate::{Lock, Locking, StoreError, TEMPORARY};
 
-/// Attempts to take a lock that changes while it is looked at.
+/// Maximum number of attempts to take a lock that changes meanwhile.
 const ATTEMPTS: usize = 6;
 
 /// How long a lease lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Time between two renewals.
+    /// The time between two renewals.
     pub renew: Duration,
-    /// Silence after which another may take it.
+    /// The time without renewal after which another process may take it.
     pub stale: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Default for Terms {
     }
 }
 
-/// A lease that this process holds until the value is dropped, or another takes it.
+/// A lease that this process holds until the value is dropped, or another process takes it.
 #[derive(Debug)]
 pub struct Lease {
     shared: Arc<Shared>,
@@ -67,10 +67,10 @@ struct State {
 }
 
 impl Lease {
-    /// Takes the lock, whose text begins with the line `mark`.
+    /// Tries to take the lock, whose text begins with the line `mark`.
     ///
     /// # Errors
-    /// The store refuses, does not answer, or does not keep conditions on writes.
+    /// The store refuses, does not answer, or does not support conditional writes.
     pub fn take(
         bucket: &Arc<Bucket>,
         key: &str,
@@ -79,7 +79,7 @@ impl Lease {
     ) -> Result<Locking, StoreError> {
         let id = unique();
         let (mut asked, mut is_repeated) = (Instant::now(), false);
-        // The store's present state decides: the answer to a write may be lost, or that of its repetition.
+        // The store's current state decides: the response to a write or to its retry may be lost.
         for _ in 0..ATTEMPTS {
             let found = bucket.get(key)?;
             let condition = match &found {
@@ -136,7 +136,7 @@ impl Lease {
 }
 
 impl Lock for Lease {
-    /// Another run took it, or it could not be renewed in time.
+    /// Fails if another run took the lock, or if it was not renewed in time.
     fn check(&self) -> Result<(), String> {
         let state = self.shared.state.lock();
         let silent = state.renewed.elapsed();
@@ -152,12 +152,12 @@ impl Lock for Lease {
 }
 
 impl Drop for Lease {
-    /// Frees the lock, if the store listens.
+    /// Frees the lock, if the store responds.
     fn drop(&mut self) {
         self.shared.state.lock().is_ending = true;
         self.shared.ending.notify_all();
         if let Some(renewer) = self.renewer.take() {
-            // It ends by itself; a panic in it has been reported.
+            // It ends by itself; a panic in it has already been reported.
             let _ = renewer.join();
         }
         let state = self.shared.state.lock();
@@ -165,7 +165,7 @@ impl Drop for Lease {
             let free = format!("{}\n{FREE}\n", self.shared.mark);
             let condition = Condition::Unchanged(&state.etag);
             let Shared { bucket, key, .. } = &*self.shared;
-            // Else it runs out.
+            // If this fails, the lock expires.
             let _ = bucket.put(key, free.as_bytes(), condition);
         }
     }
@@ -183,7 +183,7 @@ impl Shared {
             }
             let (etag, renewals) = (state.etag.clone(), state.renewals + 1);
             drop(state);
-            // A store that does not answer may do so at the next renewal.
+            // A store that does not respond may do so at the next renewal.
             let _ = self.renew(&etag, renewals);
         }
     }
@@ -217,21 +217,21 @@ impl Shared {
 /// The second line of a free lock.
 const FREE: &str = "free";
 
-/// The holder of a lock; `None` if it is free.
+/// Returns the holder of a lock; `None` if it is free or has expired.
 pub(super) fn holder_of(bucket: &Bucket, key: &str) -> Result<Option<String>, StoreError> {
     let Some((meta, text)) = bucket.get(key)? else {
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&text);
     let is_over = match is_over(bucket, &meta, &text, Terms::default(), &unique()) {
-        // Who may only read cannot ask for the time: a lock that is not free is taken for held.
+        // Without write permission the store's time is unknown: a lock that is not free counts as held.
         Err(error) if error.source.kind() == ErrorKind::PermissionDenied => false,
         is_over => is_over?,
     };
     Ok((!is_over).then(|| holder_in(&text)))
 }
 
-/// Whether a lock that was found has expired.
+/// Returns whether a lock that was found is free or has expired.
 fn is_over(
     bucket: &Bucket,
     meta: &ObjectMeta,
@@ -242,7 +242,7 @@ fn is_over(
     if text.lines().nth(1) == Some(FREE) || is_known_dead(text) {
         return Ok(true);
     }
-    // The store's own clock: an object that was written just now tells it.
+    // The store's clock is the modification time of an object that is written now.
     let folder = meta.key.rsplit_once('/').map_or("", |(folder, _)| folder);
     let probe = format!("{folder}/{TEMPORARY}/clock-{id}");
     let probe = probe.trim_start_matches('/');
@@ -253,7 +253,7 @@ fn is_over(
     Ok(age.is_some_and(|age| age >= terms.stale))
 }
 
-/// The text of a lock that this process holds.
+/// Returns the text of a lock that this process holds.
 fn text(mark: &str, id: &str, renewals: u64) -> String {
     let begun = begun(std::process::id()).unwrap_or_default();
     let place = place().unwrap_or_default();
@@ -266,7 +266,7 @@ fn is_of(text: &[u8], id: &str) -> bool {
     run_in(&text) == Some(id)
 }
 
-/// Whether the holder was a process of this very machine, and is gone.
+/// Returns whether the holder was a process of this machine that no longer exists.
 fn is_known_dead(text: &str) -> bool {
     let mut lines = text.lines().skip(1);
     let mut value = |name: &str| lines.find_map(|line| line.strip_prefix(name));
@@ -276,25 +276,25 @@ fn is_known_dead(text: &str) -> bool {
         return false;
     };
     let is_here = place().is_some_and(|here| here == there);
-    // Where processes of other users are hidden, so is the first.
+    // If processes of other users are hidden, so is process 1.
     let sees_all = begun(1).is_some();
     let is_gone = || begun(process).as_deref() != Some(begun_then);
     is_here && sees_all && !begun_then.is_empty() && is_gone()
 }
 
-/// The identity of this machine since it was started: only processes of the same place
-/// see each other. `None` where the system does not say.
+/// Returns the identity of this machine's current boot and process namespace: only processes of the
+/// same place see each other. `None` if the system does not report it.
 fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// When a process of this machine began, in ticks since the machine did; `None` if it is not there,
-/// or only waits to be buried.
+/// Returns when a process of this machine started, in ticks since boot; `None` if it does not exist
+/// or is a zombie.
 fn begun(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name is in parentheses and may contain anything; fields count from the state, the third.
+    // The name is in parentheses and may contain anything; the state, which follows it, is the third field.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?;

@@ -1,5 +1,5 @@
-//! The one thread that drives the client's connections and timers: one per process, for any number
-//! of buckets and callers. It sleeps while no request is in flight.
+//! The thread that drives the client's connections and timers: one per process, for any number of
+//! buckets and callers. It sleeps while no request is in flight.
 
 use std::future::{Future, pending};
 use std::io;
@@ -8,13 +8,13 @@ use std::thread;
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 
-/// The thread's runtime, once it is started.
+/// The thread's runtime, once started.
 static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
 
-/// The process's runtime, started if need be.
+/// Returns the process's runtime, and starts it if needed.
 ///
 /// # Errors
-/// The system refuses a thread or a poll.
+/// The system refuses a thread or a poller.
 pub(super) fn handle() -> io::Result<Handle> {
     let mut started = HANDLE.lock();
     if let Some(handle) = &*started {
@@ -29,7 +29,7 @@ pub(super) fn handle() -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// Waits for a future on the calling thread. A store that does not respond has its own timeout.
+/// Waits for a future on the calling thread. Requests have their own timeouts.
 pub(super) fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
     liveness::waiting(|| handle.block_on(future))
 }

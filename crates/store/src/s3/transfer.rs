@@ -14,18 +14,18 @@ use tokio::task::JoinSet;
 
 use super::ObjectMeta;
 
-/// Files above this go up in parts of at least this size, and all come down in ranges of it.
+/// Files above this size are uploaded in parts of at least this size; all are downloaded in ranges of it.
 pub(super) const PART_BYTES: u64 = 8 << 20;
-/// Parts of one upload; S3 allows 10,000.
+/// Maximum number of parts of one upload; S3 allows 10,000.
 const MOST_PARTS: u64 = 9_000;
-/// Parts or ranges of one file that are on their way at a time.
+/// Maximum number of parts or ranges of one file in flight.
 pub(super) const IN_FLIGHT: usize = 4;
 
-/// Parts on their way up from this process at a time, whatever the number of files: more would only
+/// Limits the parts that this process uploads at a time, whatever the number of files: more would only
 /// share the link, and time out together.
 static UPLOADS: Semaphore = Semaphore::const_new(8);
 
-/// The crate's metadata of an object as ours.
+/// Converts the crate's metadata of an object to ours.
 pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
     ObjectMeta {
         key: object.location.as_ref().to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
     }
 }
 
-/// A range of an object that still has its tag.
+/// Reads a range of an object; fails if the object no longer has the tag.
 pub(super) async fn read_range(
     store: &AmazonS3,
     location: &Key,
@@ -47,7 +47,7 @@ pub(super) async fn read_range(
         .with_if_match(Some(etag))
         .with_range(Some(range));
     let got = store.get_opts(location, options).await?;
-    // Not every store keeps the condition.
+    // Not every store observes the condition.
     if got.meta.e_tag.as_deref() != Some(etag) {
         return Err(Error::Precondition {
             path: location.to_string(),
@@ -61,8 +61,8 @@ pub(super) async fn read_range(
     }
 }
 
-/// Copies a file of the given size to an object, part by part; returns its tag, or the error of the
-/// disk. If a part fails, the uploaded parts are discarded.
+/// Copies a file of the given size to an object, part by part; returns its tag, or the disk's error.
+/// If the upload fails, the uploaded parts are discarded.
 pub(super) async fn put_parts(
     store: &AmazonS3,
     location: &Key,
@@ -74,7 +74,7 @@ pub(super) async fn put_parts(
         .await?;
     let sent = send_parts(upload.as_mut(), path, bytes).await;
     if !matches!(sent, Ok(Ok(()))) {
-        // The store keeps the parts until it is told to discard them, and may not be responding.
+        // The store keeps the parts until told to discard them; it may not be responding.
         let _ = upload.abort().await;
     }
     if let Err(error) = sent? {
@@ -82,10 +82,10 @@ pub(super) async fn put_parts(
     }
     match upload.complete().await {
         Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
-        // Some stores know an upload no longer whose completion they have acknowledged, unheard.
+        // If the response to a completion is lost, some stores no longer know the upload at the retry.
         Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
         Err(error) => {
-            // It may be repeated, as another upload.
+            // The caller may retry with a new upload.
             let _ = upload.abort().await;
             Err(error)
         }
@@ -113,7 +113,7 @@ async fn send_parts(
             left -= part.len() as u64;
             let part = upload.put_part(part.into());
             on_their_way.spawn(async {
-                // A semaphore that is never closed has permits.
+                // The semaphore is never closed, so this cannot fail.
                 let _permit = UPLOADS.acquire().await;
                 part.await
             });
@@ -128,7 +128,7 @@ async fn send_parts(
     Ok(Ok(()))
 }
 
-/// The error for an invalid response.
+/// Returns the error for an invalid response.
 pub(super) fn broken(reason: &'static str) -> Error {
     Error::Generic {
         store: "S3",

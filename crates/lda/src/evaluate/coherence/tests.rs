@@ -1,10 +1,10 @@
-//! The counter against its naive twin, and values worked out by hand.
+//! The counter against a naive implementation, and values computed by hand.
 
 use super::*;
 use crate::math::random::{Stage, Stream};
 use std::collections::BTreeSet;
 
-/// The same by the definition: look through all documents for each pair.
+/// UMass and NPMI by definition: scans all documents for each pair.
 fn naive(documents: &[BTreeSet<u32>], top: &[u32]) -> (f64, f64) {
     let n = documents.len() as f64;
     let count =

@@ -1,30 +1,30 @@
-//! Co-occurrence within a window that slides over the text, and C_V, which is read off it.
+//! Co-occurrence within a sliding window over the text, and C_V, which is computed from it.
 //!
 //! Röder, Both & Hinneburg 2015, *Exploring the space of topic coherence measures* (WSDM): C_V takes
 //! p(w) and p(w, w′) as shares of windows of 110 tokens (their P_sw(110)), compares each top term
 //! with the whole set (their S_one^set) by the cosine of NPMI vectors, and averages.
 //!
 //! A [`CoherenceCounter`] treats each window as a document, so UMass and NPMI can be computed over windows as well.
-//! They are not visited one by one: a token at place i is in the windows that begin at i − 109 to i, so a term's
-//! windows are a few intervals, and a pair's those that two have in common.
+//! Windows are not visited one by one: a token at position i is in the windows that begin at i − 109 to i, so a
+//! term's windows form a few intervals, and a pair's windows are their intersection.
 
 use super::{CoherenceCounter, UNTRACKED};
 use crate::evaluate::comparison::cosine;
 use crate::math::special::ln;
 
-/// Tokens of a window in C_V.
+/// The number of tokens in a window of C_V.
 pub const C_V_WINDOW: usize = 110;
 
-/// Terms of a topic that C_V looks at.
+/// The number of a topic's terms that C_V uses.
 pub const C_V_TERMS: usize = 10;
 
-/// In a sequence: a token that is not in the vocabulary. It keeps its place.
+/// In a sequence, a token that is not in the vocabulary. It keeps its position.
 pub const UNKNOWN: u32 = u32::MAX;
 
 /// ε of NPMI in the paper's Eq. 4.
 const EPSILON: f64 = 1e-12;
 
-/// Counts windows, and windows in which top terms occur and occur together.
+/// Counts windows, and the windows in which top terms and pairs of them occur.
 ///
 /// ```
 /// use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
@@ -37,20 +37,20 @@ const EPSILON: f64 = 1e-12;
 pub struct SlidingWindowCounter {
     counter: CoherenceCounter,
     window: usize,
-    /// Slot → the windows that its term is in, as [first, last] intervals, ascending and apart;
-    /// empty between documents.
+    /// Slot → the windows that contain its term, as [first, last] intervals, ascending and
+    /// separate; empty between documents.
     intervals: Vec<Vec<(u64, u64)>>,
     /// Slots with intervals.
     found: Vec<u32>,
 }
 
 impl SlidingWindowCounter {
-    /// A counter of windows of `window` tokens, for the first `most` of each topic's top terms; the
-    /// other arguments are those of [`CoherenceCounter::new`].
+    /// Creates a counter of windows of `window` tokens; the other arguments are those of
+    /// [`CoherenceCounter::new`].
     ///
     /// # Panics
     ///
-    /// If `window` is 0, or as [`CoherenceCounter::new`] does.
+    /// Panics if `window` is 0, or as [`CoherenceCounter::new`] does.
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize, window: usize) -> Self {
         assert!(window > 0, "a window has a token at least");
         let counter = CoherenceCounter::new(top_terms, vocabulary_size, most);
@@ -63,14 +63,14 @@ impl SlidingWindowCounter {
         }
     }
 
-    /// A counter as C_V wants it: 110 tokens, 10 terms of each topic.
+    /// Creates a counter for C_V: windows of 110 tokens, 10 terms of each topic.
     pub fn for_c_v(top_terms: &[Vec<u32>], vocabulary_size: usize) -> Self {
         Self::new(top_terms, vocabulary_size, C_V_TERMS, C_V_WINDOW)
     }
 
-    /// Counts the windows of one document, given by the term of each token in order. A token that
-    /// is not in the vocabulary is [`UNKNOWN`]. A document shorter than a window is one window, an
-    /// empty one none.
+    /// Counts the windows of one document, given the term of each token in order. A token that is
+    /// not in the vocabulary is [`UNKNOWN`]. A document shorter than a window has one window, an
+    /// empty document none.
     pub fn add_sequence(&mut self, tokens: &[u32]) {
         if tokens.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl SlidingWindowCounter {
         self.count_found();
     }
 
-    /// Notes that a term is in the windows `first` to `last`; terms come in the order of the text.
+    /// Records that a term is in the windows `first` to `last`; called in the order of the text.
     fn note(&mut self, slot: u32, first: u64, last: u64) {
         let intervals = &mut self.intervals[slot as usize];
         match intervals.last_mut() {
@@ -101,7 +101,7 @@ impl SlidingWindowCounter {
         }
     }
 
-    /// Adds up the windows of the terms found, and of their pairs; forgets the intervals.
+    /// Adds the windows of the terms found and of their pairs to the counts; clears the intervals.
     fn count_found(&mut self) {
         let counter = &mut self.counter;
         for &slot in &self.found {
@@ -110,7 +110,7 @@ impl SlidingWindowCounter {
                 .map(|i| i.1 - i.0 + 1)
                 .sum();
             counter.mark(slot as usize);
-            // `mark` has counted one.
+            // `mark` has already counted one.
             counter.counts[1 + slot as usize] += windows - 1;
         }
         while let Some(topic) = counter.touched.pop() {
@@ -127,7 +127,7 @@ impl SlidingWindowCounter {
         }
     }
 
-    /// The counts in one flat row, as [`CoherenceCounter::counts`] has them of documents.
+    /// Returns the counts as one flat row, in the layout of [`CoherenceCounter::counts`].
     pub fn counts(&self) -> &[u64] {
         self.counter.counts()
     }
@@ -136,21 +136,21 @@ impl SlidingWindowCounter {
     ///
     /// # Panics
     ///
-    /// If the length differs: those were other topics.
+    /// Panics if the length differs, which means other topics.
     pub fn add_counts(&mut self, counts: &[u64]) {
         self.counter.add_counts(counts);
     }
 
-    /// The windows as documents: their NPMI is the paper's C_NPMI for windows of 10 tokens.
+    /// Returns the counter whose documents are windows. Its NPMI is the paper's C_NPMI for windows of 10 tokens.
     pub fn windows(&self) -> &CoherenceCounter {
         &self.counter
     }
 
-    /// C_V of a topic: the mean over its 10 heaviest terms of cos(v_i, Σ_j v_j), v_i the NPMI of
-    /// term i with each of the ten, itself included. From −1 to 1, hardly ever below 0.
+    /// Returns C_V of a topic: the mean over its 10 heaviest terms of cos(v_i, Σ_j v_j), where v_i is
+    /// the NPMI of term i with each of the ten, itself included. It is from −1 to 1, rarely below 0.
     ///
-    /// A term that is in no window has NPMI 0 with every term, and the cosine 0. A pair in every
-    /// window has NPMI 1. A topic of fewer than two terms gets 0.
+    /// A term that is in no window has NPMI 0 with every term, and cosine 0. A pair in every window
+    /// has NPMI 1. A topic of fewer than two terms gets 0.
     pub fn c_v(&self, topic: usize) -> f64 {
         let terms = self.counter.term_count(topic).min(C_V_TERMS);
         if terms < 2 {
@@ -166,7 +166,7 @@ impl SlidingWindowCounter {
         sum / terms as f64
     }
 
-    /// NPMI of two of a topic's terms by rank, by the paper's Eq. 4.
+    /// Returns the NPMI of two of a topic's terms, given by rank, by the paper's Eq. 4.
     fn npmi(&self, topic: usize, i: usize, j: usize) -> f64 {
         let windows = self.counter.documents();
         let (alone_i, alone_j) = (
@@ -189,7 +189,7 @@ impl SlidingWindowCounter {
     }
 }
 
-/// Windows that two lists of intervals have in common.
+/// Returns the number of windows that two lists of intervals have in common.
 fn in_common(a: &[(u64, u64)], b: &[(u64, u64)]) -> u64 {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn c_v_tells_what_stands_together_from_what_does_not() {
-        // Terms 0 to 3 stand side by side in every other text; 4 to 7 each in texts of their own.
+        // Terms 0 to 3 are adjacent in every other text; 4 to 7 are each in texts of their own.
         let mut counter = SlidingWindowCounter::for_c_v(&[vec![0, 1, 2, 3], vec![4, 5, 6, 7]], 50);
         for text in 0..40_u32 {
             match text % 2 {
@@ -293,8 +293,8 @@ mod tests {
             }
         }
         assert!((counter.c_v(0) - 1.0).abs() < 1e-9, "{}", counter.c_v(0));
-        // The four of the second are alike: NPMI 1 with itself, `apart` with each other. The measure
-        // is known to stay above 0 for such.
+        // The four terms of the second topic are alike: NPMI 1 with themselves, `apart` with each
+        // other. C_V is known to stay above 0 for such terms.
         let apart = ln(1e-12 / (0.125 * 0.125)) / -ln(1e-12);
         let expected = (1.0 + 3.0 * apart).abs() / (2.0 * (1.0 + 3.0 * apart * apart).sqrt());
         assert!((counter.c_v(1) - expected).abs() < 1e-9 && expected < 0.5);

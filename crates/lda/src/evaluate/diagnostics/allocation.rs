@@ -1,51 +1,50 @@
-//! How a topic is spread over documents: in how many it is first, and in how many it takes more than
-//! a little. MALLET's `rank_1_docs`, `allocation_ratio` and `allocation_count`.
+//! The spread of a topic over documents: in how many it is the largest topic, and in how many it has
+//! a considerable share. MALLET's `rank_1_docs`, `allocation_ratio` and `allocation_count`.
 //!
-//! MALLET counts hard assignments and looks at documents with a token in the topic. Proportions are
-//! never 0 here, so a document *contains* a topic when at least one of its tokens can be expected
-//! there, θ_dk N_d ≥ 1, or when the topic is its largest. Counts are integers, which add up in any
-//! order.
+//! MALLET counts hard assignments, over documents with a token in the topic. Proportions are never 0
+//! here, so a document *contains* a topic if at least one of its tokens is expected to be in it,
+//! θ_dk N_d ≥ 1, or if the topic is its largest. Counts are integers and can be added in any order.
 
-/// The proportions from which on a document counts as much allocated: of `allocation_ratio`'s
-/// denominator, of `allocation_count`, and of `allocation_ratio`'s numerator.
+/// The proportions at which a document starts to count: for `allocation_ratio`'s denominator, for
+/// `allocation_count`, and for `allocation_ratio`'s numerator.
 pub const LEVELS: [f32; 3] = [0.02, 0.3, 0.5];
 
-/// Documents that hold one topic.
+/// Counts of the documents that contain one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// Documents that hold it.
+    /// Documents that contain it.
     pub holding: i64,
-    /// Of these, documents in which it is the largest.
+    /// Those in which it is the largest topic.
     pub first: i64,
-    /// Of these, documents in which its proportion reaches each of [`LEVELS`].
+    /// Those in which its proportion reaches each of [`LEVELS`].
     pub reaching: [i64; 3],
 }
 
-/// Whether a document of `tokens` tokens contains a topic of proportion `weight`.
+/// Returns whether a document of `tokens` tokens contains a topic of proportion `weight`.
 pub fn holds(weight: f32, tokens: f64, is_first: bool) -> bool {
     is_first || f64::from(weight) * tokens >= 1.0
 }
 
-/// How many of [`LEVELS`] a proportion reaches; they ascend.
+/// Returns how many of [`LEVELS`], which ascend, a proportion reaches.
 pub fn levels_reached(weight: f32) -> usize {
     LEVELS.partition_point(|&level| level <= weight)
 }
 
 impl Allocation {
-    /// Of the documents that hold the topic, the share in which it is the largest (MALLET's
-    /// `rank_1_docs`); `None` if none holds it.
+    /// Returns the share of the documents containing the topic in which it is the largest (MALLET's
+    /// `rank_1_docs`); `None` if no document contains it.
     pub fn first_share(&self) -> Option<f64> {
         ratio(self.first, self.holding)
     }
 
-    /// Documents with a proportion of at least 0.5 over those with at least 0.02 (MALLET's
-    /// `allocation_ratio`): small for a topic that is everywhere a little.
+    /// Returns the number of documents with a proportion of at least 0.5 over those with at least
+    /// 0.02 (MALLET's `allocation_ratio`): small for a topic with a small share everywhere.
     pub fn ratio(&self) -> Option<f64> {
         ratio(self.reaching[2], self.reaching[0])
     }
 
-    /// Of the documents that hold the topic, the share with a proportion of at least 0.3 (MALLET's
-    /// `allocation_count`).
+    /// Returns the share of the documents containing the topic with a proportion of at least 0.3
+    /// (MALLET's `allocation_count`).
     pub fn count_share(&self) -> Option<f64> {
         ratio(self.reaching[1], self.holding)
     }
@@ -59,7 +58,7 @@ fn ratio(part: i64, whole: i64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The counts of one topic over documents (proportion, tokens, whether it is the largest).
+    /// The counts for one topic over documents (proportion, tokens, whether it is the largest).
     fn count(documents: &[(f32, f64, bool)]) -> Allocation {
         let mut allocation = Allocation::default();
         for &(weight, tokens, is_first) in documents {
@@ -83,7 +82,7 @@ mod tests {
             (0.01, 200.0, false),
             (0.4, 100.0, false),
         ]);
-        // The fourth expects 0.6 tokens, and the topic is not its largest.
+        // The fourth document expects 0.6 tokens, and the topic is not its largest.
         assert_eq!(allocation.holding, 6);
         assert_eq!((allocation.first, allocation.reaching), (2, [5, 4, 2]));
         assert_eq!(allocation.first_share(), Some(2.0 / 6.0));

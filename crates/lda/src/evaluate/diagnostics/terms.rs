@@ -1,8 +1,8 @@
-//! A topic's top terms one by one: the figures that MALLET's `TopicModelDiagnostics` reports for each word, and the
-//! topic's figures derived from them.
+//! Figures of single top terms: those that MALLET's `TopicModelDiagnostics` reports for each word, and the topic's
+//! figures derived from them.
 //!
-//! MALLET takes p(w|k) from the assignments of its last sweep; here it is the published φ_kw, smoothing
-//! included. Its sums over a topic run over the words that have tokens in it; ours over all terms.
+//! MALLET takes p(w|k) from the assignments of its last sweep; here it is the published φ_kw, including
+//! smoothing. MALLET sums over the words that have tokens in the topic; we sum over all terms.
 
 use crate::evaluate::TermDistribution;
 use crate::evaluate::junk::CorpusDistribution;
@@ -15,21 +15,21 @@ pub struct TermDiagnostics {
     pub term: u32,
     /// φ_kw (MALLET's `prob`).
     pub weight: f32,
-    /// Σ φ_kw of this term and those before it (`cumulative`).
+    /// Σ φ_kw over this term and those before it (`cumulative`).
     pub cumulative: f64,
-    /// Its part in the topic's distance from the uniform distribution, φ_kw ln(φ_kw V), in nats
-    /// (`uniform_dist`). Parts can be negative, their sum over the vocabulary cannot.
+    /// Its contribution to the topic's distance from the uniform distribution, φ_kw ln(φ_kw V), in
+    /// nats (`uniform_dist`). It can be negative; the sum over the vocabulary cannot.
     pub uniform_distance: f64,
-    /// Its part in the topic's distance from the corpus, φ_kw ln(φ_kw / p_w), in nats
+    /// Its contribution to the topic's distance from the corpus, φ_kw ln(φ_kw / p_w), in nats
     /// (`corpus_dist`); `None` for a term without tokens.
     pub corpus_distance: Option<f64>,
-    /// φ_kw / Σ_k' φ_k'w (`exclusivity`): the term's share in this topic.
+    /// φ_kw / Σ_k' φ_k'w (`exclusivity`): this topic's share of the term.
     pub exclusivity: f64,
 }
 
-/// The `most` heaviest listed terms of a topic, heaviest first.
+/// Returns the figures of a topic's `most` heaviest listed terms, heaviest first.
 ///
-/// `sums`: Σ_k φ_kw of each term, as [`column_sums`](super::column_sums) gives them; `corpus`: the
+/// `sums`: Σ_k φ_kw of each term, from [`column_sums`](super::column_sums); `corpus`: the
 /// collection's distribution.
 pub fn diagnose_terms(
     topic: &TermDistribution<'_>,
@@ -57,18 +57,18 @@ pub fn diagnose_terms(
     listed.filter(|entry| entry.1 > 0.0).map(figures).collect()
 }
 
-/// Each top term's part in how far its share of the topic's tokens is from its share of the
-/// documents, in nats: the Jensen–Shannon divergence ½ Σ p ln(p / m) + ½ Σ q ln(q / m) with
+/// Returns each top term's contribution to the divergence between token shares and document shares,
+/// in nats: the Jensen–Shannon divergence ½ Σ p ln(p / m) + ½ Σ q ln(q / m) with
 /// p = φ_kw / Σ φ_kw and q = D(w) / Σ D(w) over the top terms, m = (p + q) / 2 (MALLET's
-/// `token-doc-diff`). The topic's figure is the sum of the parts: large where a few documents
-/// repeat a term over and over. From 0 to ln 2.
+/// `token-doc-diff`). The topic's figure is their sum, from 0 to ln 2: large if a few documents
+/// repeat a term many times.
 ///
-/// MALLET counts for D(w) documents in which a token of w is assigned to the topic; ours are all
-/// documents that hold w. `None` where no top term is in any document.
+/// For D(w), MALLET counts documents in which a token of w is assigned to the topic; we count all
+/// documents that contain w. `None` if no top term is in any document.
 ///
 /// # Panics
 ///
-/// If `weights` and `documents` differ in length.
+/// Panics if `weights` and `documents` differ in length.
 pub fn token_document_difference(weights: &[f32], documents: &[u64]) -> Option<Vec<f64>> {
     assert_eq!(weights.len(), documents.len(), "documents of each term");
     let weight_sum: f64 = weights.iter().map(|&w| f64::from(w)).sum();
@@ -90,8 +90,8 @@ pub fn token_document_difference(weights: &[f32], documents: &[u64]) -> Option<V
     Some(weights.iter().zip(documents).map(part).collect())
 }
 
-/// The mean length of some terms in characters (MALLET's `word-length`, which counts UTF-16 units
-/// and divides by the requested number of words, even where there are fewer); `None` for no terms.
+/// Returns the mean length of terms in characters (MALLET's `word-length`, which counts UTF-16 units
+/// and divides by the requested number of words, even if there are fewer); `None` for no terms.
 ///
 /// ```
 /// use lda::evaluate::diagnostics::terms::mean_length;
@@ -106,7 +106,7 @@ pub fn mean_length<'t>(terms: impl Iterator<Item = &'t str>) -> Option<f64> {
     (count > 0).then(|| characters as f64 / f64::from(count))
 }
 
-/// A term's length in characters.
+/// Returns a term's length in characters.
 pub fn length(term: &str) -> usize {
     term.chars().count()
 }
@@ -117,10 +117,10 @@ mod tests {
     use crate::evaluate::diagnostics::{column_sums, diagnose, entropy};
     use crate::evaluate::junk::uniform_distance;
 
-    /// Two topics over four terms, of 1/2, 1/4, 1/8, 1/8 and of 1/8, 1/8, 1/4, 1/2.
+    /// Two topics over four terms: 1/2, 1/4, 1/8, 1/8 and 1/8, 1/8, 1/4, 1/2.
     const FIRST: [(u32, f32); 4] = [(0, 0.5), (1, 0.25), (2, 0.125), (3, 0.125)];
     const SECOND: [(u32, f32); 4] = [(0, 0.125), (1, 0.125), (2, 0.25), (3, 0.5)];
-    /// Tokens of each term: shares of 5/16, 3/16, 3/16, 5/16, the mean of the topics.
+    /// Tokens of each term: shares of 5/16, 3/16, 3/16, 5/16, which is the mean of the topics.
     const TOKENS: [u64; 4] = [5, 3, 3, 5];
 
     fn topic(entries: &[(u32, f32)]) -> TermDistribution<'_> {

@@ -1,4 +1,4 @@
-//! Against enumeration: every configuration of the topics of a small document.
+//! Comparison with enumeration of all topic configurations of a small document.
 
 use super::*;
 use crate::math::special::exp;
@@ -11,7 +11,7 @@ struct Model {
 }
 
 impl Model {
-    /// Random topics; `sparse` ones lack some terms and share a small weight for them.
+    /// Random topics; `sparse` ones give some terms one small weight.
     fn new(topics: usize, terms: usize, sparse: bool, seed: u64) -> Self {
         let mut stream = Stream::keyed(seed, Stage::Synth, topics as u64, terms as u64);
         let mut topic = |k: usize| {
@@ -29,7 +29,7 @@ impl Model {
         }
     }
 
-    /// As factors: what all terms have of a topic is its smoothing.
+    /// The model as factors: a topic's least weight is its smoothing.
     fn factors(&self) -> Factors {
         let least = |row: &Vec<f64>| row.iter().copied().fold(f64::INFINITY, f64::min);
         let smoothing: Vec<f64> = self.phi.iter().map(least).collect();
@@ -45,7 +45,7 @@ impl Model {
         })
     }
 
-    /// (α_k + n_dk) φ_kw / (A + n), for each topic, n_dk being those of `topics`.
+    /// (α_k + n_dk) φ_kw / (A + n) for each topic, with n_dk counted from `topics`.
     fn conditional(&self, topics: &[usize], word: usize) -> Vec<f64> {
         let denominator = self.alpha.iter().sum::<f64>() + topics.len() as f64;
         let count = |k: usize| topics.iter().filter(|&&z| z == k).count() as f64;
@@ -54,7 +54,7 @@ impl Model {
             .collect()
     }
 
-    /// log p(w | φ, α) by the sum over all K^N configurations.
+    /// log p(w | φ, α), summed over all K^N configurations.
     fn exact(&self, words: &[usize]) -> f64 {
         let joint = |z: &Vec<usize>| -> f64 {
             let factor = |i: usize| self.conditional(&z[..i], words[i])[z[i]];
@@ -64,8 +64,8 @@ impl Model {
         ln(all.iter().map(joint).sum())
     }
 
-    /// What the estimate tends to with many particles: their distribution over configurations is
-    /// carried along exactly.
+    /// The limit of the estimate for many particles, from their exact distribution over
+    /// configurations.
     fn limit(&self, words: &[usize], resample: bool) -> f64 {
         let topics = self.alpha.len();
         let (mut particles, mut sum) = (vec![(Vec::new(), 1.0)], 0.0);
@@ -90,7 +90,7 @@ impl Model {
         sum
     }
 
-    /// The distribution after the topic of `place` was drawn again.
+    /// The distribution after the topic at `place` is redrawn.
     fn resampled(
         &self,
         particles: &[(Vec<usize>, f64)],
@@ -133,7 +133,7 @@ fn configurations(topics: usize, tokens: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Models and documents (terms, counts): with dense rows (16 topics and more) and without.
+/// Models and documents (terms, counts), with dense rows (16 topics or more) and without.
 fn cases() -> Vec<(Model, Vec<u32>, Vec<u32>)> {
     vec![
         (Model::new(2, 4, false, 1), vec![0, 1, 3], vec![2, 3, 1]),

@@ -3,15 +3,15 @@
 //!
 //! With D the landmarks' squared distances and J = I − 11ᵀ/n, the leading eigenvectors of
 //! B = −½ J D J are the axes, each scaled by the root of its eigenvalue. A point with squared
-//! distances δ to the landmarks lies at −½ vᵀ (δ − δ̄) / √λ on the axis (λ, v), δ̄ being the mean of
-//! D's columns; for a landmark that is its place by classical scaling.
+//! distances δ to the landmarks is at −½ vᵀ (δ − δ̄) / √λ on the axis (λ, v), where δ̄ is the mean of
+//! D's columns; for a landmark this is its position by classical scaling.
 
-/// Iterations for an axis at most; it ends when the eigenvalue changes by less than 10⁻¹³ of it.
+/// Maximum number of iterations for an axis; they end when the relative change of the eigenvalue is at most 10⁻¹³.
 const MOST_ITERATIONS: usize = 1000;
 
 /// Points in two dimensions.
 pub(super) struct Scaled {
-    /// A place per point.
+    /// The position of each point.
     pub places: Vec<[f64; 2]>,
     /// (λ₁ + λ₂) over the trace of B.
     pub shown: f64,
@@ -23,8 +23,8 @@ struct Axis {
     vector: Vec<f64>,
 }
 
-/// Places `points` points by `squared`, a row of squared distances to all points per landmark;
-/// `columns` are the landmarks' own places in a row.
+/// Places `points` points by `squared`, which has a row of squared distances to all points for each
+/// landmark; `columns` are the landmarks' own columns.
 pub(super) fn scale(squared: &[f64], columns: &[usize], points: usize) -> Scaled {
     let count = columns.len();
     let row = |landmark: usize| &squared[landmark * points..(landmark + 1) * points];
@@ -46,7 +46,7 @@ pub(super) fn scale(squared: &[f64], columns: &[usize], points: usize) -> Scaled
     let second = leading(&centred, Some(&first));
     let mut places = vec![[0.0; 2]; points];
     for (which, axis) in [&first, &second].into_iter().enumerate() {
-        // Any other axis is rounding.
+        // Such an axis is a rounding error.
         if axis.value <= 1e-12 * trace.max(0.0) || axis.value <= 0.0 {
             continue;
         }
@@ -64,11 +64,11 @@ pub(super) fn scale(squared: &[f64], columns: &[usize], points: usize) -> Scaled
     }
 }
 
-/// The eigenvector of the largest eigenvalue, of those orthogonal to `known`, by power iteration.
-/// Its largest entry (of equal ones the first) is positive, so that a map is never mirrored.
+/// Finds the eigenvector of the largest eigenvalue among those orthogonal to `known`, by power
+/// iteration. Its largest entry (ties go to the first) is positive, so that a map is never mirrored.
 fn leading(matrix: &[f64], known: Option<&Axis>) -> Axis {
     let count = matrix.len().isqrt();
-    // Multiples of the golden ratio: like no eigenvector, and the same everywhere.
+    // Multiples of the golden ratio: unlike any eigenvector, and the same everywhere.
     let golden = 0.618_033_988_749_894_9;
     let start = (1..=count).map(|i| (i as f64 * golden).fract() - 0.5);
     let mut axis = Axis {
@@ -100,7 +100,7 @@ fn leading(matrix: &[f64], known: Option<&Axis>) -> Axis {
     axis
 }
 
-/// Gives the vector length 1 and its sign.
+/// Normalises the vector to length 1 and makes its largest entry positive.
 fn turn(axis: &mut Axis) {
     let length = dot(&axis.vector, &axis.vector).sqrt();
     let larger = |largest: f64, &entry: &f64| match entry.abs() > largest.abs() {

@@ -1,4 +1,4 @@
-//! Distances against a dense oracle, and places against planar points.
+//! Distances compared with a dense oracle, and positions with planar points.
 
 use super::*;
 use crate::math::random::{Stage, Stream};
@@ -35,7 +35,7 @@ fn distributions(topics: &[(Vec<(u32, f32)>, f64)]) -> Vec<TermDistribution<'_>>
         .collect()
 }
 
-/// The definition, term by term over the whole vocabulary.
+/// The distance by definition, over the whole vocabulary.
 fn dense(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> f64 {
     let spread = |topic: &TermDistribution<'_>| {
         let mut dense = vec![0.0; TERMS];

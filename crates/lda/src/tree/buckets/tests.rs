@@ -6,7 +6,7 @@ use crate::tree::naive::Naive;
 
 const TOPICS: usize = 5;
 
-/// Counts after many changes, what the buckets made of them one by one, and a document.
+/// Counts after many changes, buckets that were updated at each change, and a document.
 fn example<'t>(tree: &'t Tree, variant: Variant, seed: u64) -> (State<'t>, Buckets) {
     let mut state = State {
         tree,
@@ -17,7 +17,7 @@ fn example<'t>(tree: &'t Tree, variant: Variant, seed: u64) -> (State<'t>, Bucke
     let mut buckets = Buckets::new(&state, variant);
     let mut stream = Stream::keyed(seed, Stage::Synth, 3, 0);
     let mut tokens = Vec::new();
-    // Up and down, so that paths come and go.
+    // Grows and shrinks, so that paths appear and disappear.
     for step in 0..450 {
         if stream.uniform() < [0.3, 0.7][step / 50 % 2] && !tokens.is_empty() {
             let gone = tokens.swap_remove(stream.below(tokens.len() as u64) as usize);
@@ -103,7 +103,7 @@ fn what_is_kept_up_to_date_is_what_it_would_be_made_anew() {
 
 #[test]
 fn every_sampler_draws_from_the_enumerated_conditional() {
-    // Evenly spread numbers instead of random ones: shares come out to within a few of them.
+    // Evenly spaced numbers instead of random ones: counts are exact to within a few.
     let steps = 20_000;
     for (seed, variant) in (0..4).flat_map(|seed| Variant::ALL.map(|variant| (seed, variant))) {
         let tree = random_tree(seed);
@@ -162,7 +162,7 @@ fn a_flat_trees_conditional_is_that_of_lda() {
     }
 }
 
-/// Shares of s, r and q among evenly spread samples.
+/// Shares of s, r and q among evenly spaced samples.
 fn shares(choose: impl Fn(f64) -> Choice, whole: f64) -> [f64; 3] {
     let steps = 100_000;
     let mut shares = [0.0; 3];
@@ -184,7 +184,7 @@ fn a_refined_bucket_leaves_every_bucket_its_share() {
     for (share, exact) in refined.into_iter().zip([0.2, 0.3, 0.5]) {
         assert!((share - exact).abs() < 1e-4, "{refined:?}");
     }
-    // Algorithm 1 as printed: what is left of s' goes to r first.
+    // Algorithm 1 as printed: the remainder of s' goes to r first.
     let printed = |sample: f64| {
         if sample >= bound {
             let sample = sample - bound;

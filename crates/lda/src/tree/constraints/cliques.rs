@@ -1,11 +1,11 @@
 //! The maximal cliques of a graph (Bron & Kerbosch 1973, with the pivot of Tomita, Tanaka & Takahashi
 //! 2006).
 
-/// The most cliques that are looked for: there can be 3^(n/3) of n vertices.
+/// Maximum number of cliques; n vertices can have 3^(n/3) of them.
 pub(crate) const MAX_CLIQUES: usize = 1000;
 
-/// The maximal cliques of the graph with these rows, one for each vertex: each ascending, in order.
-/// `None` if they are more than [`MAX_CLIQUES`].
+/// Returns the maximal cliques of the graph with these rows, one for each vertex. Each clique is
+/// ascending, and they are sorted. `None` if there are more than [`MAX_CLIQUES`].
 pub(super) fn maximal_cliques(adjacent: Vec<Vec<bool>>) -> Option<Vec<Vec<usize>>> {
     let all = (0..adjacent.len()).collect();
     let mut search = Cliques {
@@ -27,7 +27,7 @@ struct Cliques {
 }
 
 impl Cliques {
-    /// Every maximal clique that has all of `clique`, some of `candidates` and none of `done`.
+    /// Finds every maximal clique that has all of `clique`, some of `candidates` and none of `done`.
     fn extend(
         &mut self,
         clique: &mut Vec<usize>,

@@ -19,7 +19,7 @@ fn must_links_are_transitive() {
     let terms: Vec<_> = nodes.iter().map(|node| &node.terms[..]).collect();
     assert_eq!(terms, [&[1, 3, 5][..], &[7, 8]]);
     assert_eq!([nodes[0].prior, nodes[0].leaf_prior], [0.03, 100.0]);
-    // Before there are data, every term is as probable as in a flat tree.
+    // Without data, every term is as probable as in a flat tree.
     let tree = Tree::new(12, 0.01, &nodes).unwrap();
     let counts = Counts::new(&tree, 1);
     for term in 0..12 {
@@ -30,7 +30,7 @@ fn must_links_are_transitive() {
 
 #[test]
 fn cannot_links_make_a_node_of_cliques() {
-    // 0 – 1 – 2 – 3 are apart, and 9 goes with 2: only 0 and {2, 9}, 0 and 3, 1 and 3 go together.
+    // Cannot-links 0 – 1 – 2 – 3, and a must-link of 9 and 2: only 0 and {2, 9}, 0 and 3, 1 and 3 go together.
     let nodes = build(&[&[9, 2]], &[&[0, 1], &[1, 9], &[3, 2]]).unwrap();
     let [node] = &nodes[..] else {
         panic!("{nodes:?}");
@@ -67,7 +67,7 @@ fn lists_that_no_tree_satisfies_are_refused() {
     assert!(message(&[&[1, 12]], &[]).starts_with("must-link list 0: there is no term 12"));
     assert!(message(&[], &[&[1, 1]]).contains("cannot-link list 0 needs two"));
     assert!(message(&[&[]], &[]).contains("must-link list 0 needs two"));
-    // Seven triples whose members are apart, one of each connected to the next: 3⁷ cliques or so.
+    // Eight triples whose members are apart, as are the first members of neighbouring triples: 3344 cliques.
     let mut cannot: Vec<Vec<u32>> = (0..8).map(|i| vec![3 * i, 3 * i + 1, 3 * i + 2]).collect();
     cannot.extend((0..7).map(|i| vec![3 * i, 3 * i + 3]));
     let refused = structures(24, &[], &cannot, STRENGTHS);
