@@ -114,8 +114,7 @@ const WARM: &str = "train.warm_start=before";
 const WARM_TREE: &[&str] = &[WARM, TREE];
 const WARM_DOCUMENTS: &[&str] = &[WARM, TREE, "train.unassign=documents"];
 
-/// For a tree as the prior over terms: the file is not read, the terms are those of the planted
-/// topics.
+/// For a tree as the prior over terms: [`tree`] is used instead of the file's words.
 const TREE: &str = "tree.file=links.txt";
 const TREE_WITHOUT_MEMORY: &[&str] = &["train.memory=off", TREE];
 

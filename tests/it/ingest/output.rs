@@ -157,7 +157,7 @@ fn what_is_complete_is_not_done_again_and_what_was_stopped_is() {
     assert_eq!(fixture.ingest(1, &job).unwrap().collection, first);
     assert_eq!(fs::read(&shard).unwrap(), b"mark");
 
-    // The state after a run that was stopped just before its end, with another block size.
+    // The state after a run that was stopped just before its end, with a shard of other blocks left over.
     fs::remove_file(job.output.path.join(COLLECTION_FILE)).unwrap();
     fs::write(
         job.output.path.join("corpus/shards/shard-00099.parquet"),

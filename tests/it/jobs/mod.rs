@@ -301,7 +301,7 @@ fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
     let infer = again.project.infer.expect("it projects");
     assert_eq!(infer.method, Method::Gibbs);
     assert_eq!((infer.iterations, infer.kept_sweeps), (9, 90));
-    // The keys of a job that names no budget are its own.
+    // A job that names no budget keeps the values that it sets.
     let text = format!("{SMALL}\n[project]\niterations = 3\n");
     let job = Job::parse(&text, path, &["project.budget=fast".to_owned()]).expect("valid");
     assert_eq!(job.project.infer.expect("it projects").iterations, 3);

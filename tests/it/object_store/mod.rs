@@ -309,7 +309,7 @@ fn what_breaks_off_is_asked_again() {
         Loss::Answer("PUT /topicmill/broken/corpus/collection.json"),
         Loss::Request("?delete"),
     ];
-    // One lost request for the lock each, because a run gives up after two.
+    // Each run loses only one request or answer of its lock, because it would give up after two.
     for (run, losses) in [("broken", &losses[1..]), ("broken", &losses[..1])] {
         let proxy = Proxy::start(place.server.port(), losses);
         let mut command = place.command(&stored(run));
