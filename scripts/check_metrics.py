@@ -1,9 +1,9 @@
-"""Scrapes a run's metrics as Prometheus does, with its own parser of OpenMetrics.
+"""Scrapes a run's metrics as Prometheus does, with Prometheus's own parser of OpenMetrics.
 
     scripts/check_metrics.py TOPICMILL FOLDER
 
-FOLDER is emptied first. Runs a job of two processes that makes its own corpus, scrapes both until
-the run ends, and checks that every answer parses and that what must only grow does.
+FOLDER is emptied first. Runs a job that generates its own corpus in two processes, scrapes both until
+the run ends, and checks that every response parses and that counters only grow.
 """
 
 import json
@@ -40,7 +40,7 @@ CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
 def scrape(status: Path) -> dict[str, float] | None:
-    """The samples of a process by name and labels; None when it cannot be reached."""
+    """Returns the samples of a process by name and labels, or None if it cannot be reached."""
     try:
         address = json.loads(status.read_text())["metrics_address"]
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:

@@ -1,10 +1,10 @@
-"""Runs the README's commands as they stand, so that it cannot rot.
+"""Runs the README's commands unchanged, so that they cannot go stale.
 
     scripts/check_readme.py README.md FOLDER
 
-Each ```sh block below a line `<!-- run -->` is run by bash in FOLDER, which is emptied first and
-gets a copy of jobs/. cargo finds the package above FOLDER, so FOLDER must lie within it. The
-command `duckdb -c QUERY` is done by the Python package, which scripts/test has.
+bash runs each ```sh block below a line `<!-- run -->` in FOLDER, which is emptied first and gets a
+copy of jobs/. cargo finds the package above FOLDER, so FOLDER must be within it. The Python package
+duckdb, which scripts/test installs, runs the command `duckdb -c QUERY`.
 """
 
 import os

@@ -1,13 +1,13 @@
-"""Opens reports in headless Chromium, and uses them as people do.
+"""Opens reports in headless Chromium and uses them as readers do.
 
     scripts/check_report.py SCRATCH OUT…      OUT: results with a report.html
 
-Clicks, search, the keyboard, addresses, colours, widths and paper; no message in the console, nothing
-from the network, no violation that axe-core finds in either colours; and the library that the page
-brings is the one in its npm package. Prints one line a check; the first that fails ends it with status 1.
+Checks clicks, search, the keyboard, addresses, colours, widths and paper; that the console has no messages,
+nothing comes from the network, and axe-core finds no violation in either colour scheme; and that the page's
+library is the one in its npm package. Prints one line per check; the first failure ends it with status 1.
 
-Chromium: $TOPICMILL_CHROMIUM, one on the PATH, or one that Playwright or (as root) apt installs. Where
-none can be had, says so and passes.
+Chromium is $TOPICMILL_CHROMIUM, one on the PATH, or one that Playwright or (as root) apt installs. Without
+any, the script prints that it skips the checks, and passes.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ D3_VERSION = "7.9.2"
 D3_SHA256 = "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1"
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 WIDTHS = [390, 900, 1600]
-# The most seconds of processor time until a page is drawn.
+# Maximum seconds of processor time until a page is drawn.
 MOST_SECONDS = 1.0
 
 
@@ -72,7 +72,7 @@ def check_library(scratch):
 
 
 def launch(playwright):
-    """A headless Chromium from wherever one can be had, or None."""
+    """Returns a headless Chromium from any source, or None."""
 
     def attempt(path=None):
         try:
@@ -97,7 +97,7 @@ def launch(playwright):
 
 @contextmanager
 def opened(browser, file, address="", width=1600, colours="light"):
-    """The page, which must say nothing in the console and ask for nothing from the network."""
+    """Opens a page, which must write nothing to the console and request nothing from the network."""
     context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=colours, reduced_motion="reduce")
     context.add_init_script("window.moves = 0; addEventListener('hashchange', () => { moves += 1; })")
     page = context.new_page()
@@ -133,7 +133,7 @@ def check_loading(browser, file):
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
     devtools = context.new_cdp_session(page)
-    # Of its thread, so that a busy machine does not fail the page.
+    # The time of its thread, so that a busy machine does not fail the page.
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(file.resolve().as_uri())
     page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
@@ -144,7 +144,7 @@ def check_loading(browser, file):
 
 
 def wait(page, expression, argument=None):
-    """Waits until the page says yes; not with wait_for_function, whose polling the page's policy forbids."""
+    """Waits until the expression is true; wait_for_function would poll in a way that the page's policy forbids."""
     for _ in range(400):
         if page.evaluate(expression, argument):
             return
@@ -154,7 +154,7 @@ def wait(page, expression, argument=None):
 
 @contextmanager
 def moving(page):
-    """What moves to another address: the address changes at once, what is shown only with the event after it."""
+    """Waits for a move to another address: the page changes only with the event that follows the address."""
     moves = page.evaluate("moves")
     yield
     wait(page, "before => moves > before", moves)
@@ -207,7 +207,7 @@ def check_list(page):
 
 
 def check_topic(page):
-    # From elsewhere: the topic that is open may be this one already.
+    # Via the overview, because this topic may be open already.
     go(page, "#overview")
     go(page, "#topic=0")
     check(page.evaluate("document.activeElement.tagName") == "H2", "the heading of a topic gets the focus")
@@ -253,7 +253,7 @@ def check_topic(page):
 
 
 def check_labels(page):
-    """Where topics are labels."""
+    """Checks the figures of labels, if topics are labels."""
     label = page.evaluate("data.topics[0].label ?? null")
     go(page, "#topic=0")
     if label is None:
@@ -281,7 +281,7 @@ def check_search(page):
     page.keyboard.press("/")
     check(page.evaluate("document.activeElement.id") == "query", "/ goes to the search")
     page.keyboard.type(term)
-    # Labels that have the term in their names precede it.
+    # Labels with the term in their names are listed before it.
     for _ in range(page.locator("#results [aria-label=Labels] [data-href]").count() + 1):
         page.keyboard.press("ArrowDown")
     active = page.locator("#query").get_attribute("aria-activedescendant")

@@ -1,11 +1,11 @@
-"""Opens a result as its users will: in DuckDB, in pyarrow and pandas, in polars.
+"""Opens a result as users do: in DuckDB, in pyarrow and pandas, and in polars.
 
     scripts/check_tables.py OUT [--documents N]
 
-Joins and aggregates the tables in each of them, compares what they find, and checks what
-docs/FORMATS.md promises: proportions, word distributions and token counts that add up, ids and
-ranks without gaps. Independent of `topicmill verify`: it shares no code with it. Prints one line a
-check; the first that fails ends it with status 1 and names the table and the row.
+Joins and aggregates the tables in each of them, compares the results, and checks the promises of
+docs/FORMATS.md: proportions, word distributions and token counts that add up, ids and ranks without
+gaps. Shares no code with `topicmill verify`. Prints one line per check; the first failure ends the
+script with status 1 and names the table and the row.
 """
 
 import argparse
@@ -33,19 +33,19 @@ TABLES = [
     "evaluation",
     "drift",
 ]
-# Tables that not every job writes: those that the manifest has are read as well.
+# Tables that not every job writes; those in the manifest are read too.
 SOME = ["group_topics", "labels", "phrases", "predictions", "topic_correlations", "topic_nodes", "topic_trends"]
-# Types that every reader has; a list is one of strings.
+# Types that every reader supports; lists contain strings.
 TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
 # A document's weights are f32, rounded one by one; a topic's are many more.
 DOCUMENT_TOLERANCE = 1e-4
 TOPIC_TOLERANCE = 1e-3
-# How far two readers' sums of the same f64 may be apart: they add in different orders.
+# Tolerance for two readers' sums of the same f64, which they add in different orders.
 READER_TOLERANCE = 1e-9
 
 
 class Wrong(Exception):
-    """A result that is not what it should be: the message names table and row."""
+    """A wrong result; the message names the table and the row."""
 
 
 def expect(sound, message):
@@ -54,12 +54,12 @@ def expect(sound, message):
         raise Wrong(message)
 
 
-# Each reader sums the same: the keys of these three must agree. Weights are f32 in the files and
-# are summed as f64.
+# All readers compute the same sums, so these three must return the same keys. Weights are f32 in the
+# files and are summed as f64.
 
 
 def sums_by_duckdb():
-    """What DuckDB finds, by the views of views.sql."""
+    """Returns DuckDB's sums, by the views of views.sql."""
     db = duckdb.connect()
     db.execute(Path("views.sql").read_text(encoding="utf-8"))
     sums = {f"{name} rows": db.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] for name in TABLES}
@@ -76,7 +76,7 @@ def sums_by_duckdb():
 
 
 def sums_by_pandas():
-    """What pandas finds in the tables that pyarrow reads."""
+    """Returns pandas' sums of the tables that pyarrow reads."""
     frames = {name: pyarrow.parquet.read_table(name).to_pandas() for name in TABLES}
     sums = {f"{name} rows": len(frame) for name, frame in frames.items()}
     for table, column in summed():
@@ -91,7 +91,7 @@ def sums_by_pandas():
 
 
 def sums_by_polars():
-    """What polars finds, scanning."""
+    """Returns polars' sums, from scans."""
     scans = {name: polars.scan_parquet(f"{name}/*.parquet") for name in TABLES}
     sums = {f"{name} rows": scan.select(polars.len()).collect().item() for name, scan in scans.items()}
     for table, column in summed():
@@ -139,12 +139,12 @@ SUMMED = [
 
 
 def summed():
-    """The columns to sum: those of tables that are there."""
+    """Returns the columns to sum, of existing tables."""
     return [(table, column) for table, column in SUMMED if table in TABLES]
 
 
 def check_readers():
-    """The three agree on every sum."""
+    """The three readers agree on every sum."""
     first = sums_by_duckdb()
     for name, others in [("pandas", sums_by_pandas()), ("polars", sums_by_polars())]:
         expect(first.keys() == others.keys(), f"{name} and duckdb find different topics or statuses")
@@ -155,7 +155,7 @@ def check_readers():
 
 
 def check_files():
-    """Folders hold parts only, their types are plain, and the manifest has their rows."""
+    """Folders contain only parts, types are plain, and row counts match the manifest."""
     manifest = json.loads(Path("manifest.json").read_text(encoding="utf-8"))
     for name in TABLES:
         expect(Path(name).is_dir(), f"{name}: there is no such table")
@@ -188,7 +188,7 @@ def check_documents(db, expected):
 
 
 def check_proportions(db):
-    """Each document's weights and its dropped mass are 1; documents without terms have none."""
+    """Each document's weights and dropped mass sum to 1; documents without terms have neither."""
     none_of(db, "document_topics: document {}: weights {} and dropped mass {} are not 1", f"""
         SELECT doc_id, sum(weight::DOUBLE) AS weights, any_value(dropped_mass) AS dropped
         FROM documents LEFT JOIN document_topics USING (doc_id) WHERE top_topic IS NOT NULL
@@ -209,7 +209,7 @@ def check_proportions(db):
 
 
 def check_topics(db):
-    """Topics' tokens are the documents', and their word distributions add up to 1."""
+    """Topics have the documents' tokens, and word distributions that sum to 1."""
     wrong = "topics: row {} has topic {}"
     none_of(db, wrong, "SELECT row - 1, topic FROM (SELECT row_number() OVER (ORDER BY topic) AS row, "
             "topic FROM topics) WHERE topic <> row - 1")
@@ -249,7 +249,7 @@ def check_topics(db):
 
 
 def check_topic_documents(db):
-    """What is listed under a topic is what the documents say."""
+    """The documents listed under a topic match the documents' own rows."""
     none_of(db, "topic_documents: topic {}, document {}: {!r} is not the source_id in documents", """
         SELECT topic, t.doc_id, t.source_id FROM topic_documents t LEFT JOIN documents d USING (doc_id)
         WHERE t.source_id IS DISTINCT FROM d.source_id""")
@@ -261,7 +261,7 @@ def check_topic_documents(db):
 
 
 def check_diagnostics(db):
-    """Top terms are those of topic_terms, and what is said of them is within its bounds."""
+    """Top terms match topic_terms, and their figures are within bounds."""
     none_of(db, "topic_term_diagnostics: topic {}, rank {}: term {!r} of {}, in topic_terms {!r} of {}", """
         SELECT topic, rank, a.term, a.weight, b.term, b.weight
         FROM topic_term_diagnostics a LEFT JOIN topic_terms b USING (topic, rank)
@@ -284,7 +284,7 @@ def check_diagnostics(db):
 
 
 def check_drift(db):
-    """The run and every group have the new documents and tokens that documents has."""
+    """The run and every group have the new documents and tokens of the table documents."""
     found = "count(*) AS documents, sum(tokens_total - tokens_stopped) AS tokens, sum(tokens_in_vocabulary) AS kept"
     new = "FROM documents WHERE top_topic IS NOT NULL AND split <> 'sample'"
     none_of(db, "drift: {} {!r}: {} documents, {} tokens, {} in the vocabulary; documents has {}, {}, {}", f"""
@@ -306,7 +306,7 @@ def check_drift(db):
 
 
 def check_correlations(db):
-    """What is said of pairs of topics is that of the documents."""
+    """The figures of pairs of topics follow from the documents."""
     none_of(db, "topic_correlations: topics {} and {}: {} and {} of {} documents, the documents say {} and {} of {}", """
         WITH p AS (SELECT t.doc_id, topic, weight::DOUBLE AS weight FROM document_topics t),
         n AS (SELECT count(*) AS n FROM documents WHERE top_topic IS NOT NULL),
@@ -325,7 +325,7 @@ def check_correlations(db):
 
 
 def check_rollups(db):
-    """Sums by volume, by the values of metadata and by pair of topics are those of the documents."""
+    """Sums by volume, by value of metadata and by pair of topics follow from the documents."""
     kinds = [check_correlations(db)] if "topic_correlations" in TABLES else []
     by_value = """
         SELECT c.{cell}, topic, sum(weight::DOUBLE * tokens_in_vocabulary) / any_value(c.tokens) AS share,
@@ -360,7 +360,7 @@ def check_rollups(db):
 
 
 def check_phrases(db):
-    """Phrases are sorted, each is found once in a pass and joins its words; figures are within their bounds."""
+    """Phrases are sorted, found once per pass and join their words; figures are within bounds."""
     if "phrases" not in TABLES:
         return "none"
     none_of(db, "phrases: {!r}, of {!r} and {!r}: pass {}, {} times, score {}", """
@@ -377,7 +377,7 @@ def check_phrases(db):
 
 
 def check_topic_nodes(db):
-    """A node's weight is that of the nodes below it, and a term's that of its leaves."""
+    """A node has the sums of the nodes below it, and a term those of its leaves."""
     if "topic_nodes" not in TABLES:
         return "none"
     none_of(db, "topic_nodes: topic {}, node {}: below node {}, of weight {} with {} tokens", """
@@ -404,7 +404,7 @@ def check_topic_nodes(db):
 
 
 def check_vocabulary(db):
-    """Kept terms are numbered from 0, and their tokens are the documents'."""
+    """Kept terms are numbered from 0, and have as many tokens as the documents."""
     none_of(db, "vocabulary: term {!r} has term_id {} and status {}", """
         SELECT term, term_id, status FROM vocabulary
         WHERE (term_id IS NOT NULL) <> (status = 'kept')
@@ -433,7 +433,7 @@ def check_views(db):
 
 
 def check_questions(db):
-    """The macros of views.sql answer as polars does."""
+    """The macros of views.sql return the same as polars."""
     documents, weights, terms, topics = (
         polars.scan_parquet(f"{name}/*.parquet").collect()
         for name in ("documents", "document_topics", "topic_terms", "topics")
@@ -480,7 +480,7 @@ def check_questions(db):
 
 
 def ranks_are_sound(db, table, group):
-    """Ranks of a group are 1, 2, 3, …, and weights fall."""
+    """The ranks of a group are 1, 2, 3, …, and its weights do not increase."""
     none_of(db, f"{table}: {group} {{}}: rank {{}} of weight {{}} follows rank {{}} of {{}}", f"""
         SELECT {group}, rank, weight, last_rank, last_weight FROM (
             SELECT {group}, rank, weight, lag(rank, 1, 0) OVER one AS last_rank,
@@ -493,7 +493,7 @@ def ranks_are_sound(db, table, group):
 
 
 def none_of(db, message, query):
-    """Fails with the first row that `query` finds, filled in `message`."""
+    """Fails with `message`, filled with the first row that `query` returns, if there is one."""
     for row in db.execute(query).fetchall()[:1]:
         raise Wrong(message.format(*row))
 

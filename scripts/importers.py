@@ -1,11 +1,11 @@
-"""Reading texts into counts of words: topicmill beside the importers of other programs, for docs/SCALING.md.
+"""Compares topicmill with other programs' importers, which turn texts into word counts, for docs/SCALING.md.
 
     target/bench/venv/bin/python scripts/importers.py TEXTS.jsonl --binary PROGRAM [--volumes FOLDER] [--repeat N]
 
-TEXTS is plain JSON Lines with `text`. Every importer ends with the counts of terms of each document and a vocabulary, by
-one rule: words of 3 to 40 letters, in lower case, without English stop words, in at least 5 documents and at most half of
-them, at most 65,536. Each runs in a process of its own. The peers are those of scripts/bench-requirements.txt, and for
-volumes of Extracted Features (--volumes) htrc-feature-reader, if it is installed. Prints a table.
+TEXTS is plain JSON Lines with `text`. Every importer produces the term counts of each document and a vocabulary by one
+rule: words of 3 to 40 letters, in lower case, without English stop words, in at least 5 documents and at most half of
+them, at most 65,536. Each runs in its own process. The peers are those of scripts/bench-requirements.txt, and, for
+volumes of Extracted Features (--volumes), htrc-feature-reader if it is installed. Prints a table.
 """
 
 import argparse
@@ -42,14 +42,14 @@ MIN_DOCUMENTS, MAX_SHARE, MAX_TERMS = 5, 0.5, 65_536
 
 
 def texts(path: Path) -> Iterator[str]:
-    """The texts of JSON Lines."""
+    """Yields the texts of JSON Lines."""
     with open(path, "rb") as lines:
         for line in lines:
             yield json.loads(line)["text"]
 
 
 def stop_words(path: Path) -> frozenset[str]:
-    """scikit-learn's English stop words, which lie beside the texts: importing it would count as an importer's time."""
+    """Reads scikit-learn's English stop words from a file, because importing them would count as an importer's time."""
     return frozenset(path.with_suffix(".stop").read_text(encoding="utf-8").split())
 
 
@@ -124,7 +124,7 @@ PEERS: dict[str, Callable[[Path], tuple[int, int, int]]] = {
 
 
 def topicmill(asked: argparse.Namespace, path: Path, input_format: str, threads: int) -> tuple[list[float], tuple[int, int, int]]:
-    """topicmill's ingest: seconds, CPU seconds and MB, and the counts."""
+    """Runs topicmill's ingest; returns seconds, CPU seconds and MB, and the counts."""
     with tempfile.TemporaryDirectory(dir=asked.scratch) as folder:
         job, stop = Path(folder) / "job.toml", Path(folder) / "stop.txt"
         stop.write_text("\n".join(stop_words(path)) if input_format == "jsonl" else "", encoding="utf-8")
@@ -137,7 +137,7 @@ def topicmill(asked: argparse.Namespace, path: Path, input_format: str, threads:
 
 
 def timed(command: list[object]) -> tuple[str, list[float]]:
-    """What a command prints, with its seconds, CPU seconds and peak memory in MB."""
+    """Runs a command; returns its output, and its seconds, CPU seconds and peak memory in MB."""
     started = time.monotonic()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE)
     assert process.stdout
@@ -151,7 +151,7 @@ def timed(command: list[object]) -> tuple[str, list[float]]:
 
 
 def row(name: str, megabytes: float, files: int, runs: list[list[float]], found: tuple[int, int, int]) -> None:
-    """The row of an importer; of several files, the rate is that of files."""
+    """Prints the row of an importer; for several files, the rate counts files."""
     seconds, cpu, memory = (statistics.median(values) for values in zip(*runs, strict=True))
     documents, terms, tokens = found
     read = files if files > 1 else documents
@@ -179,7 +179,7 @@ def main() -> None:
     lines = asked.texts.with_suffix(".lines")
     with open(lines, "w", encoding="utf-8") as file:
         file.writelines(" ".join(text.lower().split()) + "\n" for text in texts(asked.texts))
-    # In another process: what this one holds would count as memory of those that it starts.
+    # In another process, because this one's memory would count as that of the processes that it starts.
     words_of = "import sys, sklearn.feature_extraction.text as t; sys.stdout.write('\\n'.join(sorted(t.ENGLISH_STOP_WORDS)))"
     stop = asked.texts.with_suffix(".stop")
     stop.write_text(subprocess.run([sys.executable, "-c", words_of], capture_output=True, text=True, check=True).stdout, encoding="utf-8")
@@ -191,7 +191,7 @@ def main() -> None:
 
 
 def compare(asked: argparse.Namespace, path: Path, input_format: str, peers: list[str], python: str) -> None:
-    """The rows of one input."""
+    """Prints the rows of one input."""
     files = [path] if path.is_file() else list(path.rglob("*.json.bz2"))
     megabytes = sum(file.stat().st_size for file in files) / 1e6
     for threads in [1, 2]:

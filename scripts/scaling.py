@@ -2,9 +2,9 @@
 
     scripts/scaling.py BINARY FOLDER [DOCUMENTS ...] [--sections N ...] [--streamed N] [--threads N]
 
-Makes collections in FOLDER, of short documents (20 tokens each) and of sections (1,000 tokens each) with 50 planted
-topics and 20,000 terms, runs ingest, train and project on each as processes of their own, and removes what it made.
-The sample is 20,000 documents whatever the size, as in a large collection. Needs Python's standard library only.
+Generates collections in FOLDER, of short documents (20 tokens each) and of sections (1,000 tokens each) with 50
+planted topics and 20,000 terms, runs ingest, train and project on each in separate processes, and removes its files.
+The sample is 20,000 documents for every size, as in a large collection. Needs only Python's standard library.
 """
 
 import argparse
@@ -42,12 +42,12 @@ path = "{out}"
 SAMPLE, PASSES = 20_000, 5
 # Tokens of a document, by the name of the collection.
 LENGTHS = {"short documents": 20, "sections": 1_000}
-# Disk space at the most, texts, shards and tables together: bytes to a document, and to each of its tokens.
+# Upper bounds of disk space for texts, shards and tables together: bytes per document, and per token.
 BYTES_PER_DOCUMENT, BYTES_PER_TOKEN = 150, 12
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of the files below a folder; files may go meanwhile."""
+    """Returns the bytes of the files below a folder; files may disappear meanwhile."""
     size = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -80,7 +80,7 @@ class Disk:
 
 
 def measured(command: list[object], folder: Path) -> tuple[str, float, float, int]:
-    """Runs a command that writes to a folder: its last line, seconds, peak memory in MB, and peak bytes of the folder."""
+    """Runs a command that writes to a folder; returns its last line, seconds, peak MB, and the folder's peak bytes."""
     log = folder.with_suffix(".log")
     with Disk(folder) as disk, open(log, "wb") as errors:
         started = time.monotonic()
@@ -96,7 +96,7 @@ def measured(command: list[object], folder: Path) -> tuple[str, float, float, in
 
 
 class Collection:
-    """A generated collection and the rows of the table that it makes."""
+    """A generated collection, which prints its rows of the table."""
 
     def __init__(self, arguments: argparse.Namespace, kind: str, documents: int):
         self.arguments, self.kind, self.documents = arguments, kind, documents
@@ -104,7 +104,7 @@ class Collection:
         self.corpus = self.folder / "texts"
 
     def row(self, stage: str, command: list[object], folder: Path, used: int) -> int:
-        """Runs a stage and prints its row; `used` and the result: bytes of the folder before and after."""
+        """Runs a stage and prints its row; `used` and the result are the folder's bytes before and after."""
         line, seconds, peak, most = measured([self.arguments.binary, *command], folder)
         found = json.loads(line)["documents"] if line else self.documents
         if found != self.documents:
@@ -116,14 +116,14 @@ class Collection:
         return after
 
     def job(self, name: str, sample: int, passes: int) -> tuple[Path, Path]:
-        """A job file and its output folder."""
+        """Writes a job file; returns it and its output folder."""
         job, out = self.folder / f"{name}.toml", self.folder / name
         text = JOB.format(corpus=self.corpus, out=out, sample=sample, passes=passes)
         job.write_text(text, encoding="utf-8")
         return job, out
 
     def measure(self, streamed: int) -> None:
-        """All stages; then one pass over a sample of `streamed` documents, if there are any."""
+        """Measures all stages; then one pass over a sample of `streamed` documents, if not 0."""
         self.folder.mkdir(parents=True)
         needed = self.documents * (BYTES_PER_DOCUMENT + LENGTHS[self.kind] * BYTES_PER_TOKEN)
         free = shutil.disk_usage(self.folder).free

@@ -21,7 +21,7 @@ TOPICS = len(WORDS)
 
 
 def planted(count: int, seed: int = 1) -> list[str]:
-    """Texts of 30 words: 24 of one topic, 6 of another."""
+    """Returns texts of 30 words: 24 of one topic, 6 of another."""
     draw = random.Random(seed)
     texts = []
     for _ in range(count):
@@ -46,7 +46,7 @@ def result(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> topicm
 
 @pytest.fixture
 def no_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Temporary folders are made in an empty folder, and have to be gone at the end."""
+    """Creates temporary folders in an empty folder, and checks that they are gone at the end."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     yield tmp_path
     assert list(tmp_path.glob("topicmill-*")) == []

@@ -1,4 +1,4 @@
-"""The README's example and the notebook run, and their output is what is printed there."""
+"""The README's example and the notebook run, and print the output that they show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 PACKAGE = Path(__file__).parents[1]
-# The texts of both are those of this Python's reference.
+# Both use the texts of this Python version's language reference.
 WRITTEN_WITH = (3, 11, 7)
 CAN_COMPARE = sys.version_info[:3] == WRITTEN_WITH
 

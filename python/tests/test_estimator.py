@@ -1,4 +1,4 @@
-"""The transformer, by scikit-learn's own checks and in its tools."""
+"""The transformer, with scikit-learn's own checks and tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from topicmill.errors import UsageError
 FEW = {"train.passes": 5}
 
 
-# Two topics: some checks have no more terms than that, and more topics than terms are an error.
+# Two topics, because some checks have only two terms, and more topics than terms are an error.
 @parametrize_with_checks([TopicMill(2, settings=FEW)])
 @pytest.mark.filterwarnings("ignore:X has counts that are not whole")
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API|.*Can't check dok sparse:")
@@ -107,7 +107,7 @@ def test_score_joins_the_phrases_of_the_model(texts):
     model = TopicMill(TOPICS, settings={**FEW, "phrases.detect": True, "phrases.min_count": 9})
     model.fit([text + " red panda" * (place % 3 == 0) for place, text in enumerate(texts)])
     assert "red_panda" in model.result_.terms
-    # Too few to be found here, and no other word is known.
+    # Four occurrences are too few for detection, and the text has no other known term.
     assert np.isfinite(model.score(["red panda " * 4]))
 
 

@@ -1,4 +1,4 @@
-"""Exports, opened by the programs that they are for."""
+"""Exports, opened by the programs for which they are made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def bags(texts):
 
 
 def test_mallets_state(result, folder, bags):
-    """A strict reading: exactly six fields, positions without gaps, one number per type."""
+    """Reads a state strictly: exactly six fields, positions without gaps, one number per type."""
     path = result.export("mallet-state", folder / "a.state.gz")
     tokens = np.zeros((TOPICS, len(result.terms)))
     found = [Counter() for _ in bags]
@@ -50,7 +50,7 @@ def test_mallets_state(result, folder, bags):
             found[int(document)][text] += 1
             tokens[int(topic), int(term)] += 1
     assert found == bags
-    # As MALLET smooths its counts; here all documents have theirs, not the training sample alone.
+    # Smoothed like MALLET's counts; these are of all documents, not only of the training sample.
     phi = (tokens + beta) / (tokens + beta).sum(axis=1, keepdims=True)
     assert np.abs(phi - result.phi).max() < 0.02
 

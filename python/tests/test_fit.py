@@ -1,4 +1,4 @@
-"""Training on texts: what is accepted, what is refused, and that the same texts give the same arrays."""
+"""Training on texts: accepted and refused arguments, and the same arrays from the same texts."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
         ({"ids": [1]}, ValueError, "ids has 1 values, fewer than there are texts"),
         ({"ids": range(401)}, ValueError, "ids has more values than the 400 texts"),
-        # Before the texts are read.
+        # Refused before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
         ({"threads": -1}, UsageError, "invalid value '-1' for '--threads"),
         ({"model__topics": 3}, TypeError, "model.topics is an argument of its own: pass topics .of TopicMill: n_comp"),

@@ -25,7 +25,7 @@ FEW = {"train.passes": 5}
 
 
 def of(text: str) -> list[str]:
-    """The labels of a planted text: the two topics that its words are of."""
+    """Returns the labels of a planted text: the two topics of its words."""
     return [name for name, words in zip(NAMES, WORDS) if set(words) & set(text.split())]
 
 
@@ -95,7 +95,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def test_one_label_a_document(texts):
-    # The topic that 24 of 30 words are of.
+    # The topic of 24 of the 30 words.
     main = [max(range(TOPICS), key=lambda k: sum(word in WORDS[k] for word in text.split())) for text in texts]
     y = np.array(NAMES)[main]
     model = make_pipeline(CountVectorizer(), TopicMillClassifier(settings=FEW))

@@ -66,7 +66,7 @@ def test_an_endless_stream_is_answered_line_by_line_and_can_be_left(result):
 
     with pytest.raises(LookupError, match="left"):
         _program.stream(["project", result.path, "--stdin", "--quiet"], answers.append, endless())
-    # The program and the pipes held some of them, not all that there are.
+    # The program and the pipes hold only some of the texts.
     assert next(taken) < 10_000_000
 
 

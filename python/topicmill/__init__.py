@@ -1,6 +1,6 @@
 """Topic models of large text collections.
 
-The work is done by the ``topicmill`` program, which this package installs and calls:
+This package installs and calls the ``topicmill`` program, which does the work:
 
 - `fit` trains topics on texts; `read` opens the output folder of a finished run. Both return a
   `Result`: tables, the model as arrays, inference for new texts.
@@ -42,7 +42,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn is optional, and takes a second to import.
+    # scikit-learn is optional and takes a second to import.
     if name == "TopicMill":
         from .estimator import TopicMill
 

@@ -6,13 +6,13 @@ import html
 import re
 from typing import Any
 
-# What the program's table of topics begins with; tables and the training curve come before it.
+# The start of the table of topics that the program prints, after other tables and the training curve.
 _HEADER = re.compile(r"^ *topic +share ", re.MULTILINE)
 _MOST = 30
 
 
 def topics_of(page: str) -> str:
-    """Return the topics from what ``topicmill inspect`` prints."""
+    """Return the table of topics from the output of ``topicmill inspect``."""
     header = _HEADER.search(page)
     return page[header.start() :] if header else page
 

@@ -26,7 +26,7 @@ _CORPUS: Settings = {
     "corpus.group": "",
     "corpus.metadata": [],
 }
-# The phrases of the model's collection are joined, and no others looked for. Without detection, its keys have their
+# Joins the phrases of the model's collection and detects no others. Without detection, its keys must have their
 # defaults.
 _FOUND: Settings = {
     "phrases.detect": False,
@@ -39,8 +39,8 @@ _FOUND: Settings = {
 def held_out_likelihood(path: Path, texts: Iterable[str | None], threads: int | None) -> float:
     """Return the log-likelihood of texts by document completion, in nats per token.
 
-    The result's own job, with these texts as its corpus, ingests them; ``topicmill evaluate`` scores
-    them on the result's model.
+    The texts are ingested with the result's own job, in which they replace the corpus; ``topicmill
+    evaluate`` scores them with the result's model.
     """
     with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
         file = _texts.spool(_texts.lines(texts), Path(folder))

@@ -11,7 +11,7 @@ Settings = Mapping[str, Any]
 
 
 def merged(settings: Settings | None, keywords: Settings) -> dict[str, Any]:
-    """Return ``{"section.key": value}`` from a dict of such and keywords ``section__key=value``."""
+    """Return ``{"section.key": value}`` from such a dict and keywords ``section__key=value``."""
     merged = dict(settings or {})
     for name, value in keywords.items():
         section, separator, key = name.partition("__")
@@ -30,7 +30,7 @@ def flags(settings: Settings) -> list[str]:
 
 
 def threads(count: int | None) -> list[str]:
-    """Return ``--threads``, if a number of threads is given."""
+    """Return ``--threads`` if a number of threads is given."""
     return [] if count is None else [f"--threads={count}"]
 
 
@@ -45,7 +45,7 @@ def write(path: Path, sections: Mapping[str, Settings]) -> None:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML: JSON, whose strings, numbers and lists mean the same there."""
+    """Return a value as TOML, written as JSON, whose strings, numbers and lists are also valid TOML."""
     if isinstance(value, Path):
         value = str(value.absolute())
     if hasattr(value, "tolist"):

@@ -55,21 +55,21 @@ def stream(
     """Run the program to its end, feed it `lines`, and call `take` with each line of its standard output.
 
     `take` is called on another thread. Memory does not grow with the number of lines: the program bounds
-    what it holds, and the next line is taken only when the program reads it. With `verbose`, standard error
-    is shown as it comes. An exception that is raised meanwhile, such as KeyboardInterrupt, stops the program;
-    if it is not fed, as SIGINT does: a run saves its progress first.
+    the lines that it holds, and the next line is produced only when the program reads it. With `verbose`,
+    standard error is shown as it arrives. An exception that is raised meanwhile, such as KeyboardInterrupt,
+    stops the program: with SIGKILL if it is fed, else with SIGINT, so that a run saves its progress first.
     """
-    said: deque[str] = deque(maxlen=10_000)  # Errors come last.
+    said: deque[str] = deque(maxlen=10_000)  # Errors are printed last.
 
     def keep(line: str) -> None:
         said.append(line)
         if verbose:
             print(line, end="", file=sys.stderr, flush=True)
 
-    # The widest page that the program prints: nothing is cut to that of a terminal.
+    # The program's widest output, so that nothing is cut to the width of a terminal.
     environment = {**os.environ, "COLUMNS": "400"}
     if lines is None:
-        # The program ends when its standard input is closed: also if Python is killed.
+        # The program ends when its standard input is closed, even if Python is killed.
         environment["TOPICMILL_FOLLOW_PARENT"] = "1"
     process = subprocess.Popen(
         [path(), *arguments],
@@ -79,12 +79,12 @@ def stream(
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-        # An interrupt of this process is passed on once, by us.
+        # This process passes an interrupt on once; the terminal must not send it to the program too.
         start_new_session=True,
     )
     assert process.stdin and process.stdout and process.stderr
     errors: list[BaseException] = []
-    # Daemons: where Python ends meanwhile, it does not wait for the program.
+    # Daemon threads: if Python exits meanwhile, it does not wait for the program.
     readers = [
         threading.Thread(target=_drain, args=(*of, errors), daemon=True)
         for of in ((process.stdout, take), (process.stderr, keep))
@@ -111,7 +111,7 @@ def stream(
 
 def _drain(pipe: IO[str], take: Callable[[str], object], errors: list[BaseException]) -> None:
     try:
-        with pipe:  # Closed also if a line cannot be taken, which ends the program.
+        with pipe:  # Closed even if `take` raises, which ends the program.
             for line in pipe:
                 take(line)
     except BaseException as error:
@@ -123,7 +123,7 @@ def _feed(pipe: IO[str], lines: Iterable[str]) -> None:
         try:
             pipe.write(line)
         except BrokenPipeError:
-            break  # The program has ended, and says why.
+            break  # The program has ended and printed the reason.
     _close(pipe)
 
 

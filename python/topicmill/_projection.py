@@ -65,7 +65,7 @@ def _ask(
     """Call `take` with the answer to each text."""
 
     def parse(line: str) -> None:
-        # A line without its end is of a program that was killed.
+        # An incomplete line comes from a program that was killed.
         if line.endswith("\n"):
             take(json.loads(line))
 
@@ -83,11 +83,11 @@ def _text_key(path: os.PathLike[str]) -> str:
 def csr(
     weights: npt.NDArray[Any], topics: npt.NDArray[Any], lengths: npt.NDArray[Any], topic_count: int
 ) -> csr_array[np.float32, tuple[int, int]]:
-    """Return a sparse matrix from its entries, row after row; `lengths` has the entries of each row."""
+    """Return a sparse matrix from its entries, row after row; `lengths` has the number of entries of each row."""
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    # Much of scikit-learn refuses indices of 64 bits.
+    # Much of scikit-learn refuses 64-bit indices.
     index = get_index_dtype(maxval=starts[-1])
-    # A copy: arrays of Arrow cannot be changed, and the entries of a row are to be sorted.
+    # Copies, because Arrow's arrays are read-only and the entries of each row are sorted below.
     entries = (np.array(weights), np.array(topics, index), starts.astype(index))
     matrix = csr_array(entries, shape=(len(lengths), topic_count), dtype=np.float32)
     matrix.sort_indices()

@@ -1,4 +1,4 @@
-"""The tables of a result: Parquet, opened with whichever library is installed."""
+"""The Parquet tables of a result, returned with an installed library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(
     columns: list[str] | None = None,
     where: pyarrow.dataset.Expression | None = None,
 ) -> pyarrow.Table:
-    """Read a table's folder: all parts, in order."""
+    """Read all parts of a table's folder, in order."""
     parts = sorted(folder.glob("part-*.parquet"), key=lambda part: (len(part.name), part.name))
     if not parts:
         raise DataError(f"{folder} has no part-*.parquet: the result is damaged", "run the job again, to replace it")
@@ -39,7 +39,7 @@ def read(
 
 
 def convert(table: pyarrow.Table, backend: Backend) -> Table:
-    """Return an Arrow table as `backend` has it."""
+    """Convert an Arrow table to the type of `backend`."""
     if backend == "pandas":
         return table.to_pandas()
     if backend == "polars":

@@ -25,7 +25,7 @@ def lines(
 ) -> Iterator[str]:
     """Yield one JSON object per text, with a line break.
 
-    The id of a text is its position, from 0, if there are no `ids`. A missing text (None, NaN, a
+    Without `ids`, the id of a text is its position, from 0. A missing text (None, NaN, a
     null of pandas, polars or Arrow) is null, and gets the status ``empty``.
     """
     if isinstance(texts, (str, bytes)):
@@ -73,11 +73,11 @@ def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
 def spool(documents: Iterable[str], folder: Path) -> Path:
     """Write JSON Lines to a file in `folder`, and return its path.
 
-    The name depends on the content, so that the same texts are the same input.
+    The name is a hash of the content, so that the same texts are the same input.
     """
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
-    # In a folder of its own: another call may write to `folder` at the same time.
+    # In a folder of its own, because another call may write to `folder` at the same time.
     with tempfile.TemporaryDirectory(dir=folder) as own:
         partial = Path(own, "documents")
         with partial.open("wb") as file:
@@ -100,7 +100,7 @@ def _text(value: object, position: int) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without the scalar types of Arrow, and numpy's truth values; None for a missing value."""
+    """Convert scalars of Arrow and numpy's booleans to Python's; return None for a missing value."""
     if hasattr(value, "as_py"):
         value = value.as_py()
     if isinstance(value, np.bool_):

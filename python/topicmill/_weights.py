@@ -1,4 +1,4 @@
-"""Terms and documents of a topic, documents near to another, and labels of a document, with their weights."""
+"""Terms and documents of a topic, documents near another, and labels of a document, with their weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DocumentWeight(NamedTuple):
 
 
 class DocumentDistance(NamedTuple):
-    """A document that is near to what was asked for.
+    """A document near the requested document, topic or text.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class DocumentDistance(NamedTuple):
     source_id : str
         Its id in the input.
     distance : float
-        The Hellinger distance of their topic proportions, from 0 to 1.
+        The Hellinger distance between their topic proportions, from 0 to 1.
     """
 
     doc_id: int

@@ -1,4 +1,4 @@
-"""The classifier for scikit-learn: labels of documents, one or several, each a topic."""
+"""The classifier for scikit-learn: each label is a topic, and a document has one label or several."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._job import Settings
 from .estimator import DocumentEstimator
 from .fitting import fit
 
-# After `estimator`, which says what is missing.
+# After `estimator`, which reports missing packages.
 from sklearn.base import ClassifierMixin  # isort: skip
 from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[misc]
     """Labels of documents by Labeled LDA and Dependency-LDA, as a classifier.
 
-    Each label is a topic, and a document is predicted to have the labels of which most of its tokens are
-    expected to be (docs/TRAINING.md, "Documents with labels").
+    Each label is a topic. The labels predicted for a document are those with the largest expected shares
+    of its tokens (docs/TRAINING.md, "Documents with labels").
 
     Parameters
     ----------
     random_state : int, RandomState instance or None, default 1
-        The seed. None takes another seed at each call of `fit`.
+        The seed. None uses a different seed at each call of `fit`.
     n_jobs : int, optional
         Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
@@ -38,15 +38,15 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
     classes_ : ndarray
         The labels; if y is an indicator matrix, the numbers of its columns.
     result_ : topicmill.Result
-        The result, with its tables. Its labels are the places in `classes_`.
+        The result, with its tables. Its labels are indices of `classes_`.
     n_features_in_ : int
         Number of columns of X. Only if fitted on counts.
 
     Notes
     -----
-    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator
-    matrix of shape (documents, labels), such as ``MultiLabelBinarizer`` makes, and how many a document is predicted to
-    have is estimated from its terms.
+    `X` is as in `TopicMill`. With one label per document, y has shape (documents,). With several, it is an indicator
+    matrix of shape (documents, labels), as ``MultiLabelBinarizer`` returns it, and the number of labels that are
+    predicted for a document is estimated from its terms.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
         X : iterable of str, or matrix of shape (documents, terms)
             Texts or counts.
         y : array-like of shape (documents,) or (documents, labels)
-            A label a document, or 1 for each label that it has and 0 for others.
+            One label per document, or 1 for each label that it has and 0 for the others.
 
         Returns
         -------
@@ -121,8 +121,8 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
         Returns
         -------
         ndarray of shape (documents,) or (documents, labels)
-            As y in `fit`. A document without a known term has the most frequent label, or those of more than
-            half of the documents.
+            Like y in `fit`. A document without a known term gets the most frequent label or, with several
+            labels per document, those that more than half of the documents have.
         """
         check_is_fitted(self)
         settings = {} if self._is_multilabel else {"project.label_count": 1}
@@ -143,8 +143,8 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
 
         Returns
         -------
-        ndarray of shape (documents, labels) or, of two classes, (documents,)
-            From 0 to 1; of two classes, the share of the second less that of the first.
+        ndarray of shape (documents, labels) or, for two classes, (documents,)
+            From 0 to 1; for two classes, the share of the second minus that of the first.
         """
         check_is_fitted(self)
         scores = self._scores(X, {"project.label_count": len(self.classes_)})
@@ -152,7 +152,7 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
         return scores if self._is_multilabel or len(self.classes_) != 2 else scores[:, 1] - scores[:, 0]
 
     def _scores(self, X: Any, settings: Settings) -> npt.NDArray[np.float32]:
-        """Return a score for each label that a document is predicted to have, and −∞ for others."""
+        """Return a score for each label that is predicted for a document, and −∞ for the others."""
         predicted = self.result_.predict(self._texts(X, reset=False), threads=self._threads, settings=settings)
         scores = np.full((len(predicted), len(self.classes_)), -np.inf, dtype=np.float32)
         for row, labels in zip(scores, predicted):
@@ -163,7 +163,7 @@ class TopicMillClassifier(ClassifierMixin, DocumentEstimator):  # type: ignore[m
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        # The checks' blobs in two dimensions are no documents.
+        # The two-dimensional blobs of scikit-learn's checks are not documents.
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -24,7 +24,7 @@ class TopicMillError(Exception):
     message : str
         What went wrong, with its causes.
     remedy : str, optional
-        What to do about it, where the message does not say so itself.
+        What to do about it, unless the message says so.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class KilledError(TopicMillError):
 
 
 class StoppedError(TopicMillError):
-    """The program was told to stop (SIGTERM, SIGINT)."""
+    """The program was stopped by a signal (SIGTERM, SIGINT)."""
 
     code = 143
 
@@ -106,14 +106,14 @@ def from_exit(code: int, stderr: str) -> TopicMillError:
     The program ends its errors with lines ``error: …``, ``cause: …`` and ``help: …``; anything
     before them, such as warnings, is left out.
     """
-    # A process that a signal ended has minus its number.
+    # The code of a process that a signal ended is minus the signal's number.
     code = 128 - code if code < 0 else code
     lines = stderr.splitlines()
     starts = [at for at, line in enumerate(lines) if line.startswith("error: ")]
     said = lines[starts[-1] :] if starts else lines[-5:]
     remedies = [line.removeprefix("help: ") for line in said if line.startswith("help: ")]
     message = "\n".join(line for line in said if not line.startswith("help: "))
-    # Settings are no flags here.
+    # Settings are not flags here.
     message = message.removeprefix("error: ").removeprefix("--set ")
     kind = _BY_CODE.get(code, InternalError)
     error = kind(message.strip() or f"topicmill exited with {code}", "\n".join(remedies) or None)

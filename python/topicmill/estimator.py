@@ -1,4 +1,4 @@
-"""The transformer for scikit-learn, and what the classifier shares with it."""
+"""The transformer for scikit-learn, and the base class that the classifier shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ try:
 except ImportError as error:
     raise ImportError("topicmill's estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
-# A term of a count matrix is the number of its column: every one is kept as it is.
+# The terms of a count matrix are the numbers of its columns; all are kept unchanged.
 _COUNTS: Settings = {
     "tokens.rule": "whitespace",
     "tokens.min_length": 1,
@@ -33,12 +33,12 @@ _COUNTS: Settings = {
 
 
 class DocumentEstimator(BaseEstimator):  # type: ignore[misc]
-    """What estimators on texts or counts have in common: documents as the program reads them, threads, seed."""
+    """The base of estimators on texts or counts: documents in the program's form, threads, seed."""
 
     def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
-        """Return X as texts. Counts become texts of column numbers, each as often as it is counted."""
+        """Return X as texts. Counts become texts of column numbers, each repeated as often as it is counted."""
         is_of_counts = _is_matrix(X)
-        # A few rows tell a column of texts.
+        # A few rows show whether there is a column of texts.
         if hasattr(X, "columns") and any(isinstance(value, str) for value in np.asarray(X[:100], dtype=object).flat):
             raise TypeError(f"X is a {type(X).__name__}: pass one of its columns")
         if reset:
@@ -83,8 +83,8 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
     n_components : int, default 10
         Number of topics.
     random_state : int, RandomState instance or None, default 1
-        The seed. With an int, the same input gives the same arrays on any number of threads. None
-        takes another seed at each call of `fit`.
+        The seed. With an int, the same input produces the same arrays on any number of threads. None
+        uses a different seed at each call of `fit`.
     n_jobs : int, optional
         Threads; None and -1 mean one for each core, -2 one less, and so on.
     settings : dict, optional
@@ -93,10 +93,10 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The topics' term probabilities φ. Fitted on counts, a column of X that is zero throughout has
-        probability 0; the others sum to 1 in each row.
+        The topics' term probabilities φ. If fitted on counts, a column of X that contains only zeros
+        has probability 0; the others sum to 1 in each row.
     result_ : topicmill.Result
-        The result, with its tables. Fitted on counts, its terms are numbers of columns.
+        The result, with its tables. If fitted on counts, its terms are column numbers.
     n_features_in_ : int
         Number of columns of X. Only if fitted on counts.
     feature_names_in_ : ndarray of str
@@ -105,7 +105,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
     Notes
     -----
     `X` is either an iterable of texts, or a matrix of counts, dense or sparse, of shape
-    (documents, terms), such as ``CountVectorizer`` makes. Counts are whole numbers: others are
+    (documents, terms), as ``CountVectorizer`` returns it. Counts that are not whole numbers are
     rounded, with a warning.
 
     Examples
@@ -178,7 +178,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
         Returns
         -------
         ndarray of shape (documents, n_components)
-            The same as that of `transform`.
+            The same as from `transform`.
         """
         proportions: npt.NDArray[np.float32] = self.fit(X).result_.theta.toarray()
         return proportions
@@ -194,7 +194,7 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
         Returns
         -------
         ndarray of shape (documents, n_components)
-            Rows sum to 1, but are zero for a document without a known term.
+            Rows sum to 1, except that a document without a known term has zeros.
         """
         check_is_fitted(self)
         texts = self._texts(X, reset=False)
@@ -254,12 +254,12 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentEstim
         return tags
 
 
-# Of every document: rows that sum to 1.
+# All topics of every document, so that rows sum to 1.
 _ALL_TOPICS: Settings = {"project.threshold": 0.0}
 
 
 def _is_matrix(X: Any) -> bool:
-    """Whether X is a matrix, or anything that validation is to refuse, in place of texts."""
+    """Whether X is not texts but a matrix, or something that validation should refuse."""
     if issparse(X) or getattr(X, "ndim", 1) != 1 or len(getattr(X, "shape", (0,))) != 1:
         return True
     if isinstance(X, Iterator):

@@ -16,10 +16,10 @@ from ._tables import Backend
 from .errors import DataError, UsageError
 from .result import Result
 
-# Below an output folder: the program overlooks names that begin with a dot.
+# In an output folder, where the program ignores names that begin with a dot.
 _INPUT = ".input"
 _TOPICS = 50
-# The column of texts' labels.
+# The column with the labels of texts.
 _LABELS = "labels"
 # Keys of the job that are arguments.
 _ARGUMENTS = {
@@ -56,11 +56,11 @@ def fit(
         The texts: a list, an iterator, a column of pandas, polars or pyarrow. A missing text gets the
         status ``empty``. A path names a file, a folder or a glob, in any format that a job reads.
     topics : int, default 50
-        Number of topics; absent with labels, each of which is a topic.
+        Number of topics; omit it with labels, each of which is a topic.
     labels : iterable, optional
         The labels of each text: a list of them, a single one, or None. Each label becomes a topic (Labeled
-        LDA), and all texts are predicted to have some: see `Result.labels`, `Result.predictions` and
-        `Result.predict`. In files, ``corpus__labels`` names them.
+        LDA), and labels are predicted for all texts: see `Result.labels`, `Result.predictions` and
+        `Result.predict`. For files, ``corpus__labels`` names the key or column.
     ids : iterable, optional
         The texts' ids; by default, their positions, from 0.
     metadata : mapping of str to iterable, optional
@@ -68,9 +68,9 @@ def fit(
     seed : int, default 1
         The seed of every random choice.
     output : path-like, optional
-        A folder to write the result to, with the texts in ``.input``. A call that was interrupted
-        resumes there; a call that was completed returns at once. By default, the result is in a
-        temporary folder that is removed with the returned object.
+        A folder to write the result to, with the texts in ``.input``. An interrupted call resumes
+        there; a completed call returns immediately. By default, the result is in a temporary folder
+        that is removed with the returned object.
     overwrite : bool, default False
         Whether to replace another result in `output`.
     threads : int, optional
@@ -82,18 +82,18 @@ def fit(
     settings : dict, optional
         Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
     **keywords
-        The same as ``train__passes=50``. A ``pathlib.Path`` as a value becomes absolute.
+        The same as keywords, such as ``train__passes=50``. A ``pathlib.Path`` value becomes absolute.
 
     Returns
     -------
     Result
-        The topics, and every text's.
+        The topics, and those of every text.
 
     Raises
     ------
     TopicMillError
-        With the program's message and remedy: a `UsageError` for a wrong setting, a `DataError` for
-        texts that leave no vocabulary, ….
+        With the program's message and remedy, such as a `UsageError` for a wrong setting or a
+        `DataError` for texts that leave no vocabulary.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Res
     Returns
     -------
     Result
-        Its tables and arrays are read when they are first used.
+        Its tables and arrays are read on first use.
 
     Raises
     ------

@@ -26,16 +26,16 @@ Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "np
 
 
 class _NoTable(KeyError, AttributeError):
-    """A property that needs the table is an attribute that is not there, for `hasattr`."""
+    """An AttributeError too, so that `hasattr` is false for a property whose table is missing."""
 
 
 class Result:
     """A finished result of topicmill.
 
-    Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read when
-    they are first used. A result of `fit` without `output` is in a temporary folder, which is
-    removed with this object; pickling copies it, but for the documents, which `export` needs to
-    write ``gensim`` and ``mallet-state``. To share a result among processes, name an `output`.
+    Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read on
+    first use. A result of `fit` without `output` is in a temporary folder, which is removed with
+    this object; pickling copies it, except for the documents' bags of words, which `export` needs
+    to write ``gensim`` and ``mallet-state``. To share a result among processes, name an `output`.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ class Result:
     def __init__(self, path: str | os.PathLike[str], *, backend: Backend | None = None) -> None:
         self._backend = _tables.choose(backend)
         if not Path(path, "_SUCCESS").is_file():
-            # It fails, and says why and what to do.
+            # Fails with the reason and the remedy.
             _program.run("verify", path)
         self.path = Path(path).absolute()
 
     def _own(self, folder: Path) -> None:
-        """Remove a folder with this object."""
+        """Remove `folder` when this object is garbage-collected."""
         self._is_temporary = True
         weakref.finalize(self, _copies.remove, folder, os.getpid())
 
     def __repr__(self) -> str:
         if "topics" not in self.tables:
-            # An evaluation, for one.
+            # For example, an evaluation.
             return f"<topicmill.Result: no topics, tables {', '.join(self.tables)}>"
         topics, terms = len(self.alpha), len(self.terms)
         return f"<topicmill.Result: {topics:,} topics, {terms:,} terms, {self._document_count:,} documents>"
@@ -93,12 +93,12 @@ class Result:
         Parameters
         ----------
         name : str
-            Such as ``"topics"``; `tables` lists them, docs/FORMATS.md their columns.
+            A name such as ``"topics"``: `tables` lists them, docs/FORMATS.md their columns.
 
         Returns
         -------
         DataFrame or pyarrow.Table
-            As `backend` has it.
+            The type depends on `backend`.
         """
         return _tables.convert(self._arrow(name), self._backend)
 
@@ -125,7 +125,7 @@ class Result:
 
     @cached_property
     def labels(self) -> Table:
-        """The table ``labels``: each topic's label and how well it is predicted; if documents have labels."""
+        """The table ``labels``, if documents have labels: each topic's label and how well it is predicted."""
         return self.table("labels")
 
     @cached_property
@@ -178,8 +178,8 @@ class Result:
     def theta(self) -> Matrix:
         """The documents' topic proportions θ, sparse, shape (documents, K).
 
-        Holds the proportions of at least ``project.threshold`` (0.01 by default): what is missing
-        from a row's sum of 1 is ``dropped_mass`` in `documents`. A document without a term of the
+        Contains the proportions of at least ``project.threshold`` (0.01 by default); the rest of a
+        row's sum of 1 is ``dropped_mass`` in `documents`. A document without a term of the
         vocabulary has an empty row.
         """
         entries = self._arrow("document_topics", ["doc_id", "topic", "weight"])
@@ -199,7 +199,7 @@ class Result:
         topic : int
             The topic, from 0.
         n : int, default 10
-            How many. Fewer are returned if fewer terms were ever assigned to the topic.
+            Number of terms. Fewer are returned if fewer were assigned to the topic.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Result:
         topic : int
             The topic, from 0.
         n : int, default 10
-            How many. The run lists ``project.topic_documents`` (20 by default) documents per topic.
+            Number of documents, at most ``project.topic_documents`` of the run (20 by default).
 
         Returns
         -------
@@ -242,13 +242,13 @@ class Result:
         document : int, optional
             The number of a document (``doc_id``), which is not returned itself.
         source_id : str, optional
-            Its id in the input, in place of its number.
+            The document's id in the input, instead of its number.
         topic : int, optional
-            A topic: the documents nearest to one that has only this topic.
+            A topic; returns the documents nearest to a document with this topic only.
         text : str, optional
             A new text.
         n : int, default 10
-            How many. Fewer are returned if fewer share a topic with it.
+            Number of documents. Fewer are returned if fewer share a topic with it.
 
         Returns
         -------
@@ -312,7 +312,7 @@ class Result:
         texts : iterable of str
             The texts. The collection's own texts, in order, get the rows of `theta`.
         statuses : bool, default False
-            Whether to return each text's status, too.
+            Whether to return each text's status too.
         threads : int, optional
             Threads; by default, one for each core. The result does not depend on it.
         settings : dict, optional
@@ -339,7 +339,7 @@ class Result:
         settings: Settings | None = None,
         **keywords: Any,
     ) -> list[list[LabelScore]]:
-        """Predict the labels of new texts, by a result whose documents have labels.
+        """Predict the labels of new texts, with a result whose documents have labels.
 
         Parameters
         ----------
@@ -353,8 +353,8 @@ class Result:
         Returns
         -------
         list of list of LabelScore
-            For each text pairs of label and score, the first label first: the numbers of `predictions`. None
-            for a text without a known term.
+            For each text, pairs of label and score, best first, with the scores of `predictions`. Empty for
+            a text without a known term.
         """
         if "labels" not in self.tables:
             raise ValueError(f"{self.path} has no labels: pass labels to topicmill.fit, or set corpus.labels")
@@ -373,7 +373,7 @@ class Result:
         output : path-like
             The file to write; for ``gensim`` and ``npy``, the folder.
         overwrite : bool, default False
-            Whether to replace what is there.
+            Whether to replace an existing file or folder.
 
         Returns
         -------
@@ -402,9 +402,9 @@ class Result:
         Parameters
         ----------
         topics : int, default 30
-            How many topics; 0 prints all.
+            Number of topics; 0 prints all.
         terms : int, default 10
-            Terms per topic. The run lists ``project.top_terms`` (20 by default) terms per topic.
+            Terms per topic, at most ``project.top_terms`` of the run (20 by default).
         """
         page = _program.run("inspect", self.path, f"--topics={topics}", f"--terms={terms}")
         print(_display.topics_of(page), end="")
@@ -418,7 +418,7 @@ class Result:
                 row["top_terms"] = [f"{label}:", *row["top_terms"]]
         return _display.page(repr(self)[1:-1], rows)
 
-    # A temporary folder does not outlive its object: a copy takes the files along.
+    # A temporary folder does not outlive its object, so a pickled copy contains the files.
 
     def __getstate__(self) -> dict[str, Any]:
         files = _copies.take(self.path) if self._is_temporary else None

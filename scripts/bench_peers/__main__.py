@@ -1,4 +1,4 @@
-"""The command line, and what happens in which order."""
+"""The command line of scripts/bench, and its steps in order."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from .systems import DEFAULT, OURS, SYSTEMS
 
 
 def arguments() -> argparse.Namespace:
-    """The command line, checked."""
+    """Parses and checks the command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Trains topicmill and its peers on the same corpus, one after the other, and scores them alike.",
@@ -47,14 +47,14 @@ def arguments() -> argparse.Namespace:
 
 
 def whole(text: str) -> int:
-    """A number from 1."""
+    """Parses a whole number from 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 1")
     return int(text)
 
 
 def positive(text: str) -> float:
-    """A number above 0."""
+    """Parses a number above 0."""
     try:
         if 0 < float(text) < float("inf"):
             return float(text)
@@ -64,7 +64,7 @@ def positive(text: str) -> float:
 
 
 def names(text: str, known: list[str] = SYSTEMS) -> list[str]:
-    """Systems, separated by commas."""
+    """Parses systems separated by commas."""
     wanted = list(dict.fromkeys(text.split(",")))
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -73,7 +73,7 @@ def names(text: str, known: list[str] = SYSTEMS) -> list[str]:
 
 
 def work() -> int:
-    """Does what the command line says; gives the exit code."""
+    """Executes the command line; returns the exit code."""
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if asked.self_test:
@@ -103,7 +103,7 @@ def work() -> int:
 
 
 def measured(asked: argparse.Namespace, python: Path, binary: Path | None, scratch: Path) -> dict:
-    """Everything that the report is made from."""
+    """Measures everything for the report."""
     read = [python, "-m", "bench_peers.corpus", asked.input, scratch / "split"]
     corpus = read_corpus(asked, [*read, f"--id={asked.id}", f"--text={asked.text}"], scratch)
     systems = [one_system(name, asked, python, binary, scratch) for name in asked.systems]
@@ -117,7 +117,7 @@ def measured(asked: argparse.Namespace, python: Path, binary: Path | None, scrat
 
 
 def read_corpus(asked: argparse.Namespace, read: list[object], scratch: Path) -> dict:
-    """Has a command read and split the input, into scratch/split; gives the facts that it left there."""
+    """Runs a command that reads and splits the input into scratch/split; returns the facts that it wrote there."""
     split = scratch / "split"
     split.mkdir()
     problem = processes.run(read, scratch / "corpus.log")
@@ -133,7 +133,7 @@ def read_corpus(asked: argparse.Namespace, read: list[object], scratch: Path) ->
 
 
 def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path | None, scratch: Path) -> dict:
-    """Trains a system and scores what it wrote, even if it ended badly."""
+    """Trains a system and scores its snapshots, even if it failed."""
     folder = scratch / name
     folder.mkdir()
     busy = busy_cores()
@@ -163,7 +163,7 @@ def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path 
 
 
 def machine() -> dict:
-    """What it is measured on."""
+    """Describes the machine."""
     model = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -173,7 +173,7 @@ def machine() -> dict:
 
 
 def busy_cores() -> float | None:
-    """Cores that others use at the moment, over a second; None where the system does not say."""
+    """Returns the cores that other processes use during one second, or None if the system does not tell."""
     if not Path("/proc/stat").exists():
         return None
 
@@ -189,7 +189,7 @@ def busy_cores() -> float | None:
 
 
 def report(python: Path, out: Path) -> None:
-    """Table and plot from results.json."""
+    """Makes table and plot from results.json."""
     problem = processes.run([python, "-m", "bench_peers.report", out])
     if problem:
         raise Failed(f"the report could not be made: {problem}")
@@ -204,7 +204,7 @@ def check_results(path: Path) -> None:
 
 
 def run_self_test() -> int:
-    """The checks of what is not a system."""
+    """Runs the checks of everything but the systems."""
     problem = processes.run([environment.python(), "-m", "bench_peers.self_test"])
     return 1 if problem else 0
 

@@ -1,7 +1,7 @@
-"""Reads what the user names: a UCI bag of words, or JSON Lines, which are tokenised by one plain rule.
+"""Reads the user's input: a UCI bag of words, or JSON Lines, which are tokenised by one plain rule.
 
 The rule: lower-case runs of 3 to 40 letters a–z, without scikit-learn's English stop words; terms in at least
-5 documents and at most half of them, the 65,536 in most documents. A UCI bag of words is taken as it is.
+5 documents and at most half of them, at most the 65,536 most frequent. A UCI bag of words is used unchanged.
 """
 
 import argparse
@@ -31,7 +31,7 @@ VOCABULARY = re.compile(r"^vocab.*\.txt(\.gz|\.zst)?$")
 
 
 def read(path: Path, id_key: str, text_key: str) -> tuple[sparse.csr_array, list[str]]:
-    """The collection as documents × terms, and the terms."""
+    """Returns the collection as documents × terms, and the terms."""
     if not path.exists():
         raise Refused(f"{path}: there is no such file or folder; name a UCI bag of words or a JSON Lines file")
     if path.is_file() and JSON_LINES.search(path.name):
@@ -44,7 +44,7 @@ def read(path: Path, id_key: str, text_key: str) -> tuple[sparse.csr_array, list
 
 
 def only(folder: Path, pattern: re.Pattern[str], name: str) -> Path:
-    """The one file of a folder whose name matches."""
+    """Returns the only file of a folder whose name matches."""
     found = sorted(path for path in folder.iterdir() if pattern.match(path.name))
     if len(found) != 1:
         raise Refused(f"{folder}: {len(found)} files are called {name}, optionally .gz or .zst; one is wanted")
@@ -52,13 +52,13 @@ def only(folder: Path, pattern: re.Pattern[str], name: str) -> Path:
 
 
 def opened(path: Path) -> pyarrow.NativeFile:
-    """A file's bytes, decompressed."""
+    """Opens a file's decompressed bytes."""
     compression = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix)
     return pyarrow.input_stream(str(path), compression=compression)
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """A file's lines, without their ends."""
+    """Yields a file's lines, without their ends."""
     rest = b""
     try:
         with opened(path) as stream:
@@ -72,7 +72,7 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def read_uci(path: Path) -> tuple[sparse.csr_array, list[str]]:
-    """A bag of words: three lines of D, W and the number of lines, then `document term count`, from 1."""
+    """Reads a bag of words: three lines with D, W and the number of lines, then `document term count`, from 1."""
     beside = path.with_name(path.name.replace("docword", "vocab", 1))
     plain = beside.with_name(re.sub(r"\.(gz|zst)$", "", beside.name))
     named = [name for name in [plain, beside] if name.exists()]
@@ -105,7 +105,7 @@ def read_uci(path: Path) -> tuple[sparse.csr_array, list[str]]:
 
 
 def read_json_lines(path: Path, id_key: str, text_key: str) -> tuple[sparse.csr_array, list[str]]:
-    """Texts by the rule above. A document whose id was there before is left out: no text is in both halves."""
+    """Reads texts by the rule above. Leaves out a document whose id occurred before, so no text is in both parts."""
     known: dict[str, int] = {}
     ids: set[str] = set()
     tokens, starts = array("i"), array("q", [0])
@@ -131,7 +131,7 @@ def read_json_lines(path: Path, id_key: str, text_key: str) -> tuple[sparse.csr_
 
 
 def fields(path: Path, number: int, line: bytes, id_key: str, text_key: str) -> tuple[str, str]:
-    """A line's id (its number where it has none) and text."""
+    """Returns a line's id (its number if it has none) and text."""
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -143,7 +143,7 @@ def fields(path: Path, number: int, line: bytes, id_key: str, text_key: str) -> 
 
 
 def kept_terms(counts: sparse.csr_array, words: list[str]) -> numpy.ndarray:
-    """The terms that the rule keeps, by the alphabet."""
+    """Returns the terms that the rule keeps, in alphabetical order."""
     documents = numpy.bincount(counts.indices, minlength=counts.shape[1])
     usable = (documents >= MIN_DOCUMENTS) & (documents <= MAX_SHARE * counts.shape[0])
     ranked = sorted(numpy.flatnonzero(usable), key=lambda term: (-documents[term], words[term]))
@@ -151,7 +151,7 @@ def kept_terms(counts: sparse.csr_array, words: list[str]) -> numpy.ndarray:
 
 
 def write_split(path: Path, folder: Path, id_key: str, text_key: str, most: int) -> split.Split:
-    """Reads a collection, splits it with `most` test documents at most, and leaves that in a folder."""
+    """Reads a collection, splits it with at most `most` test documents, and writes the split to a folder."""
     counts, vocabulary = read(path, id_key, text_key)
     try:
         made = split.split(counts, vocabulary, most)
@@ -162,7 +162,7 @@ def write_split(path: Path, folder: Path, id_key: str, text_key: str, most: int)
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """What a process that reads a collection is told."""
+    """Returns the argument parser of a process that reads a collection."""
     made = argparse.ArgumentParser(description=description)
     made.add_argument("input", type=Path)
     made.add_argument("folder", type=Path)

@@ -1,4 +1,4 @@
-"""What has to be there before anything is measured: the Python packages, and topicmill itself."""
+"""Installs the requirements of a measurement: the Python packages, and topicmill itself."""
 
 import filecmp
 import os
@@ -15,7 +15,7 @@ TARGET = PROJECT / os.environ.get("CARGO_TARGET_DIR", "target")
 
 
 def python() -> Path:
-    """The Python of target/bench/venv, which is made first if it is not there or not as wanted."""
+    """Returns the Python of target/bench/venv, which is created first if it is missing or outdated."""
     folder = TARGET / "bench" / "venv"
     interpreter, installed = folder / "bin" / "python", folder / "installed.txt"
     if installed.exists() and filecmp.cmp(WANTED, installed, shallow=False):
@@ -33,17 +33,17 @@ def python() -> Path:
 
 
 def topicmill() -> Path:
-    """The release binary of this project, built if it is not up to date."""
+    """Returns the release binary of this project, built if it is not up to date."""
     return built("topicmill", []) / "topicmill"
 
 
 def example(name: str) -> Path:
-    """A program of examples/, likewise."""
+    """Returns a program of examples/, likewise."""
     return built(f"the example {name}", ["--example", name]) / "examples" / name
 
 
 def built(what: str, wanted: list[str]) -> Path:
-    """Builds a part of the project; gives the folder of release binaries."""
+    """Builds a part of the project; returns the folder of release binaries."""
     if not shutil.which("cargo"):
         raise Refused("cargo is not there: install Rust from https://rustup.rs, or name what is built already (--help)")
     print(f"building {what}", flush=True)
@@ -54,7 +54,7 @@ def built(what: str, wanted: list[str]) -> Path:
 
 
 def commit() -> str:
-    """The commit that `topicmill` builds, with `-dirty` where files differ from it; "" outside of git."""
+    """Returns the commit that `topicmill` builds, with `-dirty` if files differ from it; "" outside git."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True).stdout.strip()

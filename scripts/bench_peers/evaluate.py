@@ -1,4 +1,4 @@
-"""Scores snapshots, those of all systems by the same rule: `python -m bench_peers.evaluate SPLIT OUT`.
+"""Scores the snapshots of all systems by the same rule: `python -m bench_peers.evaluate SPLIT OUT`.
 
 Document completion: each test document's topic proportions are inferred from one half of its tokens, by a
 fold-in that draws nothing at random, and the other half is scored under them. Coherence is measured on the
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from . import snapshots, split
 
-# Test documents are the fewer the more topics there are, so that a snapshot is scored in some seconds.
+# With more topics, fewer test documents are scored, so that a snapshot takes only some seconds.
 MOST_PROPORTIONS = 500_000
 MIN_DOCUMENTS = 100
 ITERATIONS = 100
@@ -27,10 +27,10 @@ UMASS_TERMS = 20
 
 
 def infer(weights: numpy.ndarray, counts: numpy.ndarray, alpha: numpy.ndarray) -> numpy.ndarray:
-    """A document's topic proportions, from its terms' weights (terms × topics) and counts.
+    """Infers a document's topic proportions from its terms' weights (terms × topics) and counts.
 
     CVB0 (Asuncion 2009) with fixed topics: a token's share of topic k is proportional to its term's weight there,
-    times alpha_k and the shares of all other tokens; repeated, from the prior alone, until it stands.
+    times alpha_k plus the shares of all other tokens. Iterates from the prior until the shares are stable.
     """
     shares = weights * alpha
     shares /= shares.sum(axis=1, keepdims=True)
@@ -51,12 +51,12 @@ def infer(weights: numpy.ndarray, counts: numpy.ndarray, alpha: numpy.ndarray) -
 def log_likelihood(
     topics: numpy.ndarray, alpha: numpy.ndarray, observed: sparse.csr_array, held_out: sparse.csr_array
 ) -> float:
-    """The mean over the held-out tokens of the logarithm of their probability; `topics` are topics × terms."""
+    """Returns the mean log-probability of the held-out tokens; `topics` are topics × terms."""
     by_term = numpy.ascontiguousarray(topics.T)
     alpha = alpha.astype(by_term.dtype)
     total = 0.0
     for (terms, counts), (held_terms, held_counts) in zip(documents(observed), documents(held_out)):
-        # A term's weights matter up to a factor: 1 for the largest keeps small ones apart from 0.
+        # A term's weights matter only up to a factor; scaling the largest to 1 keeps small ones from becoming 0.
         weights = by_term[terms]
         weights /= numpy.maximum(weights.max(axis=1, keepdims=True), numpy.finfo(weights.dtype).tiny)
         proportions = infer(weights, counts.astype(by_term.dtype), alpha)
@@ -66,20 +66,20 @@ def log_likelihood(
 
 
 def documents(matrix: sparse.csr_array) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
-    """Each document's terms and their counts."""
+    """Yields each document's terms and their counts."""
     for start, end in zip(matrix.indptr, matrix.indptr[1:]):
         yield matrix.indices[start:end], matrix.data[start:end]
 
 
 def coherence(topics: numpy.ndarray, train: sparse.csc_array) -> tuple[float, float]:
-    """NPMI and UMass of the topics; `train` has 1 where a document has a term."""
+    """Returns NPMI and UMass of the topics; `train` has 1 where a document has a term."""
     both = [topic_coherence(heaviest(topic), train) for topic in topics]
     npmi, umass = numpy.mean(both, axis=0)
     return float(npmi), float(umass)
 
 
 def heaviest(topic: numpy.ndarray) -> numpy.ndarray:
-    """A topic's heaviest terms, the heaviest first, the lower number among equals."""
+    """Returns a topic's heaviest terms, heaviest first, with the lower number first among equals."""
     most = min(UMASS_TERMS, len(topic))
     least = numpy.partition(topic, -most)[-most]
     candidates = numpy.flatnonzero(topic >= least)
@@ -87,7 +87,7 @@ def heaviest(topic: numpy.ndarray) -> numpy.ndarray:
 
 
 def topic_coherence(terms: numpy.ndarray, train: sparse.csc_array) -> tuple[float, float]:
-    """NPMI and UMass of one topic's heaviest terms, all of which occur in `train`."""
+    """Returns NPMI and UMass of one topic's heaviest terms, all of which occur in `train`."""
     columns = train[:, terms]
     together = (columns.T @ columns).toarray().astype(float)
     alone = together.diagonal()
@@ -104,7 +104,7 @@ def topic_coherence(terms: numpy.ndarray, train: sparse.csc_array) -> tuple[floa
 
 
 def score(folder: Path, train: sparse.csc_array, observed: sparse.csr_array, held_out: sparse.csr_array) -> list[dict]:
-    """Scores of a folder's complete snapshots, in order."""
+    """Returns the scores of a folder's complete snapshots, in order."""
     scores = []
     for path in sorted(folder.glob("*.json")):
         topics, facts = snapshots.read(path)

@@ -1,11 +1,11 @@
-"""How much memory a system took."""
+"""The memory that a system uses."""
 
 import resource
 from pathlib import Path
 
 
 def own_peak_mb() -> float:
-    """This process's peak memory, and what its worker processes, if any, hold now and share with none."""
+    """Returns this process's peak memory plus the private memory of its worker processes, if any, at this moment."""
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for children in Path("/proc/self/task").glob("*/children"):
         for child in children.read_text(encoding="utf-8").split():

@@ -1,11 +1,11 @@
-"""What a reader must know about a run. Standard library alone."""
+"""Notes on a run for readers of its table. Standard library only."""
 
-# Others had this much of a core just before a system was trained: its times may be off.
+# If others used more of a core than this just before a system was trained, its times may be off.
 BUSY_CORES = 0.3
 
 
 def notes(results: dict) -> str:
-    """What a reader of the table must know about this run."""
+    """Returns the notes on this run."""
     said = []
     for system in results["systems"]:
         if system["problem"]:

@@ -1,7 +1,7 @@
-"""The peers, as their users run them: their own defaults, but for the number of topics, threads and the seed.
+"""The peers as their users run them: with their own defaults, except for the number of topics, threads and the seed.
 
-What else a package is told is the system's `settings`, which the report lists. Packages are imported where they are
-used, so that one that is missing fails alone.
+Any other setting is in the system's `settings`, which the report lists. Packages are imported where they are used,
+so that a missing one fails only its own system.
 """
 
 import itertools
@@ -23,7 +23,7 @@ FEWEST_SWEEPS = 5
 
 
 def words(task: Task) -> "Iterator[list[str]]":
-    """The tokens of each training document; term i of the split is called wi."""
+    """Yields the tokens of each training document; term i of the split is called wi."""
     import numpy
 
     counts = task.train_matrix()
@@ -33,7 +33,7 @@ def words(task: Task) -> "Iterator[list[str]]":
 
 
 class Tomotopy:
-    """Collapsed Gibbs sampling; a step is one iteration or more, as many as fit before the next snapshot."""
+    """Collapsed Gibbs sampling; a step has as many iterations as fit before the next snapshot, at least one."""
 
     def __init__(self, task: Task):
         import tomotopy
@@ -77,9 +77,9 @@ class Tomotopy:
 
 
 class Topica:
-    """One of topica's samplers. It takes no snapshots: each point is a fit of its own, with twice as many sweeps.
+    """One of topica's samplers. It has no snapshots: each point is a separate fit, with twice as many sweeps.
 
-    Fits continue until the next would not fit into the time. By default topica holds alpha at 1 for each topic until
+    Fits continue until the next would not fit into the time. By default topica keeps alpha at 1 for each topic until
     sweep 200. These fits are shorter: alpha sums to 5 at first, MALLET's default, and is learnt from sweep 20 at latest.
     """
 
@@ -102,7 +102,7 @@ class Topica:
             sweeps *= 2
 
     def fit(self, sweeps: int) -> float:
-        """Writes the snapshot of one fit; returns its seconds."""
+        """Fits once and writes the snapshot; returns the fit's seconds."""
         import topica
 
         burn_in = {"burn_in": min(20, sweeps // 4)}
@@ -121,7 +121,7 @@ class Topica:
 
 
 def corpus_of(task: Task) -> object:
-    """The training documents as topica's corpus, with the split's terms in their order."""
+    """Returns the training documents as topica's corpus, with the split's terms in their order."""
     import topica
 
     vocabulary = [f"w{term}" for term in range(task.terms)]
@@ -129,8 +129,8 @@ def corpus_of(task: Task) -> object:
 
 
 class TopicaOnline:
-    """topica's online variational Bayes, on one thread, as it has no more. Each point is a fit of its own, with twice as
-    many passes."""
+    """topica's online variational Bayes, which uses one thread only. Each point is a separate fit, with twice as many
+    passes."""
 
     def __init__(self, task: Task):
         self.task = task
@@ -147,7 +147,7 @@ class TopicaOnline:
             passes *= 2
 
     def fit(self, passes: int) -> float:
-        """Writes the snapshot of one fit; returns its seconds."""
+        """Fits once and writes the snapshot; returns the fit's seconds."""
         import topica
 
         model = topica.OnlineLDA(self.task.topics, seed=self.task.seed)
@@ -163,7 +163,7 @@ class TopicaOnline:
 
 
 def effort_of(sweeps: int, averaged: bool) -> dict[str, int]:
-    """The arguments of a fit with this many sweeps (from 5) in all, the last fifth averaged over five samples at most.
+    """Returns the arguments of a fit with this many sweeps (5 or more), the last fifth averaged over up to five samples.
 
     topica makes `iters` sweeps and then takes a sample every `sample_interval`. Its CVB0 takes no samples.
     """
@@ -187,7 +187,7 @@ class Gensim:
         pool = ldamulticore.Pool
 
         class Model(ldamulticore.LdaMulticore):
-            """Looks at the clock after each update."""
+            """Checks the clock after each update."""
 
             def do_mstep(self, rho, other, extra_pass=False):
                 outer.seen += other.numdocs
@@ -199,7 +199,7 @@ class Gensim:
             self.pool = pool(*arguments)
             return self.pool
 
-        # LdaMulticore.update cannot be ended early: we end it by an exception, and its workers ourselves.
+        # LdaMulticore.update cannot be stopped early, so an exception ends it, and we end its workers.
         ldamulticore.Pool = remembered_pool
         self.task = task
         self.settings = {"chunksize": 2000, "passes": 1_000_000, "eval_every": 0}
@@ -250,8 +250,8 @@ class Gensim:
 class ScikitLearn:
     """Online variational Bayes; a step is a minibatch of 128 documents, scikit-learn's default.
 
-    Handing such small steps to worker processes can cost more than they save: the thread count is what was asked for
-    or 1, whichever was faster in a trial that is not counted.
+    Passing such small steps to worker processes can cost more than it saves, so the thread count is the requested one
+    or 1, whichever is faster in a trial that is not counted.
     """
 
     def __init__(self, task: Task):
@@ -270,7 +270,7 @@ class ScikitLearn:
         self.settings["n_jobs"] = jobs
 
     def new_model(self, jobs: int):
-        """An untrained model."""
+        """Returns an untrained model."""
         from sklearn.decomposition import LatentDirichletAllocation
 
         return LatentDirichletAllocation(
@@ -281,7 +281,7 @@ class ScikitLearn:
         )
 
     def trial(self, jobs: int) -> float:
-        """Seconds of three minibatches after a first one, which starts the workers."""
+        """Returns the seconds of three minibatches after a first one, which starts the workers."""
         model = self.new_model(jobs)
         model.partial_fit(self.documents[:BATCH])
         started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Runs one process at a time, with all that it starts, and leaves none of them behind."""
+"""Runs one process at a time, and leaves none of its children behind."""
 
 import os
 import signal
@@ -6,15 +6,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# How long a process that was told to end may take, so that it can clean up.
+# Time for a terminated process to clean up.
 GRACE_SECONDS = 10
 
-# Systems get their threads by their own setting; the BLAS below them is not to add more.
+# Systems set their own threads; BLAS must not add more.
 ENVIRONMENT = {name: "1" for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]}
 
 
 def run(command: Sequence[object], log: Path | None = None, limit: float | None = None) -> str | None:
-    """Runs a command, its output into `log` if one is named; gives what went wrong, or None."""
+    """Runs a command, with its output in `log` if given; returns the problem, or None."""
     environment = os.environ | ENVIRONMENT | {"PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     output = open(log, "wb") if log else None
     try:
@@ -53,6 +53,6 @@ def end(process: subprocess.Popen) -> None:
 
 
 def last_line(log: Path | None) -> str:
-    """The last line of a log that says something."""
+    """Returns the last non-blank line of a log."""
     said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log else []
     return next((line.strip() for line in reversed(said) if line.strip()), "")

@@ -1,4 +1,4 @@
-"""What ends the command with one line, and with which exit code."""
+"""Errors that end the command with one line, and their exit codes."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Failed(Exception):
 
 
 def guarded(work: Callable[[], int | None]) -> int:
-    """Does the work of a process; gives its exit code, after one line if it went wrong."""
+    """Runs the work of a process; returns its exit code, after printing one line if it failed."""
     try:
         return work() or 0
     except (Refused, Failed) as error:

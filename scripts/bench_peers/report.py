@@ -14,17 +14,17 @@ import matplotlib.pyplot
 
 from .notes import notes
 
-# Levels at which systems are compared: the best that any peer reached, and these numbers of nats below.
+# Levels at which systems are compared: these numbers of nats below the best that any peer reached.
 BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
-# What the names of our systems begin with.
+# The prefix of the names of our systems.
 OURS = "topicmill"
 FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]
 
 
 def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] | None:
-    """When a system first had this log-likelihood, between snapshots on a straight line over log time.
+    """Returns when a system first reached this log-likelihood, interpolated linearly over log time, or None if never.
 
-    The second value says that the first snapshot had it already: the time is an upper bound. None: never.
+    The second value is true if the first snapshot had reached it already, so that the time is an upper bound.
     """
     before = None
     for snapshot in sorted(snapshots, key=lambda snapshot: snapshot["seconds"]):
@@ -39,7 +39,7 @@ def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] 
 
 
 def levels(systems: list[dict]) -> list[float]:
-    """Log-likelihoods to compare at, the best first: topicmill's own best, if no peer had it, and those above."""
+    """Returns the levels to compare at, best first: topicmill's best if no peer reached it, then those of the peers."""
     best = {system["name"]: max(s["log_likelihood"] for s in system["snapshots"]) for system in systems}
     peers = [value for name, value in best.items() if not name.startswith(OURS)] or list(best.values())
     ours = [value for name, value in best.items() if name.startswith(OURS)]
@@ -48,7 +48,7 @@ def levels(systems: list[dict]) -> list[float]:
 
 
 def ratio(times: dict[str, tuple[float, bool] | None]) -> str:
-    """The fastest peer's seconds over topicmill's; a bound where one of them is a bound."""
+    """Returns the fastest peer's seconds over topicmill's, as a bound if one of them is a bound."""
     peers = [time for name, time in times.items() if not name.startswith(OURS) and time]
     ours = min((time for name, time in times.items() if name.startswith(OURS) and time), default=None)
     if not peers or not ours:
@@ -73,7 +73,7 @@ def passes(number: float) -> str:
 
 
 def table(results: dict) -> str:
-    """The whole report in Markdown."""
+    """Returns the whole report in Markdown."""
     corpus, settings, machine = results["corpus"], results["settings"], results["machine"]
     measured = [system for system in results["systems"] if system["snapshots"]]
     text = (
@@ -96,7 +96,7 @@ def table(results: dict) -> str:
 
 
 def last_row(system: dict) -> str:
-    """A system's last snapshot, or why there is none."""
+    """Returns the row of a system's last snapshot, or of its failure."""
     version = system["version"] or "–"
     if not system["snapshots"]:
         return row(system["name"], version, "failed", *["–"] * 5)
@@ -106,7 +106,7 @@ def last_row(system: dict) -> str:
 
 
 def figures(snapshot: dict) -> list[str]:
-    """A snapshot's cells."""
+    """Returns a snapshot's cells."""
     return [
         passes(snapshot["passes"]),
         f"{snapshot['seconds']:.2f}",
@@ -117,10 +117,10 @@ def figures(snapshot: dict) -> list[str]:
 
 
 def told(systems: list[dict]) -> str:
-    """The settings that each system was run with, a line each."""
+    """Returns each system's settings, one line per system."""
     text = ""
     for system in systems:
-        # A system that failed to start, and results of an older version, have no settings.
+        # Systems that failed to start, and results of older versions, have no settings.
         if "settings" not in system:
             continue
         settings = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in system["settings"].items())
@@ -131,7 +131,7 @@ def told(systems: list[dict]) -> str:
 
 
 def reached(measured: list[dict]) -> str:
-    """Seconds of each system at several levels."""
+    """Returns the seconds of each system at several levels."""
     names = [system["name"] for system in measured]
     text = head("log-likelihood", *names, f"fastest peer / {OURS}")
     for level in levels(measured):
@@ -150,7 +150,7 @@ def all_snapshots(measured: list[dict]) -> str:
 
 
 def plot(results: dict, path: Path) -> None:
-    """Held-out log-likelihood against training time, a line a system."""
+    """Draws held-out log-likelihood against training time, a line per system."""
     matplotlib.rcParams["svg.hashsalt"] = "bench"
     figure, axes = matplotlib.pyplot.subplots(figsize=(8, 5), layout="constrained")
     for number, system in enumerate(results["systems"]):
@@ -170,7 +170,7 @@ def plot(results: dict, path: Path) -> None:
 
 
 def replace(path: Path, make: Callable[[Path], object]) -> None:
-    """Makes a file under another name first, so that it is complete or not there."""
+    """Makes a file under another name first, so that it is complete or absent."""
     unfinished = path.with_name(f"unfinished-{path.name}")
     try:
         make(unfinished)

@@ -1,4 +1,4 @@
-"""Checks what is not a system, on cases small enough to work out by hand: `scripts/bench --self-test`."""
+"""Checks everything but the systems, on cases small enough to compute by hand: `scripts/bench --self-test`."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ class Score(unittest.TestCase):
         self.assertAlmostEqual(value, (2 * math.log(0.5) + math.log(0.25)) / 3, places=12)
 
     def test_topics_without_a_term_in_common(self):
-        # Three tokens are surely of the first topic: its proportion is (3 + 0.5) / (3 + 1).
+        # Three tokens certainly belong to the first topic, so its proportion is (3 + 0.5) / (3 + 1).
         topics = numpy.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.75, 0.25]])
         alpha = numpy.array([0.5, 0.5])
         value = evaluate.log_likelihood(topics, alpha, matrix([[2, 1, 0, 0]]), matrix([[0, 1, 0, 1]]))
@@ -56,7 +56,7 @@ class Score(unittest.TestCase):
         self.assertLess(abs(found - expected).sum(), 10 * evaluate.TOLERANCE)
 
     def test_coherence(self):
-        # Documents of terms 0 and 1: both, both, the first, none. Term 2 is with neither.
+        # The documents have of terms 0 and 1: both, both, the first, none. Term 2 occurs with neither.
         train = sparse.csc_array(matrix([[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 0, 1]]))
         npmi, umass = evaluate.topic_coherence(numpy.array([0, 1]), train)
         self.assertAlmostEqual(npmi, math.log(0.5 / (0.75 * 0.5)) / -math.log(0.5), places=12)
@@ -77,7 +77,7 @@ class Split(unittest.TestCase):
         self.made = split.split(self.counts, self.vocabulary)
 
     def documents(self, rows: sparse.csr_array) -> list[tuple]:
-        """Documents as the words and counts they hold, in an order of their own."""
+        """Returns documents as words and counts, sorted by their content."""
         words = numpy.array(self.made.vocabulary)
         return sorted(tuple(zip(words[terms], counts.tolist())) for terms, counts in evaluate.documents(rows))
 

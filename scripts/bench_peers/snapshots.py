@@ -1,8 +1,8 @@
-"""The clock that training runs on, and the models it writes down on the way.
+"""The clock of training, and the snapshots of models that are written on the way.
 
 A snapshot is two files: NUMBER.f32, topics × terms as 32-bit floats, and NUMBER.json, written last, with the
-rest. Rows are written one by one, so that a snapshot adds nothing to the peak memory that is measured.
-Standard library alone: the process that starts topicmill must stay small.
+rest. Rows are written one by one, so that a snapshot adds nothing to the measured peak memory. Uses only the
+standard library, because the process that starts topicmill must stay small.
 """
 
 import json
@@ -18,20 +18,20 @@ if typing.TYPE_CHECKING:
 
 
 class Model(Protocol):
-    """What can be asked of a model in training."""
+    """A model in training."""
 
     def passes(self) -> float:
-        """Passes over the training documents so far."""
+        """Returns the passes over the training documents so far."""
 
     def alpha(self) -> list[float]:
-        """The parameters of the documents' Dirichlet prior, one a topic."""
+        """Returns the parameters of the documents' Dirichlet prior, one per topic."""
 
     def rows(self) -> Iterable:
-        """Each topic's distribution over the terms, as float32 in the split's order of terms."""
+        """Yields each topic's distribution over the terms, as float32 in the split's order of terms."""
 
 
 def write(folder: Path, rows: Iterable, facts: dict) -> None:
-    """Leaves a snapshot under the next number; one without its json is not complete."""
+    """Writes a snapshot under the next number; it is complete once its JSON exists."""
     number = f"{len(list(folder.glob('*.json'))):04}"
     with open(folder / f"{number}.f32", "wb") as file:
         for row in rows:
@@ -42,7 +42,7 @@ def write(folder: Path, rows: Iterable, facts: dict) -> None:
 
 
 def read(path: Path) -> "tuple[numpy.ndarray, dict]":
-    """The rows and facts of a snapshot, by its NUMBER.json."""
+    """Reads the rows and facts of the snapshot with this NUMBER.json."""
     import numpy
 
     facts = json.loads(path.read_text(encoding="utf-8"))
@@ -51,7 +51,7 @@ def read(path: Path) -> "tuple[numpy.ndarray, dict]":
 
 
 class Clock:
-    """Training time. It stands while a snapshot is written; snapshots are due at limit / 128, / 64, … limit."""
+    """Training time, which stops while a snapshot is written. Snapshots are due at limit / 128, / 64, … limit."""
 
     def __init__(self, limit: float, folder: Path):
         self.limit = limit
@@ -61,11 +61,11 @@ class Clock:
         self.since = 0.0
 
     def start(self) -> None:
-        """Training begins now."""
+        """Starts the clock."""
         self.since = time.monotonic()
 
     def step_done(self, model: Model) -> bool:
-        """To be called after each step that training can be interrupted at; says whether there is time for another."""
+        """Call after each step at which training can stop; returns whether there is time for another."""
         self.seconds += time.monotonic() - self.since
         if self.seconds >= self.due:
             facts = {"seconds": self.seconds, "passes": model.passes(), "alpha": model.alpha()}

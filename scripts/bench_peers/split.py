@@ -26,10 +26,10 @@ class Split:
 
 
 def split(counts: sparse.csr_array, vocabulary: list[str], most: int = MAX_TEST_DOCUMENTS) -> Split:
-    """Draws the test documents, `most` at most, and their halves; all documents are put in a random order.
+    """Draws at most `most` test documents, and their halves; puts all documents in random order.
 
-    Terms that no training document has are dropped everywhere, then training documents without a token and test
-    documents with less than two.
+    Drops terms that no training document has, then training documents without a token and test documents with
+    fewer than two.
     """
     random = numpy.random.default_rng(SEED)
     documents = counts.shape[0]
@@ -48,7 +48,7 @@ def split(counts: sparse.csr_array, vocabulary: list[str], most: int = MAX_TEST_
 
 
 def halves(test: sparse.csr_array, random: numpy.random.Generator) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Deals each document's tokens at random into two halves; of an odd number the first gets one more."""
+    """Deals each document's tokens at random into two halves; if their number is odd, the first gets one more."""
     dealt: tuple[list[numpy.ndarray], list[numpy.ndarray]] = ([], [])
     for start, end in zip(test.indptr, test.indptr[1:]):
         tokens = random.permutation(numpy.repeat(test.indices[start:end], test.data[start:end]))
@@ -59,7 +59,7 @@ def halves(test: sparse.csr_array, random: numpy.random.Generator) -> tuple[spar
 
 
 def counted(documents: list[numpy.ndarray], terms: int) -> sparse.csr_array:
-    """Documents × terms of documents that are lists of tokens."""
+    """Returns documents × terms from lists of tokens."""
     tokens = numpy.concatenate(documents)
     starts = numpy.concatenate([[0], numpy.cumsum([len(document) for document in documents])])
     ones = numpy.ones(len(tokens), dtype=numpy.int32)
@@ -69,7 +69,7 @@ def counted(documents: list[numpy.ndarray], terms: int) -> sparse.csr_array:
 
 
 def write(made: Split, folder: Path) -> None:
-    """Leaves the split in a folder: matrices for Python, a UCI bag of words for topicmill, and its size."""
+    """Writes the split to a folder: matrices for Python, a UCI bag of words for topicmill, and its size."""
     for name in ["train", "observed", "held_out"]:
         sparse.save_npz(folder / f"{name}.npz", getattr(made, name), compressed=False)
     (folder / "vocabulary.json").write_text(json.dumps(made.vocabulary), encoding="utf-8")
@@ -84,7 +84,7 @@ def write(made: Split, folder: Path) -> None:
 
 
 def write_bag(matrix: sparse.csr_array, folder: Path, name: str) -> None:
-    """Leaves documents as a UCI bag of words. Term i is called wi, so that no system looks into the words."""
+    """Writes documents as a UCI bag of words. Term i is called wi, so that no system can use the words themselves."""
     entries = matrix.tocoo()
     columns = [entries.row + 1, entries.col + 1, entries.data]
     table = pyarrow.table([pyarrow.array(column) for column in columns], names=["document", "term", "count"])
@@ -97,5 +97,5 @@ def write_bag(matrix: sparse.csr_array, folder: Path, name: str) -> None:
 
 
 def read_matrix(folder: Path, name: str) -> sparse.csr_array:
-    """One of the matrices that `write` left."""
+    """Reads one of the matrices that `write` wrote."""
     return sparse.csr_array(sparse.load_npz(folder / f"{name}.npz"))

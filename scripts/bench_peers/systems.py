@@ -1,6 +1,6 @@
 """Trains one system in this process: `python -m bench_peers.systems NAME SPLIT OUT`.
 
-Leaves its snapshots in OUT, and OUT/system with its version and peak memory.
+Writes its snapshots to OUT, and its version and peak memory to OUT/system.
 """
 
 import json
@@ -22,7 +22,7 @@ PEERS: dict[str, Callable[[Task], System]] = {
     "gensim": Gensim,
     "sklearn": ScikitLearn,
 }
-# topicmill's methods, by the names of the systems.
+# topicmill's methods by the names of systems.
 OURS = {"topicmill": "sampled", "topicmill-online-vb": "online-vb", "topicmill-batch-vb": "batch-vb", "topicmill-cvb0": "cvb0"}
 SYSTEMS = [*OURS, *PEERS]
 # The systems that run unless `--systems` names others.

@@ -11,12 +11,12 @@ from . import snapshots
 
 
 def read(run: Path, documents: int, terms: int, note: str) -> tuple[numpy.ndarray, dict]:
-    """Topics × terms from topic_terms and topics; seconds and passes from training_log."""
+    """Reads topics × terms from topic_terms and topics, and seconds and passes from training_log."""
     names = ["topics", "topic_terms", "training_log"]
     topics, weights, log = (pyarrow.parquet.read_table(run / name) for name in names)
     absent = topics["absent_weight"].to_numpy()
     rows = numpy.repeat(absent.astype(numpy.float32)[:, None], terms, axis=1)
-    # Term i of the split is called wi, and topicmill numbers terms its own way.
+    # Term i of the split is called wi; topicmill numbers terms in its own order.
     terms_named = weights["term"].combine_chunks().dictionary_encode()
     places = numpy.array([int(name[1:]) for name in terms_named.dictionary.to_pylist()], dtype=numpy.int64)
     rows[weights["topic"].to_numpy(), places[terms_named.indices.to_numpy()]] = weights["weight"].to_numpy()

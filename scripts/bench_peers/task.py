@@ -1,4 +1,4 @@
-"""What a system is asked to do."""
+"""The task of a system."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ if typing.TYPE_CHECKING:
 
 
 class Task:
-    """Train `topics` topics on the training documents of `split`, and leave snapshots in `out`."""
+    """Training `topics` topics on the training documents of `split`, with snapshots in `out`."""
 
     def __init__(self, split: Path, out: Path, topics: int, seconds: float, threads: int, seed: int = 1):
         self.split = split
@@ -29,14 +29,14 @@ class Task:
         self.clock = snapshots.Clock(seconds, out)
 
     def train_matrix(self) -> "sparse.csr_array":
-        """Training documents × terms."""
+        """Returns training documents × terms."""
         from . import split
 
         return split.read_matrix(self.split, "train")
 
 
 def arguments(about: str, systems: list[str]) -> argparse.Namespace:
-    """The command line of a process with one system."""
+    """Parses the command line of a process with one system."""
     parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
     parser.add_argument("name", choices=systems)
     parser.add_argument("split", type=Path)
@@ -50,9 +50,9 @@ def arguments(about: str, systems: list[str]) -> argparse.Namespace:
 
 
 def leave(name: str) -> None:
-    """Ends the process of a system that Python would wait for."""
+    """Ends the process at once if the system has threads for which Python would wait."""
     if name == "gensim":
-        # It may have left a thread that feeds a queue nobody reads any more.
+        # It may have left a thread that feeds a queue without a reader.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -62,13 +62,13 @@ class System(typing.Protocol):
     """One system, with its model; making it reads the documents, which is not counted."""
 
     settings: dict[str, object]
-    """All that is set besides documents, topics, threads and seed; the report lists it."""
+    """All settings besides documents, topics, threads and seed; the report lists them."""
 
     def version(self) -> str:
-        """The version of the program or package."""
+        """Returns the version of the program or package."""
 
     def train(self) -> None:
         """Trains until time is up, taking snapshots."""
 
     def peak_mb(self) -> float:
-        """Its peak memory; to be asked when training is over."""
+        """Returns the peak memory; call it after training."""

@@ -1,6 +1,6 @@
-"""topicmill itself: whole runs of the program, as it takes no snapshots.
+"""topicmill itself: separate runs of the program, because it has no snapshots.
 
-Standard library alone: Linux hands a process's peak memory on to those it starts, so this one must stay small.
+Uses only the standard library: on Linux child processes inherit a process's peak memory, so this one must stay small.
 """
 
 import json
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from .task import Task
 
-# Each row is one run, with its effort (sweeps over the documents) and what is set. By default the first three passes are
-# online, of five sweeps each; those after them are Gibbs passes, of one.
-# Runs go on until the next would take longer than there is time.
+# Each row is one run, with its effort (sweeps over the documents) and its settings. By default the first three passes
+# are online, with five sweeps each; later ones are Gibbs passes, with one. Runs end when the next would not fit into
+# the time.
 RUNGS: list[tuple[float, list[str]]] = [
     (5, ["train.passes=1"]),
     (10, ["train.passes=2"]),
@@ -22,11 +22,11 @@ RUNGS: list[tuple[float, list[str]]] = [
     *((15 + gibbs, [f"train.passes={3 + gibbs}"]) for gibbs in (6, 12, 25, 50, 100, 200, 400, 800, 1600)),
 ]
 
-# The dense local steps of the papers, which topicmill has to compare with: every pass is alike.
+# For the papers' dense local steps, which topicmill has for comparison; all passes are alike.
 PASSES: list[tuple[float, list[str]]] = [(2**n, [f"train.passes={2**n}"]) for n in range(11)]
 
-# All that a job sets besides input, output, topics and seed. Jobs are written from these two; the report lists them.
-# The first is for every job: all documents and terms of the split, and no projection.
+# Everything that a job sets besides input, output, topics and seed: jobs are written from these two dictionaries, which
+# the report lists. The first is for every job: all documents and terms of the split, and no projection.
 SPLIT_AS_IT_IS: dict[str, object] = {
     "vocabulary.stop_words": "none",
     "vocabulary.min_documents": 1,
@@ -39,12 +39,12 @@ ALL_PASSES: dict[str, object] = {"train.patience": 0, "train.evaluate_every": 1_
 
 
 def toml(settings: dict[str, object]) -> str:
-    """Settings as lines of a job file."""
+    """Returns settings as lines of a job file."""
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
 
 
 class Topicmill:
-    """Runs of growing effort; the time of each is what its training_log says."""
+    """Runs with increasing effort; the time of each is that of its training_log."""
 
     def __init__(self, task: Task, binary: Path, method: str = "sampled"):
         self.task = task
@@ -73,7 +73,7 @@ class Topicmill:
                 break
 
     def write_job(self, more: str) -> Path:
-        """The job of all runs, with further lines."""
+        """Writes the job of all runs, with further lines."""
         asked = {
             "corpus.input": "docword.train.txt",
             "corpus.format": "uci",
@@ -86,12 +86,12 @@ class Topicmill:
         return job
 
     def snapshot(self, note: str) -> None:
-        """Turns the tables in OUT/run into one, in a process of its own: this one must stay small."""
+        """Turns the tables in OUT/run into a snapshot, in another process because this one must stay small."""
         reader = [sys.executable, "-m", "bench_peers.tables", str(self.task.split), str(self.task.out), note]
         subprocess.run(reader, check=True)
 
     def run(self, job: Path, folder: Path, settings: list[str]) -> None:
-        """One run, and its peak memory."""
+        """Runs the job once, and updates the peak memory."""
         path = json.dumps(str(folder), ensure_ascii=False)
         command: list[str | Path] = [self.binary, "run", job, "--threads", str(self.task.threads), "--quiet"]
         for setting in [f"output.path={path}", *settings]:
@@ -107,7 +107,7 @@ class Topicmill:
         return self.peak
 
     def printed(self, *command: str | Path) -> str:
-        """What one of its commands prints."""
+        """Returns the output of one of the program's commands."""
         done = subprocess.run([self.binary, *command], stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise SystemExit(f"topicmill {command[0]}: exit code {done.returncode}")

@@ -1,4 +1,4 @@
-"""The command line, and what happens in which order."""
+"""The command line of scripts/inference_figures."""
 
 import argparse
 import signal
@@ -12,10 +12,10 @@ from bench_peers.refused import Refused, guarded
 
 from .stages import carry_out
 
-# The share of documents trained on, as in the paper; and those of Figure 8.
+# The share of documents trained on, as in the paper, and the shares of Figure 8.
 TRAINED = 0.7
 PROPORTIONS = (0.1, 0.3, 0.5, 0.7)
-# What makes each figure, what is kept of it, and what reports it.
+# For each figure: the module that measures it, the files to keep, and the module that makes the report.
 FIGURES = {
     "methods": ("figures.runs", ("results.json",), "figures.report"),
     "document": ("figures.document", ("document.csv", "document.svg"), None),
@@ -24,7 +24,7 @@ FIGURES = {
 
 
 def arguments() -> argparse.Namespace:
-    """The command line, checked."""
+    """Parses and checks the command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/inference_figures",
         description="Infers documents that were not trained on by every method, and compares them.",
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
 
 
 def work() -> int:
-    """Does what the command line says; gives the exit code."""
+    """Executes the command line; returns the exit code."""
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.input.is_file():

@@ -15,19 +15,19 @@ matplotlib.use("svg")
 import matplotlib.pyplot
 
 NAMES = ("Gibbs1", "Gibbs2", "Gibbs3", "Gibbs2.S", "Gibbs3.S", "Variational", "CVB0", "MaxEnt", "Hybrid MaxEnt", "Naive Bayes")
-# Topics that are listed of each method, and their terms.
+# Number of topics listed for each method, and of their terms.
 LISTED, TERMS = 5, 6
-# The document is the first of which Gibbs1 gives this much to each of so many topics.
+# The document is the first in which Gibbs1 gives more than SHARE to each of TOPICS topics.
 SHARE, TOPICS = 0.12, 4
 
 
 def chosen(proportions: numpy.ndarray) -> int:
-    """The document that is shown."""
+    """Returns the index of the document to show."""
     return int(numpy.flatnonzero((proportions > SHARE).sum(axis=1) >= TOPICS)[0])
 
 
 def draw(found: dict[str, numpy.ndarray], path: Path) -> None:
-    """Figure 5: every topic's proportion, a panel a method."""
+    """Draws Figure 5: every topic's proportion, a panel per method."""
     matplotlib.rcParams |= {"svg.hashsalt": "inference", "svg.fonttype": "none"}
     figure, all_axes = matplotlib.pyplot.subplots(2, 5, figsize=(15, 5), sharex=True, sharey=True, layout="constrained")
     for axes, (name, proportions) in zip(all_axes.flat, found.items()):

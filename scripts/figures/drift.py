@@ -1,5 +1,5 @@
-"""Figure 9: models of earlier documents infer those of the last time: `python -m figures.drift FOLDER`, with FOLDER/plan.json; writes
-drift.csv and drift.svg."""
+"""Figure 9: models of earlier documents infer the latest ones: `python -m figures.drift FOLDER`, with FOLDER/plan.json;
+writes drift.csv and drift.svg."""
 
 import csv
 import json
@@ -20,17 +20,17 @@ matplotlib.use("svg")
 import matplotlib.pyplot
 
 NAMES = ("Gibbs3", "Gibbs3.S", "CVB0", "MaxEnt", "Hybrid MaxEnt", "Naive Bayes")
-# Documents to train on, in each period as many, and to infer.
+# Number of documents to train on, the same for each period, and to infer.
 TRAINED, TESTED = 10_000, 2_000
-# The words that each of them has. MaxEnt learns nothing where a document of 200,000 words is in the sample.
+# Allowed numbers of words. MaxEnt learns nothing if a document of 200,000 words is in the sample.
 WORDS = range(10, 1001)
-# Periods to train on, all from the beginning.
+# Number of periods to train on, which all start at the first time.
 PERIODS = 6
 KNOWN = ("known_term_share", "known_token_share")
 
 
 def by_time(plan: dict) -> dict[str, list[str]]:
-    """The texts of each time, in a random order."""
+    """Returns the texts of each time, in random order."""
     texts = {}
     with pyarrow.input_stream(plan["input"]) as file:
         for line in filter(None, file.read().decode("utf-8").split("\n")):
@@ -43,7 +43,7 @@ def by_time(plan: dict) -> dict[str, list[str]]:
 
 
 def periods(texts: dict[str, list[str]]) -> list[str]:
-    """The times at which periods end, evenly spaced: the first has enough documents, the last one ends before the last time."""
+    """Returns the ends of periods, evenly spaced: the first has enough documents, the last is before the last time."""
     times = sorted(texts)[:-1]
     sizes = numpy.cumsum([len(texts[time]) for time in times])
     ends = times[int(numpy.searchsorted(sizes, 1.1 * TRAINED)):]
@@ -57,8 +57,8 @@ def write(path: Path, texts: list[str]) -> None:
 
 
 def places(plan: dict, folder: Path, share: float, tested: int) -> list[bool]:
-    """Whether each document of a collection is trained on, up to the last that is needed. That depends on its number alone, and is
-    read off a collection of as many other documents."""
+    """Returns whether each document of a collection is trained on, up to the last one needed. This depends only on the
+    document's number, and is read from the result of a collection of as many other documents."""
     count = int(1.1 * (TRAINED + tested))
     write(folder / "probe.jsonl", [f"first{n % 7} second{n % 11} third{n % 13}" for n in range(count)])
     probe = Trained(plan | {"input": str(folder / "probe.jsonl")}, folder / "probe", 2, share)
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def draw(lines: list[dict], path: Path) -> None:
-    """Each measure against the share of known terms, a line a method."""
+    """Draws each measure against the share of known terms, a line per method."""
     matplotlib.rcParams |= {"svg.hashsalt": "inference", "svg.fonttype": "none"}
     figure, all_axes = matplotlib.pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained")
     for axes, (measure, title) in zip(all_axes, MEASURES.items()):

@@ -1,4 +1,4 @@
-"""The command line of scripts/estimator_figures: measures, then has the report made."""
+"""The command line of scripts/estimator_figures: measures, then makes the report."""
 
 import argparse
 import csv
@@ -12,12 +12,12 @@ from bench_peers import environment, processes
 from bench_peers.refused import Failed, Refused, guarded
 
 EXAMPLE = ["cargo", "run", "--release", "--locked", "--quiet", "--example", "estimator_figures", "--"]
-# Of --states.
+# For --states.
 TOPICS, SEEDS = 100, (1, 2, 3)
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/estimator_figures",
         description="Perplexity against the number of samples, for plain and soft estimators, one chain and several.",
@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
 
 
 def measure(source: Path, keys: list[str], path: Path) -> None:
-    """Runs the example on a folder or a state; its lines into a file."""
+    """Runs the example on a folder or a state, and writes its output to a file."""
     unfinished = path.with_name("unfinished-samples.csv")
     try:
         with open(unfinished, "wb") as lines:
@@ -48,7 +48,7 @@ def measure(source: Path, keys: list[str], path: Path) -> None:
 
 
 def table_of_states(folder: Path, out: Path, python: Path) -> None:
-    """Table 4: log-likelihood of the documents trained on, on a state of each sampler; means of the seeds."""
+    """Writes Table 4: the log-likelihood of the training documents under each sampler's state, as means of the seeds."""
     found: dict[tuple[str, str], list[float]] = {}
     for seed in SEEDS:
         problem = processes.run([python, "-m", "figures.states", folder, out, str(seed), str(TOPICS)])
@@ -71,7 +71,7 @@ def table_of_states(folder: Path, out: Path, python: Path) -> None:
 
 
 def work() -> int:
-    """Does what the command line says; gives the exit code."""
+    """Executes the command line; returns the exit code."""
     asked = arguments()
     if not asked.folder.is_dir():
         raise Refused(f"{asked.folder}: there is no such folder; name one with docword*.txt and vocab*.txt")

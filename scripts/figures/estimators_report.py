@@ -24,7 +24,7 @@ Figures = dict[tuple[int, int, str, str], dict[int, dict[int, float]]]
 
 
 def read(path: Path) -> Figures:
-    """The measurements."""
+    """Reads the measurements."""
     figures: Figures = defaultdict(lambda: defaultdict(dict))
     with open(path, encoding="utf-8") as lines:
         for line in csv.DictReader(lines):
@@ -34,12 +34,12 @@ def read(path: Path) -> Figures:
 
 
 def groups(figures: Figures) -> list[tuple[int, int]]:
-    """Topics and chains: a figure each."""
+    """Returns pairs of topics and chains, one per figure."""
     return sorted({key[:2] for key in figures})
 
 
 def table(figures: Figures) -> str:
-    """The mean over the runs, and how far the soft estimators are from the plain ones, with standard errors."""
+    """Returns means over the runs, and differences of the soft estimators from the plain ones, with standard errors."""
     rows = []
     for topics, chains in groups(figures):
         of_lines = [figures[topics, chains, *line] for line in LINES]
@@ -57,7 +57,7 @@ def table(figures: Figures) -> str:
 
 
 def difference(one: dict[int, float], other: dict[int, float]) -> str:
-    """The mean over the runs of one less the other, and its standard error."""
+    """Returns the mean over the runs of `one` minus `other`, and its standard error."""
     differences = [one[run] - other[run] for run in one]
     mean = statistics.mean(differences)
     if len(differences) < 2:
@@ -66,7 +66,7 @@ def difference(one: dict[int, float], other: dict[int, float]) -> str:
 
 
 def draw(figures: Figures, path: Path) -> None:
-    """A plot for each number of topics and chains."""
+    """Draws a plot for each number of topics and chains."""
     matplotlib.rcParams |= {"svg.hashsalt": "estimators", "svg.fonttype": "none"}
     all_groups = groups(figures)
     figure, all_axes = matplotlib.pyplot.subplots(

@@ -1,13 +1,13 @@
-"""How alike two systems' proportions are: the measures of Yao 2009, §6.1, the mean over documents."""
+"""How similar two systems' proportions are: the measures of Yao 2009, §6.1, as means over documents."""
 
 import numpy
 
-# The topics that are compared hold this much of a document.
+# The compared topics have this share of a document.
 MASS = 0.8
 
 
 def main_topics(proportions: numpy.ndarray) -> numpy.ndarray:
-    """Documents × topics, true for the heaviest topics while their sum is at most MASS; the heaviest one always."""
+    """Returns documents × topics: true for the heaviest topics up to a sum of MASS, and always for the heaviest one."""
     order = numpy.argsort(-proportions, axis=1, kind="stable")
     running = numpy.cumsum(numpy.take_along_axis(proportions, order, 1), axis=1)
     kept = running <= MASS
@@ -18,7 +18,7 @@ def main_topics(proportions: numpy.ndarray) -> numpy.ndarray:
 
 
 def compare(reference: numpy.ndarray, other: numpy.ndarray) -> dict[str, float]:
-    """Cosine, KL(reference ‖ other) in nats, and F1 of the main topics; both are documents × topics, rows of sum 1."""
+    """Returns cosine, KL(reference ‖ other) in nats, and F1 of the main topics; rows of documents × topics sum to 1."""
     lengths = numpy.linalg.norm(reference, axis=1) * numpy.linalg.norm(other, axis=1)
     cosine = (reference * other).sum(axis=1) / lengths
     ratio = numpy.log(numpy.maximum(reference, 1e-12) / numpy.maximum(other, 1e-12))

@@ -13,12 +13,12 @@ MEASURES = {"cosine": "cosine", "f1": "F1", "kl": "KL, nats"}
 
 
 def cell(line: dict, reference: str, measure: str) -> str:
-    """A figure, or a dash where a method is not compared with itself."""
+    """Returns a figure, or a dash for a method compared with itself."""
     return f"{line[reference][measure]:.3f}" if reference in line else "–"
 
 
 def table(results: dict) -> str:
-    """Everything as Markdown."""
+    """Returns all results as Markdown."""
     rows = ["| method | seconds | " + " | ".join(f"{name}, Gibbs{n}" for n in (1, 2) for name in MEASURES.values()) + " |"]
     rows.append("| --- " * 8 + "|")
     for line in results["methods"]:
@@ -41,7 +41,7 @@ def table(results: dict) -> str:
 
 
 def bars(axes, results: dict, reference: str, measure: str, title: str) -> None:
-    """Figures 3 and 4: a bar a method."""
+    """Draws Figures 3 and 4: a bar per method."""
     lines = [line for line in results["methods"] if reference in line]
     axes.barh([line["method"] for line in lines], [line[reference][measure] for line in lines])
     axes.invert_yaxis()
@@ -49,7 +49,7 @@ def bars(axes, results: dict, reference: str, measure: str, title: str) -> None:
 
 
 def draw(results: dict, path: Path) -> None:
-    """Figures 3, 4, 6, 7 and 8 on one page."""
+    """Draws Figures 3, 4, 6, 7 and 8 on one page."""
     matplotlib.rcParams |= {"svg.hashsalt": "inference", "svg.fonttype": "none"}
     figure, all_axes = matplotlib.pyplot.subplots(3, 3, figsize=(16, 14), layout="constrained")
     for row, (reference, number) in enumerate((("Gibbs1", 3), ("Gibbs2", 4))):

@@ -1,4 +1,4 @@
-"""Trains and infers by every method: `python -m figures.runs FOLDER`, with FOLDER/plan.json; writes results.json."""
+"""Trains, and infers by every method: `python -m figures.runs FOLDER`, with FOLDER/plan.json; writes results.json."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ path = {path}
 
 
 def methods(passes: int) -> dict[str, dict[str, object]]:
-    """The lines of the figures, by name: what `[project]` says. The first two are what others are compared with."""
+    """Returns the lines of the figures by name, with their keys of `[project]`. The first two are the references."""
     half = passes // 2
     long = {"burn_in": half, "sweeps": passes - half}
     return {
@@ -50,7 +50,7 @@ FAST = ("Gibbs2", "Gibbs2.S", "Gibbs3.S", "Gibbs3, 2 + 4, soft", "Variational", 
 
 
 class Trained:
-    """A model, and what infers with it; everything in a folder of its own."""
+    """A trained model and its inference, in a folder of its own."""
 
     def __init__(self, plan: dict, folder: Path, topics: int, trained: float):
         self.plan = plan
@@ -64,7 +64,7 @@ class Trained:
             self.topicmill(stage, [])
 
     def topicmill(self, stage: str, settings: list[str]) -> dict:
-        """Runs a stage; gives its summary."""
+        """Runs a stage; returns its summary."""
         command = [self.plan["binary"], stage, self.job, "-w", self.plan["threads"], "--json"]
         command += [part for setting in settings for part in ("--set", setting)]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
@@ -73,7 +73,7 @@ class Trained:
         return json.loads(done.stdout.splitlines()[-1])
 
     def infer(self, method: dict) -> tuple[dict, numpy.ndarray, numpy.ndarray]:
-        """Summary, the documents that were not trained on, and their proportions (documents × topics)."""
+        """Returns the summary, the documents that were not trained on, and their proportions (documents × topics)."""
         path = self.folder / "result"
         shutil.copytree(self.folder / "base", path)
         settings = [f"project.{key}={json.dumps(value)}" for key, value in method.items()]
@@ -86,7 +86,7 @@ class Trained:
 
 
 def read(path: Path, topics: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The documents of a result that were not trained on and have terms, with all their proportions."""
+    """Returns the documents of a result that were not trained on and have terms, with all their proportions."""
     documents = pyarrow.dataset.dataset(path / "documents").to_table(columns=["doc_id", "split", "status"])
     kept = documents.to_pydict()
     numbers = numpy.array(
@@ -104,7 +104,7 @@ def read(path: Path, topics: int) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def against(trained: Trained, wanted: dict[str, dict], references: list[str]) -> list[dict]:
-    """Every method's time, and how like the references it is."""
+    """Returns every method's time and its similarity to the references."""
     inferred = {}
     lines = []
     for name, method in wanted.items():
@@ -121,7 +121,7 @@ def against(trained: Trained, wanted: dict[str, dict], references: list[str]) ->
 
 
 def proportions_of_training(plan: dict, folder: Path) -> list[dict]:
-    """Figure 8: MaxEnt against Gibbs2 of the same model, on the same test documents, by how much was trained on."""
+    """Figure 8: MaxEnt against Gibbs2 of the same model, on the same test documents, by the share trained on."""
     lines = []
     tests = None
     for share in sorted(plan["proportions"], reverse=True):

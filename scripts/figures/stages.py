@@ -1,4 +1,4 @@
-"""Has measurements made, and then the report of them, by modules that run with the packages they want."""
+"""Runs measurements, and then their report, in modules that run with the packages that they need."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from bench_peers.refused import Failed
 
 
 def carry_out(python: Path, out: Path, plan: dict, module: str, results: tuple[str, ...], report: str | None) -> None:
-    """Runs a module on a folder with plan.json, keeps what it leaves there under these names in `out`, and has the report, if
-    there is one, made from that."""
+    """Runs a module on a folder with plan.json, moves its files `results` to `out`, and makes the report, if any, from
+    them."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="unfinished-", dir=out) as scratch:
         (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""States of other samplers, in MALLET's format: `python -m figures.states FOLDER OUT SEED TOPICS`.
+"""Writes states of other samplers in MALLET's format: `python -m figures.states FOLDER OUT SEED TOPICS`.
 
-topica's samplers `sparse` (SparseLDA, as in MALLET) and `warp` (WarpLDA) write such states; tomotopy's topics are
-written here. Priors and sweeps are those of Papanikolaou 2017, §5.7.
+topica's samplers `sparse` (SparseLDA, as in MALLET) and `warp` (WarpLDA) write such states themselves; this module
+writes tomotopy's. Priors and sweeps are those of Papanikolaou 2017, §5.7.
 """
 
 import gzip
@@ -18,7 +18,7 @@ SYSTEMS = ("topica-sparse", "topica-warp", "tomotopy")
 
 
 def documents(folder: Path) -> list[list[str]]:
-    """The words of each document of a UCI bag of words."""
+    """Returns the words of each document of a UCI bag of words."""
     vocabulary = next(iter(sorted(folder.glob("vocab*.txt")))).read_text(encoding="utf-8").split("\n")
     found: dict[int, list[str]] = {}
     with open(next(iter(sorted(folder.glob("docword*.txt")))), encoding="utf-8") as lines:

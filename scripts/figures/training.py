@@ -1,4 +1,4 @@
-"""The command line of scripts/training_figures: trains by every setting of a figure, then has the report made."""
+"""The command line of scripts/training_figures: trains with every setting of a figure, then makes the report."""
 
 import argparse
 import signal
@@ -15,11 +15,11 @@ from .stages import carry_out
 
 SCHEDULES = {name: {"train.schedule": name} for name in
              ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")}
-# Drawn documents, weighted by the inverse of their probability.
+# Schedules whose drawn documents are weighted by the inverse of their probability.
 WEIGHTED = {f"{name}, weighted": SCHEDULES[name] | {"train.importance": True} for name in ("influence-draws", "residual")}
 
-# What Mimno 2012 compares; five sweeps each, of which sampling discards two. The paper's priors, but η of the mean
-# geometry, which has its own.
+# The methods that Mimno 2012 compares, with five sweeps each, of which sampling discards two. Priors are the paper's,
+# except for the η of the mean geometry, which has its own rule.
 SAMPLED = {"train.method": "sampled", "train.memory": "off", "train.burn_in": 1, "train.sweeps": 3}
 EXP_PSI = {"model.geometry": "exp-psi", "model.eta": 0.4}
 METHODS = {
@@ -28,9 +28,9 @@ METHODS = {
     "sampled, mean": SAMPLED,
     "smc": {"train.method": "smc"},
 }
-# Those of which a second pass can be timed.
+# The methods whose second pass can be timed.
 TIMED = {name: keys for name, keys in METHODS.items() if name != "smc"}
-# What Papanikolaou 2017, §6.3 compares: samples of one chain, or of five; and what this program infers with by default.
+# Papanikolaou 2017, §6.3 compares samples of one chain and of five; other lines are this program's methods and peers.
 ONE_SAMPLE = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 1, "train.average_every": 0}
 MANY_SAMPLES = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 30, "project.chains": 5}
 LABELS = {
@@ -48,7 +48,7 @@ LABELS = {
     "tomotopy": {},
     "topica": {},
 }
-# Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge, and is not a setting.
+# Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge and is not a valid setting.
 OFFSETS = (1.0, 4.0, 16.0, 64.0, 256.0)
 DECAYS = (0.51, 0.6, 0.7, 0.8, 0.9)
 MINIBATCHES = (100, 250, 500, 1000)
@@ -70,7 +70,7 @@ FIGURES = {
 
 
 def listed(kind: type) -> Callable[[str], list]:
-    """What reads a list of numbers with commas between them."""
+    """Returns a parser of comma-separated numbers."""
     def read(text: str) -> list:
         try:
             return [kind(number) for number in text.split(",")]
@@ -80,7 +80,7 @@ def listed(kind: type) -> Callable[[str], list]:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/training_figures",
         description="Redoes figures on training of Mimno 2012, Wahabzada 2011 and Papanikolaou 2017.",
@@ -111,8 +111,8 @@ def arguments() -> argparse.Namespace:
 
 
 def runs(asked: argparse.Namespace) -> list[dict]:
-    """The runs of a figure: what tells each apart (`line`, `seed`, …), its `settings`, and what is `measured`: the rounds,
-    or the model at the end."""
+    """Returns the runs of a figure: the facts that identify each (`line`, `seed`, …), its `settings`, and what is
+    `measured`, such as the rounds or the final model."""
     lines = asked.lines.split(";") if asked.lines else None
     methods = lines or METHODS
     of_schedules = {"train.method": asked.method, "train.patience": 0}
@@ -164,7 +164,7 @@ def runs(asked: argparse.Namespace) -> list[dict]:
 
 
 def work() -> int:
-    """Does what the command line says; gives the exit code."""
+    """Executes the command line; returns the exit code."""
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.job.is_file():

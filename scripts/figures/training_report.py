@@ -13,7 +13,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot
 
-# What tells runs of a line apart, and what is measured of a model: columns of results.csv, and their names in tables.
+# Columns of results.csv that distinguish runs of a line, and measurements of a model with their names in tables.
 VARIED = ("part", "topics", "passes", "offset")
 NAMES = {
     "seconds": "seconds",
@@ -43,7 +43,7 @@ Curve = list[tuple[float, float, float, float]]
 
 
 def curves_of(results: list[dict]) -> dict[str, dict[tuple, Curve]]:
-    """The curves, by schedule, then by seed and settings."""
+    """Returns the curves by schedule, then by seed and settings."""
     curves: dict = defaultdict(lambda: defaultdict(list))
     for row in results:
         key = tuple(row[name] for name in ("seed", "offset", "decay", "minibatch"))
@@ -53,7 +53,7 @@ def curves_of(results: list[dict]) -> dict[str, dict[tuple, Curve]]:
 
 
 def reached(curve: Curve, level: float, column: int) -> float | None:
-    """Where a curve first reaches a level, between two evaluations by a straight line."""
+    """Returns where a curve first reaches a level, interpolated linearly between evaluations."""
     before = None
     for point in curve:
         if point[3] >= level:
@@ -66,19 +66,19 @@ def reached(curve: Curve, level: float, column: int) -> float | None:
 
 
 def mean(values: list[float]) -> str:
-    """The mean, and the standard deviation where there are several."""
+    """Returns the mean, and the standard deviation of several values."""
     spread = f" ± {statistics.stdev(values):.4f}" if len(values) > 1 else ""
     return f"{statistics.mean(values):+.4f}{spread}"
 
 
 def halfway(curve: Curve) -> float:
-    """The figure after half of the visits."""
+    """Returns the figure after half of the visits."""
     return next(point[3] for point in curve if point[0] >= curve[-1][0] / 2)
 
 
 def draws(curves: dict[str, dict[tuple, Curve]]) -> str:
-    """What each schedule ends with, and what it takes to where the uniform one is halfway and at its end. A seed decides
-    which documents are held out, too: runs are compared seed by seed."""
+    """Returns each schedule's final figure, and the visits and tokens that it takes to reach the uniform schedule's
+    figures halfway and at the end. A seed also determines the held-out documents: runs are compared seed by seed."""
     rows = [
         "| schedule | gain at the end, nats | visits to the uniform one's figure halfway, ratio | tokens, ratio | visits to its last, ratio | tokens, ratio |",
         "| --- " * 6 + "|",
@@ -101,7 +101,7 @@ def draws(curves: dict[str, dict[tuple, Curve]]) -> str:
 
 
 def settings(curves: dict[str, dict[tuple, Curve]]) -> str:
-    """How often residual draws end better than uniform ones, and by how much (the paper's Figure 5)."""
+    """Returns how often residual draws end better than uniform ones, and by how much (the paper's Figure 5)."""
     gains = {key: curve[-1][3] - curves["uniform"][key][-1][3] for key, curve in curves["residual"].items()}
     won = sum(gain > 0 for gain in gains.values())
     rows = [
@@ -118,7 +118,7 @@ def settings(curves: dict[str, dict[tuple, Curve]]) -> str:
 
 
 def models(results: list[dict]) -> str:
-    """What each line ends with: means and standard deviations over seeds."""
+    """Returns the final figures of each line: means and standard deviations over seeds."""
     facts = [name for name in ("line", *VARIED) if any(row[name] for row in results)]
     figures = [name for name in NAMES if any(row[name] for row in results)]
     groups: dict = defaultdict(list)
@@ -138,12 +138,12 @@ def models(results: list[dict]) -> str:
     return "\n".join(rows) + "\n"
 
 
-# What curves are drawn against: the column of a point, its unit, and what the axis says.
+# The horizontal axes of curves: the column of a point, its unit, and the label.
 VISITS, TOKENS, SECONDS = (0, 1.0, "visits per document"), (1, 1e6, "million tokens"), (2, 1.0, "CPU seconds")
 
 
 def plot_curves(curves: dict[str, dict[tuple, Curve]], panels: list, across: tuple) -> None:
-    """Held-out figures against visits, tokens or CPU time; every seed of a schedule in one colour."""
+    """Draws held-out figures against visits, tokens or CPU time; all seeds of a schedule have one colour."""
     for axes, (column, unit, label) in zip(panels, across):
         for number, (schedule, runs) in enumerate(curves.items()):
             for place, curve in enumerate(runs.values()):
@@ -154,14 +154,14 @@ def plot_curves(curves: dict[str, dict[tuple, Curve]], panels: list, across: tup
 
 
 def plot_sizes(parts: dict[str, list[dict]], panels) -> None:
-    """The same for each part of the corpus: against visits, and below that against CPU time."""
+    """Draws the same for each part of the corpus: against visits, and below that against CPU time."""
     for place, (part, rows) in enumerate(parts.items()):
         plot_curves(curves_of(rows), panels[:, place], (VISITS, SECONDS))
         panels[0][place].set_title(f"{100 * float(part):g} % of the documents", fontsize=10)
 
 
 def by_part(results: list[dict]) -> dict[str, list[dict]]:
-    """The rows for each part of the corpus."""
+    """Returns the rows for each part of the corpus."""
     parts: dict = defaultdict(list)
     for row in results:
         parts[row["part"]].append(row)
@@ -169,8 +169,8 @@ def by_part(results: list[dict]) -> dict[str, list[dict]]:
 
 
 def plot_settings(curves: dict[str, dict[tuple, Curve]], panels: list) -> None:
-    """A square where residual draws end better, a circle where uniform ones do, in the size of the difference (the mean over
-    seeds); a panel per minibatch."""
+    """Draws a square where residual draws end better and a circle where uniform ones do, sized by the difference
+    (the mean over seeds), in a panel per minibatch."""
     gains: dict = defaultdict(list)
     for key, curve in curves["residual"].items():
         gains[tuple(map(float, key[1:]))].append(curve[-1][3] - curves["uniform"][key][-1][3])
@@ -194,7 +194,7 @@ def plot_settings(curves: dict[str, dict[tuple, Curve]], panels: list) -> None:
 
 
 def plot_models(results: list[dict], across: str, figures: tuple[str, str], panels: list) -> None:
-    """Two figures of models against what varies; each run is a point, and the means over seeds are joined."""
+    """Draws two figures of models against the varied setting, with a point per run; lines join the means over seeds."""
     for axes, figure in zip(panels, figures):
         for line in dict.fromkeys(row["line"] for row in results):
             points: dict = defaultdict(list)
@@ -215,7 +215,7 @@ def plot_models(results: list[dict], across: str, figures: tuple[str, str], pane
             axes.minorticks_off()
 
 
-# What figures show, and what axes say.
+# Titles of figures, and labels of axes.
 TITLES = {
     "draws": "Held-out likelihood by schedule",
     "passes": "Held-out likelihood by schedule",
@@ -229,7 +229,7 @@ TITLES = {
 }
 ACROSS = {"cpu_seconds": "CPU seconds", "topics": "topics, K", "offset": "t₀"}
 
-# What the figures of models are drawn against, and what is drawn.
+# For figures of models: the horizontal axis, and the two figures drawn.
 PLOTS = {
     "accuracy": ("cpu_seconds", ("accuracy", "heldout")),
     "methods": ("line", ("left_to_right", "umass_worst")),
@@ -274,19 +274,19 @@ def main() -> None:
             axes.set_ylabel("held-out nats per token")
     canvas.suptitle(title(plan), fontsize=11)
     canvas.savefig(folder / "figure.svg", metadata={"Date": None})
-    # A tenth of a point is exact enough, and the file much smaller.
+    # A tenth of a point is exact enough, and makes the file much smaller.
     drawn = (folder / "figure.svg").read_text(encoding="utf-8")
     shorter = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawn)
     (folder / "figure.svg").write_text(shorter, encoding="utf-8")
 
 
 def canvas_of(height: int, width: int) -> tuple:
-    """A canvas, and its panels."""
+    """Returns a canvas and its panels."""
     return matplotlib.pyplot.subplots(height, width, figsize=(11, 0.4 + 3 * height), layout="constrained", squeeze=False)
 
 
 def title(plan: dict) -> str:
-    """What is shown, and by which runs."""
+    """Returns the title, with the job and the number of seeds."""
     method = f", {plan['method']}" if plan["figure"] in ("passes", "sizes", "accuracy", "settings") else ""
     seeds = len({run["seed"] for run in plan["runs"]})
     return f"{TITLES[plan['figure']]}{method}: {Path(plan['job']).stem}, {seeds} seed{'s' if seeds > 1 else ''}"

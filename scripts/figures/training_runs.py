@@ -1,4 +1,7 @@
-"""Trains by every setting of a figure: `python -m figures.training_runs FOLDER`, with FOLDER/plan.json; writes results.csv."""
+"""Trains with every setting of a figure: `python -m figures.training_runs FOLDER`.
+
+Reads FOLDER/plan.json, writes FOLDER/results.csv.
+"""
 
 import csv
 import json
@@ -19,12 +22,12 @@ FACTS = ("line", "seed", "part", "topics", "passes", "offset", "decay", "minibat
 FIGURES = ("visits", "tokens", "seconds", "cpu_seconds", "cpu_ms_per_100", "cpu_ms_per_10000", "nonzero_share", "heldout", "left_to_right",
            "umass", "umass_worst", "npmi", "npmi_worst", "accuracy", "baseline", "micro_f1", "macro_f1", "document_f1",
            "one_error", "ranking_loss", "average_precision", "documents_per_second")
-# Sweeps over the documents by which other systems learn labels.
+# Sweeps over the documents with which other systems learn labels.
 SWEEPS = 200
 
 
 def topicmill(plan: dict, stage: str, settings: dict, arguments: tuple = ()) -> dict:
-    """Runs a stage; gives its summary, with `cpu_seconds`, and `cpu`, the same per second of the process."""
+    """Runs a stage; returns its summary, with `cpu_seconds`, and `cpu`, the same per second of the process."""
     command = [plan["binary"], stage, plan["job"], "-w", plan["threads"], "--json", *arguments]
     pairs = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
     for pair in [*plan["set"], *pairs]:
@@ -38,19 +41,19 @@ def topicmill(plan: dict, stage: str, settings: dict, arguments: tuple = ()) -> 
 
 
 def cpu_seconds() -> float:
-    """CPU time of all processes run so far."""
+    """Returns the CPU time of all processes run so far."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def rows(folder: Path, name: str) -> list[dict]:
-    """A table of a result."""
+    """Returns the rows of a result's table."""
     return pyarrow.dataset.dataset(folder / name).to_table().to_pylist()
 
 
 def curve(log: list[dict], documents: int, cpu: float) -> list[dict]:
-    """The rounds after which the model was evaluated. A pass is as many visits as there are documents. CPU time is that of
-    training, without loading and evaluation, where the process had the CPU for the same share of time throughout."""
+    """Returns the rounds after which the model was evaluated. A pass is as many visits as there are documents. CPU time is
+    that of training alone, if the process had the CPU for the same share of time throughout."""
     return [
         {
             "visits": row["documents_seen"] / documents,
@@ -65,8 +68,8 @@ def curve(log: list[dict], documents: int, cpu: float) -> list[dict]:
 
 
 def speed(plan: dict, collection: Path, settings: dict) -> dict:
-    """CPU time of one more pass, when sampled models have become sparse: that of a run without that of a shorter one, and so
-    without loading and the random start."""
+    """Measures the CPU time of one more pass, when sampled models have become sparse: that of a run minus that of a
+    shorter one, and therefore without loading and the random start."""
     passes = settings["train.passes"]
     runs = [trained(plan, collection, settings | {"train.passes": count}) for count in (passes, passes + 1)]
     used = runs[1]["cpu_seconds"] - runs[0]["cpu_seconds"]
@@ -83,7 +86,7 @@ def speed(plan: dict, collection: Path, settings: dict) -> dict:
 
 
 def trained(plan: dict, collection: Path, settings: dict) -> dict:
-    """Trains a copy of the collection, which stays; gives the summary, with the `log`."""
+    """Trains on a copy of the collection, which is kept; returns the summary, with the `log`."""
     output = Path(settings["output.path"])
     shutil.rmtree(output, ignore_errors=True)
     shutil.copytree(collection, output)
@@ -92,12 +95,12 @@ def trained(plan: dict, collection: Path, settings: dict) -> dict:
 
 
 def worst_tenth(values: list[float]) -> float:
-    """The mean of the lowest tenth."""
+    """Returns the mean of the lowest tenth."""
     return statistics.mean(sorted(values)[: max(1, len(values) // 10)])
 
 
 def quality(plan: dict, settings: dict, output: Path) -> dict:
-    """How good a trained model is, on documents that it was not trained on."""
+    """Measures the quality of a trained model on documents that it was not trained on."""
     folder = output.with_name("evaluation")
     wanted = {"evaluate.documents": plan["documents"]}
     if plan["figure"] == "accuracy":
@@ -124,7 +127,7 @@ def quality(plan: dict, settings: dict, output: Path) -> dict:
 
 @dataclass
 class Split:
-    """Documents to train on, as shards have them, and their labels, 0 or 1 each; and documents to predict labels of."""
+    """Documents to train on, as rows of shards, their labels, 0 or 1 each, and documents whose labels are predicted."""
 
     trained: list[dict]
     own: numpy.ndarray
@@ -132,7 +135,7 @@ class Split:
 
 
 def of_labels(plan: dict, collection: Path, run: dict) -> dict:
-    """How well labels are predicted of the documents that were not trained on."""
+    """Measures the prediction of labels for documents that were not trained on."""
     output = collection.with_name("result")
     shutil.copytree(collection, output)
     settings = {**run["settings"], "output.path": str(output)}
@@ -152,7 +155,7 @@ def of_labels(plan: dict, collection: Path, run: dict) -> dict:
 
 
 def by_others(measured: str, output: Path, threads: int) -> dict:
-    """The same by another system, on the same documents."""
+    """Measures the same for another system, on the same documents."""
     from sklearn.metrics import f1_score
 
     documents = rows(output, "documents")
@@ -175,7 +178,7 @@ def by_others(measured: str, output: Path, threads: int) -> dict:
         started = time.perf_counter()
         scores = {"tomotopy": tomotopy, "topica": topica}[measured](split, threads)
         found["seconds"] = time.perf_counter() - started
-        # As many labels as topicmill predicts for the document, by its regression.
+        # As many labels as topicmill's regression estimates for the document.
         order = numpy.argsort(numpy.argsort(-scores, axis=1, kind="stable"), axis=1)
         predicted = (order < counts[others][:, None]).astype(int)
     averages = {"micro_f1": "micro", "macro_f1": "macro", "document_f1": "samples"}
@@ -185,7 +188,7 @@ def by_others(measured: str, output: Path, threads: int) -> dict:
 
 
 def svm(split: Split) -> numpy.ndarray:
-    """Linear support vector machines, one a label."""
+    """Predicts by linear support vector machines, one per label."""
     from scipy.sparse import csr_matrix
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import normalize
@@ -197,13 +200,13 @@ def svm(split: Split) -> numpy.ndarray:
     counts = numpy.concatenate([row["counts"] for row in shards]).astype(float)
     features = normalize(csr_matrix((counts, terms, ends)))
     first = len(split.trained)
-    # Labels that no document to train on has, or all of them, have no machine.
+    # There is no machine for labels of no training document, or of all.
     machines = OneVsRestClassifier(LinearSVC(), n_jobs=1).fit(features[:first], split.own)
     return machines.predict(features[first:])
 
 
 def tomotopy(split: Split, threads: int) -> numpy.ndarray:
-    """Labeled LDA by tomotopy: partially labeled LDA of one topic a label, and no others."""
+    """Labeled LDA by tomotopy: partially labeled LDA with one topic per label, and no others."""
     import tomotopy
 
     model = tomotopy.PLDAModel(latent_topics=0, topics_per_label=1, seed=1)
@@ -211,7 +214,7 @@ def tomotopy(split: Split, threads: int) -> numpy.ndarray:
         model.add_doc(words(row), [str(label) for label in numpy.flatnonzero(own)])
     model.train(SWEEPS, workers=threads)
     known = set(model.used_vocabs)
-    # A document without a known word cannot be made.
+    # tomotopy cannot make a document without a known word.
     made = {i: model.make_doc(found) for i, row in enumerate(split.others) if (found := [w for w in words(row) if w in known])}
     inferred, _ = model.infer(list(made.values()), workers=threads)
     scores = numpy.zeros((len(split.others), split.own.shape[1]))
@@ -234,12 +237,12 @@ def topica(split: Split, threads: int) -> numpy.ndarray:
 
 
 def words(row: dict) -> list[str]:
-    """A document of a shard: each term as often as it is counted."""
+    """Returns the words of a shard's document: each term as often as it is counted."""
     return [str(term) for term, count in zip(row["terms"], row["counts"]) for _ in range(count)]
 
 
 def measure(plan: dict, collection: Path, run: dict) -> list[dict]:
-    """Trains a copy of the collection; gives what is measured."""
+    """Trains on a copy of the collection; returns the measurements."""
     if plan["figure"] == "labels":
         return [of_labels(plan, collection, run)]
     output = collection.with_name("result")

@@ -1,7 +1,7 @@
-"""The fault matrix: what is done to a run over hosts, and what must come of it.
+"""The fault matrix: failures injected into a run over several hosts, and the required outcomes.
 
-Every case yields rows; it raises where a promise is broken. In the end of each case that ends the
-run, the same command resumes, and the result must be the bytes of an undisturbed run.
+Every case yields rows, and raises if a promise is broken. At the end of each case that ends the run,
+the same command resumes it, and the result must have the bytes of an undisturbed run.
 """
 
 import glob
@@ -18,7 +18,7 @@ from runs import PORT, Ground, Run
 STAGES = ("ingest", "train", "project")
 SHORT = ("--peer-timeout", "3")
 CHECKPOINTS = "checkpoints/train-*.model"
-# Seconds that a launch may take, of a large collection too.
+# Seconds that a launch may take, even on a large collection.
 LONG = 3600.0
 
 
@@ -43,7 +43,7 @@ def check(kept: bool, promise: str, run: Run | None = None) -> None:
 
 
 def survived(ground: Ground, run: Run, case: str) -> Row:
-    """The row of a run that must have ended well in spite of the case."""
+    """Returns the row of a run that must have succeeded in spite of the failure."""
     run.wait()
     check(not any(e.code for e in run.ended.values()), f"{case}: the run ends well", run)
     check(ground.digest() == ground.expected, f"{case}: the same bytes")
@@ -51,7 +51,7 @@ def survived(ground: Ground, run: Run, case: str) -> Row:
 
 
 def resumed(ground: Ground, run: Run, case: str, since: float, witness: int) -> Row:
-    """The row of a run that ended, seen by one of its processes, and is gone on with."""
+    """Resumes a run that ended; returns its row, with the message of one of its processes."""
     seconds = max(ended.at for ended in run.ended.values()) - since
     row = Row(case, f"{seconds:.1f}", run.codes(), run.ended[witness].last_line, "yes")
     check(ground.finish(), f"{case}: the same bytes after going on")
@@ -59,7 +59,7 @@ def resumed(ground: Ground, run: Run, case: str, since: float, witness: int) -> 
 
 
 def only_others(run: Run, victim: int, code: int, named: bool = True) -> None:
-    """All but the victim have ended with the code, and name the victim."""
+    """Checks that all processes but the victim ended with the code and name the victim."""
     for number, ended in run.ended.items():
         if number == victim:
             continue
@@ -105,7 +105,7 @@ def launched(ground: Ground) -> Iterator[Row]:
         # Training depends on the sample, which is the same for every collection.
         time.sleep(ground.random.uniform(0, 0.1) * (1 if stage == "train" else ground.scale))
         ground.hosts[victim % len(ground.hosts)].kill()
-        # Afterwards: the victim may tell its status once more before it dies.
+        # The time is taken after the kill, because the victim may write its status once more before it dies.
         killed = time.time()
     run.wait(patience=LONG)
     check(run.codes() == "0", "the launch ends well", run)
@@ -117,7 +117,7 @@ def launched(ground: Ground) -> Iterator[Row]:
 
 
 def frozen(ground: Ground) -> Iterator[Row]:
-    """SIGSTOP, for ever."""
+    """SIGSTOP of a process, permanently."""
     for victim in (0, 2):
         ground.clear()
         run = ground.start(*SHORT)
@@ -136,7 +136,7 @@ def frozen(ground: Ground) -> Iterator[Row]:
 
 
 def cut(ground: Ground) -> Iterator[Row]:
-    """A link that goes down: for ever, for a while."""
+    """A link that goes down, permanently or for a while."""
     for case, pause, timeout in (("link down for ever", None, "3"), ("link down for 10 s", 10, "3"),
                                  ("link down for 10 s", 10, "30")):
         ground.clear()
@@ -161,7 +161,7 @@ def cut(ground: Ground) -> Iterator[Row]:
 
 
 def late(ground: Ground) -> Iterator[Row]:
-    """A host that comes late, or never."""
+    """A host that starts late, or never."""
     last = len(ground.hosts) - 1
     ground.clear()
     run = Run({n: ground.spawn(n) for n in range(last)})
@@ -203,7 +203,7 @@ def strange(ground: Ground) -> Iterator[Row]:
             yield Row(row.case, f"{stranger.ended[last].at - since:.1f}", f"{row.codes} (its own {code})", said, row.same)
         else:
             honest.wait()
-            # Who meets the stranger ends with 64, and who waits for one of those with 69.
+            # Processes that meet the stranger exit with 64, and those that wait for one of them with 69.
             witnesses = [n for n, ended in honest.ended.items() if ended.code == 64]
             check(bool(witnesses) and all(e.code in (64, 69) for e in honest.ended.values()), "64 or 69", honest)
             check(f"process {last} (" in honest.ended[witnesses[0]].last_line, "the stranger is named", honest)
@@ -212,7 +212,7 @@ def strange(ground: Ground) -> Iterator[Row]:
 
 
 def another_build(ground: Ground) -> None:
-    """A copy of the program that calls itself another build."""
+    """Makes a copy of the program that claims to be another build."""
     with open(ground.binary, "rb") as file:
         program = file.read()
     build = ground.build.encode()
@@ -223,7 +223,7 @@ def another_build(ground: Ground) -> None:
 
 
 def greeting_of(ground: Ground) -> bytes:
-    """What process 1 says to a listener in place of process 0."""
+    """Returns the greeting that process 1 sends to a listener in place of process 0."""
     with ground.hosts[0].socket() as listener:
         listener.bind((ground.hosts[0].address, PORT))
         listener.listen()
@@ -238,7 +238,7 @@ def greeting_of(ground: Ground) -> bytes:
 
 
 def knocks(greeting: bytes) -> dict[str, bytes | None]:
-    """What strangers say; None: nothing, and they stay."""
+    """Returns the bytes that strangers send; None: nothing, and they keep the connection open."""
     return {
         "garbage": bytes(range(256)) * 64,
         "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -250,7 +250,7 @@ def knocks(greeting: bytes) -> dict[str, bytes | None]:
 
 
 def knock(ground: Ground, target: int, words: bytes | None, held: list) -> None:
-    """One stranger at a port, from another host; `held` keeps the connection."""
+    """Connects a stranger to a port, from another host; `held` keeps the connection."""
     caller = ground.hosts[(target + 1) % len(ground.hosts)].socket()
     caller.settimeout(2)
     try:
@@ -258,7 +258,7 @@ def knock(ground: Ground, target: int, words: bytes | None, held: list) -> None:
         if words:
             caller.sendall(words)
     except OSError:
-        pass  # Nobody listens: that is as good.
+        pass  # No process listens, which is just as good.
     held.append(caller)
 
 
@@ -284,7 +284,7 @@ def strangers(ground: Ground) -> Iterator[Row]:
 
 
 def disk(ground: Ground) -> Iterator[Row]:
-    """An output folder without room, or without leave to write."""
+    """An output folder that is full, or cannot be created."""
     ground.clear()
     small = SmallDisk(ground.out, 24 << 20, 22 << 20)
     try:
@@ -310,7 +310,7 @@ def disk(ground: Ground) -> Iterator[Row]:
 
 
 def damage(ground: Ground) -> Iterator[Row]:
-    """A checkpoint that was damaged while nobody looked."""
+    """A checkpoint that was damaged between runs."""
     for case in ("a flipped byte", "the end cut off"):
         ground.clear()
         checkpoints = os.path.join(ground.out, CHECKPOINTS)

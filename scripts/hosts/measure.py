@@ -1,4 +1,4 @@
-"""What a link of limited speed costs: bytes, seconds, and the share of them that workers wait."""
+"""The cost of a slow link: bytes, seconds, and the share of them that workers spend waiting."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ COLUMNS = ("round", "seconds", "exchanging_seconds", "bytes_exchanged")
 
 
 def training_log(ground: Ground) -> list[dict]:
-    """The rows of the table `training_log`."""
+    """Returns the rows of the table `training_log`."""
     words = [ground.binary, "inspect", f"{ground.out}/training_log", "--rows", "100000", "--json"]
     shown = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
     names = [column["name"] for column in shown["columns"]]
@@ -46,7 +46,7 @@ def training_log(ground: Ground) -> list[dict]:
 
 
 def one(ground: Ground, name: str, *more: str) -> str:
-    """Runs the job; a line of the table."""
+    """Runs the job; returns a line of the table."""
     ground.clear()
     before = [host.bytes_sent() for host in ground.hosts]
     started = time.monotonic()
@@ -65,7 +65,7 @@ def one(ground: Ground, name: str, *more: str) -> str:
 
 
 def measure(ground: Ground, hosts: list[Host], rates: list[str], documents: int, topics: int) -> Iterator[str]:
-    """The table, line by line."""
+    """Yields the table, line by line."""
     with open(ground.job, "w", encoding="utf-8") as file:
         file.write(JOB.format(folder=ground.folder, documents=documents, topics=topics))
     yield "| link | wall s | training s | rounds | MB a round, of process 0 | MB of all hosts | waiting in exchanges |"

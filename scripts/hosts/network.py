@@ -1,7 +1,7 @@
-"""Hosts on one machine: network namespaces with an address each, joined by a bridge.
+"""Hosts on one machine: network namespaces, each with an address, joined by a bridge.
 
-Everything lives in a network and a mount namespace of this process's own (`enter`), so that nothing
-of it is seen outside or outlives it.
+They exist in a network and a mount namespace of this process (`enter`), so they are invisible outside
+and do not outlive it.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def command(*words: str) -> None:
 
 
 def permitted() -> str:
-    """Empty if this machine lets us make hosts, else why not."""
+    """Returns an empty text if hosts can be created on this machine, else the reason why not."""
     for tool in ("unshare", "nsenter", "ip", "tc", "mount"):
         if not any(os.access(f"{d}/{tool}", os.X_OK) for d in os.environ["PATH"].split(":")):
             return f"{tool} is not there (on Debian: iproute2, util-linux, mount)"
@@ -39,7 +39,7 @@ def _unshare() -> list[str]:
 
 
 def enter() -> None:
-    """Starts this program again in namespaces of its own, unless that is done."""
+    """Restarts this program in its own namespaces, unless it is there already."""
     if not os.environ.get(ENTERED):
         os.environ[ENTERED] = "1"
         os.execvp("unshare", [*_unshare(), sys.executable, *sys.argv])
@@ -68,11 +68,11 @@ class Host:
         self.up()
 
     def inside(self, *words: str) -> list[str]:
-        """The command, on this host."""
+        """Returns the command that runs `words` on this host."""
         return ["nsenter", f"--net=/run/netns/{self.name}", *words]
 
     def kill(self) -> None:
-        """kill −9 of all that runs on the host."""
+        """Kills all processes on the host with SIGKILL."""
         shown = subprocess.run(["ip", "netns", "pids", self.name], check=True, capture_output=True, text=True)
         for pid in shown.stdout.split():
             with contextlib.suppress(ProcessLookupError):
@@ -85,7 +85,7 @@ class Host:
         command("ip", "link", "set", self.outer, "up")
 
     def limit(self, rate: str) -> None:
-        """Limits what the host sends and what it receives, for example to 100mbit."""
+        """Limits the rates at which the host sends and receives, for example to 100mbit."""
         shape = ("root", "tbf", "rate", rate, "burst", "128kb", "latency", "100ms")
         command("tc", "qdisc", "replace", "dev", self.outer, *shape)
         command("tc", "-n", self.name, "qdisc", "replace", "dev", self.inner, *shape)
@@ -95,12 +95,12 @@ class Host:
         command("tc", "-n", self.name, "qdisc", "del", "dev", self.inner, "root")
 
     def bytes_sent(self) -> int:
-        """What has left the host, with all headers."""
+        """Returns the bytes that have left the host, with all headers."""
         shown = subprocess.run(["ip", "-s", "-j", "link", "show", self.outer], check=True, capture_output=True)
         return json.loads(shown.stdout)[0]["stats64"]["rx"]["bytes"]
 
     def socket(self) -> socket.socket:
-        """A TCP socket of this host."""
+        """Returns a TCP socket of this host."""
         libc = ctypes.CDLL(None, use_errno=True)
         here = os.open("/proc/self/ns/net", os.O_RDONLY)
         there = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
@@ -118,7 +118,7 @@ class Host:
 
 
 class SmallDisk:
-    """A file system of few bytes, in a folder, with something on it that can be taken away."""
+    """A small file system in a folder, with a ballast file that can be removed to make room."""
 
     def __init__(self, folder: str, size: int, ballast: int):
         self.folder = folder

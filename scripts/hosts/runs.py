@@ -1,4 +1,4 @@
-"""Runs of a job over hosts: started, watched, ended, compared."""
+"""Starts, watches, ends and compares runs of a job over several hosts."""
 
 import os
 import random
@@ -48,7 +48,7 @@ exec nsenter --net=/run/netns/$host sh -c "$*"
 
 @dataclass
 class Ended:
-    """How one process ended: its exit code (minus the signal's number if one killed it), when, and what it said."""
+    """How one process ended: its exit code (minus the signal's number if one killed it), the time, and its messages."""
 
     code: int
     at: float
@@ -69,7 +69,7 @@ class Run:
     started: float = field(default_factory=time.time)
 
     def poll(self) -> bool:
-        """True while somebody lives."""
+        """Returns whether a process is still running."""
         for number, process in self.processes.items():
             if number not in self.ended and process.poll() is not None:
                 said = process.stderr.read().decode(errors="replace")
@@ -77,7 +77,7 @@ class Run:
         return len(self.ended) < len(self.processes)
 
     def wait(self, but: tuple[int, ...] = (), patience: float = PATIENCE) -> None:
-        """Waits for all processes (but some) to end; kills them when patience does."""
+        """Waits until all processes except `but` have ended; kills them when `patience` runs out."""
         ends = time.monotonic() + patience
         while self.poll() and not set(self.processes) - set(self.ended) <= set(but):
             if time.monotonic() > ends:
@@ -99,17 +99,17 @@ class Run:
         return " ".join(str(self.ended[n].code) for n in sorted(self.ended))
 
     def show(self) -> str:
-        """What every process said; for a case that went wrong."""
+        """Returns the messages of every process, for a case that failed."""
         return "\n".join(f"[{n}] exit {e.code}\n{e.said}" for n, e in sorted(self.ended.items()))
 
 
 class Ground:
-    """A folder with a job, hosts to run it on, and the digest that it must end in."""
+    """A folder with a job, hosts to run it on, and the expected digest."""
 
     def __init__(self, binary: str, folder: str, hosts: list[Host], threads: int, seed: int, documents: int, length: int):
         self.binary, self.folder, self.hosts, self.threads = binary, folder, hosts, threads
         self.random = random.Random(seed)
-        # How many times as long as with the usual job a stage takes.
+        # The duration of a stage relative to the usual job.
         self.scale = max(1.0, documents * length / (30_000 * 60))
         os.makedirs(folder, exist_ok=True)
         self.job = os.path.join(folder, "job.toml")
@@ -128,7 +128,7 @@ class Ground:
         return {**os.environ, "TOPICMILL_SECRET": self.secret, "RUST_BACKTRACE": "0", **changes}
 
     def undisturbed(self) -> None:
-        """What the job makes on one thread."""
+        """Runs the job on one thread, for the expected digest."""
         path = os.path.join(self.folder, "undisturbed")
         subprocess.run([self.binary, "run", self.job, "--quiet", "--overwrite", "-w", "1", "--set", f"output.path={path}"], check=True)
         self.expected = self.digest(path)
@@ -153,12 +153,12 @@ class Ground:
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def second(self, words: list[str]) -> subprocess.CompletedProcess:
-        """Another run, on the first host."""
+        """Runs another command on the first host."""
         words = self.hosts[0].inside(*words)
         return subprocess.run(words, env=self.environment(), capture_output=True, text=True, check=False)
 
     def launch(self) -> Run:
-        """Starts the launcher, outside the hosts; it reaches them by what takes the place of ssh."""
+        """Starts the launcher outside the hosts, which it reaches by a replacement of ssh."""
         ssh = os.path.join(self.folder, "ssh")
         with open(ssh, "w", encoding="utf-8") as file:
             file.write(SSH)
@@ -181,7 +181,7 @@ class Ground:
         return os.path.isdir(folder) and len(os.listdir(folder)) >= marks[stage]
 
     def met(self, since: float) -> bool:
-        """Whether every process has met the others since then: it tells its status from that moment on."""
+        """Whether every process has joined since then; it writes its status from that moment on."""
         for number in range(len(self.hosts)):
             path = os.path.join(self.out, f"logs/status-{number:05}.json")
             if not os.path.exists(path) or os.path.getmtime(path) < since:
@@ -189,7 +189,7 @@ class Ground:
         return True
 
     def await_stage(self, run: Run, stage: str, pause: float) -> bool:
-        """Waits until all are met and a stage has begun, and a moment more; false if the run ended before."""
+        """Waits until all processes have joined and a stage has begun, then `pause`; false if the run ended before."""
         while not self.reached(stage) or not self.met(run.started):
             if not run.poll() or run.ended:
                 return False
@@ -199,7 +199,7 @@ class Ground:
         return not run.ended
 
     def finish(self) -> bool:
-        """Runs to the end, undisturbed; true if that gives the expected bytes."""
+        """Runs to the end, undisturbed; returns whether the result has the expected bytes."""
         run = self.start()
         run.wait()
         if any(ended.code for ended in run.ended.values()):

@@ -1,4 +1,4 @@
-"""The command line, and what happens in which order."""
+"""The command line of scripts/inference_bench, and its steps in order."""
 
 import argparse
 import csv
@@ -19,14 +19,14 @@ from bench_peers.refused import Refused, guarded
 from . import report
 from .systems import SYSTEMS
 
-# The program that scores, among examples/.
+# The program in examples/ that scores.
 SCORING = "inference_quality"
-# Its reference takes as long as it takes: two chains of a thousand sweeps.
+# Its reference, two chains of a thousand sweeps, may take long.
 SCORING_LIMIT = 4 * 3600
 
 
 def arguments() -> argparse.Namespace:
-    """The command line, checked."""
+    """Parses and checks the command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/inference_bench",
         description="Trains topicmill and its peers on the same corpus, has each infer new documents, and compares "
@@ -64,7 +64,7 @@ def arguments() -> argparse.Namespace:
 
 
 def work() -> int:
-    """Does what the command line says; gives the exit code."""
+    """Executes the command line; returns the exit code."""
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if asked.self_test:
@@ -77,7 +77,7 @@ def work() -> int:
         if path and not os.access(path, os.X_OK):
             raise Refused(f"--{option} {path}: there is no such program")
         if path:
-            # Not resolved: an environment's python is a link, and known by where that lies.
+            # Not resolved: the python of an environment is a link, and its location identifies the environment.
             setattr(asked, option, path.absolute())
     asked.python = asked.python or environment.python()
     if "topicmill" in asked.systems:
@@ -97,7 +97,7 @@ def work() -> int:
 
 
 def measured(asked: argparse.Namespace, scratch: Path) -> dict:
-    """Everything that the report is made from."""
+    """Measures everything for the report."""
     read = [asked.python, "-m", "inference_peers.documents", asked.input, scratch / "split"]
     read += [f"--id={asked.id}", f"--text={asked.text}", f"--documents={asked.documents}"]
     corpus = read_corpus(asked, read, scratch)
@@ -113,7 +113,7 @@ def measured(asked: argparse.Namespace, scratch: Path) -> dict:
 
 
 def one_system(name: str, asked: argparse.Namespace, scratch: Path) -> dict:
-    """Has a system train and infer, and what it left scored; what goes wrong is said, and the others go on."""
+    """Trains and infers with a system, and scores the result; a failure is reported, and other systems continue."""
     folder = (scratch / name).absolute()
     folder.mkdir()
     facts: dict[str, typing.Any] = {"name": name, "version": None, "busy_cores": busy_cores(), "scores": []}
@@ -144,12 +144,12 @@ def one_system(name: str, asked: argparse.Namespace, scratch: Path) -> dict:
 
 
 def documents(split: Path) -> int:
-    """How many were inferred."""
+    """Returns the number of inferred documents."""
     return json.loads((split / "facts.json").read_text(encoding="utf-8"))["test_documents"]
 
 
 def scores(text: str) -> list[dict]:
-    """What the scoring program printed: a line for the system's own inference, then one for each of ours."""
+    """Parses the scoring program's output: lines for the system's inference, the chains, and each of our methods."""
     keys = ["method", "rate", "rate_on_threads", "cosine", "kl", "f1", "held_out"]
     lines = []
     for row in list(csv.reader(text.splitlines()))[1:]:

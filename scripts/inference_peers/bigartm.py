@@ -1,4 +1,4 @@
-"""BigARTM's LDA (package bigartm10), in an interpreter of its own: it needs protobuf 3. Neither scipy nor pyarrow."""
+"""BigARTM's LDA (package bigartm10), in an interpreter of its own with protobuf 3, without scipy and pyarrow."""
 
 import os
 import typing
@@ -11,17 +11,17 @@ from .task import System
 if typing.TYPE_CHECKING:
     import numpy
 
-# Its messages were generated for an older protobuf than the fast one takes.
+# Its messages were generated for an older protobuf than the fast implementation accepts.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 
 
 class BigArtm(System):
-    """Offline passes, 10 iterations a document (its defaults); a step is a pass. Documents are its batches, on disk."""
+    """Offline passes, 10 iterations per document (its defaults); a step is a pass. Documents are its batches on disk."""
 
     def __init__(self, task: Task):
         import artm
 
-        # It leaves its log where it stands.
+        # It writes its log to the current directory.
         os.chdir(task.out)
         self.task = task
         self.seen = 0
@@ -51,7 +51,7 @@ class BigArtm(System):
         return self.seen
 
     def alpha(self) -> list[float]:
-        """What it adds to a topic's expected tokens in a document."""
+        """Returns the value that it adds to a topic's expected tokens in a document."""
         return [float(self.model.alpha)] * self.task.topics
 
     def rows(self) -> "typing.Iterator[numpy.ndarray]":
@@ -79,6 +79,6 @@ class BigArtm(System):
         return self.batches[name]
 
     def infer(self, documents: typing.Any, threads: int) -> "numpy.ndarray":
-        # Documents come in the order in which they were done; their names are their numbers.
+        # Documents are in the order of their completion; their names are their numbers.
         found = self.model.transform(documents)
         return found[sorted(found.columns, key=int)].to_numpy().T

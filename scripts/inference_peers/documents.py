@@ -1,4 +1,4 @@
-"""Reads and splits the corpus, and leaves the test documents whole and in halves, as matrices and bags of words."""
+"""Reads and splits the corpus, and writes the test documents whole and in halves, as matrices and bags of words."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ def main() -> None:
 
 
 def write(made: split.Split, folder: Path) -> None:
-    """Leaves the test documents whole beside their halves, and all three as bags of words."""
+    """Writes the whole test documents beside their halves, and all three as bags of words."""
     whole = sparse.csr_array(made.observed + made.held_out)
     whole.sort_indices()
     sparse.save_npz(folder / "test.npz", whole, compressed=False)

@@ -1,4 +1,4 @@
-"""Those that `bench_peers` trains: tomotopy, gensim and scikit-learn, inferring by their own defaults."""
+"""The systems that `bench_peers` trains: tomotopy, gensim and scikit-learn, inferring with their own defaults."""
 
 import itertools
 import typing
@@ -15,7 +15,7 @@ class Tomotopy(peers.Tomotopy, System):
     """100 sweeps of Gibbs sampling, each document by itself; the last one counts."""
 
     def new_documents(self, name: str) -> list:
-        # A document remembers its topics: each call gets new ones.
+        # A document remembers its topics, so each call gets new documents.
         matrix = split.read_matrix(self.task.split, name)
         made = []
         for start, end in itertools.pairwise(matrix.indptr):
@@ -31,7 +31,7 @@ class Tomotopy(peers.Tomotopy, System):
 
 
 class Gensim(peers.Gensim, System):
-    """Variational inference, 50 iterations at most, in this one process: LdaMulticore only trains in several."""
+    """Variational inference, at most 50 iterations, in this process: LdaMulticore uses several for training only."""
 
     def threads(self) -> list[int]:
         return [1]
@@ -49,7 +49,7 @@ class Gensim(peers.Gensim, System):
 
 
 class ScikitLearn(peers.ScikitLearn, System):
-    """Variational inference, 100 iterations at most, in processes or in one, whichever is faster."""
+    """Variational inference, at most 100 iterations, in one process or several, whichever is faster."""
 
     def threads(self) -> list[int]:
         return sorted({1, self.task.threads})

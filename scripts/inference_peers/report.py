@@ -1,4 +1,4 @@
-"""The table of what was measured, in Markdown. Standard library alone."""
+"""The table of measurements in Markdown. Standard library only."""
 
 from bench_peers.notes import notes
 
@@ -8,18 +8,18 @@ def row(*cells: object) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Documents a second."""
+    """Formats documents per second."""
     return "–" if value is None else f"{value:,.0f}"
 
 
 def figures(line: dict) -> list[str]:
-    """A line's cells that say how good it is."""
+    """Returns the cells of a line's figures of quality."""
     held_out = "–" if line["held_out"] is None else f"{line['held_out']:.3f}".replace("-", "−")
     return [*(f"{line[key]:.3f}" for key in ["cosine", "kl", "f1"]), held_out]
 
 
 def table(results: dict) -> str:
-    """The whole report."""
+    """Returns the whole report."""
     corpus, settings, machine = results["corpus"], results["settings"], results["machine"]
     threads = settings["threads"]
     text = (
@@ -38,7 +38,7 @@ def table(results: dict) -> str:
 
 
 def rows(system: dict) -> str:
-    """A system's own inference, and ours on its model; or that it failed."""
+    """Returns the rows of a system's own inference and of ours on its model, or of its failure."""
     name, version = system["name"], system["version"] or "–"
     if not system["scores"]:
         return row(f"**{name}**", version, "failed", *["–"] * 6)

@@ -1,4 +1,4 @@
-"""Checks what is not a system, on cases small enough to work out by hand: `scripts/inference_bench --self-test`."""
+"""Checks everything but the systems, on cases that are easy to compute: `scripts/inference_bench --self-test`."""
 
 import subprocess
 import sys
@@ -55,7 +55,7 @@ class Documents(WithTask):
 
 
 class Slept(task.System):
-    """Takes its time, less on one thread."""
+    """A slow system, faster on one thread."""
 
     def threads(self):
         return [1, 2]

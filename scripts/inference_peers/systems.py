@@ -1,6 +1,6 @@
-"""Trains one system and has it infer: `python -m inference_peers.systems NAME SPLIT OUT`.
+"""Trains one system and infers with it: `python -m inference_peers.systems NAME SPLIT OUT`.
 
-Leaves in OUT phi.npy (topics × terms), alpha.npy (topics), theta.npy and theta-observed.npy (documents × topics; of
+Writes to OUT phi.npy (topics × terms), alpha.npy (topics), theta.npy and theta-observed.npy (documents × topics; of
 whole test documents, and of their first halves), all float32, and `system`: version, training and inference seconds.
 """
 
@@ -16,7 +16,7 @@ SYSTEMS = ["tomotopy", "gensim", "sklearn", "vw", "bigartm", "topicmill"]
 
 
 def made(name: str, task: Task, binary: Path | None):
-    """A system, imported by itself: each has packages that others lack."""
+    """Creates a system, importing only its module, because each needs packages that others lack."""
     match name:
         case "topicmill":
             from .topicmill import Topicmill
@@ -37,7 +37,7 @@ def made(name: str, task: Task, binary: Path | None):
 
 
 def save(folder: Path, name: str, values) -> None:
-    """Leaves an array as the scoring program reads it, or ends where it is not one of numbers."""
+    """Saves an array for the scoring program; exits if it contains values that are not finite."""
     import numpy
 
     values = numpy.ascontiguousarray(values, dtype=numpy.float32)

@@ -1,4 +1,4 @@
-"""What a system is asked to do once it is trained."""
+"""The task of a trained system."""
 
 import time
 import typing
@@ -13,33 +13,33 @@ REPEATS = 3
 
 
 class System:
-    """One system, trained and then inferring. A class of `bench_peers` trains those that it has."""
+    """A system that trains and then infers. Classes of `bench_peers` train the systems that they implement."""
 
     task: Task
 
     def threads(self) -> list[int]:
-        """Numbers of threads to try; the fastest counts."""
+        """Returns the numbers of threads to try; the fastest counts."""
         return [self.task.threads]
 
     def new_documents(self, name: str) -> object:
-        """The documents `test` or `observed` of the split, as the system wants them; this is not timed."""
+        """Returns the documents `test` or `observed` of the split in the system's form; this is not timed."""
         raise NotImplementedError
 
     def infer(self, documents: object, threads: int) -> "numpy.ndarray":
-        """Proportions, documents × topics; this is timed."""
+        """Returns proportions, documents × topics; this is timed."""
         raise NotImplementedError
 
     def proportions(self, name: str) -> "numpy.ndarray":
-        """Proportions that are scored, where they are not those that were timed."""
+        """Returns the proportions to score, which may differ from the timed ones."""
         return self.infer(self.new_documents(name), self.task.threads)
 
     def idle(self) -> float:
-        """Seconds of `infer` that are not inference and are to be taken off."""
+        """Returns the seconds of `infer` to subtract because they are not inference."""
         return 0.0
 
 
 def fastest(system: System) -> tuple[float, int]:
-    """Seconds that the test documents take, and the threads they take them on."""
+    """Returns the least seconds for the test documents, and the number of threads that achieves them."""
     best = (float("inf"), 0)
     for threads in system.threads():
         for _ in range(REPEATS):
@@ -51,5 +51,5 @@ def fastest(system: System) -> tuple[float, int]:
 
 
 def normalised(rows: "numpy.ndarray") -> "numpy.ndarray":
-    """Non-negative rows, each divided by its sum."""
+    """Divides each of the non-negative rows by its sum."""
     return rows / rows.sum(axis=1, keepdims=True)

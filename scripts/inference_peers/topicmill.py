@@ -1,4 +1,4 @@
-"""topicmill: trained by all defaults; new documents are lines that `topicmill project --stdin` answers."""
+"""topicmill, trained with all defaults; new documents are lines that `topicmill project --stdin` answers."""
 
 import json
 import subprocess
@@ -15,7 +15,8 @@ from .task import System
 if typing.TYPE_CHECKING:
     import numpy
 
-# Terms are called w0, w1, …; the job of the training documents sets no method, so the default is named.
+# Terms are called w0, w1, …, which are shorter than the default minimum. The training job does not project, so the
+# method, the default, is named.
 TOKENS = """
 [tokens]
 min_length = 2
@@ -24,19 +25,19 @@ METHOD = "cvb0"
 
 
 class Topicmill(Trained, System):
-    """A run, and then one process that answers lines for as long as it is asked."""
+    """A run, and then one process that answers lines until it is closed."""
 
     def __init__(self, task: Task, binary: Path):
         super().__init__(task, binary)
         self.stream: subprocess.Popen | None = None
 
     def train(self) -> None:
-        """All defaults, which say themselves when it is enough: `--seconds` is not heeded."""
+        """Trains with all defaults, which end training by their own rule: `--seconds` is ignored."""
         self.run(self.write_job(TOKENS), self.task.out / "run", [])
         self.snapshot("")
 
     def started(self, *settings: str) -> subprocess.Popen:
-        """The process that answers."""
+        """Starts the process that answers."""
         command: list[str | Path] = [self.binary, "project", self.task.out / "run", "--stdin", "--quiet"]
         command += ["--threads", str(self.task.threads)]
         for setting in [f"project.method={METHOD}", *settings]:
@@ -53,19 +54,19 @@ class Topicmill(Trained, System):
         return made
 
     def infer(self, documents: list[bytes], threads: int) -> "numpy.ndarray":
-        """By a process that has its model already; topics below the job's threshold are not in the answers."""
+        """Infers by a process that has loaded the model; answers leave out topics below the job's threshold."""
         if self.stream is None:
             self.stream = self.started()
             self.answers(self.stream, documents[:1])
         return self.answers(self.stream, documents)
 
     def proportions(self, name: str) -> "numpy.ndarray":
-        """All topics, which are too many to be written where time counts."""
+        """Returns all topics, which are too many to write while being timed."""
         with self.started("project.threshold=0.0") as process:
             return self.answers(process, self.new_documents(name))
 
     def answers(self, process: subprocess.Popen, documents: list[bytes]) -> "numpy.ndarray":
-        """Proportions of the documents; lines are written while answers are read."""
+        """Returns the documents' proportions; a thread writes lines while answers are read."""
         import numpy
 
         assert process.stdin and process.stdout
@@ -83,7 +84,7 @@ class Topicmill(Trained, System):
 
     @staticmethod
     def ask(pipe: typing.BinaryIO, lines: bytes) -> None:
-        """Writes lines; a reader that is gone is noticed where its answers are missed."""
+        """Writes lines; if the reader is gone, `answers` notices the missing answers."""
         try:
             pipe.write(lines)
             pipe.flush()

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's online variational Bayes (`--lda`). One thread computes, another reads."""
+"""Vowpal Wabbit's online variational Bayes (`--lda`). One thread computes, another reads the input."""
 
 import itertools
 import sys
@@ -15,25 +15,25 @@ from .task import REPEATS, System, normalised
 if typing.TYPE_CHECKING:
     import numpy
 
-# By default a minibatch is one document, which no model survives: these are the settings of its own tutorial.
+# By default a minibatch is one document, which yields no usable model; these are the settings of its own tutorial.
 SETTINGS = "--lda_alpha 0.1 --lda_rho 0.1 --power_t 0.5 --initial_t 1 --minibatch 256"
-# With -t alone it still learns: -l 0 holds topics as they are.
+# With -t alone it still learns; -l 0 keeps the topics fixed.
 FROZEN = "-t -l 0"
 ALPHA = 0.1
 RHO = 0.1
 
 
-# Documents of a minibatch at most: with many more it ends by a signal.
+# Maximum number of documents in a minibatch; with many more, it is killed by a signal.
 MOST = 256
 
 
 def full_minibatch(count: int) -> int:
-    """The size of minibatches with which `documents` documents leave the last one as full as possible."""
+    """Returns the size of minibatches with which `count` documents leave the last one as full as possible."""
     return count if count <= MOST else min(range(MOST // 2, MOST + 1), key=lambda size: (-count % size, -size))
 
 
 class VowpalWabbit(System):
-    """Runs of the whole program, within this process: its Python interface has no single documents for LDA."""
+    """Runs the whole program in this process, because its Python interface has no single documents for LDA."""
 
     def __init__(self, task: Task):
         import vowpalwabbit
@@ -48,7 +48,7 @@ class VowpalWabbit(System):
         return metadata.version("vowpalwabbit")
 
     def text(self, name: str, most: int | None = None) -> Path:
-        """Documents of the split in its own text format; a term that is a number is its own hash."""
+        """Writes documents of the split in its text format; a term that is a number is its own hash."""
         path = self.task.out / f"{name}.{most}.vw"
         matrix = split.read_matrix(self.task.split, name)[:most]
         count = matrix.shape[0]
@@ -57,12 +57,12 @@ class VowpalWabbit(System):
                 pairs = zip(matrix.indices[start:end].tolist(), matrix.data[start:end].tolist())
                 file.write("| " + " ".join(f"{term}:{count}" for term, count in pairs) + "\n")
             if name != "train":
-                # What is left of the last minibatch; its answers are passed over.
+                # Fills the last minibatch; the answers for these lines are skipped.
                 file.write("| 0:1\n" * (-count % full_minibatch(count)))
         return path
 
     def train(self) -> None:
-        """One pass; then, from the start, as many as there is time for, in one go."""
+        """Trains for one pass; then again from the start for as many as there is time for, in one run."""
         seconds = self.passes(1)
         passes = max(int(self.task.seconds / seconds), 1)
         if passes > 1:
@@ -71,7 +71,7 @@ class VowpalWabbit(System):
         snapshots.write(self.task.out, self.rows(), facts)
 
     def passes(self, number: int) -> float:
-        """Trains again; returns the seconds, reading the text in the first pass included."""
+        """Trains from the start; returns the seconds, including reading the text in the first pass."""
         task = self.task
         (task.out / "train.cache").unlink(missing_ok=True)
         started = time.perf_counter()
@@ -85,7 +85,7 @@ class VowpalWabbit(System):
         return seconds
 
     def rows(self) -> "typing.Iterator[numpy.ndarray]":
-        """Each topic's terms. The model ends with a record a term, its number and a weight a topic, less RHO."""
+        """Yields each topic's terms. The model ends with a record per term: its number, a weight per topic minus RHO."""
         import numpy
 
         record = numpy.dtype([("term", "<u8"), ("weights", "<f4", (self.task.topics,))])
@@ -102,7 +102,7 @@ class VowpalWabbit(System):
         return [1]
 
     def new_documents(self, name: str, most: int | None = None) -> tuple[Path, int]:
-        """A text, with its cache beside it, from which it is read, and how many documents these are."""
+        """Returns a text, which is read from the cache beside it, and its number of documents."""
         path = self.task.out / f"{name}.{most}.vw"
         count = min(split.read_matrix(self.task.split, name).shape[0], most or sys.maxsize)
         if not path.exists():
@@ -110,7 +110,7 @@ class VowpalWabbit(System):
         return path, count
 
     def infer(self, documents: tuple[Path, int], threads: int) -> "numpy.ndarray":
-        """Minibatches that the documents fill, for it says nothing about those in one that they do not."""
+        """Infers in minibatches that the documents fill, because it outputs nothing for an unfilled one."""
         import numpy
 
         path, count = documents
@@ -124,7 +124,7 @@ class VowpalWabbit(System):
         return normalised(values.reshape(-1, self.task.topics)[:count])
 
     def idle(self) -> float:
-        """Reading the model, which each call does: what a single document takes."""
+        """Returns the time of a single document, which is that of reading the model, as each call does."""
         documents = self.new_documents("test", 1)
         times = []
         for _ in range(REPEATS):

@@ -1,4 +1,4 @@
-//! What all processes of a run must have in common, and what a run takes away only once they have it.
+//! What all processes of a run must agree on, and what a run removes only once they do.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +31,7 @@ passes = 3
 path = \"out\"
 ";
 
-/// A process of a run of two, with flags of its own each.
+/// Runs two processes of one run, each with its own flags.
 fn pair(place: &Workdir, flags: [&str; 2]) -> [Output; 2] {
     let hosts = [(); 2].map(|()| format!("127.0.0.1:{}\n", free_port()));
     place.write("hosts", hosts.concat());
@@ -53,11 +53,11 @@ fn pair(place: &Workdir, flags: [&str; 2]) -> [Output; 2] {
 #[test]
 fn processes_that_do_not_share_the_output_are_refused() {
     let place = Workdir::new().with_job(JOB);
-    // The lock that an earlier run has left there is another run's.
+    // The lock that an earlier run left there belongs to another run.
     place.succeed("ingest job.toml --set output.path=b");
     let outputs = pair(&place, ["--set output.path=a", "--set output.path=b"]);
     let told: Vec<String> = outputs.iter().map(said).collect();
-    // Whichever is first to say so ends the other.
+    // The first process to report it ends the other.
     let codes = outputs.map(|output| output.status.code());
     let codes: BTreeSet<_> = codes.into_iter().collect();
     assert!(codes.contains(&Some(65)), "{told:?}");
@@ -152,7 +152,7 @@ fn a_result_whose_input_has_changed_is_not_complete() {
     place.write("texts.jsonl", lines(61));
     let told = place.denied(65, again);
     assert!(told.contains("whose input has changed"), "{told}");
-    // Where the input is gone, the result is what is left of it.
+    // If the input is gone, the result is still valid.
     fs::remove_file(place.path("texts.jsonl")).expect("ours");
     assert!(place.succeed(again).contains("(from an earlier run)"));
 }

@@ -1,8 +1,8 @@
-//! The house rules that a compiler does not know: which layer may use which, and who may name
+//! Rules that the compiler does not check: which layer may use which, and which files may name
 //! timely, arrow, the screen or the platform's mathematics (ARCHITECTURE.md, "Invariants").
 //!
-//! Read off the text of `src` and of each crate's `src`, line by line, up to the first `//`. That a
-//! crate knows nothing of what is above it, the compiler sees to.
+//! The tests read `src` and each crate's `src` line by line, up to the first `//`. The compiler
+//! already ensures that a crate uses nothing above it.
 
 mod circles;
 
@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
-/// A folder of sources, and its modules: each uses only those before it.
+/// Folders of sources with their modules, each of which uses only those before it.
 const LAYERS: [(&str, &[&str]); 6] = [
     ("crates/liveness/src", &[]),
     (
@@ -117,7 +117,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// What only the files and folders below it may name.
+/// Names, each with the only files and folders that may use it.
 const RESERVED: [(&str, &[&str]); 20] = [
     ("timely::", &["src/dataflow/", "crates/mesh/src/"]),
     (
@@ -157,7 +157,7 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ("std::thread", OUTSIDE_LDA),
 ];
 
-/// The mathematics knows no machine; its classifier uses threads.
+/// The mathematics uses neither files, network nor threads, except for the threads of its classifier.
 const OUTSIDE_LDA: &[&str] = &[
     "src/",
     "crates/corpus/",
@@ -179,25 +179,25 @@ const READ_PARQUET: &[&str] = &[
     "src/tables/",
 ];
 
-/// Functions whose last digit is the platform's; `math::special` has those that are needed.
+/// Functions whose last digit depends on the platform; `math::special` has the ones that are needed.
 const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt cos cosh exp exp2 \
      exp_m1 hypot ln ln_1p log log10 log2 powf sin sin_cos sinh tan tanh";
 
-/// Who changes files: what a run leaves goes through `store`; logs and the state of a process are
-/// no part of that, and must not fail with it.
+/// The code that changes files: a result's files go through `store`; logs and the statuses of
+/// processes do not, because they must not fail with it.
 const CHANGING_FILES: [&str; 3] = [
     "crates/store/src/",
     "src/cli/watching/",
     "src/job/process_status.rs",
 ];
-/// What changes files.
+/// Calls that change files.
 const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
      OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";
 
 /// Longest file, in lines.
 const MOST_LINES: usize = 400;
 
-/// Hands every line of code to `rule`: the file's path below the package, the line's number, the line.
+/// Passes every line of code to `rule`: the file's path below the package, the line's number, the line.
 fn check(rule: impl Fn(&str, usize, &str) -> Option<String>) {
     let (mut violations, mut files) = (Vec::new(), 0);
     for path in sources() {
@@ -217,7 +217,7 @@ fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every source file of the program and its crates, by its path below the package.
+/// Returns every source file of the program and its crates, by its path below the package.
 fn sources() -> Vec<String> {
     let mut sources = Vec::new();
     let listed = LAYERS.map(|(folder, _)| folder).into_iter();
@@ -255,7 +255,7 @@ fn a_layer_uses_only_those_before_it() {
         if several.is_some_and(|several| layers.iter().any(|layer| names(several, layer))) {
             return Some("name the layer: `use crate::layer::…`, one a line".to_owned());
         }
-        // What tests share may be anywhere.
+        // Helpers that tests share may be in any layer.
         let used = |above: &&&str| {
             line.contains(&format!("crate::{above}::")) && !line.contains("::tests::")
         };
@@ -292,7 +292,7 @@ fn engines_formats_and_the_screen_are_named_where_they_belong() {
 
 #[test]
 fn files_are_changed_in_the_store_only() {
-    // Tests stand at the end of a file, or in files of their own.
+    // Tests are at the end of a file, or in files of their own.
     let in_tests = Cell::new(false);
     check(|path, number, line| {
         let begins = line.starts_with("#[cfg(test)]");

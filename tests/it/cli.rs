@@ -1,4 +1,4 @@
-//! The program as a person meets it: what it prints where, and how it exits.
+//! The program's interface: its output on stdout and stderr, and its exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ use topicmill::tables::{FileMetadata, Manifest, Row, TableWriter};
 use crate::workdir::Workdir;
 
 impl Workdir {
-    /// What a command prints that must succeed, off a terminal.
+    /// Runs a command that must succeed, without a terminal; returns its output.
     fn printed(&self, line: &str) -> String {
         text(self.succeed(line).as_bytes())
     }
 
-    /// What a command says that must fail, with its exit code.
+    /// Runs a command that must fail; returns its exit code and message.
     fn refused(&self, line: &str) -> (i32, String) {
         let output = self.output(line);
         let code = output.status.code().expect("an exit, not a signal");
@@ -165,7 +165,7 @@ fn every_shipped_job_plans() {
     }
 }
 
-/// An output folder with two topics, as complete as `complete` says.
+/// Writes an output folder with two topics, complete if `complete`.
 fn output_with_topics(root: &Path, complete: bool) {
     let output = OutputFolder::lead(root).expect("an empty folder");
     let part = output.temporary_path("topics");

@@ -1,10 +1,10 @@
-//! Correcting a finished model, and starting from one: topics keep their numbers, what is asked for is
-//! seen in them, and nothing depends on the number of workers.
+//! Correcting a finished model, and starting from one: topics keep their numbers and show the
+//! requested changes, and nothing depends on the number of workers.
 
 use crate::tree::{ground, number, topic_of};
 use crate::workdir::{Row, Workdir, program, said, succeed};
 
-/// The folder of the tests of trees, with a result whose prior is none.
+/// Prepares the folder of the tree tests, with a result without a tree.
 fn finished() -> Workdir {
     let ground = ground();
     let job = std::fs::read_to_string(ground.path("job.toml")).unwrap();
@@ -24,7 +24,7 @@ fn weight(terms: &[Row], topic: &str, term: &str) -> f64 {
 
 const FIRST: &str = "must: north, south\nsplit: bank: money3, money4 | river1, river2\n";
 
-/// The lists that are merged and split in `FIRST`; gives what the screen says.
+/// Runs `constrain` with the constraints of `FIRST`; returns its output.
 fn correct(ground: &Workdir) -> String {
     ground.succeed(
         &[
@@ -118,7 +118,7 @@ fn a_corrected_model_is_corrected_again() {
     assert_eq!(lines, format!("{FIRST}cannot: money1, money2\n"));
     let again = ground.table("out-constrained-2/topic_terms");
     assert_ne!(topic_of(&again, "money1"), topic_of(&again, "money2"));
-    // What it left can be edited and run.
+    // The files that it wrote can be edited and run.
     ground.write("out-constrained-2.txt", FIRST);
     ground.succeed("run out-constrained-2.toml --quiet --set output.path=back");
     let nodes = |out: &str| ground.table(&format!("{out}/topic_nodes")).len();
@@ -176,7 +176,7 @@ fn a_warm_start_without_a_change_trains_all_documents_further() {
     for term in ["money5", "river5", "travel61", "travel95"] {
         assert_eq!(topic_of(&before, term), topic_of(&after, term), "{term}");
     }
-    // Another vocabulary: terms are found by their names.
+    // With another vocabulary, terms are matched by name.
     run("smaller", "-w 2 --set vocabulary.min_documents=40");
     let smaller = ground.table("smaller/topic_terms");
     assert_eq!(topic_of(&before, "money5"), topic_of(&smaller, "money5"));

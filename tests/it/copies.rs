@@ -1,4 +1,4 @@
-//! Copies of volumes in whole runs: of those that agree in what the job names, the one with the smallest id is read.
+//! Copies of volumes in whole runs: of those that agree in the job's keys, the one with the smallest id is read.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ path = "out"
 const EDITION: &str = r#"["record","enumerationChronology"]"#;
 const WORK: &str = r#"["title","author","enumerationChronology"]"#;
 
-/// Id, number of the record, title, what volume of a set it is, language.
+/// Id, number of the record, title, volume of the set, language.
 type Volume = (
     &'static str,
     &'static str,
@@ -40,7 +40,7 @@ type Volume = (
     &'static str,
 );
 
-/// Copies of two volumes of a set, another edition, a volume without a record, one in another language.
+/// Copies of two volumes of a set, another edition, a volume without a record, and one in another language.
 const VOLUMES: [Volume; 8] = [
     ("uc.5", "7", "Whales /", "v.1", "eng"),
     ("mdp.3", "7", "Whales /", "v.1", "eng"),
@@ -52,7 +52,7 @@ const VOLUMES: [Volume; 8] = [
     ("aaa.1", "7", "Whales", "v.1", "ger"),
 ];
 
-/// A volume of two pages, in schema 2.0 or, every third, in 1.5.
+/// Returns a volume of two pages, in schema 2.0 or, for every third, in 1.5.
 fn json(number: usize, (htid, record, title, part, language): Volume) -> String {
     let (id, record) = match number % 3 {
         2 => ("id", format!("\"hathitrustRecordNumber\": \"{record}\"")),
@@ -89,7 +89,7 @@ fn ground(name: impl Fn(usize) -> String) -> Workdir {
     ground
 }
 
-/// The volumes that are read, and those that are filtered.
+/// Returns the volumes that were read, and those that were filtered.
 fn read(ground: &Workdir, out: &str) -> [BTreeSet<String>; 2] {
     let mut sets = [BTreeSet::new(), BTreeSet::new()];
     for row in ground.table(&format!("{out}/documents")) {
@@ -118,7 +118,7 @@ fn one_copy_is_read_whatever_the_files_and_workers() {
     .into_iter()
     .enumerate()
     {
-        // The smallest id of an English volume; the German one is not read, and stands for none.
+        // The smallest id of an English volume; the German one is filtered and does not exclude its copies.
         let kept = copies.iter().min().unwrap();
         let filtered: Vec<_> = copies.iter().filter(|id| *id != kept).copied().collect();
         let filtered = set(&[&filtered[..], &["aaa.1"]].concat());
@@ -164,10 +164,10 @@ fn without_the_key_all_are_read_and_words_of_copies_are_not_counted_with_it() {
             .map(|row| row[term].clone())
             .collect::<BTreeSet<_>>()
     };
-    // Of copies 0, 1, 2 and 7 the last has the smallest id.
+    // Of the copies 0, 1, 2 and 7, the last has the smallest id.
     let missing: Vec<String> = terms("all").difference(&terms("out")).cloned().collect();
     assert_eq!(missing, ["word0", "word1", "word2"]);
-    // Another selection is another collection.
+    // A different selection is a different collection.
     let output = ground.output("run job.toml --quiet");
     assert!(!output.status.success(), "{}", said(&output));
 }
@@ -192,7 +192,7 @@ fn a_key_that_no_volume_has_is_an_error_or_a_warning() {
         "{}",
         said(&output)
     );
-    // Where no volume is left, no key is to blame.
+    // If filters leave no volume, the error does not blame a key.
     let none = "--set htrc.languages=fre --set htrc.unique_by=[\"titel\"] --set output.path=none";
     let output = ground.output(&format!("ingest job.toml {none}"));
     assert!(!said(&output).contains("titel"), "{}", said(&output));

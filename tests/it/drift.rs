@@ -1,5 +1,5 @@
-//! Drift of a whole run against counting by hand, the same for any number of workers; a run that is
-//! told to retrain with, and one that is not; and two results compared.
+//! Drift of whole runs, compared with independent counts, for any number of workers; a run that
+//! advises retraining, and one that does not; and two results compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn run(folder: &Path, out: &str, arguments: &[&str]) -> (PathBuf, String) {
     topicmill("run", folder, out, arguments)
 }
 
-/// Runs stages of `job.toml`; returns the output folder, and what it says at its end.
+/// Runs stages of `job.toml`; returns the output folder and the final output.
 fn topicmill(command: &str, folder: &Path, out: &str, arguments: &[&str]) -> (PathBuf, String) {
     let path = format!("output.path={out}");
     let first = [command, "job.toml", "--set", &path];
@@ -58,13 +58,13 @@ fn topicmill(command: &str, folder: &Path, out: &str, arguments: &[&str]) -> (Pa
     (out, String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A table's cells by column, as text.
+/// Returns the cells of a table's column, as text.
 fn cells(rows: &Rows, column: &str) -> Vec<String> {
     let index = rows.columns.iter().position(|c| c == column).unwrap();
     rows.rows.iter().map(|row| row[index].clone()).collect()
 }
 
-/// What is counted of a group, or of the run under no name.
+/// The counts of a group, or of the run.
 #[derive(Debug, Default)]
 struct Counted {
     documents: i64,
@@ -76,7 +76,7 @@ struct Counted {
     topics: [f64; 6],
 }
 
-/// Counts by hand: trained on under `Err`, new ones under `Ok(group)`.
+/// Counts independently: training documents under `Err`, new ones under `Ok(group)`.
 fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, ()>, Counted> {
     let mut counted: BTreeMap<Result<Option<String>, ()>, Counted> = BTreeMap::new();
     let groups = cells(
@@ -187,15 +187,15 @@ fn drift_is_what_counting_by_hand_finds_for_any_number_of_workers() {
     }
 }
 
-/// Terms of the new documents, and of these the ones that the sample holds.
+/// The terms of the new documents, and how many of them are in the sample.
 struct Terms {
     new: BTreeSet<String>,
     known: usize,
 }
 
-/// Writes 300 documents and their job. Each document has words that all share; a stop word and one that
-/// is too frequent; and rare words, which the vocabulary prunes. Some of these a new document shares
-/// with a document of the sample; others are its own, in one new document of `apart`.
+/// Writes 300 documents and their job. Each document has words that all share, a stop word and a too
+/// frequent one, and rare words, which the vocabulary prunes. The first 20 new documents each share a
+/// rare word with a document of the sample; one new document in `apart` has one of its own.
 fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     let (key, sampled) = match size {
         SampleSize::Fraction(share) => ("fraction", share.to_string()),
@@ -243,8 +243,8 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     }
 }
 
-/// Runs the job that was written on one to three threads; checks what is counted, and returns whether
-/// the run is told to retrain with.
+/// Runs the job on one to three threads; checks the counts, and returns whether the run advises
+/// retraining.
 fn advises_training(folder: &Path, terms: &Terms) -> bool {
     let (out, page) = topicmill("run", folder, "out", &["-w", "1"]);
     for threads in ["2", "3"] {

@@ -1,4 +1,4 @@
-//! `topicmill export`: every format of a finished result, read back by another reader than its writer.
+//! `topicmill export`: every format of a finished result, read back by an independent reader.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::workdir::{Workdir, program, said, succeed};
 
 const TOPICS: usize = 3;
 
-/// A result with a document of each kind, and ids and terms that formats have to escape.
+/// A result with a document of each kind, and ids and terms that formats must escape.
 static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     let place = Workdir::new();
     let themes = [
@@ -46,7 +46,7 @@ static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     place
 });
 
-/// Its name on the command line.
+/// Returns the format's name on the command line.
 fn name_of(format: Format) -> String {
     format.to_possible_value().unwrap().get_name().to_owned()
 }
@@ -65,7 +65,7 @@ fn exported(format: Format, name: &str) -> PathBuf {
     path
 }
 
-/// φ as the tables say it: topic by topic, by term.
+/// Returns φ from the tables: for each topic, by term.
 fn phi_of(model: &ForeignModel) -> Vec<BTreeMap<String, f64>> {
     let mut phi = vec![BTreeMap::new(); TOPICS];
     for (term, row) in model.terms.iter().zip(&model.rows) {
@@ -96,7 +96,7 @@ fn assert_near(found: &ForeignModel, slack: f64) {
     }
 }
 
-/// The bags of words of the collection.
+/// Reads the collection's bags of words.
 fn documents() -> Vec<ShardDocument> {
     let mut documents = Vec::new();
     let shards = RESULT.path("out/corpus/shards");
@@ -309,7 +309,7 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
     for category in ["Default", "Topic1", "Topic2", "Topic3"] {
         assert!(bars.iter().any(|bar| bar == category), "{category}");
     }
-    // The topics of a term have all its tokens among them, but for what rounding takes.
+    // The topics of a term have all of its tokens, except for rounding.
     let mut spread: BTreeMap<&str, f64> = BTreeMap::new();
     let terms = json["token.table"]["Term"].as_array().unwrap();
     for (term, share) in terms.iter().zip(numbers(&json["token.table"]["Freq"])) {
@@ -375,7 +375,7 @@ fn a_result_is_exported_from_within() {
     let export = |flags: &str| program(&out, &format!("export . --format {flags}"));
     succeed(export("npy --output ../from-within"));
     assert!(RESULT.path("from-within/phi.npy").exists());
-    // A manifest of something else is no result.
+    // A foreign manifest does not make a result.
     fs::write(RESULT.path("manifest.json"), "{}").unwrap();
     succeed(export("npy --output ../beside-another-manifest"));
     fs::remove_file(RESULT.path("manifest.json")).unwrap();

@@ -26,7 +26,7 @@ memory = "off"
 path = "out"
 "#;
 
-/// Runs the job; gives the last line of `--json`, and the topics as `inspect` has them.
+/// Runs the job; returns the last line of `--json`, and the topics from `inspect`.
 fn run(set: &[&str]) -> (Value, Vec<Value>) {
     let folder = Workdir::new().with_job(JOB);
     let printed = |args: &[&str]| {

@@ -1,5 +1,5 @@
-//! Documents sampled together: whole runs on any number of workers against the plain form, which the
-//! crate `lda` tests.
+//! Documents sampled together: whole runs on any number of workers against the plain form, which is
+//! tested in the crate `lda`.
 
 #![allow(
     clippy::unwrap_used,
@@ -46,7 +46,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The documents that a method samples together, read off a result.
+/// Reads the documents that a method samples together from a result.
 fn documents_of(root: &Path, job: &Job, method: Method) -> Bags {
     let collection = Collection::read(root).unwrap();
     let rule = SampleRule::new(&job.sample, job.model.seed, 0);
@@ -68,7 +68,7 @@ fn documents_of(root: &Path, job: &Job, method: Method) -> Bags {
     bags
 }
 
-/// What the plain form makes of a result's model and documents must be what its tables say.
+/// Checks that the plain form, with a result's model and documents, agrees with the result's tables.
 fn check_against_plain(folder: &Path, out: &str, method: Method) {
     let root = folder.join(out);
     let job = Job::parse(JOB, &folder.join("job.toml"), &[]).unwrap();
@@ -136,7 +136,7 @@ fn all_documents_together_are_the_same_on_any_number_of_workers() {
     check_runs("retrain", Method::Retrain);
 }
 
-/// Killed when the first parts stand, a run samples again and ends in the same bytes.
+/// A run killed after writing its first parts samples again and ends with the same bytes.
 #[test]
 fn a_run_that_was_killed_ends_in_the_same_bytes() {
     let folder = Workdir::new().with_job(JOB);

@@ -1,5 +1,5 @@
-//! Labelled documents in whole runs: each label is a topic, documents that are not trained on are
-//! predicted to have labels, and nothing depends on the number of workers.
+//! Labelled documents in whole runs: each label is a topic, labels are predicted for documents that
+//! are not trained on, and nothing depends on the number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -34,13 +34,13 @@ checkpoint_every = 5
 path = "out"
 "#;
 
-/// The same, trained by CVB0.
+/// Returns the same job, trained by CVB0.
 fn cvb0() -> String {
     let sampled = "minibatch = 128\nonline_passes = 1";
     JOB.replace(sampled, "method = \"cvb0\"")
 }
 
-/// The labels of a document: one or two; none of every tenth.
+/// Returns the labels of a document: one or two, or none for every tenth.
 fn labels(document: u64) -> Vec<usize> {
     let mut stream = Stream::keyed(3, Stage::Synth, 0, document);
     let first = stream.below(6) as usize;
@@ -53,7 +53,7 @@ fn labels(document: u64) -> Vec<usize> {
     labels
 }
 
-/// A folder with documents whose words are those of their labels, and some of everyone's.
+/// Prepares a folder with documents whose words belong to their labels, plus some common words.
 fn ground() -> Workdir {
     let ground = Workdir::new().with_job(JOB);
     let line = |document: u64| {
@@ -62,7 +62,7 @@ fn ground() -> Workdir {
         let word = |_| match stream.below(5) {
             0 => format!("common{}", stream.below(30)),
             _ => {
-                // Those without labels are about something all the same.
+                // Documents without labels have a subject too.
                 let about = match &labels[..] {
                     [] => document as usize % 6,
                     labels => labels[stream.below(labels.len() as u64) as usize],
@@ -212,7 +212,7 @@ fn workers_do_not_show_in_labels() {
     }
 }
 
-/// The answers of `project out --stdin` to the collection's own lines; it must end well.
+/// Returns the answers of `project out --stdin`, which must succeed, to the collection's own lines.
 fn stream(ground: &Workdir, more: &str) -> Vec<Value> {
     let mut command = ground.command(&format!("project out --stdin --quiet {more}"));
     command.stdin(File::open(ground.path("documents.jsonl")).expect("a file of ours"));
@@ -313,7 +313,7 @@ fn the_report_and_exports_name_topics_by_their_labels() {
     );
 }
 
-/// Documents of the sample that have no label are not trained on, and so not evaluated as if they were.
+/// Documents of the sample without a label are not trained on, and not evaluated as training documents.
 #[test]
 fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
     let ground = ground();
@@ -337,7 +337,7 @@ fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
             size
         );
     }
-    // Both count words in the documents that were trained on.
+    // Both count words in the training documents.
     let figures = |out: &str| {
         let rows = ground.table(&format!("{out}/evaluation")).into_iter();
         let rows = rows.filter(|row| row["metric"] == "coherence_umass");
@@ -353,7 +353,7 @@ fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
 #[test]
 fn labels_outside_the_sample_are_counted() {
     let ground = ground();
-    // One document in the collection has the label, and the sample is without it.
+    // One document of the collection, outside the sample, has the label.
     let mut lines = fs::read_to_string(ground.path("documents.jsonl")).expect("ours");
     let last = r#"{"id": "last", "year": 1, "tags": ["zebra"], "text": "word1x1 word1x2"}"#;
     lines.push_str(last);
@@ -377,7 +377,7 @@ fn labels_outside_the_sample_are_counted() {
     }
 }
 
-/// A label that training's last sample gives no token is not one that no document has.
+/// A label without a token in training's last sample is not reported as a label without documents.
 #[test]
 fn labels_without_a_token_are_not_without_a_document() {
     let ground = ground();
@@ -464,7 +464,7 @@ fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
         );
     };
     refused("project.label_topics=3");
-    // Without anything to be learnt there is no file; with the first settings it is learnt again.
+    // If there is nothing to learn, there is no file; with the first settings it is learnt again.
     let again = "run job.toml --quiet -w 3 --overwrite";
     let none = "--set project.label_count=2 --set project.label_topics=0";
     ground.succeed(&format!("{again} {none}"));

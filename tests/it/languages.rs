@@ -24,7 +24,7 @@ passes = 4
 path = "out"
 "#;
 
-/// Sentences whose words can be told, and are put together anew for each document.
+/// Sentences of identifiable languages, combined differently for each document.
 const SENTENCES: [(&str, [&str; 6]); 3] = [
     (
         "en",
@@ -63,7 +63,7 @@ const SENTENCES: [(&str, [&str; 6]); 3] = [
 
 const DOCUMENTS: usize = 600;
 
-/// The language of a document: every seventh has none.
+/// Returns the language of a document; every seventh has none.
 fn language(document: usize) -> &'static str {
     match document % 7 {
         0 => "und",
@@ -76,7 +76,7 @@ fn text(document: usize) -> String {
         return format!("{document} = x");
     }
     let sentences = SENTENCES[document % 3].1;
-    // Four of them, one after the other.
+    // Four consecutive sentences.
     let chosen = [0, 1, 2, 3].map(|place| sentences[(document / 3 + place) % 6]);
     chosen.join(". ")
 }
@@ -96,7 +96,7 @@ fn ground() -> Workdir {
     ground
 }
 
-/// Language and status of each document, in order.
+/// Returns language and status of each document, in order.
 fn documents(ground: &Workdir, out: &str) -> Vec<[String; 2]> {
     let rows = ground.table(&format!("{out}/documents"));
     let cells = |row: &Row| [row["language"].clone(), row["status"].clone()];
@@ -151,7 +151,7 @@ fn other_languages_are_filtered_on_any_workers() {
         filtered += usize::from(expected == "filtered");
     }
     assert!(filtered > DOCUMENTS / 3);
-    // The vocabulary is that of the documents that are left.
+    // The vocabulary is that of the remaining documents.
     let left = (0..DOCUMENTS).filter(|&document| ["de", "it"].contains(&language(document)));
     ground.write("left.jsonl", lines(left));
     ground.succeed("run job.toml --quiet --set corpus.input=left.jsonl --set output.path=left");

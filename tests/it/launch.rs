@@ -1,6 +1,5 @@
-//! `topicmill launch`: processes on "hosts" of this machine, directly and through a shell that takes
-//! the place of ssh; what becomes of them when one is lost, when they are told to stop, and when
-//! their launcher is gone.
+//! `topicmill launch`: processes on "hosts" of this machine, started directly and through a shell in
+//! place of ssh, when one is lost, when they are stopped, and when their launcher dies.
 
 use std::fs;
 use std::net::TcpListener;
@@ -16,12 +15,12 @@ use topicmill::corpus::collection::COLLECTION_FILE;
 
 use crate::workdir::{Workdir, newest_checkpoint, send};
 
-/// How long anything may take to happen.
+/// The time limit for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long what should end at once may take.
+/// The time limit for an immediate end.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A folder with a job that makes its own corpus, a host file, and something like ssh.
+/// A folder with a job that generates its own corpus, a host file, and a replacement of ssh.
 struct Site(Workdir);
 
 impl Deref for Site {
@@ -53,7 +52,7 @@ impl Site {
         site
     }
 
-    /// Two processes on free ports of this machine.
+    /// Writes a host file with two processes on free ports of this machine.
     fn write_hosts(&self, host: &str) {
         static NEXT: AtomicU16 = AtomicU16::new(0);
         let own = (std::process::id() % 900) as u16 * 10;
@@ -76,7 +75,7 @@ impl Site {
         command
     }
 
-    /// `topicmill launch` on the hosts.
+    /// Returns the command `topicmill launch` on the hosts.
     fn launch(&self, arguments: &[&str]) -> Command {
         let mut command = self.topicmill(&["launch", "--hosts", "hosts", "job.toml"]);
         command.args(arguments);
@@ -88,7 +87,7 @@ impl Site {
         ["--ssh-all".to_owned(), "--ssh".to_owned(), ssh]
     }
 
-    /// The processes that work in the folder, and are neither the launcher nor ended.
+    /// Returns the running processes whose working directory is the folder, except the launcher.
     fn processes(&self, launcher: u32) -> Vec<u32> {
         let own = self.root().canonicalize().expect("it is there");
         let is_ours = |pid: &u32| {
@@ -100,7 +99,7 @@ impl Site {
         pids.filter(is_ours).collect()
     }
 
-    /// The process of this number, which is none of the shells around it.
+    /// Returns the process with this number, not one of the shells around it.
     fn process(&self, number: usize) -> Option<u32> {
         let place = format!("-p\0{number}\0");
         let has_place = |pid: &u32| {
@@ -127,12 +126,12 @@ impl Site {
         });
     }
 
-    /// The digest of the complete and sound result in `out`.
+    /// Returns the digest of the result in `out`, which must be complete and sound.
     fn digest(&self) -> String {
         self.0.digest("out")
     }
 
-    /// The digest that a single process comes to.
+    /// Returns the digest of a run in a single process.
     fn undisturbed(&self) -> String {
         let output = self.topicmill(&["run", "job.toml", "-w", "1", "--quiet"]);
         succeed(output);
@@ -247,7 +246,7 @@ fn what_is_to_be_replaced_is_removed_once_in_a_launch() {
 #[test]
 fn hosts_elsewhere_are_reached_through_ssh() {
     let site = Site::new();
-    // An address of documentation stands for another machine; process 1 is never met.
+    // An address reserved for documentation represents another machine; process 1 never joins.
     site.write("hosts", "127.0.0.1:29801\n203.0.113.7:29802\n");
     let ssh = site.ssh();
     let arguments = ["--ssh", &ssh[2], "--max-restarts", "0", "--dry-run"];
@@ -282,7 +281,7 @@ fn named_variables_reach_other_hosts() {
     let value = " it's $HOME \\n ";
     assert_eq!(launch("OTHER,A_KEY", value).status.code(), Some(64));
     let told = |process| fs::read_to_string(site.path(&format!("told-{process}")));
-    // The other process may be ended before it can tell.
+    // The other process may be ended before it writes the variable.
     let told: Vec<String> = (0..2).filter_map(|process| told(process).ok()).collect();
     assert!(
         !told.is_empty() && told.iter().all(|told| told == value),

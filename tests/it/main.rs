@@ -1,8 +1,8 @@
-//! The tests of the whole: the program as it is run, the library across its layers. One binary,
+//! Tests of the whole: the program as users run it, and the library across its layers. One binary,
 //! so that the program is linked once.
 //!
-//! Some tests need processes of their own: they start the program ([`workdir`]), or this binary again
-//! with one test of it.
+//! Some tests need separate processes: they start the program ([`workdir`]), or this binary with one
+//! of its tests.
 
 #![allow(
     clippy::unwrap_used,

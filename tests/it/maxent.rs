@@ -1,5 +1,5 @@
-//! The classifier of MaxEnt inference in whole runs: the same bytes on any number of workers, read
-//! where it exists, trained again where it does not fit; and how near it comes to sampling.
+//! The classifier of MaxEnt inference in whole runs: the same bytes on any number of workers, reused
+//! if it exists, trained again if it does not match; and how near it is to sampling.
 
 use std::fs;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ use topicmill::tables;
 
 use crate::workdir::Workdir;
 
-/// A folder with a job that makes its own corpus.
+/// A folder with a job that generates its own corpus.
 struct Ground(Workdir);
 
 impl Deref for Ground {
@@ -52,7 +52,7 @@ impl Ground {
         fs::read(self.path(out).join(CLASSIFIER_FILE)).unwrap()
     }
 
-    /// Takes a complete output back to where its tables are still to be written.
+    /// Returns a complete output to the state before its tables were written.
     fn reopen(&self, out: &str) {
         for name in ["_SUCCESS", "manifest.json"] {
             fs::remove_file(self.path(out).join(name)).unwrap();
@@ -135,11 +135,11 @@ fn memory_is_bounded_and_the_bound_does_not_show_in_the_result() {
     assert!(said.contains("maxent.memory_mib"), "{said}");
     assert!(!ground.path("out").join(CLASSIFIER_FILE).exists());
     ground.succeed("run job.toml --quiet -w 1 --set maxent.memory_mib=64.0");
-    // The result is the job's own without the bound: there is nothing to do.
+    // Without the bound, the result is that of the same job, so there is nothing to do.
     ground.succeed("run job.toml --quiet -w 1");
 }
 
-/// Hands every document with terms to `visit`.
+/// Passes every document with terms to `visit`.
 fn documents(root: &Path, mut visit: impl FnMut(u64, Bag<'_>)) {
     let collection = Collection::read(root).unwrap();
     for (number, shard) in collection.shards.iter().enumerate() {
@@ -170,8 +170,8 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// Figure 3 of Yao 2009, in small: cosine with long sampling. The classifier comes near; sampling on
-/// from it comes nearer.
+/// A small version of Figure 3 of Yao 2009: cosine with long sampling. The classifier is near;
+/// sampling that starts from it is nearer.
 #[test]
 fn the_classifier_comes_near_to_sampling_and_the_hybrid_nearer() {
     let ground = Ground::new();

@@ -1,5 +1,4 @@
-//! A collection with everything wrong that can be wrong: no document is lost, none is doubled, and
-//! the reader learns what happened to each.
+//! A collection with every kind of error: no document is lost or duplicated, and each gets a status.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +11,7 @@ use flate2::write::GzEncoder;
 
 use crate::workdir::Workdir;
 
-/// Sixty words of some forty, different for every seed.
+/// Returns sixty words from some forty, different for every seed.
 fn words(seed: usize) -> String {
     let word = |n: usize| format!("word{}", (n * n + seed * 7) % 41);
     (0..60)
@@ -23,8 +22,8 @@ fn words(seed: usize) -> String {
         + &format!(" alpha beta gamma delta{}", ["a", "b", "c"][seed % 3])
 }
 
-/// Writes the collection; gives how many documents of each status it has, without the archive
-/// that is cut in the middle.
+/// Writes the collection; returns the number of documents of each status, without the truncated
+/// archive.
 fn write_collection(folder: &Path) -> BTreeMap<&'static str, u64> {
     let texts = folder.join("texts");
     fs::create_dir_all(&texts).unwrap();
@@ -95,7 +94,7 @@ fn a_quote_or_brace_that_is_never_closed_is_an_error_or_a_document() {
     }
 }
 
-/// Writes an archive of 400 documents, cut in the middle.
+/// Writes an archive of 400 documents, truncated in the middle.
 fn write_cut_archive(folder: &Path) {
     let mut archive = GzEncoder::new(Vec::new(), Compression::default());
     for number in 0..400 {
@@ -119,7 +118,7 @@ fn write_job(folder: &Path, input: &str) {
     fs::write(folder.join("job.toml"), job).unwrap();
 }
 
-/// Documents by status, as the run's summary has them.
+/// Returns documents by status, from the run's summary.
 fn statuses(run: &Output) -> BTreeMap<String, u64> {
     assert!(
         run.status.success(),

@@ -1,4 +1,4 @@
-//! Watching a run: logs, status, metrics and profile say what is so, and change no byte of it.
+//! Watching a run: logs, status, metrics and profile are correct, and do not change the result.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::workdir::{Workdir, free_port, newest_checkpoint, said, send, succeed};
 
-/// How long anything may take.
+/// The time limit for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const JOB: &str = r#"
@@ -41,7 +41,7 @@ checkpoint_every = 5
 path = "out"
 "#;
 
-/// Passes that nobody waits for.
+/// Settings for a run that does not end during the test.
 const LONG: [&str; 4] = [
     "--set",
     "train.passes=2000",
@@ -65,12 +65,12 @@ impl Place {
         Self(Workdir::new().with_job(JOB))
     }
 
-    /// `topicmill run job.toml`, with further arguments.
+    /// Returns the command `topicmill run job.toml` with further arguments.
     fn job(&self, arguments: &[&str]) -> Command {
         self.command(&[&["run", "job.toml"], arguments].concat())
     }
 
-    /// Starts a run that nobody listens to.
+    /// Starts a run without reading its output.
     fn start(&self, arguments: &[&str]) -> Started {
         let mut command = self.job(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -82,7 +82,7 @@ impl Place {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The lines of a process's log, each of which must be complete.
+    /// Reads the lines of a process's log, each of which must be complete.
     fn log(&self, process: usize) -> Vec<Value> {
         let path = self.path(&format!("out/logs/process-{process:05}.jsonl"));
         let text = fs::read_to_string(path).unwrap();
@@ -102,7 +102,7 @@ impl Place {
     }
 }
 
-/// A run that ends with the test.
+/// A run that is killed when it is dropped.
 struct Started(Child);
 
 impl Drop for Started {
@@ -112,7 +112,7 @@ impl Drop for Started {
     }
 }
 
-/// Waits until something is there, and gives it.
+/// Waits until `look` returns a value, and returns it.
 fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -124,7 +124,7 @@ fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// The status file of a process that trains.
+/// Returns the status of a process once it trains.
 fn training(place: &Place, process: usize) -> Value {
     let path = place.path(&format!("out/logs/status-{process:05}.json"));
     wait_for("training", || {
@@ -275,7 +275,7 @@ fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
     assert_eq!(log.last().unwrap()["code"], 69);
 }
 
-/// `GET /metrics`.
+/// Returns the response to `GET /metrics`.
 fn scrape(address: &str) -> String {
     let mut client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -290,7 +290,7 @@ fn scrape(address: &str) -> String {
     body.to_owned()
 }
 
-/// The grammar of OpenMetrics as far as it is used, and what must be told in training.
+/// Checks the grammar of OpenMetrics as far as it is used, and the metrics that training must have.
 fn check_metrics(text: &str, process: usize) {
     let body = text.strip_suffix("# EOF\n").unwrap();
     let mut family = "";
@@ -395,7 +395,7 @@ fn a_log_that_cannot_be_written_does_not_end_the_run() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// Hundredths of a second of processor time.
+/// Returns processor time in hundredths of a second.
 #[cfg(target_os = "linux")]
 fn processor_time(status: &Value) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", status["pid"])).unwrap();
@@ -411,7 +411,7 @@ fn a_process_that_waits_for_another_uses_no_processor() {
     let run = place.start(&[&["--processes", "2", "-w", "2", "--quiet"][..], &LONG].concat());
     let [waiting, stopped] = [0, 1].map(|process| training(&place, process));
     signal("STOP", &stopped);
-    // What is under way comes to its end.
+    // Work in progress ends first.
     sleep(Duration::from_millis(500));
     let before = processor_time(&waiting);
     sleep(Duration::from_secs(3));

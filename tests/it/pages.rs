@@ -1,4 +1,4 @@
-//! What a person looks at: a topic, two results side by side, the end of a run.
+//! Output for people: a topic, two results side by side, the end of a run.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ path = \"out\"
 ";
 
 impl Workdir {
-    /// What a command prints in a window of this width and a locale.
+    /// Runs a command in a window of this width and with this locale; returns its output.
     fn shown(&self, line: &str, width: usize, locale: &str) -> String {
         let mut command = self.command(line);
         command

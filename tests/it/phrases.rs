@@ -1,5 +1,5 @@
-//! Phrases in whole runs: those that the definition finds, joined wherever texts are tokenized for the
-//! model, and the same on any number of workers.
+//! Phrases in whole runs: found as defined, joined wherever texts are tokenized for the model, and the
+//! same on any number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -48,7 +48,7 @@ const PLANTED: [&str; 6] = [
     "echo echo echo",
 ];
 
-/// The words of a document: planted phrases among words of a Zipf law, and stop words.
+/// Returns the words of a document: planted phrases among words of a Zipf law, and stop words.
 fn words(document: u64) -> Vec<String> {
     let mut stream = Stream::keyed(5, Stage::Synth, 0, document);
     let mut words = Vec::new();
@@ -85,8 +85,8 @@ fn ground() -> Workdir {
 
 type Found = BTreeMap<(String, String), (u32, u64, f64)>;
 
-/// One pass of gensim's `Phrases` with `scoring = "npmi"`, in the plainest form: its phrases, and the
-/// sentences with them.
+/// Makes one pass of gensim's `Phrases` with `scoring = "npmi"`, in the simplest form; returns its
+/// phrases, and the sentences with the phrases joined.
 fn pass(sentences: &[Vec<String>], number: u32, most: usize) -> (Found, Vec<Vec<String>>) {
     let (mut alone, mut pairs) = (BTreeMap::new(), BTreeMap::new());
     for sentence in sentences {
@@ -207,7 +207,7 @@ fn workers_and_crashes_do_not_show() {
         assert_eq!(ground.digest(other), alone);
     }
     if cfg!(debug_assertions) {
-        // After drafts, and before the last shard.
+        // Crashes after the drafts, and before the last shard.
         let trace = ground.path("trace");
         let mut counted = ground.command(&run("counted", "-w 1"));
         counted.env("TOPICMILL_FAULT", format!("count:{}", trace.display()));
@@ -229,7 +229,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
     ground.write("list.txt", "w1 w2\nw3 w4\tW34\n");
     let set = "--set phrases.replacements=list.txt --set project.threshold=0";
     ground.succeed(&format!("run job.toml --quiet -w 2 {set}"));
-    // A stream of the same documents is answered with the table's proportions.
+    // A stream of the same documents returns the table's proportions.
     let mut stream = ground.command(&format!("project job.toml --stdin --quiet {set}"));
     stream.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = stream.spawn().unwrap();
@@ -252,7 +252,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
             assert_eq!(answer[column].to_string(), row[column], "{answer}");
         }
     }
-    // Coherence counted on the same texts, read again, is that of the documents trained on.
+    // Coherence counted on the same texts, read again, equals that on the training documents.
     let metrics = "--set=evaluate.metrics=[\"umass\",\"npmi\"]";
     let evaluate = |output: &str, more: &str| {
         ground.succeed(&format!(
@@ -262,7 +262,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
         rows.map(|row| row["value"].clone()).collect::<Vec<_>>()
     };
     let trained = evaluate("trained", "");
-    // So is the likelihood, by a job of its own that has found nothing.
+    // So does the likelihood, with a separate job that detects no phrases.
     let likelihood = |summary: &str| {
         let summary: serde_json::Value =
             serde_json::from_str(summary.trim().lines().last().unwrap()).unwrap();
@@ -332,7 +332,7 @@ fn lists_do_what_their_lines_say() {
         .collect();
     assert_eq!(found, counts);
     assert!(!ground.path("out/phrases").exists(), "none were looked for");
-    // Other words are another job.
+    // A list with other words makes another job.
     ground.write("gone.txt", "echo echo\n");
     let other = ground.output("run job.toml --quiet");
     assert!(

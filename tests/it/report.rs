@@ -1,5 +1,5 @@
-//! The report of a run: its numbers against the tables, its bounds, its bytes, and what documents can
-//! put on the page.
+//! The report of a run: its numbers against the tables, its bounds, its bytes, and hostile text in
+//! documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,7 +32,7 @@ passes = 12
 path = "out"
 "#;
 
-/// What a document could do to a page that trusts it.
+/// Text that would attack a page that trusts it.
 const ATTACK: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
 
 const TOPICS: [&str; 4] = [
@@ -42,7 +42,7 @@ const TOPICS: [&str; 4] = [
     "goal match team player league season coach ball",
 ];
 
-/// 240 documents of four planted topics; that of the sea shrinks with the years, that of stars grows.
+/// Returns 240 documents of four planted topics; over the years the sea shrinks and stars grow.
 fn texts() -> String {
     let document = |i: usize| {
         let year = 2000 + i / 24;
@@ -79,7 +79,7 @@ fn page(place: &Workdir) -> String {
     fs::read_to_string(place.path("out/report.html")).expect("written")
 }
 
-/// The data that a page is told.
+/// Returns the data in a page.
 fn data(page: &str) -> Value {
     let (_, behind) = page
         .split_once(r#"<script type="application/json" id="data">"#)

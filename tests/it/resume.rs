@@ -1,7 +1,7 @@
-//! A run that is killed (−9), or ended because a worker hangs, and started again ends in the same bytes
-//! as an undisturbed one.
+//! A run that is killed (−9), or ended because a worker hangs, ends with the same bytes as an undisturbed
+//! one when it is restarted.
 //!
-//! The moments are chosen by what the output contains, plus a pause drawn from a seed: set
+//! The moments of the kills follow from the contents of the output, plus a pause drawn from a seed: set
 //! `TOPICMILL_KILL_SEED` to try others. Every start has another number of workers.
 
 use std::fs;
@@ -21,8 +21,8 @@ const LONGEST_PAUSE_US: u64 = 30_000;
 /// How long a moment may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The stage a run is killed in: it has begun when `begins` is in the output and is over when
-/// `ends` does.
+/// The stage in which a run is killed: it has begun when `begins` holds for the output, and is over
+/// when `ends` exists.
 struct Moment {
     begins: fn(&Path) -> bool,
     ends: &'static str,
@@ -46,17 +46,17 @@ const MOMENTS: [Moment; 3] = [
     },
 ];
 
-/// Names in a folder; none if it is not there.
+/// Counts the names in a folder; 0 if it does not exist.
 fn entries(folder: &Path) -> usize {
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-/// Runs to the end, which must be a good one.
+/// Runs to the end, which must succeed.
 fn succeed(folder: &Path, arguments: &[&str]) {
     workdir::succeed(program(folder, arguments));
 }
 
-/// A folder with a job that makes its own corpus, once for all runs.
+/// Prepares a folder with a job that generates its own corpus, once for all runs.
 fn prepare() -> Workdir {
     let job = "[synth]\npath = \"planted\"\ntopics = 8\ndocuments = 20000\nterms = 3000\n\
                mean_length = 60\n\
@@ -124,7 +124,7 @@ fn killed_thrice(placements: [&[&str]; 4], settings: &[&str], out: &str) {
         let pause = hash(seed, Stage::Sample, number, 0) % LONGEST_PAUSE_US;
         let pause = Duration::from_micros(pause);
         kill_within(moment, folder, out, &strs(&arguments), pause);
-        // Processes that a killed one has started notice it, and end.
+        // Processes that the killed one has started notice the kill and end.
         sleep(Duration::from_millis(500));
     }
     succeed(folder, &strs(&run(placements[3], out)));
@@ -134,8 +134,8 @@ fn killed_thrice(placements: [&[&str]; 4], settings: &[&str], out: &str) {
     );
 }
 
-/// Runs until a worker hangs before it touches a file of this name, and the run has ended; gives what it
-/// said, and the time from one to the other.
+/// Runs until a worker hangs before it touches a file with this name, and the run has ended; returns its
+/// output, and the time between the two.
 #[cfg(debug_assertions)]
 fn hang_before(file: &str, folder: &Path, arguments: &[&str]) -> (Output, Duration) {
     let trace = folder.join("trace");
@@ -178,7 +178,7 @@ fn killed_in_every_stage_and_resumed_in_processes() {
     killed_thrice([two, two, two, &["-w", "2"]], &[], "killed");
 }
 
-/// What is known of documents that are drawn is a process's own, and comes back.
+/// The state of drawn documents belongs to a process and is restored.
 #[test]
 fn killed_while_documents_are_drawn_and_resumed_in_processes() {
     let two: &[&str] = &["--processes", "2", "-w", "1"];
@@ -199,7 +199,7 @@ fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
     succeed(folder, &strs(&run(&["-w", "1"], "undisturbed")));
     let placement = ["--processes", "2", "-w", "2", "--stall-timeout", "5"];
     let arguments = run(&placement, "stalled");
-    // The assignments of process 1, which its first worker writes; it is worker 2 of the run.
+    // The first worker of process 1, worker 2 of the run, writes the process's assignments.
     let (ended, took) = hang_before("-0001.bin", folder, &strs(&arguments));
     let text = said(&ended);
     assert_eq!(ended.status.code(), Some(69), "{text}");

@@ -1,5 +1,5 @@
-//! Roll-ups of whole runs: sums over the documents of each volume, value and pair of topics are those of the tables
-//! they are taken from, for any number of workers; and the documents that are similar.
+//! Roll-ups of whole runs: sums by volume, value and pair of topics agree with the tables of documents, for any
+//! number of workers; and similar documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ path = "out"
 
 const DOCUMENTS: u64 = 900;
 
-/// Documents of six subjects and forty volumes, some in none; years, lists of tags, and nothing of either.
+/// Prepares documents with six subjects and forty volumes, some in none; with years, lists of tags, or neither.
 fn ground() -> Workdir {
     let line = |document: u64| {
         let mut stream = Stream::keyed(5, Stage::Synth, 0, document);
@@ -69,7 +69,7 @@ fn ground() -> Workdir {
     ground
 }
 
-/// The rows of a table, by the names of the columns.
+/// Returns the rows of a table, by the names of the columns.
 fn table(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
     let found = head(&ground.path(out).join(table), usize::MAX).unwrap();
     let columns = |row: &Vec<String>| {
@@ -95,7 +95,7 @@ impl Document {
         number(&self.row["tokens_in_vocabulary"])
     }
 
-    /// What it counts for in a column: its value, each tag, or nothing.
+    /// Returns the values for which it counts in a column: its value, each tag, or none.
     fn values(&self, column: &str) -> BTreeSet<String> {
         let cell = &self.row[column];
         let values: Vec<String> = match cell.starts_with('[') {
@@ -277,7 +277,7 @@ fn trends_are_of_columns_that_there_are() {
         64,
         "corpus.metadata, which is empty",
     );
-    // A table that a run with other settings has left, which did not end, goes.
+    // A table left by an unfinished run with other settings is removed.
     ground.succeed("run job.toml --quiet");
     assert!(ground.path("out/topic_trends").exists());
     std::fs::remove_file(ground.path("out/_SUCCESS")).unwrap();
@@ -303,7 +303,7 @@ fn rollups_can_be_turned_off() {
         text.contains("project.trends") && text.contains("project.rollups = false"),
         "{text}"
     );
-    // Those of a run with other settings, which did not end, go.
+    // Tables left by an unfinished run with other settings are removed.
     ground.succeed("run job.toml --quiet");
     assert_eq!(are_there("out"), [true; 3]);
     let read = |table| {
@@ -325,7 +325,7 @@ fn rollups_can_be_turned_off() {
     );
 }
 
-/// Hellinger distances of all documents but one, ascending.
+/// Returns the Hellinger distances of all documents but one, ascending.
 fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> Vec<f64> {
     let others = documents.iter().filter(|other| other.row["doc_id"] != but);
     let distance = |other: &Document| {
@@ -339,7 +339,7 @@ fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> 
     distances
 }
 
-/// What `similar` finds of seven documents, which must have the first of these distances.
+/// Runs `similar` for seven documents, which must have the first of these distances.
 fn similar(
     ground: &Workdir,
     arguments: &[&str],

@@ -1,5 +1,5 @@
-//! SIGTERM and SIGINT: a run leaves with 143 where it can be gone on from, and ends in the same bytes
-//! as an undisturbed one.
+//! SIGTERM and SIGINT: a run exits with 143 at a point from which it can be resumed, and then ends with
+//! the same bytes as an undisturbed one.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::workdir::{Workdir, digest, newest_checkpoint, program, send};
 
 /// How long a moment may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long the end may take once it was asked for.
+/// How long a run may take to end after a signal.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Several rounds a Gibbs pass, and several shards.
+/// A job with several rounds per Gibbs pass, and several shards.
 const JOB: &str = r#"
 [synth]
 path = "planted"
@@ -50,7 +50,7 @@ fn topicmill(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end; gives the digest.
+/// Runs to the end; returns the digest.
 fn succeed(folder: &Path, out: &str, arguments: &[&str]) -> String {
     let path = format!("output.path={out}");
     let mut command = topicmill(folder, &["--quiet", "--set", &path]);
@@ -67,7 +67,7 @@ fn start(folder: &Path, out: &str, arguments: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// Waits for the end; gives the exit code and what was said.
+/// Waits for the end; returns the exit code and the messages.
 fn end(mut child: Child) -> (Option<i32>, String) {
     let asked = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -89,7 +89,7 @@ fn wait_for(child: &mut Child, is_there: impl Fn() -> bool) {
     }
 }
 
-/// The round a run says it left after.
+/// Returns the round after which a run says that it stopped.
 fn round_left(said: &str) -> u64 {
     let rest = said
         .split("after round ")
@@ -99,7 +99,7 @@ fn round_left(said: &str) -> u64 {
     digits.parse().unwrap()
 }
 
-/// Asks a run in training to leave, again and again, until it is done.
+/// Stops a run in training repeatedly, until it is done.
 fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
     let folder = Workdir::new().with_job(JOB);
     let folder = folder.root();
@@ -107,7 +107,7 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
     let out = folder.join("left");
     let corpus = out.join("corpus/collection.json");
     let mut left = Vec::new();
-    // On a slow machine some pauses end before training has begun: more of them follow.
+    // On a slow machine some pauses end before training begins, so more of them follow.
     for pause in [40, 300, 150, 500, 220].into_iter().cycle().take(20) {
         if left.len() == 3 {
             break;
@@ -178,7 +178,7 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
     assert!(said.contains("projection, between two shards"), "{said}");
-    // Work in progress was completed: nothing unfinished is left of it.
+    // Work in progress was completed, so nothing unfinished is left.
     let notes = fs::read_dir(out.join("checkpoints/projected")).unwrap();
     assert_eq!(notes.count(), parts());
     assert_eq!(succeed(folder, "left", &["-w", "3"]), undisturbed);

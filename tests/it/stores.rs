@@ -1,4 +1,4 @@
-//! What every store promises, on a disk, in an object store, and with faults: the same checks.
+//! The promises of every store, with the same checks on a disk, in an object store, and with faults.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use store::faulty::Faults;
 use store::{Disk, Entry, Locking, Source, Store, StoreError};
 
-/// A store, a folder in it that is not there yet, and a folder of this machine.
+/// A store, a folder in it that does not exist yet, and a local folder.
 pub struct Subject<'a> {
     pub store: &'a dyn Store,
     pub root: PathBuf,
     pub work: &'a Path,
 }
 
-/// A store whose every change may meet a fault instead.
+/// A store whose changes may be replaced by faults.
 #[derive(Debug)]
 struct Faulty<S> {
     store: S,
@@ -77,7 +77,7 @@ impl<S: Store> Store for Faulty<S> {
     }
 }
 
-/// Checks all that [`Store`] promises, but what a crash leaves.
+/// Checks all promises of [`Store`] except those about crashes.
 pub fn conforms(subject: &Subject<'_>) {
     nothing_is_no_error(subject);
     a_file_is_complete_or_absent(subject);
@@ -91,7 +91,7 @@ impl Subject<'_> {
         self.root.join(name)
     }
 
-    /// An unfinished file.
+    /// Writes an unfinished file.
     fn unfinished(&self, content: &[u8]) -> PathBuf {
         let file = self.work.join("unfinished");
         fs::write(&file, content).unwrap();
@@ -108,7 +108,7 @@ impl Subject<'_> {
         self.store.read(&self.at(name)).unwrap()
     }
 
-    /// The files below a name, as they are called from it.
+    /// Lists the files below a name, relative to it.
     fn listed(&self, name: &str) -> Vec<(String, u64)> {
         let root = self.at(name);
         let found = self.store.list(&root).unwrap();
@@ -148,7 +148,7 @@ fn a_file_is_complete_or_absent(subject: &Subject<'_>) {
     source.read_to_string(&mut end).unwrap();
     assert_eq!(end, "st");
     assert_eq!(fs::read(store.local(&path).unwrap()).unwrap(), b"first");
-    // A reader that has it open sees nothing of what replaces it.
+    // A reader that has the file open sees nothing of its replacement.
     let mut before = store.open(&path).unwrap();
     subject.commit(b"second, longer", "folder/file");
     let mut bytes = Vec::new();
@@ -218,7 +218,7 @@ fn one_holds_a_lock(subject: &Subject<'_>) {
     store.remove(&subject.root).unwrap();
 }
 
-/// Refuses every change of a few in turn: what was there stays, and trying again succeeds.
+/// Refuses each of several changes in turn: existing files stay, and a retry succeeds.
 pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Path) {
     for number in 1.. {
         let faults = Faults::parse(&format!("refuse:{number}")).unwrap();

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::workdir::{program, send};
 
-/// A large limit, for a large document must fit; and few sweeps.
+/// A job with a high limit, because a large document must fit, and few sweeps.
 const JOB: &str = r#"
 [corpus]
 input = "documents.jsonl"
@@ -51,7 +51,7 @@ const THEMES: [&str; 3] = [
     "star planet orbit comet telescope galaxy moon eclipse light",
 ];
 
-/// The collection: documents of every status that a line can have, among ordinary ones.
+/// Returns the collection: documents with every status that a line can have, among ordinary ones.
 fn documents() -> String {
     let mut lines = String::from("\u{feff}");
     for number in 0..240_usize {
@@ -84,12 +84,12 @@ fn documents() -> String {
     lines
 }
 
-/// The folder with the job, its collection and its result; made once.
+/// Returns the folder with the job, its collection and its result, which is created once.
 fn ground() -> &'static Path {
     static GROUND: OnceLock<PathBuf> = OnceLock::new();
     GROUND.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stream");
-        // What an earlier build has left says nothing about this one.
+        // Files of an earlier build say nothing about this one.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("job.toml"), JOB).unwrap();
@@ -133,14 +133,14 @@ impl Running {
         stdin.flush().unwrap();
     }
 
-    /// The next answer, for which it waits.
+    /// Waits for the next answer and returns it.
     fn answer(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// The most memory that it ever had, in KiB.
+    /// Returns the peak memory in KiB.
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -152,7 +152,7 @@ impl Running {
             .unwrap()
     }
 
-    /// Ends the input; gives the exit code, the answers left and what was said.
+    /// Ends the input; returns the exit code, the remaining answers and the messages.
     fn end(mut self) -> (Option<i32>, String, String) {
         drop(self.stdin.take());
         let (mut answers, mut said) = (String::new(), String::new());
@@ -163,13 +163,13 @@ impl Running {
     }
 }
 
-/// What a stream is answered with, the exit code, and what is said.
+/// Runs a stream; returns the exit code, the answers and the messages.
 fn stream(line: &str, input: &[u8]) -> (Option<i32>, String, String) {
     let mut running = Running::start(line);
     let mut stdin = running.stdin.take().unwrap();
     let input = input.to_vec();
     let feeder = thread::spawn(move || {
-        // A stream that has ended takes no more.
+        // A stream that has ended accepts no more input.
         let _ = stdin.write_all(&input);
     });
     let ended = running.end();
@@ -182,7 +182,7 @@ fn answers(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// All rows of a table of an output, by their columns' names, as JSON.
+/// Returns all rows of a table as JSON, by the names of the columns.
 fn rows(out: &str, table: &str) -> Vec<Value> {
     let folder = ground().join(out).join(table);
     let mut parts: Vec<_> = fs::read_dir(folder)
@@ -211,7 +211,7 @@ fn rows(out: &str, table: &str) -> Vec<Value> {
     rows
 }
 
-/// The values of a column, exactly.
+/// Returns the exact values of a column.
 fn texts(column: &dyn arrow_array::Array) -> Vec<Value> {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
@@ -232,13 +232,13 @@ fn texts(column: &dyn arrow_array::Array) -> Vec<Value> {
     (0..column.len()).map(value).collect()
 }
 
-/// A number as it comes back from its shortest digits, which are those of no other number.
+/// Returns a number parsed from its shortest unique digits.
 fn printed(number: impl serde::Serialize) -> Value {
     serde_json::from_str(&serde_json::to_string(&number).unwrap()).unwrap()
 }
 
-/// Holds answers to the collection's own lines against the tables of `out`; gives the documents of
-/// each status.
+/// Compares answers to the collection's own lines with the tables of `out`; returns the number of
+/// documents of each status.
 fn compare(text: &str, out: &str) -> BTreeMap<String, u64> {
     let mut listed: BTreeMap<i64, Vec<Value>> = BTreeMap::new();
     for row in rows(out, "document_topics") {
@@ -265,7 +265,7 @@ fn compare(text: &str, out: &str) -> BTreeMap<String, u64> {
         ] {
             assert_eq!(answer[name], row[name], "{name} of {answer}");
         }
-        // Nothing stands under a key of metadata that a bad line does not show.
+        // A metadata key that an invalid line does not have is null.
         assert_eq!(answer["metadata"]["year"], row["year"], "{answer}");
         assert_eq!(
             answer.get("group_id").unwrap_or(&Value::Null),
@@ -303,7 +303,7 @@ fn a_collections_own_lines_get_the_rows_of_its_tables() {
     assert_eq!(compare(&text, "out"), BTreeMap::from(expected));
 }
 
-/// What a run and a stream are told; no two of them give the same numbers.
+/// Settings for a run and a stream; no two of them produce the same numbers.
 const METHODS: [&str; 8] = [
     "--set project.method=gibbs",
     "--set project.method=gibbs --set project.estimator=counts --set project.chains=2",
@@ -317,7 +317,7 @@ const METHODS: [&str; 8] = [
 
 #[test]
 fn every_method_gives_a_stream_the_rows_of_its_tables() {
-    // One output, whose tables are made again for each; the model is trained once.
+    // One output, whose tables are rewritten for each method; the model is trained once.
     let job = "job.toml --set output.path=methods";
     let mut seen = BTreeMap::new();
     for method in METHODS {
@@ -382,7 +382,7 @@ fn a_line_is_answered_before_the_next_is_sent() {
         assert_eq!(answer["doc_id"], number);
         assert_eq!(answer["tokens_in_vocabulary"], 9);
     }
-    // Half a line keeps nobody waiting who is whole.
+    // An incomplete line does not delay the complete one before it.
     running.send(b"{\"name\":\"whole\",\"text\":\"whale\"}\n{\"name\":");
     assert_eq!(running.answer()["id"], "whole");
     running.send(b"\"late\",\"text\":\"star\"}");
@@ -463,7 +463,7 @@ fn strictly_the_first_bad_line_is_the_end() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stream_that_breaks_is_told_with_its_line() {
-    // Nothing can be read from a folder that is open.
+    // Reading from an open folder fails.
     let folder = File::open(ground()).unwrap();
     let mut command = program(ground(), "project job.toml --stdin");
     let output = command.stdin(folder).output().unwrap();
@@ -487,7 +487,7 @@ fn memory_is_that_of_the_largest_document() {
     // 22 to 56 MiB when this was written: documents are 5 MB each, and a few may be under way.
     let first = running.peak();
     assert!(first < 128 * 1024, "{first} KiB");
-    // What was learnt of words that nobody knows would be 80 MB.
+    // Remembering the unknown words would take 80 MB.
     for number in 0..10_000 {
         let words: String = (0..60)
             .map(|word| format!(" w{number}x{word}unheardof"))
@@ -512,7 +512,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     } = running;
     drop(stdout);
     let mut stdin = stdin.unwrap();
-    // More than all pipes and buffers hold; refused once nobody is there.
+    // More than all pipes and buffers hold; writing fails once the reader is gone.
     let input = documents().repeat(20);
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
@@ -573,7 +573,7 @@ fn terminate(child: &Child) {
     send("TERM", child.id());
 }
 
-/// Once, and nothing that is true of a run alone.
+/// Checks that the error is printed once, without text that applies only to a run.
 #[cfg(target_os = "linux")]
 fn assert_tells_its_end(said: &str) {
     let is_error = |line: &&str| line.starts_with("error: ");
@@ -588,7 +588,7 @@ fn assert_tells_its_end(said: &str) {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_signal_ends_a_stream_after_the_lines_in_hand() {
-    // Between two lines, or nearly so: the second never comes, and the input stays open.
+    // After one line: the second never arrives, and the input stays open.
     let mut running = Running::start("project job.toml --stdin");
     running.send(b"{\"name\":\"a\",\"text\":\"whale\"}\n");
     running.answer();
@@ -598,12 +598,12 @@ fn a_signal_ends_a_stream_after_the_lines_in_hand() {
     drop(stdin);
     assert_eq!((code, rest.as_str()), (Some(143), ""), "{said}");
     assert_tells_its_end(&said);
-    // In the middle of many.
+    // In the middle of many lines.
     let mut running = Running::start("project job.toml --stdin -w 2");
     let mut stdin = running.stdin.take().unwrap();
     let feeder = thread::spawn(move || {
         let input = documents();
-        // Until nobody takes it.
+        // Until the stream stops reading.
         while stdin.write_all(input.as_bytes()).is_ok() {}
     });
     let mut seen = 0;

@@ -10,7 +10,7 @@ use crate::workdir::{Workdir, said, succeed};
 const SEA: &str = "the whale and the ship in the harbour with the sailors of the ocean storm";
 const SKY: &str = "the planet and the comet in the orbit of the telescope with the galaxy star";
 
-/// Documents about the sea and the sky, as lines of JSON.
+/// Returns documents about the sea and the sky, as lines of JSON.
 fn lines(count: usize) -> String {
     let line = |i: usize| {
         let (text, year) = ([SEA, SKY][i % 2], 1990 + i % 3);
@@ -100,7 +100,7 @@ fn dates_are_carried_along_and_grouped_whatever_their_form() {
     assert!(column("out/documents", "Published").contains("January 1, 2001"));
     let page = fs::read_to_string(place.path("out/report.html")).expect("written");
     assert!(page.contains("\"kind\":\"time\""));
-    // A column that is found may be named before it is.
+    // A setting may name a column before the columns are detected.
     let trends = "--set project.trends=[] --set evaluate.labels=Published";
     place.succeed(&format!("topics news.csv {flags} {trends} --overwrite"));
     assert!(!place.path("out/topic_trends").exists());
@@ -261,7 +261,7 @@ fn objects_in_files_of_their_own_are_as_those_in_an_array() {
 }
 
 impl Workdir {
-    /// Runs the program with something on standard input.
+    /// Runs the program with `input` on standard input.
     fn fed(&self, line: &str, input: &[u8]) -> Output {
         let mut command = self.command(line);
         command
@@ -269,7 +269,7 @@ impl Workdir {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
-        // A program that refuses its input closes it.
+        // Writing fails if the program refuses its input and closes it.
         let _ = child.stdin.take().expect("piped").write_all(input);
         child.wait_with_output().expect("it ends")
     }

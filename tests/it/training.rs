@@ -1,5 +1,5 @@
-//! Training: the dataflow on any number of workers gives the bytes of the single-thread trainer,
-//! and planted topics are found again.
+//! Training: the dataflow on any number of workers produces the bytes of the single-threaded trainer,
+//! and recovers planted topics.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ use crate::workdir::newest_checkpoint;
 const TOPICS: usize = 6;
 const TERMS: usize = 240;
 
-/// Topic k likes the terms k·40 … k·40 + 39, the first ones most; every topic knows all terms.
+/// Returns topics of which topic k prefers the terms k·40 … k·40 + 39, in this order; all have all terms.
 fn planted_topics() -> Vec<Vec<f64>> {
     let own = TERMS / TOPICS;
     let weight = |k: usize, w: usize| match w / own == k {
@@ -54,7 +54,7 @@ fn planted_topics() -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Documents of LDA with the planted topics; every twentieth is held out.
+/// Draws documents by LDA from the planted topics; every twentieth is held out.
 fn planted_corpus(documents: u64) -> (Bags, Bags) {
     let topics: Vec<Vec<f64>> = planted_topics().iter().map(|t| prefix_sums(t)).collect();
     let (mut training, mut held_out) = (Bags::default(), Bags::default());
@@ -82,11 +82,11 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
     (training, held_out)
 }
 
-/// The algorithm of the paper alone; and with documents on disk.
+/// The paper's algorithm alone, and the same with documents on disk.
 const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
 const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
 
-/// Room for the assignments of a process's documents.
+/// Returns storage for the assignments of a process's documents.
 fn assignments(
     documents: &Minibatches,
     process: &Process,
@@ -105,22 +105,21 @@ fn assignments(
     }
 }
 
-/// Where documents have labels: those of the planted topics that they have most.
+/// For documents with labels: the planted topics that they have most of.
 const LABELLED: &str = "corpus.labels=topics";
 const LABELLED_WITHOUT_MEMORY: &[&str] = &["train.memory=off", LABELLED];
 
-/// Where training starts from another model.
+/// For training that starts from another model.
 const WARM: &str = "train.warm_start=before";
 const WARM_TREE: &[&str] = &[WARM, TREE];
 const WARM_DOCUMENTS: &[&str] = &[WARM, TREE, "train.unassign=documents"];
 
-/// Where the prior over terms is a tree: the file's words are no matter, the terms are the planted
-/// topics' own.
+/// For a tree as the prior over terms: [`tree`] is used instead of the file's words.
 const TREE: &str = "tree.file=links.txt";
 const TREE_WITHOUT_MEMORY: &[&str] = &["train.memory=off", TREE];
 
-/// Of the planted topics, the first two share a term of two senses, the third has terms that belong
-/// together, and two of the fourth's do not.
+/// Builds a tree in which the first two planted topics share a term with two senses, the third has
+/// terms that belong together, and two terms of the fourth do not belong together.
 fn tree(eta: f64) -> Tree {
     let own = (TERMS / TOPICS) as u32;
     let strengths = Strengths {
@@ -141,7 +140,7 @@ fn tree(eta: f64) -> Tree {
     Tree::new(TERMS, eta, &nodes).unwrap()
 }
 
-/// The model that a warm start begins with: the planted topics, without a tree.
+/// Returns the model of a warm start: the planted topics, without a tree.
 fn warm_start(job: &Job) -> Option<WarmStart> {
     let row = |term: u32| -> Vec<Entry> {
         let weights = planted_topics();
@@ -170,7 +169,7 @@ fn warm_start(job: &Job) -> Option<WarmStart> {
     ))
 }
 
-/// The corpus of a variant.
+/// Returns the corpus of a variant.
 fn corpus(extra: &[&str]) -> (Bags, Bags) {
     let (training, held_out) = planted_corpus(1500);
     if !extra.contains(&LABELLED) {
@@ -195,7 +194,7 @@ fn size(bags: &Bags) -> [u64; 2] {
     [bags.len() as u64, bags.token_count()]
 }
 
-/// The documents as a process keeps them.
+/// Returns the documents in the form in which a process keeps them.
 fn minibatches(
     bags: &Bags,
     schedule: &Schedule,
@@ -265,7 +264,7 @@ fn priors(job: &Job, training: &Bags) -> Priors {
     }
 }
 
-/// The model that training starts from, or goes on from.
+/// Returns the model from which training starts or resumes.
 fn starting_model(
     job: &Job,
     priors: &Priors,
@@ -285,7 +284,7 @@ fn starting_model(
     }
 }
 
-/// Documents that are held out, in three pieces.
+/// Returns the held-out documents, in three minibatches.
 fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
     let at_random = TrainSettings {
         minibatch: Some(MinibatchSize::Documents(held_out.len().div_ceil(3))),
@@ -296,7 +295,7 @@ fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
     minibatches(held_out, &rounds, None, process)
 }
 
-/// The rounds that `settings` ask for.
+/// Returns the schedule of `settings`.
 fn rounds(settings: &TrainSettings, training: &Bags, warm_start: Option<&WarmStart>) -> Schedule {
     let bags = (0..training.len()).map(|index| training.bag(index));
     let visited = bags.filter(|&bag| warm_start.is_none_or(|start| start.revisits(bag)));
@@ -307,7 +306,7 @@ fn rounds(settings: &TrainSettings, training: &Bags, warm_start: Option<&WarmSta
     }
 }
 
-/// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
+/// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; returns the bytes
 /// of the model file and the held-out figures of the log.
 fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec<u8>, Vec<f64>) {
     let job = job(folder, extra);
@@ -376,7 +375,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     )
 }
 
-/// The same by the single-thread trainer: λ̃ of every (term, topic), and the held-out figures.
+/// Trains with the single-threaded trainer; returns λ̃ of every (term, topic), and the held-out figures.
 fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
     let job = job(folder, extra);
     let (training, held_out) = corpus(extra);
@@ -396,8 +395,8 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     (trained.unwrap().parameters, figures)
 }
 
-/// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
-/// assignments on disk, without memory; every schedule and local step; labels.
+/// Variants: both phases, each alone, one minibatch per pass, several in a Gibbs round, documents and
+/// assignments on disk, no memory; every schedule and local step; labels.
 const VARIANTS: [&[&str]; 42] = [
     &[],
     &[WARM],
@@ -481,7 +480,7 @@ fn any_number_of_workers_gives_the_bytes_of_one_thread() {
             all.push(bytes);
         }
         assert!(all.iter().all(|bytes| *bytes == all[0]));
-        // A warm start is from the planted topics.
+        // A warm start begins with the planted topics.
         let rises = extra.contains(&WARM) || figures[figures.len() - 1] > figures[0];
         assert!(figures.len() >= 2 && rises, "{extra:?}: {figures:?}");
     }
@@ -494,7 +493,7 @@ fn documents_and_assignments_on_disk_change_nothing() {
     assert!(trained(WITHOUT_MEMORY) == trained(&STREAMED));
 }
 
-/// Five hundred passes of adding and taking away: what is kept up to date is what a recount gives.
+/// After five hundred passes of adding and removing, the updated counts equal a recount.
 #[test]
 fn counts_do_not_drift() {
     let folder = tempfile::tempdir().unwrap();
@@ -534,7 +533,7 @@ fn counts_do_not_drift() {
 }
 
 /// A run that ends early leaves a checkpoint; a longer one continues from it, on another
-/// number of workers, and ends in the same bytes.
+/// number of workers, and ends with the same bytes.
 #[test]
 fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     let scattered: &[&str] = &["train.online_passes=0"];
@@ -542,17 +541,17 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         (&[][..], "train.passes=4", Phase::Online, 0),
         (&[], "train.passes=9", Phase::Gibbs, 2),
         (scattered, "train.passes=9", Phase::Gibbs, 4),
-        // What is known of documents that are drawn comes back, in both phases.
+        // The state of drawn documents is restored, in both phases.
         (RESIDUAL, "train.passes=4", Phase::Online, 0),
         (RESIDUAL, "train.passes=9", Phase::Gibbs, 2),
         (SOFT, "train.passes=9", Phase::Gibbs, 2),
-        // So does γ.
+        // So is γ.
         (CVB0, "train.passes=8", Phase::Online, 0),
         (LABELLED_CVB0, "train.passes=8", Phase::Online, 0),
-        // And so do leaves.
+        // And so are leaves.
         (&[TREE], "train.passes=4", Phase::Online, 0),
         (&[TREE], "train.passes=9", Phase::Gibbs, 2),
-        // What documents had in the model that training started from is taken out of it again.
+        // The documents' counts in the model that training started from are removed from it again.
         (&[WARM], "train.passes=9", Phase::Gibbs, 4),
         (WARM_TREE, "train.passes=9", Phase::Gibbs, 4),
         (WARM_DOCUMENTS, "train.passes=9", Phase::Gibbs, 4),
@@ -571,7 +570,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     }
 }
 
-/// Between the phases, after 3 passes of 15 rounds.
+/// The run is resumed between the phases, after 3 passes of 15 rounds.
 #[test]
 fn a_run_resumed_between_the_phases_ends_in_the_same_bytes() {
     let whole = tempfile::tempdir().unwrap();
@@ -621,7 +620,7 @@ fn checkpoints_are_written_by_the_clock_too() {
     assert!(saved.header.rounds > 1);
 }
 
-/// Every schedule finds them: with all passes online as the papers have it, and with Gibbs passes.
+/// Every schedule finds them: with all passes online as in the papers, and with Gibbs passes.
 #[test]
 fn planted_topics_are_found_by_every_schedule() {
     for schedule in [
@@ -640,7 +639,7 @@ fn planted_topics_are_found_by_every_schedule() {
     }
 }
 
-/// A run may end in a local optimum, where two topics share two planted ones: most do not.
+/// A run may end in a local optimum, in which two topics share two planted ones, but most do not.
 #[test]
 fn planted_topics_are_found_again() {
     let seeds = [

@@ -1,5 +1,5 @@
-//! Jobs whose prior over terms is a tree: what their files say is seen in the topics, and nothing depends
-//! on the number of workers.
+//! Jobs whose prior over terms is a tree: topics follow the file, and nothing depends on the number of
+//! workers.
 
 use lda::math::random::{Stage, Stream};
 
@@ -35,8 +35,8 @@ const KNOWN: &str = "# as the vocabulary has them, and not\nmust: North, south\n
                      cannot: money1, money2\nsplit: bank: money3, money4 | river1, river2\n\
                      must: nowhere, here\n";
 
-/// A folder with documents about money and about rivers, which both speak of banks, and about travels to
-/// the north or to the south, never to both.
+/// Prepares a folder with documents about money and rivers, which both mention banks, and about travels
+/// to the north or to the south, never to both.
 pub fn ground() -> Workdir {
     let ground = Workdir::new().with_job(JOB);
     let line = |document: u64| {
@@ -68,7 +68,7 @@ pub fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
 
-/// The topic that has most tokens of a term.
+/// Returns the topic with the most tokens of a term.
 pub fn topic_of(terms: &[Row], term: &str) -> String {
     let own = terms.iter().filter(|row| row["term"] == term);
     let most = own.max_by(|a, b| number(a, "count").total_cmp(&number(b, "count")));
@@ -188,7 +188,7 @@ fn what_a_tree_cannot_be_trained_with_is_refused() {
         "nothing is left for the vocabulary",
         65,
     );
-    // Another file under the same name is another job.
+    // A different file under the same name makes another job.
     ground.succeed("run job.toml --quiet");
     ground.write("known.txt", "must: north, south\n");
     let output = ground.output("run job.toml --quiet");

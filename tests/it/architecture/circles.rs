@@ -1,37 +1,37 @@
 //! No file imports another in a circle.
 //!
-//! A file imports another where it names something that the other defines, by a path that begins with
+//! A file imports another if it names something that the other defines, by a path that begins with
 //! `crate::`, `super::` or `self::`, in a `use` or anywhere else. A path is followed to the file of
-//! the definition: through modules, and through names that a module imports and so hands on, so that a
-//! face that only re-exports ties nobody to its other parts. What counts as a circle leaves out:
+//! the definition, through modules and through names that a module re-exports, so importing from a
+//! module that only re-exports does not count for its other parts. Circles leave out:
 //!
-//! - a module's names for its own submodules, which are its parts, however deep. What a submodule
-//!   takes from its module counts, and so does what it takes from a part of another;
+//! - a module's imports from its own submodules, however deep. Imports of a submodule from its
+//!   module count, and so do imports from a submodule of another module;
 //! - tests: items under `#[cfg(test)]`, files called `tests.rs` and folders called `tests`;
-//! - methods, which are called without a path, and globs other than as an import of the whole module.
+//! - methods, which are called without a path; a glob counts as an import of the whole module.
 //!
-//! Between crates, the compiler sees to it.
+//! Between crates, the compiler prevents circles.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 
 use super::{LAYERS, package, sources};
 
-/// The names of a path; those of a module begin at its crate's root.
+/// The names in a path; a module's path begins at its crate's root.
 type Names = Vec<String>;
 
 /// One source file: a module.
 struct Module {
     file: String,
     code: String,
-    /// The paths of the names that it imports.
+    /// The imported names, with their paths.
     imported: BTreeMap<String, Names>,
 }
 
 /// The modules of a crate, by their paths.
 type Modules = BTreeMap<Names, Module>;
 
-/// The files that a file imports, and a name that it takes from each.
+/// For each file, the files that it imports, with a name that it uses from each.
 type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
 #[test]
@@ -91,7 +91,7 @@ fn a_circle_is_found_whatever_way_it_is_written() {
     }
 }
 
-/// The modules of the crate in `folder`.
+/// Returns the modules of the crate in `folder`.
 fn modules(folder: &str) -> Modules {
     let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/");
     let files = sources().into_iter();
@@ -104,7 +104,7 @@ fn modules(folder: &str) -> Modules {
         .collect()
 }
 
-/// The module of one file, and its path.
+/// Parses the module of one file; returns its path too.
 fn module(folder: &str, file: &str, text: &str) -> (Names, Module) {
     let inside = file[folder.len() + 1..].trim_end_matches(".rs");
     let names = inside.split('/').map(str::to_owned);
@@ -127,7 +127,7 @@ fn module(folder: &str, file: &str, text: &str) -> (Names, Module) {
     (path, module)
 }
 
-/// The code of a file, without comments and without what is under `#[cfg(test)]`.
+/// Returns the code of a file, without comments and items under `#[cfg(test)]`.
 fn without_tests(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines();
@@ -147,8 +147,8 @@ fn without_tests(text: &str) -> String {
     code
 }
 
-/// Adds the paths of a tree such as `a::{b, c as d}` that `text` begins with to `leaves`, each after
-/// `before` and with the name that it binds; returns the rest of the text.
+/// Parses a tree such as `a::{b, c as d}` at the start of `text`; adds its paths to `leaves`, each
+/// prefixed with `before` and with the name that it binds; returns the rest of the text.
 fn tree<'t>(text: &'t str, before: &Names, leaves: &mut Vec<(Names, String)>) -> &'t str {
     let (mut names, mut rest) = (before.clone(), text);
     loop {
@@ -175,7 +175,7 @@ fn tree<'t>(text: &'t str, before: &Names, leaves: &mut Vec<(Names, String)>) ->
     rest
 }
 
-/// Adds what is in braces, of which `text` has all but the first; returns the rest of the text.
+/// Adds the paths in braces, after the opening brace; returns the rest of the text.
 fn branches<'t>(text: &'t str, before: &Names, leaves: &mut Vec<(Names, String)>) -> &'t str {
     let mut rest = text.trim_start();
     while !rest.starts_with('}') {
@@ -186,13 +186,13 @@ fn branches<'t>(text: &'t str, before: &Names, leaves: &mut Vec<(Names, String)>
     &rest[1..]
 }
 
-/// The name that a text begins with, and the rest.
+/// Splits a text after the name that it begins with.
 fn word(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// A path from the crate's root, that is written as `names` in the module `here`.
+/// Returns the path from the crate's root that the module `here` writes as `names`.
 fn absolute(here: &Names, names: Names) -> Names {
     let mut path = here.clone();
     let mut names = names.into_iter().peekable();
@@ -207,7 +207,7 @@ fn absolute(here: &Names, names: Names) -> Names {
     path
 }
 
-/// Who imports whom.
+/// Returns the imports of each file.
 fn imports(modules: &Modules) -> Imports {
     let mut imports = Imports::new();
     for (here, module) in modules {
@@ -225,7 +225,7 @@ fn imports(modules: &Modules) -> Imports {
     imports
 }
 
-/// The paths in some code that begin with `crate`, `super` or `self`.
+/// Returns the paths in `code` that begin with `crate`, `super` or `self`.
 fn paths(code: &str) -> Vec<Names> {
     let mut leaves = Vec::new();
     for start in ["crate::", "super::", "self::"] {
@@ -239,7 +239,7 @@ fn paths(code: &str) -> Vec<Names> {
     leaves.into_iter().map(|(names, _)| names).collect()
 }
 
-/// The module that defines what a path names.
+/// Returns the module that defines the item that a path names.
 fn home(modules: &Modules, path: &Names, steps: usize) -> Option<Names> {
     const MOST_STEPS: usize = 20;
     let mut module = Names::new();
@@ -261,7 +261,7 @@ fn home(modules: &Modules, path: &Names, steps: usize) -> Option<Names> {
     Some(module)
 }
 
-/// The shortest circle through each file that is in one and in none of those before.
+/// Returns the shortest circle through each file that is in one but not in an earlier one.
 fn found(imports: &Imports) -> Vec<String> {
     let (mut circles, mut told) = (Vec::new(), BTreeSet::new());
     for start in imports.keys() {
@@ -285,7 +285,7 @@ fn found(imports: &Imports) -> Vec<String> {
     circles
 }
 
-/// The files of the shortest way from a file back to it.
+/// Returns the files on the shortest path from a file back to itself.
 fn circle(imports: &Imports, start: &String) -> Option<Vec<String>> {
     let mut queue = VecDeque::from([vec![start.clone()]]);
     let mut seen = BTreeSet::new();

@@ -12,8 +12,7 @@ use mesh::{certificates, guard, hosts, spawn};
 use super::results;
 use crate::workdir::send;
 
-/// The entry of the processes that the other tests start; without its environment it is no process
-/// of a run and does nothing.
+/// The entry of the processes that the other tests start; does nothing without their environment.
 #[test]
 fn child() {
     let Ok(scenario) = std::env::var("CLUSTER_SCENARIO") else {
@@ -52,7 +51,7 @@ fn child() {
     }
 }
 
-/// The settings of a process, from its environment.
+/// Reads the settings of a process from its environment.
 fn settings(placement: &Placement) -> ClusterSettings {
     let text = |name: &str| std::env::var(name).unwrap_or_default();
     let milliseconds = |name: &str| Duration::from_millis(text(name).parse().unwrap());
@@ -88,16 +87,16 @@ pub struct Run {
     pub peer_timeout: Duration,
     pub stall_timeout: Duration,
     pub secret: Option<&'static str>,
-    /// The folder with everybody's certificates.
+    /// The folder with all certificates.
     pub tls: Option<PathBuf>,
     pub compress: bool,
 }
 
 impl Run {
-    /// A run on free ports of this machine.
+    /// Creates a run on free ports of this machine.
     pub fn new(processes: usize, threads: usize) -> Run {
         let folder = tempfile::tempdir().unwrap();
-        // Ports that the system does not give to outgoing connections; held until all are chosen.
+        // Ports outside the range for outgoing connections; held until all are chosen.
         static NEXT: std::sync::atomic::AtomicU16 = std::sync::atomic::AtomicU16::new(0);
         let mut held = Vec::new();
         while held.len() < processes {
@@ -123,14 +122,14 @@ impl Run {
         }
     }
 
-    /// Writes the host file that one process is to see, and gives back its path.
+    /// Writes the host file for one process; returns its path.
     pub fn hosts_of(&self, process: usize, addresses: &[String]) -> PathBuf {
         let path = self.folder.path().join(format!("hosts-{process}"));
         std::fs::write(&path, addresses.join("\n")).unwrap();
         path
     }
 
-    /// The command of one process; the hash is a byte.
+    /// Returns the command of one process; the byte `hash` stands for the job's hash.
     pub fn command(&self, scenario: &str, process: usize, hash: u8) -> Command {
         let mut command = base_command(scenario, self.threads, self.folder.path());
         command
@@ -168,7 +167,7 @@ impl Run {
         self.start_with(scenario, process, 1)
     }
 
-    /// Starts one process with settings of its own.
+    /// Starts one process with its own hash.
     pub fn start_with(&self, scenario: &str, process: usize, hash: u8) -> Process {
         Process::of(&mut self.command(scenario, process, hash))
     }
@@ -180,12 +179,12 @@ impl Run {
             .collect()
     }
 
-    /// What a process that succeeded has left.
+    /// Reads the result of a process that succeeded.
     pub fn result(&self, process: usize) -> String {
         std::fs::read_to_string(self.folder.path().join(format!("result-{process}"))).unwrap()
     }
 
-    /// Waits until a process has left a mark.
+    /// Waits until a process has written a mark.
     pub fn wait_for(&self, mark: &str) {
         let path = self.folder.path().join(mark);
         let started = Instant::now();
@@ -196,7 +195,7 @@ impl Run {
     }
 }
 
-/// The command of a process without its place in the run.
+/// Returns the command of a process without its number in the run.
 pub fn base_command(scenario: &str, threads: usize, output: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -212,7 +211,7 @@ pub fn base_command(scenario: &str, threads: usize, output: &Path) -> Command {
     command
 }
 
-/// A running process, killed when the test gives up.
+/// A running process, killed when it is dropped.
 pub struct Process(Option<Child>);
 
 /// How a process ended.
@@ -228,12 +227,12 @@ impl Process {
         Process(Some(command.spawn().unwrap()))
     }
 
-    /// Sends a signal, as `kill` names it.
+    /// Sends a signal by the name that `kill` uses.
     pub fn signal(&self, name: &str) {
         send(name, self.0.as_ref().unwrap().id());
     }
 
-    /// True while the process runs.
+    /// Returns whether the process is running.
     pub fn is_running(&mut self) -> bool {
         self.0.as_mut().unwrap().try_wait().unwrap().is_none()
     }
@@ -243,7 +242,7 @@ impl Process {
         self.0.as_mut().unwrap().kill().unwrap();
     }
 
-    /// Waits at most `limit`.
+    /// Waits for the end, at most `limit`.
     pub fn end(mut self, limit: Duration) -> Ended {
         let started = Instant::now();
         let child = self.0.as_mut().unwrap();
@@ -270,14 +269,14 @@ impl Drop for Process {
 }
 
 impl Ended {
-    /// Checks the exit code and a piece of what was said on standard error.
+    /// Checks the exit code, and that standard error contains `words`.
     #[track_caller]
     pub fn expect(&self, code: i32, words: &str) {
         assert_eq!(self.status.code(), Some(code), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{}", self.stderr);
     }
 
-    /// Checks the exit code, and that one line was said, which begins with these words.
+    /// Checks the exit code, and that standard error is one line that begins with `words`.
     #[track_caller]
     pub fn expect_line(&self, code: i32, words: &str) {
         assert_eq!(self.status.code(), Some(code), "{}", self.stderr);

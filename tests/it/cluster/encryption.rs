@@ -1,4 +1,4 @@
-//! With certificates everything is encrypted, and a certificate counts for its host alone.
+//! With certificates all traffic is encrypted, and a certificate is valid only for its host.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,7 +57,7 @@ fn a_certificate_of_another_authority_or_for_another_host_is_refused() {
         run.deadline = Duration::from_secs(3);
         let other = certify(&run.folder.path().join("other"), host);
         if host != "127.0.0.1" {
-            // The second trusts the first, and has an honest certificate, but for another host.
+            // The second process trusts the first, and has a valid certificate, but for another host.
             let made = certificates::make(&["127.0.0.1".to_owned(), host.to_owned()], 1).unwrap();
             let first = run.tls.clone().unwrap();
             for (folder, of) in [(&first, 0), (&other, 1)] {

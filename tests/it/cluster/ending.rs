@@ -1,11 +1,11 @@
-//! When one part of a run breaks, everything ends soon and with a code that says why.
+//! When one part of a run fails, all of it ends soon, with a code that gives the reason.
 
 use std::time::{Duration, Instant};
 
 use super::child::Run;
 use super::results::complete;
 
-/// Far more than it takes, on a machine that is busy with other tests.
+/// Far more than needed, because other tests keep the machine busy.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
@@ -39,7 +39,7 @@ fn an_error_or_a_panic_in_one_process_ends_all_and_all_say_why() {
     for (scenario, code, others, words) in cases {
         let run = Run::new(3, 1);
         let mut processes = run.start_all(scenario);
-        // Worker 1 is the only one of process 1.
+        // Worker 1 is the only worker of process 1.
         processes.remove(1).end(SOON).expect_line(code, words);
         let line = format!("process 1 ({}) ended: {words}", run.addresses[1]);
         for process in processes {
@@ -84,7 +84,7 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     }
     println!("all ended {:?} after the freeze", started.elapsed());
     assert!(started.elapsed() > Duration::from_secs(1), "too early");
-    // The frozen one hears of it when it thaws.
+    // The frozen process learns of it when it thaws.
     frozen.signal("CONT");
     let ended = frozen.end(SOON);
     ended.expect_line(69, "process ");

@@ -1,4 +1,4 @@
-//! Processes find each other whatever else knocks at the port, or say who is missing or wrong.
+//! Processes find each other despite other connections to the port, or report which is missing or wrong.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use super::child::{Process, Run};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A connection to a process that is waiting for its peers.
+/// Connects to a process that is waiting for its peers.
 fn knock(address: &str) -> TcpStream {
     let started = Instant::now();
     loop {
@@ -20,7 +20,7 @@ fn knock(address: &str) -> TcpStream {
     }
 }
 
-/// True when the other side hangs up within five seconds, without a word.
+/// Returns whether the other side closes the connection within five seconds without sending anything.
 fn is_dropped(mut stream: TcpStream) -> bool {
     stream
         .set_read_timeout(Some(Duration::from_secs(5)))
@@ -57,7 +57,7 @@ fn strangers_at_the_port_are_dropped_and_keep_nobody_out() {
     let mut half = knock(&run.addresses[0]);
     half.write_all(b"tpcmill\n and then nothing").unwrap();
     drop(knock(&run.addresses[0]));
-    // Ten silent ones, one after the other, would cost the peer twenty seconds.
+    // Ten silent callers, handled one after the other, would take twenty seconds.
     let started = Instant::now();
     let second = run.start("reduce", 1);
     first.end(LIMIT).expect(0, "");
@@ -165,7 +165,7 @@ fn the_deadline_names_the_missing() {
     hasty.expect(69, "refused");
     hasty.expect(69, &format!("process 2 ({})", run.addresses[2]));
     assert!(!hasty.stderr.contains("process 3"), "{}", hasty.stderr);
-    // A process that has met another does not wait for a minute when that one leaves.
+    // A process that was connected to another does not wait a minute when the other exits.
     let left = format!("process 1 ({}) left", run.addresses[1]);
     patient.end(LIMIT).expect(69, &left);
 }
@@ -173,7 +173,7 @@ fn the_deadline_names_the_missing() {
 #[test]
 fn a_process_that_is_started_twice_is_refused() {
     let run = Run::new(3, 1);
-    // Process 1 is missing, so that the set-up lasts.
+    // Process 1 is missing, so the set-up does not finish.
     let first = run.start("reduce", 0);
     let third = run.start("reduce", 2);
     // The twin cannot listen at the same address.

@@ -1,4 +1,4 @@
-//! `spawn` starts all processes of a run on this machine, and leaves none behind.
+//! `spawn` starts all processes of a run on this machine and leaves none behind.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,15 +11,15 @@ use mesh::spawn;
 
 use super::child::base_command;
 
-/// Takes the place in the run from the arguments `N I` and `TOPICMILL_HOSTS` to where `child` looks,
-/// and leaves the number of the process behind.
+/// Passes the number in the run, from the arguments `N I` and `TOPICMILL_HOSTS`, to the variables that
+/// `child` reads, and writes the process's PID.
 const AS_CHILD: &str = r#"export CLUSTER_PROCESSES=$1 CLUSTER_PROCESS=$2
     export CLUSTER_HOSTS="$CLUSTER_OUTPUT/hosts-$2"
     echo "$TOPICMILL_HOSTS" | tr , '\n' > "$CLUSTER_HOSTS"
     echo $$ > "$CLUSTER_OUTPUT/pid-$2"
     exec "$CLUSTER_BINARY" --exact cluster::child::child --nocapture --quiet"#;
 
-/// The command of one process of a run, for `spawn`.
+/// Returns the command of one process of a run, for `spawn`.
 fn command(scenario: &str, output: &Path, [processes, process]: [usize; 2]) -> Command {
     let own = base_command(scenario, 2, output);
     let mut command = Command::new("sh");
@@ -70,7 +70,7 @@ fn the_code_of_the_process_that_broke_is_that_of_the_run() {
     }
 }
 
-/// The process that launches the run of the next test and is killed; nothing by itself.
+/// The process that launches the run of the next test and is killed; does nothing by itself.
 #[test]
 fn launcher() {
     let Some(output) = std::env::var_os("LAUNCH_OUTPUT").map(PathBuf::from) else {
@@ -104,7 +104,7 @@ fn children_end_when_their_parent_is_killed() {
         let path = folder.path().join(format!("pid-{process}"));
         let pid = std::fs::read_to_string(path).unwrap();
         let status = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
-        // A zombie that nobody has fetched yet has ended as well.
+        // A zombie that has not been reaped yet has ended too.
         while std::fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z ")) {
             assert!(
                 killed.elapsed() < Duration::from_secs(10),

@@ -1,4 +1,4 @@
-//! Links that are cut are noticed, slow and idle ones are left alone.
+//! Cut links are detected; slow and idle ones are not affected.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::results::complete;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Starts all processes of a run in which process 1 reaches process 0 through a proxy only.
+/// Starts all processes of a run in which process 1 reaches process 0 only through a proxy.
 fn start_behind(run: &Run, proxy: &Proxy, scenario: &str) -> Vec<Process> {
     let start = |process| {
         let mut addresses = run.addresses.clone();
@@ -38,7 +38,7 @@ fn a_link_that_is_cut_without_being_closed_ends_all() {
     for process in processes {
         let ended = process.end(LIMIT);
         println!("{:?}: {}", started.elapsed(), ended.stderr.trim_end());
-        // Either end of the link may be the first to tell the third.
+        // Either end of the link may be the first to tell the third process.
         ended.expect(69, "nothing received for 2 s");
         assert!(
             !ended.stderr.contains("lost process 2 ("),
@@ -83,7 +83,7 @@ fn a_process_that_waits_for_a_third_is_not_lost() {
     let mut addresses = run.addresses.clone();
     addresses[1] = proxy.address.clone();
     let hosts = run.hosts_of(2, &addresses);
-    // Process 0 has met both others and works; 1 and 2 do not meet for a while.
+    // Process 0 is connected to both others and works; 1 and 2 cannot connect for a while.
     let first = run.start("reduce", 0);
     let second = run.start("reduce", 1);
     let third = Process::of(run.command("reduce", 2, 1).env("CLUSTER_HOSTS", hosts));

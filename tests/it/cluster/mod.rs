@@ -1,7 +1,7 @@
-//! Several processes on this machine: they come together, agree, and end together.
+//! Several processes on this machine: they join, agree, and end together.
 //!
-//! Each process of a run is this very test binary again, started with the test `child` alone and
-//! its part (`scenarios`) in the environment.
+//! Each process of a run is this test binary, started with only the test `child` and with its
+//! scenario (`results`) in the environment.
 
 mod child;
 #[cfg(feature = "tls")]

@@ -1,4 +1,4 @@
-//! A bad network: a port that passes connections on, as the test wants it.
+//! A bad network: a port that forwards connections as the test requires.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Passes everything on at once.
+/// Forwards everything immediately.
 pub const OPEN: u8 = 0;
-/// Passes 4 KiB on, ten times a second.
+/// Forwards 4 KiB ten times a second.
 pub const SLOW: u8 = 1;
-/// Takes nothing and passes nothing on, and closes nothing.
+/// Reads nothing, forwards nothing and closes nothing.
 pub const BLOCKED: u8 = 2;
 
 /// A port in front of another.
@@ -23,7 +23,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// In front of `target`; it need not be there yet.
+    /// Creates a proxy for `target`, which need not listen yet.
     pub fn new(target: &str) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = Proxy {
@@ -48,18 +48,18 @@ impl Proxy {
         proxy
     }
 
-    /// Changes what is passed on from now on.
+    /// Changes how data is forwarded from now on.
     pub fn set(&self, flow: u8) {
         self.flow.store(flow, Ordering::SeqCst);
     }
 
-    /// What callers have said so far.
+    /// Returns the bytes that callers have sent so far.
     pub fn overheard(&self) -> Vec<u8> {
         self.from_callers.lock().clone()
     }
 }
 
-/// Passes one direction on until it ends.
+/// Forwards one direction until it ends.
 fn pass(mut from: TcpStream, mut to: TcpStream, flow: &AtomicU8, said: Option<&Mutex<Vec<u8>>>) {
     let mut buffer = vec![0; 4096];
     loop {
@@ -77,7 +77,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, flow: &AtomicU8, said: Option<&M
                 if let Some(said) = said {
                     said.lock().extend_from_slice(&buffer[..bytes]);
                 }
-                // What was under way when the link was cut does not arrive.
+                // Data in flight when the link is cut does not arrive.
                 while flow.load(Ordering::SeqCst) == BLOCKED {
                     std::thread::sleep(Duration::from_millis(20));
                 }

@@ -1,4 +1,4 @@
-//! What the workers of a run do, and that all processes and threads get the same from it.
+//! The work of a run's workers, and that all processes and threads get the same result.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use topicmill::dataflow::process::Once;
 
 use super::child::Run;
 
-/// The job of every worker in a scenario; its text goes to the process's result, a line a worker.
+/// Runs the work of every worker in a scenario; its text becomes a line of the process's result.
 pub fn scenario(
     name: &str,
     process: usize,
@@ -71,7 +71,7 @@ pub fn scenario(
                 Ok(String::new())
             }
             "slow" => {
-                // One worker of process 0 works, the other waits for its value, process 1 for messages.
+                // One worker of process 0 works, the other waits for its value, and process 1 waits for messages.
                 if index < 2 {
                     let time = Duration::from_secs(5);
                     SLOWLY_MADE.get(|| Ok::<_, Failure>(work_for(time)))?;
@@ -84,10 +84,10 @@ pub fn scenario(
     }
 }
 
-/// What one worker of a process makes and another waits for.
+/// A value that one worker of a process computes and another waits for.
 static SLOWLY_MADE: LazyLock<Once<Duration>> = LazyLock::new(Once::default);
 
-/// Works for so long, and gives signs of life; says how long it was.
+/// Works for `time` with signs of life; returns the actual duration.
 fn work_for(time: Duration) -> Duration {
     let started = Instant::now();
     while started.elapsed() < time {
@@ -97,7 +97,7 @@ fn work_for(time: Duration) -> Duration {
     started.elapsed()
 }
 
-/// The end of the worker that fails.
+/// Ends the worker that fails.
 fn stop(how: &str) -> Result<(), Failure> {
     let (exit, message) = match how {
         "panic" => panic!("a worker's bug"),
@@ -110,15 +110,15 @@ fn stop(how: &str) -> Result<(), Failure> {
     })
 }
 
-/// Leaves a sign for the test.
+/// Writes a mark for the test.
 fn mark(output: &Path, name: &str) {
     std::fs::write(output.join(name), "").unwrap();
 }
 
-/// The sum over all workers of what each contributes.
+/// Sums the contributions of all workers.
 fn reduce(worker: &mut Worker) -> String {
     let peers = worker.peers() as u64;
-    // As much in total, however many workers there are.
+    // The total is the same for any number of workers.
     let mine: u64 = (0..1000)
         .filter(|n| n % peers == worker.index() as u64)
         .map(|n| n * n)
@@ -131,7 +131,7 @@ fn reduce(worker: &mut Worker) -> String {
     sum.to_string()
 }
 
-/// Gathers nothing, a little, and 20 MB; a digest of everything in worker order.
+/// Gathers nothing, a little, and 20 MB; returns a digest of everything in worker order.
 fn gather(worker: &mut Worker) -> String {
     let mut digest = Sha256::new();
     let index = worker.index();
@@ -145,7 +145,7 @@ fn gather(worker: &mut Worker) -> String {
     format!("{:x?}", digest.finalize())
 }
 
-/// Gathers a little that a slow link takes seconds for; its sum.
+/// Gathers a small message that takes seconds on a slow link; returns its sum.
 fn trickle(worker: &mut Worker) -> String {
     let mine = vec![1_u8; 150_000];
     let all = all_gather(worker, &mine);
@@ -153,7 +153,7 @@ fn trickle(worker: &mut Worker) -> String {
     sum.to_string()
 }
 
-/// 200 rounds over each pact: how many blocks arrived in each, and the sum of their words.
+/// Runs 200 rounds over each pact; returns the blocks that arrived, and the sum of their words.
 fn rounds(worker: &mut Worker) -> String {
     let (index, peers) = (worker.index(), worker.peers());
     let routed = exchange(worker, route(), |round| {
@@ -175,7 +175,7 @@ fn rounds(worker: &mut Worker) -> String {
     "complete".to_owned()
 }
 
-/// The number of blocks and the sum of words that came in each of 200 rounds.
+/// Returns the number of blocks and the sum of words that arrived in each of 200 rounds.
 fn exchange<P: ParallelizationContract<u64, Block>>(
     worker: &mut Worker,
     pact: P,
@@ -214,8 +214,8 @@ fn exchange<P: ParallelizationContract<u64, Block>>(
     seen
 }
 
-/// Gathers 16.8 MB from all workers together: the bytes this process has sent for it, as a
-/// multiple of what its workers gave, and the milliseconds a gathering took.
+/// Gathers 16.8 MB from all workers together; returns the bytes that this process sent, as a
+/// multiple of its workers' contributions, and the milliseconds per gathering.
 fn traffic(worker: &mut Worker) -> String {
     let words = 16_800_000 / 8 / worker.peers();
     let mine = vec![worker.index() as u64; words];
@@ -232,7 +232,7 @@ fn traffic(worker: &mut Worker) -> String {
         assert_eq!(total, words * worker.peers());
     }
     barrier(worker);
-    // The sending thread counts what it has handed over, a moment later than we sent it.
+    // The sending thread counts bytes a moment after we send them.
     std::thread::sleep(Duration::from_millis(100));
     let sent = (bytes_sent() - before) as f64 / 10.0;
     times.sort_by(f64::total_cmp);
@@ -244,7 +244,7 @@ fn traffic(worker: &mut Worker) -> String {
     format!("{ratio:.4} {:.1} {:.1} {squeezed:.4}", times[0], times[5])
 }
 
-/// What the workers of a run that succeeds say, in order.
+/// Runs a scenario that must succeed; returns the workers' texts, in order.
 pub fn complete(run: &Run, scenario: &str) -> Vec<String> {
     let processes = run.start_all(scenario);
     for process in processes {

@@ -1,4 +1,4 @@
-//! Only processes with the same secret come together, and they say what keeps them apart.
+//! Only processes with the same secret join, and others report the difference.
 
 use std::time::{Duration, Instant};
 

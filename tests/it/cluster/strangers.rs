@@ -27,7 +27,7 @@ fn knock(address: &str) -> TcpStream {
     }
 }
 
-/// The greeting of a process of the run, as far as a stranger can know it.
+/// Returns the greeting of a process of the run, as far as a stranger can know it.
 fn hello(run: &Run, process: usize, hash: u8) -> Hello {
     let placement = Placement {
         threads: run.threads,
@@ -46,8 +46,8 @@ fn secret(text: &str) -> Secret {
     Secret::new(text.as_bytes(), "the test").unwrap()
 }
 
-/// Greets a process, proves with the secret given, and reads the answer: the verdict, and whether
-/// anything follows.
+/// Greets a process, sends a proof with the given secret, and returns the verdict, and whether
+/// anything follows it.
 fn join(address: &str, hello: &Hello, key: &Secret) -> (Option<Verdict>, bool) {
     let mut stream = knock(address);
     let dialler = hello.encode();
@@ -74,11 +74,11 @@ fn an_impostor_with_everything_but_the_secret_is_dropped() {
     let first = run.start("reduce", 0);
     let wrong = secret("some other secret of some length");
     for hash in [1, 9] {
-        // With the run's own settings, and with others that would end a run that believed them.
+        // With the run's own settings, and with settings that would end a run that trusted them.
         let answer = join(&run.addresses[0], &hello(&run, 1, hash), &wrong);
         assert_eq!(answer, (Some(Verdict::Refused), false));
     }
-    // One that says no more after its greeting learns no more.
+    // A caller that sends nothing after its greeting receives nothing more.
     let mut curious = knock(&run.addresses[0]);
     let greeting = hello(&run, 1, 9).encode();
     curious.write_all(&greeting).unwrap();
@@ -98,7 +98,7 @@ fn what_an_honest_process_said_proves_nothing_the_second_time() {
     let mut addresses = run.addresses.clone();
     addresses[0] = proxy.address.clone();
     let hosts = run.hosts_of(1, &addresses);
-    // Process 2 is missing, so that the set-up lasts.
+    // Process 2 is missing, so the set-up does not finish.
     let first = run.start("reduce", 0);
     drop(knock(&run.addresses[0]));
     let second = Process::of(run.command("reduce", 1, 1).env("CLUSTER_HOSTS", hosts));
@@ -145,7 +145,7 @@ fn a_crowd_that_says_nothing_keeps_nobody_out() {
     let first = run.start("reduce", 0);
     let mut crowd: Vec<TcpStream> = (0..200).map(|_| knock(&run.addresses[0])).collect();
     for (number, stream) in crowd.iter_mut().enumerate() {
-        // Some say half a greeting; those cut off meanwhile cannot.
+        // Some send half a greeting; those disconnected meanwhile cannot.
         if number % 2 == 0 {
             let _ = stream.write_all(&hello(&run, 1, 1).encode()[..40]);
         }
@@ -165,7 +165,7 @@ fn nobody_joins_during_the_run() {
     run.wait_for("ready-0");
     run.wait_for("ready-1");
     for address in &run.addresses {
-        // The port closes a moment after the last process has come.
+        // The port closes a moment after the last process has joined.
         let started = Instant::now();
         while let Ok(mut late) = TcpStream::connect(address) {
             let _ = late.write_all(b"GET / HTTP/1.1\r\n\r\n");

@@ -1,4 +1,4 @@
-//! A checkpoint that is damaged is no dead end: the one before it is taken.
+//! If a checkpoint is damaged, the previous one is used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use topicmill::job::state::checkpoint_file;
 use super::ground::{Ground, calm};
 use crate::workdir::said;
 
-/// A run that was killed when its last checkpoint was complete, in Gibbs passes.
+/// Returns a run that was killed in Gibbs passes, when its last checkpoint was complete.
 fn stopped() -> Ground {
     let ground = Ground::new();
     let is_end = |line: &String| line == "create out/_temporary/training_log";
@@ -57,7 +57,7 @@ fn resume(ground: &Ground, placement: &[&str]) -> Output {
     command.output().expect("it starts")
 }
 
-/// Harms a file, resumes, and expects the same bytes and a warning that names `named`.
+/// Damages a file, resumes, and expects the same bytes and a warning that contains `named`.
 fn survives(file: fn(&Ground) -> PathBuf, harm: fn(&Path), named: &str, placement: &[&str]) {
     let ground = stopped();
     harm(&file(&ground));
@@ -102,7 +102,7 @@ fn damaged_or_missing_assignments() {
 fn a_damaged_checkpoint_is_passed_over_by_a_run_that_is_killed_again() {
     let ground = stopped();
     flip_a_byte(&assignments(&ground));
-    // The run that passes it over dies at each of its first operations in turn.
+    // The run that skips it dies at each of its first operations in turn.
     for number in 5..25 {
         let ended = ground.run(&format!("crash:{number},"), "again");
         assert_eq!(ended.status.code(), None, "{}", said(&ended));

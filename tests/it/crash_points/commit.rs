@@ -1,4 +1,4 @@
-//! The commit protocol, as docs/OPERATIONS.md states it: what the crash points do not show already.
+//! The commit protocol of docs/OPERATIONS.md: the properties that the crash points do not show.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn run(ground: &Ground, placement: &[&str], more: &[&str]) -> Output {
     command.args(more).output().expect("it starts")
 }
 
-/// Every path below the output but the logs, with its time of change.
+/// Lists every path below the output except the logs, with its modification time.
 fn listing(ground: &Ground) -> Vec<(PathBuf, Option<std::time::SystemTime>)> {
     let entries = walkdir::WalkDir::new(ground.out()).sort_by_file_name();
     let is_told = |entry: &walkdir::DirEntry| entry.file_name() != "logs";
@@ -54,7 +54,7 @@ fn another_job_does_not_write_over_this_one() {
         let before = listing(&ground);
         for set in ["tokens.min_length=4", "model.seed=2", "project.top=1"] {
             if !fault.is_empty() && set.starts_with("project") {
-                continue; // Nothing is projected yet, so that nothing differs.
+                continue; // Nothing is projected yet, so nothing differs.
             }
             for placement in PLACEMENTS {
                 let ended = run(&ground, placement, &["--set", set]);
@@ -174,7 +174,7 @@ fn a_full_disk_ends_the_run_and_room_ends_it_well() {
     }
 }
 
-/// A mounted folder; unmounted when it is dropped, as often as it takes.
+/// A mounted folder, unmounted when it is dropped.
 struct Mounted(PathBuf);
 
 impl Drop for Mounted {
@@ -184,7 +184,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Mounts, if this user may.
+/// Mounts `what`, if the user is permitted.
 fn mount(options: &[&str], what: &Path, place: &Path) -> Option<Mounted> {
     let mut command = Command::new("mount");
     let mounted = command.args(options).arg(what).arg(place).output();

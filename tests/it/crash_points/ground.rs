@@ -1,4 +1,4 @@
-//! A folder with a tiny job, and what a test does with it.
+//! A folder with a tiny job, and its use in tests.
 
 use std::fs;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use topicmill::corpus::{synth, vocabulary_file};
 
 use crate::workdir::{Workdir, said};
 
-/// Every stage, both phases of training, checkpoints in both, α learnt, counts averaged, two shards.
+/// A job with every stage, both phases of training, checkpoints in both, α learnt, counts averaged, two shards.
 const JOB: &str = r#"
 [synth]
 path = "planted"
@@ -62,12 +62,12 @@ impl Deref for Ground {
 }
 
 impl Ground {
-    /// In memory where the system has such a place: a run waits for the disk some hundred times.
+    /// Creates it in memory if possible, because a run waits for the disk some hundred times.
     pub fn new() -> Self {
         Self::with(&[])
     }
 
-    /// With these settings (`--set`, `KEY=VALUE`) in every run.
+    /// Creates it with these settings (`--set`, `KEY=VALUE`) for every run.
     pub fn with(settings: &'static [&'static str]) -> Self {
         Self(Workdir::in_memory().with_job(JOB), settings)
     }
@@ -76,8 +76,8 @@ impl Ground {
         self.path("out")
     }
 
-    /// Runs the job on one thread, with a fault (`crash:17`, or none: ``), and all operations noted
-    /// in `trace`.
+    /// Runs the job on one thread, with a fault (such as `crash:17,`, or an empty text for none), and
+    /// writes all operations to `trace`.
     pub fn run(&self, fault: &str, trace: &str) -> Output {
         let trace = format!("{fault}count:{}", self.path(trace).display());
         let mut command = self.command(&["-w", "1", "--quiet"]);
@@ -85,32 +85,32 @@ impl Ground {
         command.output().expect("it starts")
     }
 
-    /// The job's command with further arguments.
+    /// Returns the job's command with further arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let job = self.path("job.toml").display().to_string();
         self.0
             .command(&[&["run", &job], self.1, arguments].concat())
     }
 
-    /// Runs to the end, which must be a good one.
+    /// Runs to the end, which must succeed.
     pub fn finish(&self, trace: &str) {
         let ended = self.run("", trace);
         assert!(ended.status.success(), "{}", said(&ended));
     }
 
-    /// The lines of a trace; none if nothing was done.
+    /// Reads the lines of a trace; none if there were no operations.
     pub fn trace(&self, name: &str) -> Vec<String> {
         let text = fs::read_to_string(self.path(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The digest of the complete and sound result.
+    /// Returns the digest of the result, which must be complete and sound.
     pub fn digest(&self) -> String {
         self.0.digest("out")
     }
 
-    /// Whatever bears a final name must be complete; and a result that says that it is, the right
-    /// one.
+    /// Checks that every file under a final name is complete, and that a result that claims to be
+    /// complete is the right one.
     pub fn check_final_names(&self) {
         if self.path("planted").exists() {
             let answer = synth::read_answer(&self.path("planted")).expect("an answer");
@@ -120,7 +120,7 @@ impl Ground {
         }
         for entry in walkdir::WalkDir::new(self.out()) {
             let Ok(entry) = entry else {
-                continue; // The output is not begun.
+                continue; // There is no output yet.
             };
             let unfinished = ["out/_temporary", "out/logs"].map(|folder| self.path(folder));
             let is_final = !unfinished.iter().any(|f| entry.path().starts_with(f));
@@ -134,7 +134,7 @@ impl Ground {
     }
 }
 
-/// A file under a final name.
+/// Checks a file under a final name.
 fn check_file(path: &Path) {
     let name = path.file_name().expect("a name").to_string_lossy();
     let extension = path.extension().unwrap_or_default().to_string_lossy();
@@ -167,13 +167,13 @@ fn check_file(path: &Path) {
     }
 }
 
-/// What an undisturbed run did and made.
+/// The operations and the digest of an undisturbed run.
 pub struct Calm {
     pub trace: Vec<String>,
     pub digest: String,
 }
 
-/// The undisturbed run; made once.
+/// Returns the undisturbed run, which runs once.
 pub fn calm() -> &'static Calm {
     static CALM: OnceLock<Calm> = OnceLock::new();
     CALM.get_or_init(|| {
@@ -186,7 +186,7 @@ pub fn calm() -> &'static Calm {
     })
 }
 
-/// Does `what` for the numbers 1 to `count`, on two threads.
+/// Calls `what` for the numbers 1 to `count`, on two threads.
 pub fn for_each(count: usize, what: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(1);
     let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number <= count);
@@ -194,7 +194,7 @@ pub fn for_each(count: usize, what: impl Fn(usize) + Sync) {
     std::thread::scope(|scope| {
         let other = scope.spawn(work);
         work();
-        // Its message is what tells of a failure.
+        // A failure is reported by its message.
         other.join().expect("the other thread's half");
     });
 }

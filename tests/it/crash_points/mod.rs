@@ -1,8 +1,8 @@
-//! A run may end at any change that it makes to a file, and the next one ends in the same bytes.
+//! A run may end at any change that it makes to a file, and the next one ends with the same bytes.
 //!
-//! Debug builds number these changes (`crates/store/src/faulty.rs`), and each test here goes through all
-//! of them: the process dies before it, dies in the middle of a write, finds the disk full from it
-//! on, or is refused it once.
+//! Debug builds number these changes (`crates/store/src/faulty.rs`), and each test goes through all of
+//! them: the process dies before the change, dies in the middle of a write, finds the disk full from
+//! then on, or is refused the change once.
 
 mod checkpoints;
 mod commit;
@@ -16,11 +16,11 @@ use crate::workdir::said;
 
 /// How many runs are killed twice.
 const PAIRS: usize = 60;
-/// At most so many operations more or fewer has another run: the digits of measured seconds decide
-/// how many writes a checkpoint takes.
+/// How many operations two runs may differ by: the digits of measured seconds determine how many
+/// writes a checkpoint takes.
 const SLACK: usize = 8;
 
-/// Runs with a fault that kills, and checks what is left; gives whether it struck.
+/// Runs with a fault that kills, and checks the files that are left; returns whether the fault occurred.
 fn die(ground: &Ground, fault: &str, trace: &str) -> bool {
     let ended = ground.run(&format!("{fault},"), trace);
     ground.check_final_names();
@@ -30,7 +30,7 @@ fn die(ground: &Ground, fault: &str, trace: &str) -> bool {
     !ended.status.success()
 }
 
-/// Takes the run up and ends it; `before` are the traces of the runs that were stopped.
+/// Resumes the run and finishes it; `before` are the traces of the runs that were stopped.
 fn take_up(ground: &Ground, fault: &str, before: &[&str]) {
     ground.finish("last");
     let mut trace: Vec<String> = before.iter().flat_map(|name| ground.trace(name)).collect();
@@ -83,8 +83,8 @@ fn killed_again_when_taken_up() {
     });
 }
 
-/// Whether a message names the file or folder that an operation was refused for. What removes or
-/// syncs a tree names the tree.
+/// Whether a message names the file or folder of the refused operation. Operations that remove or
+/// sync a tree name the tree.
 fn names_place(message: &str, operation: &str) -> bool {
     let mut words = operation.split(' ');
     let kind = words.next().unwrap_or_default();
@@ -133,7 +133,7 @@ fn an_undisturbed_run_keeps_to_the_protocol() {
     take_up(&ground, "undisturbed", &[]);
     let trace = ground.trace("last");
     let count = |kind: &str| trace.iter().filter(|line| line.starts_with(kind)).count();
-    // Ingest, seven checkpoints or more, two shards and the tables are all there.
+    // The trace contains ingest, at least seven checkpoints, two shards and the tables.
     assert!(
         count("rename ") > 30 && count("sync-folder ") > 50,
         "{trace:#?}"

@@ -1,21 +1,21 @@
-//! What a power cut adds to a kill: what was not synced may be gone, in any order. So the order of
-//! operations itself is checked. Paths are relative to the job's folder.
+//! A power cut differs from a kill: changes that were not synced may be lost, in any order. These
+//! checks therefore follow the order of operations. Paths are relative to the job's folder.
 
 use std::collections::BTreeSet;
 
-/// The folder that names a path.
+/// Returns the folder that contains a path.
 fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(parent, _)| parent)
 }
 
-/// Unfinished files alone are written, and the lock.
+/// Whether a path may be written: only unfinished files and the lock.
 fn may_write(path: &str) -> bool {
     let unfinished = ["out/_temporary/", "planted.unfinished/"];
     path == "out/_lock" || unfinished.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Unfinished files and checkpoints go; so do marks of completeness, an empty folder where the
-/// corpus is to stand, and what an ingest left that was stopped.
+/// Whether a path may be removed: unfinished files, checkpoints, marks of completeness, an empty
+/// folder at the place of the corpus, and the files of a stopped ingest.
 fn may_remove(path: &str) -> bool {
     let marks = ["out/_SUCCESS", "out/manifest.json", "planted"];
     let ours = [
@@ -28,18 +28,18 @@ fn may_remove(path: &str) -> bool {
     marks.contains(&path) || ours.iter().any(is_in)
 }
 
-/// What the disk could still lose.
+/// The changes that the disk could still lose.
 #[derive(Default)]
 struct Disk {
     /// Files with content that was not synced.
     files: BTreeSet<String>,
     /// Folders with names that were not synced.
     folders: BTreeSet<String>,
-    /// Final names that were given.
+    /// Final names so far.
     published: BTreeSet<String>,
 }
 
-/// Checks the operations of a run, or of one and those that took it up.
+/// Checks the operations of a run, or of a run and those that resumed it.
 pub fn check(trace: &[String]) {
     let mut disk = Disk::default();
     for (number, line) in (1..).zip(trace) {
@@ -56,7 +56,7 @@ pub fn check(trace: &[String]) {
 }
 
 impl Disk {
-    /// Takes an operation, unless it should never have been.
+    /// Applies an operation, or returns why it is not permitted.
     fn take(&mut self, words: &[&str]) -> Result<(), String> {
         match *words {
             ["died" | "failed", ..] | ["lock", _] => {}
@@ -97,7 +97,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Before `_SUCCESS`: all else has its final name, and the disk has it.
+    /// Checks, before `_SUCCESS`, that everything else has its final name and is synced.
     fn check_all_is_kept(&self) -> Result<(), String> {
         let is_kept = |path: &&String| {
             let is_ours = *path == "out" || path.starts_with("out/");

@@ -1,4 +1,4 @@
-//! Coherence: as the run has it, on any texts, and C_V window by window.
+//! Coherence: the run's own figures, on any texts, and C_V window by window.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::workdir::Workdir;
 const TOPICS: &str = "--set=evaluate.metrics=[\"umass\",\"npmi\"]";
 const C_V: &str = "--set=evaluate.metrics=[\"c_v\"]";
 
-/// The scores of each topic by metric, as `topic_scores` has them.
+/// Reads the scores of each topic from `topic_scores`, by metric.
 fn scores(place: &Place, output: &str) -> BTreeMap<String, Vec<String>> {
     let rows = read::head(&place.path(output).join("topic_scores"), 1000).unwrap();
     let mut scores: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -24,7 +24,7 @@ fn scores(place: &Place, output: &str) -> BTreeMap<String, Vec<String>> {
     scores
 }
 
-/// A column of a table, as text.
+/// Returns a column of a table, as text.
 fn column(place: &Place, table: &str, name: &str) -> Vec<String> {
     let rows = read::head(&place.path(table), 10_000).unwrap();
     let at = rows.columns.iter().position(|c| c == name).unwrap();
@@ -37,7 +37,7 @@ fn write_texts<'a>(place: &Place, name: &str, texts: impl Iterator<Item = (&'a s
     fs::write(place.path(name), texts.map(line).collect::<String>()).unwrap();
 }
 
-/// Id and text of every document of the run.
+/// Returns id and text of every document of the run.
 fn texts() -> Vec<(String, String)> {
     let path = RUN.path("corpus/documents-00000.jsonl");
     let document = |line: &str| {
@@ -49,7 +49,7 @@ fn texts() -> Vec<(String, String)> {
     lines.lines().map(document).collect()
 }
 
-/// The ten heaviest terms of each topic of the run, by rank.
+/// Returns the ten heaviest terms of each topic of the run, by rank.
 fn top_terms() -> Vec<Vec<String>> {
     let topics = column(&RUN, "out/topic_terms", "topic");
     let terms = column(&RUN, "out/topic_terms", "term");
@@ -79,7 +79,7 @@ fn coherence_of_the_own_model_is_that_of_the_run() {
             "{same:?}"
         );
     }
-    // The same topics as an external model; and other numbers of terms are other figures.
+    // The same topics as an external model; then another number of terms, with other figures.
     RUN.summary("coherence-read", &[TOPICS, "--model", "out"]);
     assert_eq!(scores(&RUN, "coherence-read"), found);
     let five = RUN.summary("coherence-5", &[TOPICS, "--coherence-terms", "5"]);
@@ -104,7 +104,7 @@ fn the_sample_as_a_reference_corpus_gives_the_same() {
     let trained: Vec<_> = trained
         .map(|((id, text), _)| (&id[..], &text[..]))
         .collect();
-    // In two files, named from the current directory and by the job.
+    // In two files, named relative to the current directory and in the job.
     write_texts(&RUN, "trained-1.jsonl", trained[..100].iter().copied());
     write_texts(&RUN, "trained-2.jsonl", trained[100..].iter().copied());
     RUN.summary("coherence-sample", &[TOPICS]);
@@ -131,7 +131,7 @@ fn the_sample_as_a_reference_corpus_gives_the_same() {
     );
 }
 
-/// C_V by its definition, over windows one by one.
+/// Computes C_V by its definition, window by window.
 fn c_v(texts: &[Vec<String>], top: &[String]) -> f64 {
     let windows: Vec<BTreeSet<&String>> = texts
         .iter()
@@ -174,7 +174,7 @@ fn c_v_is_that_of_all_windows_one_by_one() {
             );
         }
     };
-    // The job's own input, read again; then long texts, with words that nobody knows.
+    // The job's own input, read again; then long texts with unknown words.
     let own = texts();
     let words = |text: &String| text.split(' ').map(str::to_owned).collect::<Vec<String>>();
     let summary = RUN.summary("c_v-own", &[C_V]);
@@ -238,7 +238,7 @@ fn counts_have_no_windows() {
         told.contains("docword.tiny.txt holds counts") && told.contains("--reference"),
         "{told}"
     );
-    // UMass needs no order, and C_V is to be had on texts beside.
+    // UMass needs no order, and C_V can be counted on other texts.
     write_texts(
         &place,
         "texts.jsonl",
@@ -254,7 +254,7 @@ fn counts_have_no_windows() {
 #[test]
 fn what_cannot_be_counted_is_told() {
     let cases: [(&[&str], i32, &str); 6] = [
-        // Nothing would be counted with these.
+        // These flags would have no effect.
         (&["--reference", "nowhere.jsonl"], 64, "evaluate.metrics"),
         (&["--coherence-terms", "7"], 64, "evaluate.metrics"),
         (&[TOPICS, "--coherence-terms", "1"], 64, "2 to 64"),

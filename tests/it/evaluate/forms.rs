@@ -1,4 +1,4 @@
-//! External tables as their tools write them, and as nothing should.
+//! External tables as their tools write them, and damaged ones.
 
 use std::fs;
 use std::path::Path;
@@ -9,17 +9,17 @@ use topicmill::tables::matrix;
 
 use super::{RUN, dense, write_parquet};
 
-/// A column of texts.
+/// Returns a column of texts.
 fn texts(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// A column of numbers.
+/// Returns a column of numbers.
 fn numbers(values: &[f64]) -> ArrayRef {
     Arc::new(Float64Array::from(values.to_vec()))
 }
 
-/// A column of whole numbers.
+/// Returns a column of whole numbers.
 fn whole(values: &[i64]) -> ArrayRef {
     Arc::new(Int64Array::from(values.to_vec()))
 }
@@ -40,7 +40,7 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
         assert_eq!(model.terms, terms, "{what}");
         assert_eq!(dense(&model), [[0.5, 0.5], [0.25, 0.75]], "{what}");
     };
-    // Each term has a column, and the terms are what other tables call their columns.
+    // Each term has a column, and the terms are the column names of other tables.
     for terms in [["word", "token"], ["topic", "weight"], ["term", "topic"]] {
         let columns = vec![(terms[0], numbers(&a)), (terms[1], numbers(&b))];
         check(columns, terms, "a row a topic");

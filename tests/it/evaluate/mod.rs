@@ -1,5 +1,5 @@
 //! `topicmill evaluate`: the same figures on any number of workers, for a model and for its exports;
-//! what cannot be scored is told.
+//! errors for models that cannot be scored.
 
 mod coherence;
 mod forms;
@@ -51,7 +51,7 @@ path = \"out\"
 
 const BOTH: &str = "--set=evaluate.metrics=[\"completion\",\"left-to-right\"]";
 
-/// A folder with a finished run; what tests write there has names of their own.
+/// A folder with a finished run, in which each test writes under its own names.
 static RUN: LazyLock<Place> = LazyLock::new(|| Place::of_run(JOB));
 
 struct Place(Workdir);
@@ -65,7 +65,7 @@ impl Deref for Place {
 }
 
 impl Place {
-    /// A folder with a finished run of this job.
+    /// Creates a folder with a finished run of this job.
     fn of_run(job: &str) -> Self {
         let place = Self(Workdir::new().with_job(job));
         place.succeed("run job.toml -q -w 2");
@@ -78,7 +78,7 @@ impl Place {
         (output.status.code().unwrap(), told)
     }
 
-    /// The last line of `--json` of an evaluation.
+    /// Runs an evaluation; returns the last line of `--json`.
     fn summary(&self, output: &str, arguments: &[&str]) -> Value {
         let first = ["evaluate", "job.toml", "--json", "--output", output];
         let lines = self.succeed(&[&first, arguments].concat());
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// The value of each figure, by metric and the first word of its method.
+/// Returns the value of each figure, by metric and the first word of its method.
 fn figures(summary: &Value) -> BTreeMap<String, f64> {
     let figures = summary["figures"].as_array().unwrap().iter();
     figures
@@ -106,7 +106,7 @@ fn figures(summary: &Value) -> BTreeMap<String, f64> {
 const COMPLETION: &str = "log_likelihood_per_token document_completion";
 const LEFT_TO_RIGHT: &str = "log_likelihood_per_token left_to_right";
 
-/// Every file below a folder with its content.
+/// Reads every file below a folder.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = walkdir::WalkDir::new(folder)
         .into_iter()
@@ -155,7 +155,7 @@ fn completion_of_the_own_model_is_the_figure_of_the_run() {
     let figures = figures(&summary);
     assert_eq!(figures[COMPLETION], of_run);
     assert_eq!(summary["split"], "held_out");
-    // A half of the tokens is scored by the one, every token by the other.
+    // Document completion scores half of the tokens, left to right every token.
     let (half, all) = (
         figures["tokens_scored document_completion"],
         figures["tokens_scored left_to_right"],
@@ -312,7 +312,7 @@ fn terms_that_a_model_lacks_are_unknown_and_documents_of_nothing_else_are_skippe
     );
     let note = summary["notes"][2].as_str().unwrap();
     assert!(note.contains("5 / K"), "{note}");
-    // Flags of evaluate reach processes that it starts.
+    // Flags of `evaluate` reach the processes that it starts.
     let flags = ["--model", "two.txt", "--alpha", ".2", "-q", "-w", "1"];
     let evaluate = |output: &str, more: &[&str]| {
         let first = ["evaluate", "job.toml", "--output", output];

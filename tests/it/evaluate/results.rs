@@ -1,4 +1,4 @@
-//! Labels predicted from topics, and results held against each other.
+//! Labels predicted from topics, and results compared with each other.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ static LABELLED: LazyLock<Place> = LazyLock::new(|| {
 
 const ALL: &str = "--set=evaluate.split=all";
 
-/// The figure with this name and a method that begins so.
+/// Returns the figure with this metric and a method that begins with `method`.
 fn figure<'a>(summary: &'a Value, metric: &str, method: &str) -> &'a Value {
     let figures = summary["figures"].as_array().unwrap();
     let is_it = |figure: &&Value| {
@@ -68,7 +68,7 @@ fn labels_that_topics_decide_are_found() {
         .filter(|d| d % 3 != 0 && d % 10 != 7 && *d != 8)
         .count();
     assert!((value("classification_baseline") - law as f64 / 269.0).abs() < 1e-12);
-    // So they are by the same topics read back from tables; other folds are other figures.
+    // The same topics read back from tables have the same figures; other folds have others.
     let more = ["--model", "out", "--set=evaluate.folds=3"];
     let read = LABELLED.summary(
         "labels-read",
@@ -202,7 +202,7 @@ fn results_of_two_models_are_compared_over_matched_topics() {
 
 const NONE: &str = "--set=evaluate.metrics=[]";
 
-/// P(w | sea) is that of the topic of the sea: its other six words come first.
+/// P(w | sea) follows the topic of the sea, whose other six words come first.
 #[test]
 fn associates_rank_by_the_topics_of_their_cue() {
     let norms = "cue,associate,strength\nsea,ship,0.2\nsea,court,0.1\nsea,dragon,0.5\nCourt,law,0.7\n                 court,\"judge\",0.2\nunicorn,horn,1\nwhale,Whale,1\n";
@@ -219,7 +219,7 @@ fn associates_rank_by_the_topics_of_their_cue() {
         );
         figure["value"].as_f64().unwrap()
     };
-    // That of `sea` is `dragon`, which is no term; `Court` and `court` are two cues.
+    // The first associate of `sea` is `dragon`, which is not a term; `Court` and `court` are two cues.
     assert_eq!(value(&summary, "association_pairs", "first"), 2.0);
     assert_eq!(value(&summary, "association_pairs", "all"), 4.0);
     assert_eq!(value(&summary, "association_pairs_skipped", "all"), 3.0);
@@ -232,7 +232,7 @@ fn associates_rank_by_the_topics_of_their_cue() {
     assert_eq!(value(&read, "association_rank", "all associates"), all);
 }
 
-/// Of two topics, `sea ship` and `law court`, with a word in both, and others that are none of the model's.
+/// Two topics, `sea ship` and `law court`, with a word in both, and words that the model lacks.
 #[test]
 fn associates_rank_by_an_external_model_as_by_hand() {
     let model =

@@ -1,4 +1,4 @@
-//! The same collection in every format that it can have is the same bags of words.
+//! The same collection has the same bags of words in every format.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use topicmill::plan::survey::survey;
 
 use super::fixture::{Fixture, documents, texts};
 
-/// Documents of distinct terms with counts, some of them without any; terms as [`texts`] makes them.
+/// Documents as distinct terms with counts, some without terms; the terms are those of [`texts`].
 type Bags = Vec<Vec<(String, u32)>>;
 
 fn bags() -> Bags {
@@ -27,7 +27,7 @@ fn bags() -> Bags {
     texts(60).into_iter().map(bag).collect()
 }
 
-/// Lines, one for each document: made of its number from 1, and of its terms joined.
+/// Returns a line for each document, made from its number, from 1, and its joined terms.
 fn lines(
     bags: &Bags,
     term: impl Fn(&str, u32) -> String,
@@ -42,7 +42,7 @@ fn lines(
 
 /// Reads the only input of a fixture, and its vocabulary.
 fn ingest(fixture: &Fixture, overrides: &[&str]) -> (Vec<ShardDocument>, String) {
-    // Small blocks, and every word as it is.
+    // Small blocks, and every word unchanged.
     let own = [
         "corpus.block_mib=0.001",
         "tokens.rule=whitespace",
@@ -56,7 +56,7 @@ fn ingest(fixture: &Fixture, overrides: &[&str]) -> (Vec<ShardDocument>, String)
     (documents(&job, &ingested.collection), vocabulary)
 }
 
-/// The collection in the formats that name terms; `i` is a volume a line.
+/// Returns the collection in the formats that name terms; `i` has a volume per line.
 fn files_of_words(bags: &Bags) -> Vec<(&'static str, String)> {
     let repeated = |word: &str, n: u32| vec![word; n as usize].join(" ");
     let quoted = |word: &str, n: u32| format!("{word:?}: {n},");
@@ -84,7 +84,7 @@ fn files_of_words(bags: &Bags) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The collection in the formats that number terms, with their vocabulary.
+/// Returns the collection in the formats that number terms, with their vocabulary.
 fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
     let mut terms: Vec<&String> = bags.iter().flatten().map(|(word, _)| word).collect();
     terms.sort();
@@ -117,7 +117,7 @@ fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
     )
 }
 
-/// The collection as columnar files: a row for each document, or for each of its terms.
+/// Returns the collection as columnar files: a row for each document, or for each of its terms.
 fn columnar_files(bags: &Bags) -> Vec<(&'static str, Vec<u8>)> {
     let text = |bag: &Vec<(String, u32)>| {
         let words = bag
@@ -215,7 +215,7 @@ fn every_format_of_counts_gives_the_bags_of_the_texts() {
         }
         let (mut documents, vocabulary) = ingest(&fixture, &overrides);
         for (number, document) in (1..).zip(&mut documents) {
-            // Volumes are groups, and lda-c has no ids.
+            // Volumes set groups, and lda-c has no ids.
             document.group = None;
             if name == "e.ldac" {
                 assert!(document.source_id.starts_with("in/e.ldac@"));

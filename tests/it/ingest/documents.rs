@@ -1,4 +1,4 @@
-//! Every document of the input has one row, whatever is wrong with it.
+//! Every document of the input has one row, even if it cannot be read.
 
 use topicmill::corpus::DocumentStatus::{
     self, Empty, NoVocabulary, Ok, ParseError, Repaired, TooLarge, Truncated,
@@ -7,7 +7,7 @@ use topicmill::corpus::Sections;
 
 use super::fixture::{Fixture, documents, gzip};
 
-/// A folder in which much is wrong, and what must come of each document, in order.
+/// Writes a folder with many errors; returns the expected status of each document, in order.
 fn write_messy(fixture: &Fixture) -> Vec<(&'static str, DocumentStatus)> {
     fixture.write("a-empty.txt", "");
     fixture.write("b-latin.txt", b"whales in caf\xe9 water");
@@ -74,7 +74,7 @@ fn a_messy_folder_loses_no_document() {
                 document.source_id
             );
         }
-        // What could be read of the broken file, and one document for the rest.
+        // The readable part of the damaged file, and one document for the rest.
         let rest = &documents[expected.len()..];
         let (lost, read) = rest.split_last().unwrap();
         assert!(read.len() <= 2000 && read.iter().all(|document| document.status == Ok));

@@ -1,4 +1,4 @@
-//! Collections that the tests make, and running ingest on them.
+//! Collections for tests, and running ingest on them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ pub struct Fixture {
     pub folder: tempfile::TempDir,
 }
 
-/// What an ingest gave back.
+/// What an ingest returned.
 #[derive(Debug)]
 pub struct Ingested {
     pub collection: Collection,
@@ -45,8 +45,8 @@ impl Fixture {
         self.folder.path().join(relative)
     }
 
-    /// A job that reads everything under `in` and writes to `out`; `overrides` as on the command
-    /// line.
+    /// Returns a job that reads everything under `in` and writes to `out`, with `overrides` as on the
+    /// command line.
     pub fn job(&self, out: &str, overrides: &[&str]) -> Job {
         job(self.folder.path(), out, overrides)
     }
@@ -68,7 +68,7 @@ pub fn job(folder: &Path, out: &str, overrides: &[&str]) -> Job {
     Job::parse(&text, &folder.join("job.toml"), &overrides).unwrap()
 }
 
-/// Ingests on the workers of this process; all of them must give back the same.
+/// Ingests on the workers of this process, which must all return the same.
 pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested, ClusterError> {
     let process = Arc::new(Process::new(job.clone(), output, placement.clone()));
     let shared = Arc::new(IngestShared::default());
@@ -88,7 +88,7 @@ pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested,
     })
 }
 
-/// Every file under the folder, by its path, but the lock.
+/// Reads every file under the folder except the lock, by its path.
 pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = walkdir::WalkDir::new(root).into_iter().map(Result::unwrap);
     entries
@@ -105,7 +105,7 @@ pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// All documents of a collection, in their order.
+/// Reads all documents of a collection, in order.
 pub fn documents(job: &Job, collection: &Collection) -> Vec<ShardDocument> {
     let mut all = Vec::new();
     for number in 0..collection.shards.len() {
@@ -121,8 +121,7 @@ pub fn documents(job: &Job, collection: &Collection) -> Vec<ShardDocument> {
     all
 }
 
-/// Texts of a made-up language, the same for ever: number, and words of which low numbers are
-/// frequent.
+/// Returns fixed texts of an invented language: numbered words, of which low numbers are frequent.
 pub fn texts(count: usize) -> Vec<String> {
     let mut state = 42_u64;
     let mut next = move || {
@@ -141,7 +140,7 @@ pub fn texts(count: usize) -> Vec<String> {
     (0..count).map(|_| text()).collect()
 }
 
-/// An input of every kind: lines, plain and compressed, tables, folders of texts, counts.
+/// Writes an input of every kind: lines, plain and compressed, tables, folders of texts, counts.
 pub fn write_all_kinds(fixture: &Fixture) {
     let texts = texts(400);
     let line = |number: usize| format!("{{\"id\":\"d{number}\",\"text\":{:?}}}\n", texts[number]);

@@ -1,8 +1,6 @@
 //! Ingest from end to end: files in, shards, vocabulary and `collection.json` out, for any number
 //! of workers.
 
-// clippy knows tests by their attribute, not the helpers beside them.
-
 mod counts;
 mod documents;
 mod fixture;

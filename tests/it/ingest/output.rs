@@ -1,4 +1,4 @@
-//! What ingest writes does not depend on who works, and what is complete is not done again.
+//! Ingest's output does not depend on its workers, and complete work is not repeated.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -151,13 +151,13 @@ fn what_is_complete_is_not_done_again_and_what_was_stopped_is() {
     let first = fixture.ingest(2, &job).unwrap().collection;
     let written = files(&job.output.path);
 
-    // A mark in a shard tells whether it was written again.
+    // A mark in a shard shows whether it was written again.
     let shard = job.output.path.join("corpus/shards/shard-00000.parquet");
     fs::write(&shard, "mark").unwrap();
     assert_eq!(fixture.ingest(1, &job).unwrap().collection, first);
     assert_eq!(fs::read(&shard).unwrap(), b"mark");
 
-    // As a run leaves it that was stopped before its last word, with other blocks before.
+    // The state after a run that was stopped just before its end, with a shard of other blocks left over.
     fs::remove_file(job.output.path.join(COLLECTION_FILE)).unwrap();
     fs::write(
         job.output.path.join("corpus/shards/shard-00099.parquet"),

@@ -1,4 +1,4 @@
-//! Ingest in several processes: this test program starts itself again for each of them.
+//! Ingest in several processes: this test binary starts itself for each of them.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::fixture::{self, Fixture, files, write_all_kinds};
 
 const THREADS: usize = 2;
 
-/// The entry of the processes; without its environment it does nothing.
+/// The entry of the processes; does nothing without their environment.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var("INGEST_FOLDER") else {
@@ -39,7 +39,7 @@ fn child() {
     }
 }
 
-/// Killed when the test gives up.
+/// A process that is killed when it is dropped.
 struct Process(Child);
 
 impl Drop for Process {

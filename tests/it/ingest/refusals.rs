@@ -1,10 +1,10 @@
-//! What cannot be ingested is refused with what to do.
+//! Input that cannot be ingested is refused with a remedy.
 
 use mesh::exit::Exit;
 
 use super::fixture::{Fixture, write_all_kinds};
 
-/// The message and the exit of an ingest that must fail.
+/// Runs an ingest that must fail; returns its message and exit code.
 fn refusal(fixture: &Fixture, overrides: &[&str]) -> (String, Exit) {
     let error = fixture
         .ingest(1, &fixture.job("out", overrides))
@@ -23,7 +23,7 @@ fn another_job_or_input_does_not_overwrite_a_collection() {
         "{message}"
     );
     assert_eq!(exit, Exit::Usage);
-    // What comes later does not concern the collection.
+    // Settings of later stages do not affect the collection.
     fixture
         .ingest(1, &fixture.job("out", &["model.topics=7"]))
         .unwrap();

@@ -1,4 +1,4 @@
-//! What is written from the table of keys: the tables of docs/JOB.md and the fuzzer's dictionary.
+//! The texts generated from the table of keys: the tables of docs/JOB.md and the fuzzer's dictionary.
 //!
 //! To rewrite both after a change to the table:
 //!
@@ -12,7 +12,7 @@ pub use topicmill::job::keys::{Key, Preset, SECTIONS};
 
 use super::small::{SMALL, parse};
 
-/// What else the fuzzer puts into jobs: values that are odd in TOML, or in a key.
+/// Other tokens for the fuzzer: values that are unusual in TOML, or in a key.
 const ODD: &str = r#"
 "true"
 "inf"
@@ -27,7 +27,7 @@ const ODD: &str = r#"
 "1979-05-27T07:32:00Z"
 "#;
 
-/// Compares a file with what the table makes of it, or rewrites it if that is asked for.
+/// Compares a file with the text generated from the table, or rewrites it on request.
 fn check(file: &str, made_from: impl Fn(&str) -> String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = fs::read_to_string(&path).expect("it is there");
@@ -74,7 +74,7 @@ fn the_documentation_has_every_section() {
     }
 }
 
-/// A row of docs/JOB.md; what is in quotes is code.
+/// Returns a row of docs/JOB.md, with words in quotes as code.
 fn row(key: &Key) -> String {
     let allowed = key.allowed();
     let quoted = allowed.split('"').enumerate().map(|(i, part)| match i % 2 {
@@ -110,7 +110,7 @@ fn the_dictionary_has_the_table() {
     });
 }
 
-/// The defaults of the table are what a job means that sets nothing, those of a budget too.
+/// The table's defaults, including those of a budget, are the values of a job that sets nothing.
 #[test]
 fn a_job_of_all_defaults_is_the_job_that_sets_nothing() {
     let small: toml::Table = SMALL.parse().expect("TOML");

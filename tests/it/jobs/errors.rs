@@ -1,4 +1,4 @@
-//! What a wrong job is told: the file, the line, the key, what is allowed, the remedy.
+//! Errors of invalid jobs: the file, the line, the key, the allowed values, the remedy.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
     );
 }
 
-/// Settings of which one contradicts the other, and how it is named.
+/// Settings that contradict each other, and the text that names the contradiction.
 const CONTRADICTIONS: &[([&str; 2], &str)] = &[
     (
         ["train.memory=off", "train.alpha_every=3"],

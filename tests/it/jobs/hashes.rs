@@ -1,4 +1,4 @@
-//! The hashes of jobs, pinned: another one would not let an existing output resume.
+//! Pinned hashes of jobs: with a different hash, an existing output could not be resumed.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +9,7 @@ use topicmill::job::Job;
 use super::shipped;
 use super::small::SMALL;
 
-/// The shipped jobs, and each of [`MANY`]: the first digits of the hashes of corpus, training,
+/// For the shipped jobs and each of [`MANY`], the first digits of the hashes of corpus, training,
 /// projection and evaluation.
 const PINNED: &str = "\
 labels 453fddbcc61fa729 8da221b08df42182 44fef6c6d0fdd874 ce4b14a130347cbc
@@ -27,7 +27,7 @@ quickstart d47099cfe0912f1f 6854d37354ce052d e2afcc6a80517386 30fc2f8c48b8510b
 7 117136f5d2df6107 2f97ca3a1f187d17 75408decf488f99c 5654e9c8dc6e5312
 ";
 
-/// Overrides of [`SMALL`]: between them they set every key that a hash covers, in every form.
+/// Overrides of [`SMALL`] that together set every key that a hash covers, in every form.
 const MANY: [&[&str]; 8] = [
     &[],
     &[
@@ -167,7 +167,7 @@ fn outputs_of_earlier_versions_resume() {
     assert_eq!(found, PINNED);
 }
 
-/// Word lists count by their contents, wherever they are.
+/// Word lists are hashed by their contents, not their paths.
 #[test]
 fn word_lists_keep_their_hashes() {
     let folder = tempfile::tempdir().expect("a folder");

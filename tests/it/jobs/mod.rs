@@ -1,4 +1,4 @@
-//! The job files that ship, and what a right one means; `errors` tells of wrong ones.
+//! The shipped job files, and the meaning of valid ones; `errors` has invalid ones.
 
 mod documentation;
 mod errors;
@@ -107,10 +107,10 @@ fn an_override_replaces_the_other_way_of_saying_it() {
     assert_eq!(job.model.alpha, Some(Alpha::Each(0.5)));
 }
 
-/// Jobs that use every form a key can have.
+/// Returns jobs that use every form that a key can have.
 fn various() -> Vec<Job> {
     let known = format!("tree.file={}/jobs/known.txt", env!("CARGO_MANIFEST_DIR"));
-    // Once: tests that run beside this one hash it.
+    // Written only once, because concurrent tests hash it.
     static WRITTEN: Once = Once::new();
     let before = Path::new(env!("CARGO_TARGET_TMPDIR")).join("before");
     WRITTEN.call_once(|| {
@@ -275,7 +275,7 @@ fn a_job_may_make_its_own_corpus() {
     assert_ne!(other.corpus_hash(), job.corpus_hash());
 }
 
-/// A saved job names every key, and can be given another budget all the same.
+/// A saved job names every key, but its budget can still be changed.
 #[test]
 fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
     let resolved = with(&[]).expect("valid").resolved_toml();
@@ -294,14 +294,14 @@ fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
         assert_eq!(again.project, fresh.project, "{overrides:?}");
         assert_eq!(again.project_hash(), fresh.project_hash());
     }
-    // What the job said for itself stays, whatever the budget.
+    // Keys that the job set itself stay, whatever the budget.
     let own = with(&["project.iterations=9", "project.method=gibbs"]).expect("valid");
     let thorough = ["project.budget=thorough".to_owned()];
     let again = Job::parse(&own.resolved_toml(), path, &thorough).expect("valid");
     let infer = again.project.infer.expect("it projects");
     assert_eq!(infer.method, Method::Gibbs);
     assert_eq!((infer.iterations, infer.kept_sweeps), (9, 90));
-    // A job that names no budget means what it names.
+    // A job that names no budget keeps the values that it sets.
     let text = format!("{SMALL}\n[project]\niterations = 3\n");
     let job = Job::parse(&text, path, &["project.budget=fast".to_owned()]).expect("valid");
     assert_eq!(job.project.infer.expect("it projects").iterations, 3);

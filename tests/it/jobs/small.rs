@@ -1,4 +1,4 @@
-//! A job of no more than what every job needs, and what its parser says.
+//! A minimal job, and the parser's results for it.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub fn with(overrides: &[&str]) -> Result<Job, Failure> {
     Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
 }
 
-/// What a person is told: the error and its remedy.
+/// Returns the error and its remedy as a user sees them.
 pub fn told(result: Result<Job, Failure>) -> String {
     let error = result.expect_err("this job is wrong");
     format!("{error} | {}", error.help.as_deref().unwrap_or_default())

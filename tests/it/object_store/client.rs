@@ -1,5 +1,5 @@
 //! The client and its lock against a real server. Settings come from the environment, so these
-//! checks run in a child of the test: this program again, with other variables.
+//! checks run in a child of the test: this binary, with other variables.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use store::{Locking, Store};
 use super::server::{BUCKET, Server};
 use crate::stores::{Subject, conforms, keeps_what_it_has};
 
-/// Says that this process is the child, and how many MiB the large object has.
+/// The variable that marks the child, with the MiB of the large object.
 const CHILD: &str = "TOPICMILL_TEST_CHILD_MIB";
 
 #[test]
@@ -69,7 +69,7 @@ fn conditions(bucket: &Bucket) {
     assert_eq!(bucket.head("d/e").unwrap(), None);
 }
 
-/// The checks of every store, with and without copies that stay.
+/// Runs the checks of every store, with and without kept copies.
 fn stores() {
     let folder = tempfile::tempdir().unwrap();
     let root = |name| Path::new("s3://").join(BUCKET).join("stores").join(name);
@@ -89,7 +89,7 @@ fn stores() {
     let root = root("faulty");
     let open = || store(&root, &[]);
     keeps_what_it_has(open, &root, work);
-    // Nothing is kept under a name that is not wanted, and a copy is used as long as it is current.
+    // No copy is kept under an unwanted name, and a copy is used as long as it is current.
     let store = open();
     let (file, path) = (work.join("file"), root.join("x"));
     fs::write(&file, "x").unwrap();
@@ -104,7 +104,7 @@ fn stores() {
 fn large_objects(bucket: &Bucket, mebibytes: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (there, back) = (folder.path().join("there"), folder.path().join("back"));
-    // No two stretches are alike, and the last part is shorter than the others.
+    // No two ranges are alike, and the last part is shorter than the others.
     let bytes: Vec<u8> = (0..(mebibytes << 20) + 12_345)
         .map(|place: usize| (place.wrapping_mul(2_654_435_761) >> 13) as u8)
         .collect();
@@ -142,12 +142,12 @@ fn leases(bucket: &Arc<Bucket>) {
     let Locking::Held(lease) = take(terms) else {
         panic!("nobody else wants it");
     };
-    // It is renewed: longer than it lasts without.
+    // The lock is renewed for longer than it lasts without renewal.
     sleep(terms.stale + Duration::from_secs(1));
     lease.check().unwrap();
     assert!(matches!(take(terms), Locking::Busy(text) if text.contains("process")));
     drop(lease);
-    // A holder on another host that is heard of no more: waited for, then taken over.
+    // The lock of a silent holder on another host is waited for, then taken over.
     let silent = "mark\nprocess 1 on elsewhere\nrun x\nplace elsewhere\nbegun 1\n";
     let write = || bucket.put(key, silent.as_bytes(), Condition::Always);
     write().unwrap();
@@ -156,7 +156,7 @@ fn leases(bucket: &Arc<Bucket>) {
     let Locking::Held(lease) = take(terms) else {
         panic!("it has run out");
     };
-    // Who finds another's name in its lock writes no more.
+    // A holder that finds another's name in its lock writes no more.
     write().unwrap();
     sleep(terms.renew * 4);
     assert!(lease.check().unwrap_err().contains("elsewhere"));

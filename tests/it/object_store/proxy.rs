@@ -1,4 +1,4 @@
-//! Between a run and its store: connections that break at certain requests.
+//! A proxy between a run and its store, whose connections break at certain requests.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What is lost of the first request with this text in its head.
+/// What is lost at the first request with this text in its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The request itself.
@@ -23,14 +23,14 @@ impl Loss {
     }
 }
 
-/// A proxy that has yet to lose something.
+/// A proxy with the losses that are still to come.
 pub struct Proxy {
     port: u16,
     losses: Arc<Mutex<Vec<Loss>>>,
 }
 
 impl Proxy {
-    /// Starts one in front of a port of this machine.
+    /// Starts a proxy in front of a port of this machine.
     pub fn start(target: u16, losses: &[Loss]) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -46,12 +46,12 @@ impl Proxy {
         Self { port, losses }
     }
 
-    /// Its address, for `AWS_ENDPOINT_URL`.
+    /// Returns its address, for `AWS_ENDPOINT_URL`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What has not been lost yet.
+    /// Returns the losses that are still to come.
     pub fn left(&self) -> Vec<Loss> {
         self.losses.lock().unwrap().clone()
     }
@@ -81,7 +81,7 @@ fn connect(client: TcpStream, server: TcpStream, losses: Arc<Mutex<Vec<Loss>>>) 
     });
 }
 
-/// Passes bytes on until one side ends or `may_pass` says no; then both are closed.
+/// Forwards bytes until one side ends or `may_pass` returns false, then closes both.
 fn pass_on(mut from: TcpStream, mut to: TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
     let mut bytes = [0; 64 << 10];
     while let Ok(read @ 1..) = from.read(&mut bytes) {

@@ -1,5 +1,5 @@
-//! The S3 server of these tests: started, stopped, frozen; its objects looked at as the files they
-//! are.
+//! The S3 server of these tests: starting, stopping and freezing it, and access to its objects as
+//! files.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::workdir::{free_port, program, send};
 
-/// The one bucket.
+/// The only bucket.
 pub const BUCKET: &str = "topicmill";
 const KEY: &str = "a-key";
 const SECRET: &str = "a-secret";
@@ -25,7 +25,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one that keeps its objects in `root`; `None`, said aloud, where none is installed.
+    /// Starts a server with its objects in `root`; prints a note and returns `None` if none is installed.
     pub fn start(root: &Path) -> Option<Self> {
         let program = installed()?;
         fs::create_dir_all(root.join(BUCKET)).unwrap();
@@ -39,21 +39,21 @@ impl Server {
         })
     }
 
-    /// topicmill in a folder, with the settings that reach this server.
+    /// Returns the command of topicmill in a folder, with the settings for this server.
     pub fn topicmill(&self, folder: &Path, arguments: &[String]) -> Command {
         let mut command = program(folder, arguments);
-        // What a failed run keeps for the next one goes with the test.
+        // The files that a failed run keeps for the next one are removed with the test.
         command.env("TMPDIR", folder);
         self.set(&mut command);
         command
     }
 
-    /// The port that it listens at.
+    /// Returns the port on which it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Gives a command the settings that reach this server.
+    /// Sets the environment of a command for this server.
     pub fn set<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let endpoint = format!("http://127.0.0.1:{}", self.port);
         command
@@ -67,40 +67,40 @@ impl Server {
             .env_remove("AWS_SESSION_TOKEN")
     }
 
-    /// Puts a file under a key.
+    /// Stores a file under a key.
     pub fn put(&self, file: &Path, key: &str) {
         let target = self.file(key);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(file, target).unwrap();
     }
 
-    /// Whether there is an object of this key, or any below it.
+    /// Whether there is an object with this key, or below it.
     pub fn has(&self, key: &str) -> bool {
         holds_file(&self.file(key))
     }
 
-    /// Where the server keeps the object of a key.
+    /// Returns the file in which the server keeps the object of a key.
     pub fn file(&self, key: &str) -> PathBuf {
         self.root.join(BUCKET).join(key)
     }
 
-    /// Ends the server; its objects stay.
+    /// Stops the server; its objects stay.
     pub fn stop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again, at the same port.
+    /// Starts it again on the same port.
     pub fn restart(&mut self) {
         self.child = spawn(&self.program, &self.root, self.port);
     }
 
-    /// It answers nobody, and closes nothing.
+    /// Stops it from answering, without closing connections.
     pub fn freeze(&self) {
         self.signal("STOP");
     }
 
-    /// It continues.
+    /// Lets it continue.
     pub fn thaw(&self) {
         self.signal("CONT");
     }
@@ -135,7 +135,7 @@ fn installed() -> Option<PathBuf> {
     if program.exists() {
         return Some(program);
     }
-    // Past the harness, which would keep it to itself where a test passes.
+    // Bypasses the harness, which would hide it if the test passes.
     let _ = writeln!(
         std::io::stderr(),
         "SKIPPED: no S3 server at {}; scripts/test installs one",

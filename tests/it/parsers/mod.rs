@@ -1,12 +1,12 @@
-//! Every input of `fuzz/corpus`, and every one that once broke a parser, through the same functions
-//! that `scripts/fuzz` feeds.
+//! Every input of `fuzz/corpus`, and every input that once broke a parser, through the functions that
+//! `scripts/fuzz` fuzzes.
 
 mod targets;
 
 use std::fs;
 use std::path::Path;
 
-/// A parser that takes any bytes.
+/// A parser that accepts any bytes.
 type Parser = fn(&[u8]);
 
 const PARSERS: [(&str, Parser); 13] = [
@@ -25,7 +25,7 @@ const PARSERS: [(&str, Parser); 13] = [
     ("wire", targets::wire),
 ];
 
-/// Most bytes of an input that is kept.
+/// Maximum bytes of an input in the corpus.
 const MOST_BYTES: usize = 4096;
 
 #[test]

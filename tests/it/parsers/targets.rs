@@ -1,5 +1,5 @@
-//! The parsers of bytes from outside, each as a function that takes any bytes: what it must hold
-//! for all of them is asserted, and that nothing panics, hangs or eats the memory.
+//! The parsers of external bytes, each as a function that accepts any bytes and asserts what must hold
+//! for all of them; nothing may panic, hang or use up the memory.
 //!
 //! Used by the tests beside this file and by the fuzz targets.
 
@@ -36,7 +36,7 @@ use topicmill::mesh::proof::{self, ANSWER_BYTES};
 use topicmill::mesh::{ClusterSettings, Placement, hosts};
 use topicmill::tables::manifest::Manifest;
 
-/// What a listener, a caller and a peer read of each other: greeting, answer, header, farewell.
+/// The messages that a listener, a caller and a peer read: greeting, answer, header, farewell.
 pub fn wire(bytes: &[u8]) {
     if let Some(frame) = bytes.first_chunk::<FRAME_BYTES>() {
         assert!(Hello::rest(frame).is_none_or(|rest| rest <= 1024));
@@ -67,7 +67,7 @@ pub fn wire(bytes: &[u8]) {
     }
 }
 
-/// Host files, and the variable with the same in one line.
+/// Host files, and the variable with the same content in one line.
 pub fn hosts(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -85,7 +85,7 @@ pub fn hosts(bytes: &[u8]) {
     }
 }
 
-/// The variables of schedulers, one `NAME=value` a line.
+/// The variables of schedulers, one `NAME=value` per line.
 pub fn environment(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -112,12 +112,12 @@ pub fn environment(bytes: &[u8]) {
     }
 }
 
-/// Job files; lines after one of `---` are overrides.
+/// Job files; the lines after a line `---` are overrides.
 pub fn job(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    // A word list may be any file; these would never end.
+    // A word list may be any file, but reading these would never end.
     if text.contains("/dev") || text.contains("/proc") {
         return;
     }
@@ -134,7 +134,7 @@ pub fn job(bytes: &[u8]) {
     }
 }
 
-/// Models, checkpoints, classifiers and what is learnt of labels, as they are and with a checksum that is right.
+/// Models, checkpoints, classifiers and models of labels, unchanged and with a correct checksum.
 pub fn model(bytes: &[u8]) {
     for bytes in [bytes, &sealed(bytes)] {
         match checkpoint::read_from(bytes, bytes.len() as u64) {
@@ -185,7 +185,7 @@ fn classifier(bytes: &[u8]) {
     }
 }
 
-/// Remembered assignments of round 7 and five topics, as they are and with a right checksum.
+/// Remembered assignments of round 7 and five topics, unchanged and with a correct checksum.
 pub fn assignments(bytes: &[u8]) {
     for bytes in [bytes, &sealed(bytes)] {
         let mut read = 0;
@@ -202,7 +202,7 @@ pub fn assignments(bytes: &[u8]) {
     }
 }
 
-/// What an output folder says of itself: manifest, collection, a process's status.
+/// The records of an output folder: manifest, collection, a process's status.
 pub fn records(bytes: &[u8]) {
     if let Some(status) = ProcessStatus::from_json(bytes) {
         let json = serde_json::to_vec(&status).expect("a status is JSON");
@@ -229,7 +229,7 @@ pub fn records(bytes: &[u8]) {
     }
 }
 
-/// How an input file of each kind is called, and the keys that it needs.
+/// The name of an input file of each kind, and the keys that it needs.
 const INPUTS: [(&str, &[&str]); 17] = [
     ("a.jsonl", &["corpus.counts=n"]),
     ("a.csv", &[]),
@@ -260,7 +260,7 @@ const INPUTS: [(&str, &[&str]); 17] = [
     ("a.mbox", &["corpus.metadata=[\"from\", \"date\"]"]),
 ];
 
-/// Input files, of the kind that the first byte tells: blocks of any size hold the same documents.
+/// Input files of the kind that the first byte selects: blocks of any size contain the same documents.
 pub fn inputs(bytes: &[u8]) {
     let Some((kind, content)) = bytes.split_first() else {
         return;
@@ -288,7 +288,7 @@ pub fn inputs(bytes: &[u8]) {
     kept.err().iter().for_each(|error| says(error));
 }
 
-/// The documents of an input, as text.
+/// Returns the documents of an input, as text.
 fn documents(settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
     let input = Arc::new(input::discover(settings)?);
     let queue = BlockQueue::new(input, settings, Share::ALL);
@@ -301,7 +301,7 @@ fn documents(settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
     Ok(documents)
 }
 
-/// NumPy's matrices, of three terms.
+/// NumPy matrices with three terms.
 pub fn foreign_npy(bytes: &[u8]) {
     let terms = ["a", "b", "c"].map(str::to_owned).to_vec();
     topics(npy::read(Path::new("m.npy"), bytes, terms));
@@ -342,7 +342,7 @@ pub fn norms(bytes: &[u8]) {
     }
 }
 
-/// What is read as an external model is one: every topic is a distribution.
+/// Checks that an external model is valid: every topic is a distribution.
 fn topics(read: Result<ForeignModel, Failure>) {
     let model = match read {
         Ok(model) => model,
@@ -365,7 +365,7 @@ fn topics(read: Result<ForeignModel, Failure>) {
     assert!(alpha.iter().all(|a| a.is_finite() && *a > 0.0));
 }
 
-/// What users know of words, in every form; WordNet's index, data and exceptions separated by `---`.
+/// Users' knowledge of words, in every form; WordNet's index, data and exceptions are separated by `---`.
 pub fn knowledge(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -398,7 +398,7 @@ pub fn knowledge(bytes: &[u8]) {
     }
 }
 
-/// The tree of a few terms.
+/// Builds the tree over a few terms.
 fn tree(knowledge: &Knowledge) {
     let terms = ["bank", "money", "river", "dog", "cane", "città"].map(|term| VocabularyTerm {
         term: term.to_owned(),
@@ -413,7 +413,7 @@ fn tree(knowledge: &Knowledge) {
         numbers: true,
         ..TokenSettings::DEFAULT
     };
-    // A synset has a node for every way to it: these would be too many.
+    // A synset has a node for every path to it, which would be too many here.
     let json = serde_json::to_vec(knowledge).expect("texts and numbers are JSON");
     let hypernyms = json.iter().filter(|&&byte| byte == b',').count();
     let all = [Structure::Synsets, Structure::Hierarchy];
@@ -442,12 +442,12 @@ fn tree(knowledge: &Knowledge) {
     }
 }
 
-/// The bytes with their checksum behind them.
+/// Returns the bytes followed by their checksum.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     [bytes, &Sha256::digest(bytes)].concat()
 }
 
-/// An error says something.
+/// Checks that an error has a message.
 fn says(error: &dyn std::error::Error) {
     assert!(!error.to_string().is_empty());
 }
