@@ -249,7 +249,7 @@ def check_topic(page):
         page.keyboard.press("ArrowLeft")
         wait(page, "!document.querySelector('#list[aria-busy]')")
         wait(page, "document.querySelectorAll('details[open] table').length === 1")
-        check(True, "and keeps it when the topics are named anew")
+        check(True, "and keeps it when the topics are relabelled")
 
 
 def check_labels(page):
@@ -304,7 +304,7 @@ def check_search(page):
         page.locator("#results [data-href]").first.click()
     check(page.evaluate("location.hash") == "#topic=1", "a topic is found by its number")
     page.fill("#query", "qqqqqqqqq")
-    check("Nothing found" in page.locator("#results").inner_text(), "what is not there is said")
+    check("Nothing found" in page.locator("#results").inner_text(), "an empty search says so")
     page.keyboard.press("Escape")
     check(page.locator("#results").is_hidden(), "Escape closes the results")
 

@@ -37,7 +37,7 @@ def arguments() -> argparse.Namespace:
         help="where table.md, results.json, curves.svg and logs/ go (default: target/bench)")
     add("--id", default="id", metavar="KEY", help="JSON Lines: the key of a document's id (default: id)")
     add("--text", default="text", metavar="KEY", help="JSON Lines: the key of its text (default: text)")
-    add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
+    add("--binary", type=Path, metavar="PATH", help="use this topicmill instead of building one")
     add("--plot-only", action="store_true", help="only make table and plot again, from results.json")
     add("--self-test", action="store_true", help="only check the parts that are not a system, in some seconds")
     parsed = parser.parse_args()
@@ -156,7 +156,7 @@ def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path 
         facts["snapshots"] = json.loads((folder / "scores").read_text(encoding="utf-8"))
     shutil.rmtree(folder)
     for snapshot in facts["snapshots"]:
-        print("  {seconds:8.2f} s  {log_likelihood:9.4f} nats a token".format(**snapshot), flush=True)
+        print("  {seconds:8.2f} s  {log_likelihood:9.4f} nats per token".format(**snapshot), flush=True)
     if facts["problem"]:
         print(f"  {facts['problem']}; see logs/{name}.log", flush=True)
     return facts

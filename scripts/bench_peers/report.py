@@ -160,7 +160,7 @@ def plot(results: dict, path: Path) -> None:
         axes.plot(times, scores, label=label, marker="os^D"[number % 4], markersize=4, linewidth=1.5)
     axes.set_xscale("log")
     axes.set_xlabel("training time, s")
-    axes.set_ylabel("held-out log-likelihood, nats a token")
+    axes.set_ylabel("held-out log-likelihood, nats per token")
     corpus, settings = results["corpus"], results["settings"]
     title = f"{corpus['name']}: {corpus['train_tokens']:,} tokens"
     axes.set_title(f"{title}, {settings['topics']} topics, {settings['threads']} threads")

@@ -42,8 +42,8 @@ def arguments() -> argparse.Namespace:
     add("--threads", type=whole, default=2, metavar="N", help="threads (default: 2)")
     add("--out", type=Path, default=environment.TARGET / "figures", metavar="DIR",
         help="where results go (default: target/figures)")
-    add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
-    add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
+    add("--binary", type=Path, metavar="PATH", help="use this topicmill instead of building one")
+    add("--python", type=Path, metavar="PATH", help="use this Python and its packages")
     return parser.parse_args()
 
 

@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
     add("--csv", type=Path, metavar="FILE", help="take these measurements instead of making them")
     add("--out", type=Path, default=environment.TARGET / "estimators", metavar="DIR",
         help="where samples.csv, table.md and figures.svg go (default: target/estimators)")
-    add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
+    add("--python", type=Path, metavar="PATH", help="use this Python and its packages")
     return parser.parse_args()
 
 

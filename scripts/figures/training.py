@@ -105,8 +105,8 @@ def arguments() -> argparse.Namespace:
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of the job; may be given several times")
     add("--out", type=Path, default=environment.TARGET / "training", metavar="DIR",
         help="where results.csv, table.md and figure.svg go (default: target/training)")
-    add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
-    add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
+    add("--binary", type=Path, metavar="PATH", help="use this topicmill instead of building one")
+    add("--python", type=Path, metavar="PATH", help="use this Python and its packages")
     return parser.parse_args()
 
 
@@ -169,8 +169,12 @@ def work() -> int:
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.job.is_file():
         raise Refused(f"{asked.job}: there is no such file; name a job file")
-    known = {"methods": METHODS, "topics": TIMED, "labels": LABELS, "passes": SCHEDULES | WEIGHTED}.get(asked.figure, SCHEDULES)
+    every = SCHEDULES | WEIGHTED
+    known = {"draws": every, "passes": every, "sizes": SCHEDULES, "accuracy": SCHEDULES, "methods": METHODS,
+             "topics": TIMED, "labels": LABELS}.get(asked.figure, {})
     for name in filter(None, asked.lines.split(";")):
+        if not known:
+            raise Refused(f"--lines: {asked.figure} has no lines to choose from; leave it out")
         if name not in known:
             raise Refused(f"--lines: {name} is none of {'; '.join(known)}")
     if asked.figure == "accuracy" and not asked.labels:

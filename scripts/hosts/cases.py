@@ -156,7 +156,7 @@ def cut(ground: Ground) -> Iterator[Row]:
             yield survived(ground, run, case)
         else:
             only_others(run, 1, 69)
-            check(run.ended[1].code == 69, "the lonely one ends too", run)
+            check(run.ended[1].code == 69, "the isolated process ends too", run)
             yield resumed(ground, run, case, since, 0)
 
 
@@ -196,7 +196,7 @@ def strange(ground: Ground) -> Iterator[Row]:
         case = f"process {last} has {case}"
         if case.endswith("secret"):
             honest.poll()
-            check(not honest.ended, "nobody believes one without the secret", honest)
+            check(not honest.ended, "a process without the secret is not trusted", honest)
             said, code = stranger.ended[last].last_line, stranger.codes()
             honest.processes[last] = ground.spawn(last)
             row = survived(ground, honest, case)
@@ -362,7 +362,7 @@ def asked(ground: Ground) -> Iterator[Row]:
         since = time.monotonic()
         run.send(2, signal.SIGTERM)
         run.wait()
-        check(all(e.code == 143 for e in run.ended.values()), "all leave with 143", run)
+        check(all(e.code == 143 for e in run.ended.values()), "all exit with 143", run)
         yield resumed(ground, run, f"SIGTERM to process 2 in {stage}", since, 2)
 
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Output;
 
-use crate::workdir::{Workdir, free_port, said};
+use crate::workdir::{Workdir, free_hosts, said};
 
 const JOB: &str = "\
 [synth]
@@ -33,8 +33,7 @@ path = \"out\"
 
 /// Runs two processes of one run, each with its own flags.
 fn pair(place: &Workdir, flags: [&str; 2]) -> [Output; 2] {
-    let hosts = [(); 2].map(|()| format!("127.0.0.1:{}\n", free_port()));
-    place.write("hosts", hosts.concat());
+    place.write("hosts", free_hosts(2).join("\n"));
     let start = |process: usize| {
         let line = format!(
             "run job.toml -w 1 -n 2 -p {process} --hosts hosts --quiet {}",
@@ -83,8 +82,7 @@ fn nothing_is_removed_before_the_run_is_sure_to_replace_it() {
     let place = Workdir::new().with_job(JOB);
     place.succeed("run job.toml -w 2 --quiet");
     let digest = place.digest("out");
-    let hosts = [(); 2].map(|()| format!("127.0.0.1:{}\n", free_port()));
-    place.write("hosts", hosts.concat());
+    place.write("hosts", free_hosts(2).join("\n"));
     for (code, line) in [
         (64, "project job.toml --set model.topics=5"),
         (64, "train job.toml --set vocabulary.max_terms=99"),

@@ -2,21 +2,18 @@
 //! place of ssh, when one is lost, when they are stopped, and when their launcher dies.
 
 use std::fs;
-use std::net::TcpListener;
 use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use topicmill::corpus::collection::COLLECTION_FILE;
 
-use crate::workdir::{Workdir, newest_checkpoint, send};
+use crate::workdir::{
+    PATIENCE, Workdir, free_hosts, newest_checkpoint, send, wait_during, wait_for,
+};
 
-/// The time limit for any event.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// The time limit for an immediate end.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -43,27 +40,13 @@ impl Site {
                    checkpoint_every = 5\n\
                    [output]\npath = \"out\"\n";
         let site = Site(Workdir::new().with_job(job));
-        site.write_hosts("127.0.0.1");
+        site.write("hosts", free_hosts(2).join("\n"));
         // ssh HOST COMMAND: notes the host, and runs the command as a login shell does.
         let ssh = "#!/bin/sh\necho \"$1\" >> \"$SSH_LOG\"\nshift\nexec sh -c \"$*\"\n";
         site.write("fake ssh", ssh);
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(site.path("fake ssh"), executable).expect("ours");
         site
-    }
-
-    /// Writes a host file with two processes on free ports of this machine.
-    fn write_hosts(&self, host: &str) {
-        static NEXT: AtomicU16 = AtomicU16::new(0);
-        let own = (std::process::id() % 900) as u16 * 10;
-        let mut lines = Vec::new();
-        while lines.len() < 2 {
-            let port = 20_000 + own + NEXT.fetch_add(1, Ordering::SeqCst) % 10_000;
-            if TcpListener::bind((host, port)).is_ok() {
-                lines.push(format!("{host}:{port}\n"));
-            }
-        }
-        self.write("hosts", lines.concat());
     }
 
     fn topicmill(&self, arguments: &[&str]) -> Command {
@@ -113,16 +96,15 @@ impl Site {
 
     /// Waits until the run has written a checkpoint.
     fn await_training(&self, launcher: &mut Child) {
-        await_that("a checkpoint", PATIENCE, || {
-            let ended = launcher.try_wait().expect("ours");
-            assert!(ended.is_none(), "the launcher ended: {ended:?}");
-            newest_checkpoint(&self.path("out")).is_some()
+        let out = self.path("out");
+        wait_during(launcher, "a checkpoint", || {
+            newest_checkpoint(&out).is_some()
         });
     }
 
     fn await_nobody(&self, launcher: u32) {
-        await_that("the end of all processes", SOON, || {
-            self.processes(launcher).is_empty()
+        wait_for("end of all processes", SOON, || {
+            self.processes(launcher).is_empty().then_some(())
         });
     }
 
@@ -143,14 +125,6 @@ impl Site {
 
 fn is_zombie(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
-}
-
-fn await_that(what: &str, limit: Duration, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < limit, "no {what} after {limit:?}");
-        sleep(Duration::from_millis(2));
-    }
 }
 
 fn start(mut command: Command) -> Child {
@@ -230,9 +204,9 @@ fn what_is_to_be_replaced_is_removed_once_in_a_launch() {
     succeed(site.topicmill(&other));
     let launcher = start(site.launch(&["-w", "1", "--overwrite"]));
     let collection = site.path("out").join(COLLECTION_FILE);
-    await_that("training", PATIENCE, || {
+    wait_for("training", PATIENCE, || {
         let is_other = site.path("out/manifest.json").exists();
-        !is_other && newest_checkpoint(&site.path("out")).is_some()
+        newest_checkpoint(&site.path("out")).filter(|_| !is_other)
     });
     let ingested = || fs::metadata(&collection).and_then(|file| file.modified());
     let before = ingested().expect("it is ingested");

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::workdir::{Workdir, free_port, newest_checkpoint, said, send, succeed};
-
-/// The time limit for any event.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::workdir::{
+    PATIENCE, Workdir, free_hosts, newest_checkpoint, said, send, succeed, wait_for,
+};
 
 const JOB: &str = r#"
 [synth]
@@ -112,22 +111,10 @@ impl Drop for Started {
     }
 }
 
-/// Waits until `look` returns a value, and returns it.
-fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "no {what}");
-        sleep(Duration::from_millis(20));
-    }
-}
-
 /// Returns the status of a process once it trains.
 fn training(place: &Place, process: usize) -> Value {
     let path = place.path(&format!("out/logs/status-{process:05}.json"));
-    wait_for("training", || {
+    wait_for("training", PATIENCE, || {
         let status: Value = serde_json::from_slice(&fs::read(&path).ok()?).unwrap();
         (status["phase"] == "train").then_some(status)
     })
@@ -149,7 +136,7 @@ fn a_log_tells_of_every_start_and_of_the_end() {
     let place = Place::new();
     let mut first = place.job(&["-w", "2", "--quiet"]);
     let mut child = Started(first.env("TOPICMILL_RUN", "first").spawn().unwrap());
-    wait_for("checkpoint", || {
+    wait_for("checkpoint", PATIENCE, || {
         newest_checkpoint(&place.path("out")).map(drop)
     });
     child.0.kill().unwrap();
@@ -246,7 +233,7 @@ fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
         check_metrics(&text, process);
         status
     });
-    let status = wait_for("pace", || {
+    let status = wait_for("pace", PATIENCE, || {
         let status = place.status();
         status["now"]["left_seconds"].is_number().then_some(status)
     });
@@ -430,9 +417,10 @@ fn a_process_that_meets_nobody_writes_nothing_into_a_result() {
     succeed(place.command(&["run", "job.toml", "--quiet", "-w", "1"]));
     let logs = || fs::read_dir(place.path("out/logs")).unwrap().count();
     let before = logs();
-    let hosts = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
     let mut alone = place.job(&["-n", "2", "-p", "1", "--join-timeout", "1"]);
-    let output = alone.env("TOPICMILL_HOSTS", hosts.join(",")).output();
+    let output = alone
+        .env("TOPICMILL_HOSTS", free_hosts(2).join(","))
+        .output();
     assert_eq!(output.unwrap().status.code(), Some(69));
     assert_eq!(logs(), before);
 }

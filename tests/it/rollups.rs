@@ -69,16 +69,6 @@ fn ground() -> Workdir {
     ground
 }
 
-/// Returns the rows of a table, by the names of the columns.
-fn table(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
-    let found = head(&ground.path(out).join(table), usize::MAX).unwrap();
-    let columns = |row: &Vec<String>| {
-        let names = found.columns.iter().cloned();
-        names.zip(row.iter().cloned()).collect()
-    };
-    found.rows.iter().map(columns).collect()
-}
-
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse()
         .unwrap_or_else(|_| panic!("{text:?} is no number"))
@@ -108,11 +98,11 @@ impl Document {
 
 fn documents(ground: &Workdir, out: &str) -> Vec<Document> {
     let mut topics: BTreeMap<String, BTreeMap<i32, f64>> = BTreeMap::new();
-    for row in table(ground, out, "document_topics") {
+    for row in ground.table(&format!("{out}/document_topics")) {
         let of_document = topics.entry(row["doc_id"].clone()).or_default();
         of_document.insert(number(&row["topic"]), number(&row["weight"]));
     }
-    let rows = table(ground, out, "documents").into_iter();
+    let rows = ground.table(&format!("{out}/documents")).into_iter();
     let with_terms = rows.filter(|row| !row["top_topic"].is_empty());
     with_terms
         .map(|row| Document {
@@ -148,7 +138,7 @@ fn sums_are_those_of_the_documents() {
     let documents = documents(&ground, "out");
     let mut expected = sums(&documents, "group_id");
     expected.remove("");
-    let rows = table(&ground, "out", "group_topics");
+    let rows = ground.table("out/group_topics");
     let cells: usize = expected.values().map(|sums| sums.0.len()).sum();
     assert_eq!((expected.len(), rows.len()), (40, cells));
     for row in rows {
@@ -166,7 +156,7 @@ fn sums_are_those_of_the_documents() {
             (*tokens, *count)
         );
     }
-    let rows = table(&ground, "out", "topic_trends");
+    let rows = ground.table("out/topic_trends");
     let mut found = 0;
     for column in ["year", "tags"] {
         let expected = sums(&documents, column);
@@ -213,7 +203,7 @@ fn correlations_are_those_of_the_proportions() {
         let product = mean(&|document| weight(document, a) * weight(document, b));
         product - mean(&|document| weight(document, a)) * mean(&|document| weight(document, b))
     };
-    let rows = table(&ground, "out", "topic_correlations");
+    let rows = ground.table("out/topic_correlations");
     assert!(rows.len() > 10);
     for row in rows {
         let (a, b) = (number(&row["topic"]), number(&row["other"]));
@@ -237,7 +227,7 @@ fn the_documents_of_a_topic_are_those_with_most_of_it() {
         let weight = |document: &Document| document.topics.get(&topic).copied();
         let mut expected: Vec<f64> = documents.iter().filter_map(weight).collect();
         expected.sort_by(|a, b| b.total_cmp(a));
-        let rows = table(&ground, "out", "topic_documents").into_iter();
+        let rows = ground.table("out/topic_documents").into_iter();
         let of_topic = rows.filter(|row| number::<i32>(&row["topic"]) == topic);
         let found: Vec<f64> = of_topic.map(|row| number(&row["weight"])).collect();
         assert_eq!(found, expected[..4], "topic {topic}");

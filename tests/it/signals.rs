@@ -9,10 +9,8 @@ use std::time::{Duration, Instant};
 
 use topicmill::checkpoint::read_header;
 
-use crate::workdir::{Workdir, digest, newest_checkpoint, program, send};
+use crate::workdir::{Workdir, digest, newest_checkpoint, program, send, wait_during, wait_for};
 
-/// How long a moment may take to come.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a run may take to end after a signal.
 const SOON: Duration = Duration::from_secs(30);
 
@@ -69,24 +67,10 @@ fn start(folder: &Path, out: &str, arguments: &[&str]) -> Child {
 
 /// Waits for the end; returns the exit code and the messages.
 fn end(mut child: Child) -> (Option<i32>, String) {
-    let asked = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        assert!(asked.elapsed() < SOON, "it does not end");
-        sleep(Duration::from_millis(5));
-    }
+    wait_for("end", SOON, || child.try_wait().unwrap());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), said)
-}
-
-/// Waits until `is_there`, while the child lives.
-fn wait_for(child: &mut Child, is_there: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_there() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before");
-        assert!(started.elapsed() < PATIENCE, "the moment does not come");
-        sleep(Duration::from_millis(1));
-    }
 }
 
 /// Returns the round after which a run says that it stopped.
@@ -113,7 +97,7 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
             break;
         }
         let mut child = start(folder, "left", placement);
-        wait_for(&mut child, || corpus.exists());
+        wait_during(&mut child, "the collection", || corpus.exists());
         sleep(Duration::from_millis(pause));
         if out.join("_SUCCESS").exists() || out.join("model").exists() {
             let (code, said) = end(child);
@@ -163,7 +147,7 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     let out = folder.join("left");
     let mut child = start(folder, "left", &["-w", "2"]);
     let drafts = || fs::read_dir(out.join("_temporary")).map_or(0, Iterator::count);
-    wait_for(&mut child, || drafts() > 1);
+    wait_during(&mut child, "drafts", || drafts() > 1);
     send("INT", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
@@ -173,7 +157,7 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     );
     let parts = || fs::read_dir(out.join("document_topics")).map_or(0, Iterator::count);
     let mut child = start(folder, "left", &["-w", "2"]);
-    wait_for(&mut child, || parts() > 1);
+    wait_during(&mut child, "parts", || parts() > 1);
     send("TERM", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
@@ -190,7 +174,7 @@ fn a_second_signal_ends_it_in_the_middle_of_a_round() {
     let folder = Workdir::new().with_job(&job);
     let mut child = start(folder.root(), "left", &["-w", "2"]);
     let corpus = folder.root().join("left/corpus/collection.json");
-    wait_for(&mut child, || corpus.exists());
+    wait_during(&mut child, "the collection", || corpus.exists());
     sleep(Duration::from_millis(1500));
     send("TERM", child.id());
     sleep(Duration::from_millis(500));

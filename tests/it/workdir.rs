@@ -4,12 +4,18 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use topicmill::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use topicmill::tables;
 use topicmill::tables::read::head;
+
+/// The time limit for any event.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Arguments of a command line: a text that is split at spaces, or a list.
 pub trait Arguments {
@@ -128,10 +134,46 @@ impl Workdir {
     }
 }
 
-/// Returns a free loopback port.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("it is bound").port()
+/// Returns free loopback ports, outside the ranges of outgoing connections and of `--processes`.
+pub fn free_ports(count: usize) -> Vec<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // All are held until the last one is chosen.
+    let mut held = Vec::new();
+    while held.len() < count {
+        let step = NEXT.fetch_add(1, Ordering::SeqCst);
+        let port = 3_000 + ((std::process::id() % 4_000) as u16 * 2 + step) % 8_000;
+        held.extend(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
+    }
+    let port = |listener: &TcpListener| listener.local_addr().expect("it is bound").port();
+    held.iter().map(port).collect()
+}
+
+/// Returns the addresses of processes on free ports of this machine.
+pub fn free_hosts(processes: usize) -> Vec<String> {
+    let ports = free_ports(processes).into_iter();
+    ports.map(|port| format!("127.0.0.1:{port}")).collect()
+}
+
+/// Waits until `look` returns a value, at most for `limit`, and returns it.
+pub fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < limit, "no {what} after {limit:?}");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until `is_there`, while a child runs.
+pub fn wait_during(child: &mut Child, what: &str, is_there: impl Fn() -> bool) {
+    wait_for(what, PATIENCE, || {
+        let found = is_there().then_some(());
+        let has_ended = found.is_none() && child.try_wait().expect("ours").is_some();
+        assert!(!has_ended, "it ended before {what}");
+        found
+    });
 }
 
 /// Returns a command of the program in a folder.

@@ -10,7 +10,7 @@ use mesh::{ClusterSettings, Placement};
 use mesh::{certificates, guard, hosts, spawn};
 
 use super::results;
-use crate::workdir::send;
+use crate::workdir::{free_hosts, send, wait_for};
 
 /// The entry of the processes that the other tests start; does nothing without their environment.
 #[test]
@@ -96,18 +96,7 @@ impl Run {
     /// Creates a run on free ports of this machine.
     pub fn new(processes: usize, threads: usize) -> Run {
         let folder = tempfile::tempdir().unwrap();
-        // Ports outside the range for outgoing connections; held until all are chosen.
-        static NEXT: std::sync::atomic::AtomicU16 = std::sync::atomic::AtomicU16::new(0);
-        let mut held = Vec::new();
-        while held.len() < processes {
-            let step = NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let port = 3_000 + ((std::process::id() % 4_000) as u16 * 2 + step) % 8_000;
-            held.extend(std::net::TcpListener::bind(("127.0.0.1", port)));
-        }
-        let addresses: Vec<String> = held
-            .iter()
-            .map(|listener| listener.local_addr().unwrap().to_string())
-            .collect();
+        let addresses = free_hosts(processes);
         std::fs::write(folder.path().join("hosts"), addresses.join("\n")).unwrap();
         Run {
             folder,
@@ -187,11 +176,9 @@ impl Run {
     /// Waits until a process has written a mark.
     pub fn wait_for(&self, mark: &str) {
         let path = self.folder.path().join(mark);
-        let started = Instant::now();
-        while !path.exists() {
-            assert!(started.elapsed() < Duration::from_secs(60), "no {mark}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(mark, Duration::from_secs(60), || {
+            path.exists().then_some(())
+        });
     }
 }
 

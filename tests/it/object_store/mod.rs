@@ -18,10 +18,7 @@ use std::time::{Duration, Instant};
 use proxy::{Loss, Proxy};
 use server::{BUCKET, Server};
 
-use crate::workdir::{Workdir, free_port, newest_checkpoint, said, succeed};
-
-/// The time limit for any event.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::workdir::{Workdir, free_hosts, newest_checkpoint, said, succeed, wait_during};
 
 /// How many runs are killed before one of their requests to the store.
 #[cfg(debug_assertions)]
@@ -122,10 +119,9 @@ impl Place {
     }
 
     fn start_two_that(&self, arguments: &[String]) -> [Child; 2] {
-        let ports = [free_port(), free_port()];
-        let hosts = self.path().join(format!("hosts-{}", ports[0]));
-        let text: String = ports.iter().map(|p| format!("127.0.0.1:{p}\n")).collect();
-        fs::write(&hosts, text).unwrap();
+        let addresses = free_hosts(2);
+        let hosts = self.path().join(format!("hosts-{}", addresses[0]));
+        fs::write(&hosts, addresses.join("\n")).unwrap();
         [0, 1].map(|index| self.member(arguments, index, &hosts).spawn().unwrap())
     }
 
@@ -144,21 +140,12 @@ impl Place {
 
     /// Waits until an object exists, while `child` runs.
     fn wait_for(&self, object: &str, child: &mut Child) {
-        wait_until(object, child, || self.server.has(object));
+        wait_during(child, object, || self.server.has(object));
     }
 
     fn wait_for_checkpoint(&self, out: &str, child: &mut Child) {
         let out = self.server.file(out);
-        wait_until("a checkpoint", child, || newest_checkpoint(&out).is_some());
-    }
-}
-
-fn wait_until(what: &str, child: &mut Child, is_there: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_there() {
-        assert!(child.try_wait().unwrap().is_none(), "ended before {what}");
-        assert!(started.elapsed() < PATIENCE, "no sign of {what}");
-        sleep(Duration::from_millis(1));
+        wait_during(child, "a checkpoint", || newest_checkpoint(&out).is_some());
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::workdir::{free_port, program, send};
+use crate::workdir::{free_ports, program, send};
 
 /// The only bucket.
 pub const BUCKET: &str = "topicmill";
@@ -29,7 +29,7 @@ impl Server {
     pub fn start(root: &Path) -> Option<Self> {
         let program = installed()?;
         fs::create_dir_all(root.join(BUCKET)).unwrap();
-        let port = free_port();
+        let port = free_ports(1)[0];
         let child = spawn(&program, root, port);
         Some(Self {
             program,
