@@ -310,6 +310,12 @@ fn a_result_without_documents_or_columns_has_a_page() {
     let plain = data(&page(&place));
     assert_eq!(plain["trends"], json!([]));
     assert!(!plain["documents"]["ids"].as_array().unwrap().is_empty());
+    let place = ran("-w 1 -q --set project.topic_documents=0");
+    let unlisted = data(&page(&place));
+    assert_eq!(unlisted["documents"]["ids"], json!([]));
+    assert_eq!(unlisted["trends"].as_array().unwrap().len(), 3);
+    let warnings = unlisted["warnings"].to_string();
+    assert!(warnings.contains("Column key is not shown"), "{warnings}");
 }
 
 #[test]
