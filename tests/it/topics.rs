@@ -426,11 +426,10 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
         "{other}"
     );
     place.succeed("new texts --output jobs/first.toml --topics 7 --overwrite");
-    assert!(
-        place
-            .denied(64, "new texts --output first")
-            .contains("first.toml")
-    );
+    for name in ["first", "first.yaml"] {
+        let denied = place.denied(64, &format!("new texts --output {name}"));
+        assert!(denied.contains("first.toml"), "{denied}");
+    }
 }
 
 #[test]
