@@ -1,5 +1,7 @@
 //! `topicmill compare A B`: how alike two results are, and which topics are the same.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::args::CompareArgs;
@@ -68,8 +70,13 @@ fn pairs<'a>(found: &Comparison, [a, b]: &'a [Vec<TopicLine>; 2]) -> Vec<Pair<'a
         }
     };
     let mut pairs: Vec<Pair<'a>> = a.iter().enumerate().map(pair).collect();
-    let is_taken = |topic: usize| (0..a.len()).any(|t| partner(t).is_some_and(|p| p.0 == topic));
-    let alone = b.iter().enumerate().filter(|(topic, _)| !is_taken(*topic));
+    let taken: BTreeSet<usize> = (0..a.len())
+        .filter_map(|topic| Some(partner(topic)?.0))
+        .collect();
+    let alone = b
+        .iter()
+        .enumerate()
+        .filter(|(topic, _)| !taken.contains(topic));
     pairs.extend(alone.map(|(_, line)| Pair {
         topics: [None, Some(line)],
         distance: None,
