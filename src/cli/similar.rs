@@ -17,6 +17,8 @@ use crate::tables::similar::{find_documents, similar_documents};
 
 /// Topics of a document that are shown.
 const TOPICS: usize = 3;
+/// Maximum number of documents with the same `source_id` that an error lists.
+const MOST_ALIKE: usize = 10;
 
 /// The subject that documents are compared with.
 struct Subject {
@@ -95,7 +97,8 @@ fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
         (Some(doc_id), _) => document.doc_id == doc_id,
         (None, source_id) => source_id.as_ref() == Some(&document.source_id),
     };
-    let found = find_documents(root, is_it)?;
+    let limit = args.document.map_or(MOST_ALIKE, |_| 1);
+    let found = find_documents(root, limit, is_it)?;
     let refuse = |message: &str| Failure::usage(message);
     match &found[..] {
         [] => Err(refuse("there is no such document").help(
