@@ -14,7 +14,7 @@ use super::{Exit, Failure, figures, machine, peers, plan, summary, watch};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
-use crate::tables::output::{Output, Place};
+use crate::tables::output::{Output, Place, SUCCESS, exists};
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
@@ -37,6 +37,10 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
 }
 
 /// Prints what is about to run, if a person is to see it.
+///
+/// # Errors
+/// The output cannot be checked: this build has no S3 support, or the store does not respond; stdout cannot be
+/// written.
 pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
@@ -47,9 +51,22 @@ pub(super) fn describe(
     if !matches!(display, Display::Plain | Display::Bar) || is_follower(placement) {
         return Ok(());
     }
-    let mut rows = plan::describe(job, placement)?;
+    let mut rows = plan::describe(job, placement);
+    rows.push(("output", described(&job.output.path)?));
     rows.push(("stages", stages.to_string()));
     super::print(&plan::rows(&rows))
+}
+
+/// Describes the output folder: "out/news (begun)".
+fn described(path: &Path) -> Result<String, Failure> {
+    let state = if exists(&path.join(SUCCESS))? {
+        "complete"
+    } else if exists(path)? {
+        "begun"
+    } else {
+        "not begun"
+    };
+    Ok(format!("{} ({state})", path.display()))
 }
 
 /// Runs stages of a job that has been read and shown.
