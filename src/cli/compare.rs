@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::args::CompareArgs;
 use super::pictures::{self, page_width};
-use super::report::check_finished;
 use super::summary::words_within;
 use super::{Failure, figures, plan};
 use crate::tables::compare::{Comparison, compare};
@@ -28,7 +27,7 @@ const FEW_TERMS: usize = 50;
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let paths = [&args.first, &args.second];
     for path in paths {
-        check_finished(path)?;
+        super::check_finished(path)?;
     }
     let views = [
         View::open(paths[0], Wanted::All)?,

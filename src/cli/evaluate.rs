@@ -116,7 +116,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     refuse_run(&target)?;
     super::existing_output(&job.output.path)?;
     if let Some(other) = &job.evaluate.compare {
-        super::report::check_finished(other)?;
+        super::check_finished(other)?;
         let other_projection = OutputState::OtherJob {
             differs: "projection",
         };

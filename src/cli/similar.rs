@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::SimilarArgs;
 use super::pictures::page_width;
 use super::summary::words_within;
-use super::{Exit, Failure, figures, report};
+use super::{Exit, Failure, figures};
 use crate::stream::{Source, StreamModel, answer};
 use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
@@ -34,7 +34,7 @@ struct Subject {
 /// There is no finished result, no such document or topic, no topic in the text; a table cannot be read; stdout
 /// cannot be written.
 pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
-    report::check_finished(&args.output)?;
+    super::check_finished(&args.output)?;
     let view = View::open(&args.output, Wanted::All)?;
     let root = view.path();
     let topics = topic_lines(root)?;
