@@ -25,6 +25,7 @@ mod placement;
 mod plan;
 mod progress;
 mod project_stream;
+mod relay;
 mod report;
 mod run;
 mod screen;
@@ -36,7 +37,6 @@ mod summary;
 mod synth;
 mod topics;
 mod verify;
-mod watch;
 mod watching;
 
 use std::ffi::OsString;

@@ -10,7 +10,7 @@ use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
-use super::{Exit, Failure, figures, machine, peers, plan, summary, watch};
+use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
@@ -316,7 +316,7 @@ fn run_in_children(
     };
     let mut interrupts = args.peers.take_over_signals();
     let names = (0..processes).map(|process| process.to_string()).collect();
-    let watch = watch::on_stderr(names);
+    let watch = relay::on_stderr(names);
     let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;
-    watch::result(&ending, |process| format!("process {process}"))
+    relay::result(&ending, |process| format!("process {process}"))
 }
