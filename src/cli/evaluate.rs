@@ -122,7 +122,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
         };
         if output_state(&job)? == other_projection {
             let path = job.output.path.display();
-            let message = format!("{path}: was projected with other settings than the job has");
+            let message = format!("{path}: was projected with settings other than the job's");
             let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
             return Err(Failure::usage(message).help(help));
         }
