@@ -25,6 +25,7 @@ mod placement;
 mod plan;
 mod progress;
 mod project_stream;
+mod relay;
 mod report;
 mod run;
 mod screen;
@@ -36,7 +37,6 @@ mod summary;
 mod synth;
 mod topics;
 mod verify;
-mod watch;
 mod watching;
 
 use std::ffi::OsString;
@@ -52,7 +52,8 @@ pub(crate) use args::{Cli, Command};
 pub(crate) use screen::Display;
 
 use crate::job::Stages;
-use crate::tables::output::exists;
+use crate::tables::output::{SUCCESS, check_ours, exists};
+use store::is_remote;
 
 /// Parses the command line.
 ///
@@ -189,4 +190,26 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
     let message = format!("{}: does not exist", path.display());
     Err(Failure::message(Exit::Usage, message)
         .help("pass the folder that the job names as `output.path`"))
+}
+
+/// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
+fn check_finished(root: &Path) -> Result<(), Failure> {
+    existing_output(root)?;
+    // An evaluation has no corpus.
+    let has_collection = exists(&root.join("corpus"))?;
+    if has_collection && exists(&root.join(SUCCESS))? {
+        return Ok(());
+    }
+    let path = root.display();
+    let is_file = !is_remote(root) && root.is_file();
+    if is_file || check_ours(root).is_err() || !has_collection {
+        let message = format!("{path}: not a result");
+        return Err(
+            Failure::data(message).help("pass the folder that the job names as `output.path`")
+        );
+    }
+    let message = format!("{path}: its run has not ended, so there is no result yet");
+    Err(Failure::data(message).help(format!(
+        "`topicmill status {path}` shows how far it is; rerun the job to resume it"
+    )))
 }

@@ -287,6 +287,13 @@ impl Job {
         if let Some(folder) = &self.warm_start {
             let model = folder.join(state::MODEL_FILE);
             let file = digest(("train.warm_start", &model))?;
+            // `--overwrite` would remove the result that training starts from.
+            let [start, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
+            if output.is_some() && output == start {
+                source.refuse("output.path", || {
+                    "a folder other than train.warm_start".into()
+                })?;
+            }
             files.push(NamedFile {
                 path: folder.clone(),
                 ..file

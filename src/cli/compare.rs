@@ -1,10 +1,11 @@
 //! `topicmill compare A B`: how alike two results are, and which topics are the same.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::args::CompareArgs;
 use super::pictures::{self, page_width};
-use super::report::check_finished;
 use super::summary::words_within;
 use super::{Failure, figures, plan};
 use crate::tables::compare::{Comparison, compare};
@@ -26,7 +27,7 @@ const FEW_TERMS: usize = 50;
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let paths = [&args.first, &args.second];
     for path in paths {
-        check_finished(path)?;
+        super::check_finished(path)?;
     }
     let views = [
         View::open(paths[0], Wanted::All)?,
@@ -68,8 +69,13 @@ fn pairs<'a>(found: &Comparison, [a, b]: &'a [Vec<TopicLine>; 2]) -> Vec<Pair<'a
         }
     };
     let mut pairs: Vec<Pair<'a>> = a.iter().enumerate().map(pair).collect();
-    let is_taken = |topic: usize| (0..a.len()).any(|t| partner(t).is_some_and(|p| p.0 == topic));
-    let alone = b.iter().enumerate().filter(|(topic, _)| !is_taken(*topic));
+    let taken: BTreeSet<usize> = (0..a.len())
+        .filter_map(|topic| Some(partner(topic)?.0))
+        .collect();
+    let alone = b
+        .iter()
+        .enumerate()
+        .filter(|(topic, _)| !taken.contains(topic));
     pairs.extend(alone.map(|(_, line)| Pair {
         topics: [None, Some(line)],
         distance: None,

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Failure;
 use super::args::{ConstrainArgs, Unassign};
 use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{refuse_other_job, start};
-use super::{Failure, report};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
         let message = format!("{}: must be a folder on this machine", result.display());
         return Err(Failure::usage(message).help("copy the result here first"));
     }
-    report::check_finished(result)?;
+    super::check_finished(result)?;
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| next_output(&named(result)));
     let path = job_file(&output);

@@ -116,13 +116,13 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     refuse_run(&target)?;
     super::existing_output(&job.output.path)?;
     if let Some(other) = &job.evaluate.compare {
-        super::report::check_finished(other)?;
+        super::check_finished(other)?;
         let other_projection = OutputState::OtherJob {
             differs: "projection",
         };
         if output_state(&job)? == other_projection {
             let path = job.output.path.display();
-            let message = format!("{path}: was projected with other settings than the job has");
+            let message = format!("{path}: was projected with settings other than the job's");
             let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
             return Err(Failure::usage(message).help(help));
         }

@@ -11,7 +11,7 @@ use crate::export::{Sink, Source, export};
 /// There is no finished result; the target exists; a file cannot be read or written; stdout cannot be
 /// written.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
-    super::report::check_finished(&args.result)?;
+    super::check_finished(&args.result)?;
     let beside = || args.format.beside(&named(&args.result));
     let output = args.output.clone().unwrap_or_else(beside);
     let sink = Sink::new(&output, args.overwrite)?;

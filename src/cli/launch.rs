@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use super::args::LaunchArgs;
-use super::{Exit, Failure, watch};
+use super::{Exit, Failure, relay};
 use crate::job::Stages;
 use mesh::hosts::{self, host_of};
 use mesh::launch::{Launch, are_here};
@@ -31,9 +31,9 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
         .map(|(process, address)| format!("{process} {}", host_of(address)))
         .collect();
     let mut interrupts = args.run.peers.take_over_signals();
-    let watch = watch::on_stderr(names);
+    let watch = relay::on_stderr(names);
     let ending = launch.run(&watch, &mut interrupts)?;
-    watch::result(&ending, |process| {
+    relay::result(&ending, |process| {
         format!("process {process} ({})", launch.addresses[process])
     })
 }

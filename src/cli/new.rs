@@ -11,11 +11,12 @@ use super::{Failure, plan};
 /// The flags are wrong; the input cannot be read or modelled; the file exists or cannot be written.
 pub(super) fn run(args: &NewArgs) -> Result<(), Failure> {
     let path = &args.output;
-    let output = path.with_extension("");
-    if output == *path {
+    if path.extension().is_none_or(|ending| ending != "toml") {
         let message = format!("--output {}: a job file ends with .toml", path.display());
-        return Err(Failure::usage(message).help(format!("--output {}.toml", path.display())));
+        let named = path.with_extension("toml");
+        return Err(Failure::usage(message).help(format!("--output {}", named.display())));
     }
+    let output = path.with_extension("");
     let starter = Starter::new(&args.starter, path, &output, args.overwrite)?;
     write_beside(path, starter.text.as_bytes(), args.overwrite)?;
     super::say(&plan::rows(&starter.rows));

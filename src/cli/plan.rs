@@ -1,6 +1,6 @@
 //! `topicmill plan JOB`: shows what a job would do, without running it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::args::PlanArgs;
 use super::forecast::Forecast;
@@ -8,7 +8,6 @@ use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
 use crate::job::{Job, Worded};
-use crate::tables::output::{SUCCESS, exists};
 use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
@@ -36,9 +35,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.json {
         super::print_json(&forecast.json(&job, &placement))?;
     } else {
-        let mut lines = describe(&job, &placement)?;
-        // The forecast has a more detailed one.
-        lines.retain(|(name, _)| *name != "output");
+        let mut lines = describe(&job, &placement);
         lines.extend(forecast.rows(&job));
         super::print(&rows(&lines))?;
     }
@@ -46,13 +43,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// Returns a plan's rows, as names and values.
-///
-/// # Errors
-/// The output cannot be checked: this build has no S3 support, or the store does not respond.
-pub(super) fn describe(
-    job: &Job,
-    placement: &Placement,
-) -> Result<Vec<(&'static str, String)>, Failure> {
+pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, String)> {
     let mut rows = vec![("job", job.path.display().to_string())];
     if let Some(synth) = &job.synth {
         let made = format!(
@@ -81,10 +72,9 @@ pub(super) fn describe(
     rows.push(("model", model(&job.model)));
     rows.push(("train", train(job)));
     rows.push(("project", project(job)));
-    rows.push(("output", output(&job.output.path)?));
     rows.push(("runs on", runs_on(placement)));
     rows.push(("model id", job.train_hash()[..16].to_owned()));
-    Ok(rows)
+    rows
 }
 
 /// Width of the column of names.
@@ -302,17 +292,6 @@ fn inference(infer: &InferSettings) -> String {
         Method::NaiveBayes => "naive Bayes".to_owned(),
         Method::Hybrid => "a classifier, then sampling".to_owned(),
     }
-}
-
-fn output(path: &Path) -> Result<String, Failure> {
-    let state = if exists(&path.join(SUCCESS))? {
-        "complete"
-    } else if exists(path)? {
-        "begun"
-    } else {
-        "not begun"
-    };
-    Ok(format!("{} ({state})", path.display()))
 }
 
 fn runs_on(placement: &Placement) -> String {

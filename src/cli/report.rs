@@ -8,15 +8,14 @@ use super::args::ReportArgs;
 use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
-use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
-use store::is_remote;
+use crate::tables::output::{Output, REPORT};
 
 /// Writes the page, and prints its path.
 ///
 /// # Errors
 /// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
 pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
-    check_finished(&args.output)?;
+    super::check_finished(&args.output)?;
     let (path, bytes) = match &args.to {
         None => beside(&args.output).map_err(suggest_elsewhere)?,
         Some(file) => elsewhere(&args.output, file, args.overwrite)?,
@@ -26,28 +25,6 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     }
     let page = format!("{} ({})", path.display(), figures::bytes(bytes as u64));
     super::print(&plan::rows(&[("report", page)]))
-}
-
-/// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
-pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
-    super::existing_output(root)?;
-    // An evaluation has no corpus.
-    let has_collection = exists(&root.join("corpus"))?;
-    if has_collection && exists(&root.join(SUCCESS))? {
-        return Ok(());
-    }
-    let path = root.display();
-    let is_file = !is_remote(root) && root.is_file();
-    if is_file || check_ours(root).is_err() || !has_collection {
-        let message = format!("{path}: not a result");
-        return Err(
-            Failure::data(message).help("pass the folder that the job names as `output.path`")
-        );
-    }
-    let message = format!("{path}: its run has not ended, so there is no result yet");
-    Err(Failure::data(message).help(format!(
-        "`topicmill status {path}` shows how far it is; rerun the job to resume it"
-    )))
 }
 
 /// Writes the page into the result's folder; returns its path and size.

@@ -10,11 +10,11 @@ use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
-use super::{Exit, Failure, figures, machine, peers, plan, summary, watch};
+use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
-use crate::tables::output::{Output, Place};
+use crate::tables::output::{Output, Place, SUCCESS, exists};
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
@@ -37,6 +37,10 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
 }
 
 /// Prints what is about to run, if a person is to see it.
+///
+/// # Errors
+/// The output cannot be checked: this build has no S3 support, or the store does not respond; stdout cannot be
+/// written.
 pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
@@ -47,9 +51,22 @@ pub(super) fn describe(
     if !matches!(display, Display::Plain | Display::Bar) || is_follower(placement) {
         return Ok(());
     }
-    let mut rows = plan::describe(job, placement)?;
+    let mut rows = plan::describe(job, placement);
+    rows.push(("output", described(&job.output.path)?));
     rows.push(("stages", stages.to_string()));
     super::print(&plan::rows(&rows))
+}
+
+/// Describes the output folder: "out/news (begun)".
+fn described(path: &Path) -> Result<String, Failure> {
+    let state = if exists(&path.join(SUCCESS))? {
+        "complete"
+    } else if exists(path)? {
+        "begun"
+    } else {
+        "not begun"
+    };
+    Ok(format!("{} ({state})", path.display()))
 }
 
 /// Runs stages of a job that has been read and shown.
@@ -299,7 +316,7 @@ fn run_in_children(
     };
     let mut interrupts = args.peers.take_over_signals();
     let names = (0..processes).map(|process| process.to_string()).collect();
-    let watch = watch::on_stderr(names);
+    let watch = relay::on_stderr(names);
     let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;
-    watch::result(&ending, |process| format!("process {process}"))
+    relay::result(&ending, |process| format!("process {process}"))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::SimilarArgs;
 use super::pictures::page_width;
 use super::summary::words_within;
-use super::{Exit, Failure, figures, report};
+use super::{Exit, Failure, figures};
 use crate::stream::{Source, StreamModel, answer};
 use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
@@ -17,6 +17,8 @@ use crate::tables::similar::{find_documents, similar_documents};
 
 /// Topics of a document that are shown.
 const TOPICS: usize = 3;
+/// Maximum number of documents with the same `source_id` that an error lists.
+const MOST_ALIKE: usize = 10;
 
 /// The subject that documents are compared with.
 struct Subject {
@@ -32,7 +34,7 @@ struct Subject {
 /// There is no finished result, no such document or topic, no topic in the text; a table cannot be read; stdout
 /// cannot be written.
 pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
-    report::check_finished(&args.output)?;
+    super::check_finished(&args.output)?;
     let view = View::open(&args.output, Wanted::All)?;
     let root = view.path();
     let topics = topic_lines(root)?;
@@ -95,7 +97,8 @@ fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
         (Some(doc_id), _) => document.doc_id == doc_id,
         (None, source_id) => source_id.as_ref() == Some(&document.source_id),
     };
-    let found = find_documents(root, is_it)?;
+    let limit = args.document.map_or(MOST_ALIKE, |_| 1);
+    let found = find_documents(root, limit, is_it)?;
     let refuse = |message: &str| Failure::usage(message);
     match &found[..] {
         [] => Err(refuse("there is no such document").help(

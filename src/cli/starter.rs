@@ -186,8 +186,8 @@ fn asked(
         );
         let escaped = |name: &OsString| glob::Pattern::escape(&name.to_string_lossy());
         let remark = match names.len() {
-            1 => "This job lies in a folder of its input.",
-            _ => "This job lies in a folder of its input, as do earlier ones.",
+            1 => "This job is in a folder of its input.",
+            _ => "This job is in a folder of its input, as are earlier ones.",
         };
         template.set(
             "corpus.exclude",

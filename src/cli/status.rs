@@ -94,9 +94,14 @@ fn rows_of(state: &RunState, processes: &Processes<'_>) -> Vec<(&'static str, St
     }
     rows.push(("tables", tables(state)));
     for (name, numbers) in [("silent", processes.silent()), ("lost", processes.lost())] {
+        let noun = if numbers.len() == 1 {
+            "process"
+        } else {
+            "processes"
+        };
         let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
         if !numbers.is_empty() {
-            rows.push((name, format!("process {}", numbers.join(", "))));
+            rows.push((name, format!("{noun} {}", numbers.join(", "))));
         }
     }
     if !state.unfinished.is_empty() {

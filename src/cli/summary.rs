@@ -38,8 +38,7 @@ pub(super) fn print(
         Display::Quiet => Ok(()),
         Display::Json => super::print_data(&json_summary(&summary)),
         Display::Plain | Display::Bar => {
-            let page = text(&summary, Some(job), overrides, &curve, page_width());
-            super::print(&page)
+            super::print(&text(&summary, job, overrides, &curve, page_width()))
         }
     }
 }
@@ -47,7 +46,7 @@ pub(super) fn print(
 /// Returns the page, `width` characters wide.
 fn text(
     summary: &Summary,
-    job: Option<&Job>,
+    job: &Job,
     overrides: &[String],
     curve: &[CurvePoint],
     width: usize,
@@ -219,7 +218,9 @@ mod tests {
             documents_seen: 1,
             heldout_loglik_per_token: Some(heldout_loglik_per_token),
         });
-        text(&summary(), None, &[], &curve, width)
+        let job = "[corpus]\ninput = \"in\"\n[model]\ntopics = 40\n[output]\npath = \"out\"\n";
+        let job = Job::parse(job, "job.toml".as_ref(), &[]).expect("valid");
+        text(&summary(), &job, &[], &curve, width)
     }
 
     fn summary() -> Summary {

@@ -65,7 +65,7 @@ impl Values {
     }
 
     fn htrc(&self) -> HtrcSettings {
-        let section = match self.says("htrc.section_words") {
+        let section = match self.has("htrc.section_words") {
             true => SectionSize::Words(self.get("htrc.section_words")),
             false => match self.get("htrc.section_pages") {
                 0 => SectionSize::Volume,
@@ -98,7 +98,7 @@ impl Values {
     }
 
     pub(super) fn sample(&self) -> SampleSettings {
-        let size = match self.says("sample.fraction") {
+        let size = match self.has("sample.fraction") {
             true => SampleSize::Fraction(self.get("sample.fraction")),
             false => SampleSize::Documents(self.get("sample.documents")),
         };
@@ -106,13 +106,13 @@ impl Values {
     }
 
     pub(super) fn model(&self) -> ModelSettings {
-        let alpha = match self.says("model.alpha") {
+        let alpha = match self.has("model.alpha") {
             true => self.get("model.alpha"),
             false => self.get::<Option<f64>>("model.alpha_sum").map(Alpha::Sum),
         };
         settings! { self, ModelSettings, "model":
             seed, eta, published_eta, geometry, label_prior;
-            topics: match self.says("model.topics") {
+            topics: match self.has("model.topics") {
                 true => self.get("model.topics"),
                 false => 0,
             },

@@ -107,7 +107,7 @@ impl Values {
     }
 
     /// Whether a key has an effect.
-    pub(super) fn says(&self, path: &str) -> bool {
+    pub(super) fn has(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
 
@@ -135,7 +135,7 @@ impl Values {
         let labels = self.is_labelled().then_some("model.topics");
         for key in section.keys {
             if let Preset::Required(example) = key.preset
-                && !self.says(key.path)
+                && !self.has(key.path)
                 && labels != Some(key.path)
             {
                 let help = format!("add to [{}]: {} = {example}", section.name, key.name());
@@ -167,7 +167,7 @@ impl Values {
         if self.value("corpus.base") == Some(&"".into()) {
             self.set("corpus.base", folder.to_string_lossy().into_owned());
         }
-        if source.has("synth") && !self.says("corpus.input") {
+        if source.has("synth") && !self.has("corpus.input") {
             let made = self.value("synth.path").and_then(Value::as_str);
             let input = synth_input(Path::new(made.unwrap_or_default()));
             self.set("corpus.input", vec![input]);
@@ -341,7 +341,7 @@ impl Values {
 
     /// Trends need columns that documents have.
     fn settle_trends(&mut self, source: &Source) -> Result<(), Failure> {
-        if !self.says("project.trends") {
+        if !self.has("project.trends") {
             return Ok(());
         }
         let columns = self.columns();

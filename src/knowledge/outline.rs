@@ -67,7 +67,7 @@ impl Written {
         let problem = if self.terms.is_empty() && self.children.is_empty() {
             "has neither terms nor children: leave it out".to_owned()
         } else if sorted.first() == Some(&"") {
-            "has a term without letters".to_owned()
+            "has an empty term".to_owned()
         } else if let Some(pair) = repeated {
             format!("lists `{}` twice: one leaf is one sense", pair[0])
         } else if let Some(prior) = (self.prior.iter().chain(&self.leaf_prior))

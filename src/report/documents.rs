@@ -79,7 +79,7 @@ impl Best {
     }
 }
 
-/// Reads every document with its topics once. Without listed documents, there are no trends either.
+/// Reads every document with its topics once; there are no trends if nothing was projected.
 pub(super) fn pass(
     root: &Path,
     topics: usize,
@@ -88,7 +88,7 @@ pub(super) fn pass(
 ) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), Failure> {
     let mut shown = best.shown(topics, columns.names());
     shown.shown.predicted = best.predicted(root)?;
-    if best.lines.is_empty() {
+    if !ProjectedReader::is_projected(root)? {
         return Ok((Vec::new(), Vec::new(), shown));
     }
     let mut sums = columns.sums(topics);

@@ -176,8 +176,8 @@ impl Reader<'_> {
         };
         if terms.len() != names.len() || names.is_empty() {
             let problem = format!(
-                "has {} columns of numbers, topics × terms, but {} terms; a table has a row a topic \
-                 and a column a term, or columns topic, term, weight",
+                "has {} columns of numbers, topics × terms, but {} terms; a table has one row per \
+                 topic and one column per term, or columns topic, term, weight",
                 names.len(),
                 terms.len()
             );
@@ -318,7 +318,7 @@ fn filled<A: Array>(
         0 => Ok(array),
         nulls => {
             let problem = format!(
-                "column {name} has nulls or values that are no {kind}, {nulls} in a batch of {}",
+                "column {name} has nulls or values that are not {kind}s, {nulls} in a batch of {}",
                 array.len()
             );
             Err(Failure::file(path, problem))
@@ -337,7 +337,7 @@ fn column<A: Array>(
     let refuse = |problem: String| Failure::file(path, problem);
     let array = batch.column_by_name(name);
     let array = array.ok_or_else(|| refuse(format!("has no column {name}")))?;
-    read(array).ok_or_else(|| refuse(format!("column {name} is no {kind}")))
+    read(array).ok_or_else(|| refuse(format!("column {name} does not contain {kind}s")))
 }
 
 fn at(path: &Path, row: usize, problem: &str) -> Failure {

@@ -83,6 +83,14 @@ impl ProjectedReader {
         }
     }
 
+    /// Whether a result has a projection.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn is_projected(root: &Path) -> Result<bool, Failure> {
+        Ok(!part_files(&root.join("document_topics"))?.is_empty())
+    }
+
     /// Opens a whole result.
     ///
     /// # Errors

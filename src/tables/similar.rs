@@ -7,21 +7,19 @@ use std::path::Path;
 use super::projected::{ProjectedDocument, ProjectedReader};
 use crate::failure::Failure;
 
-/// Maximum number of documents with the same `source_id` that an error lists.
-const MOST_ALIKE: usize = 10;
-
-/// Returns the first ten documents of a result for which `is_it` holds.
+/// Returns the first `limit` documents of a result for which `is_it` holds.
 ///
 /// # Errors
 /// Nothing was projected, or a table cannot be read.
 pub(crate) fn find_documents(
     root: &Path,
+    limit: usize,
     is_it: impl Fn(&ProjectedDocument) -> bool,
 ) -> Result<Vec<ProjectedDocument>, Failure> {
     let mut reader = ProjectedReader::open(root)?;
     let mut document = ProjectedDocument::default();
     let mut found = Vec::new();
-    while found.len() < MOST_ALIKE && reader.read_into(&mut document)? {
+    while found.len() < limit && reader.read_into(&mut document)? {
         if is_it(&document) {
             found.push(document.clone());
         }

@@ -289,7 +289,15 @@ fn what_cannot_be_started_from_is_refused() {
     let other = "--set tree.file=links.txt --set model.seed=9";
     run(other, 65, "must have the same documents");
     run("--set train.warm_start=nowhere", 64, "nowhere");
-    run("--set output.path=out --overwrite", 64, "another folder");
+    std::os::unix::fs::symlink("out", ground.path("link")).expect("a link");
+    for same in [
+        "output.path=out",
+        "output.path=link",
+        "output.path=out --set train.warm_start=out/",
+    ] {
+        let sets = format!("--set {same} --overwrite");
+        run(&sets, 64, "a folder other than train.warm_start");
+    }
     assert!(
         ground.path("out/_SUCCESS").exists(),
         "the result is still there"

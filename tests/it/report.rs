@@ -289,6 +289,15 @@ fn a_job_can_do_without_and_a_run_says_where_its_page_is() {
     let printed = place.succeed("run job.toml -w 1 --overwrite --json");
     let summary: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
     assert_eq!(summary["report"], "out/report.html");
+    let rounds = &summary["train"]["rounds"];
+    let inspected: Value = serde_json::from_str(&place.succeed("inspect out --json")).unwrap();
+    let last = inspected["heldout"].as_array().unwrap().last().unwrap();
+    assert_eq!(&last["round"], rounds);
+    let inspected = place.succeed("inspect out");
+    assert!(
+        inspected.contains(&format!(" in {rounds} rounds")),
+        "{inspected}"
+    );
     let without = "--set output.report=false --overwrite";
     let printed = place.succeed(&format!("project job.toml -w 1 {without}"));
     assert!(!printed.contains("report.html") && !place.path("out/report.html").exists());
@@ -310,6 +319,12 @@ fn a_result_without_documents_or_columns_has_a_page() {
     let plain = data(&page(&place));
     assert_eq!(plain["trends"], json!([]));
     assert!(!plain["documents"]["ids"].as_array().unwrap().is_empty());
+    let place = ran("-w 1 -q --set project.topic_documents=0");
+    let unlisted = data(&page(&place));
+    assert_eq!(unlisted["documents"]["ids"], json!([]));
+    assert_eq!(unlisted["trends"].as_array().unwrap().len(), 3);
+    let warnings = unlisted["warnings"].to_string();
+    assert!(warnings.contains("Column key is not shown"), "{warnings}");
 }
 
 #[test]

@@ -217,7 +217,9 @@ fn languages_without_spaces_are_cut_by_a_dictionary() {
     let said = said(&output);
     assert!(output.status.success(), "{said}");
     assert!(
-        said.contains("language    zh, that of most texts; words are those of a dictionary"),
+        said.contains(
+            "language    zh, the language of most texts; words are those of a dictionary"
+        ),
         "{said}"
     );
     let page = String::from_utf8(output.stdout).expect("UTF-8");
@@ -288,7 +290,7 @@ fn topics_says_what_it_took_and_leaves_the_job() {
         "id          `key`\n",
         "text        `body`, 15.0 words on average\n",
         "metadata    year\n",
-        "language    en, that of most texts\n",
+        "language    en, the language of most texts\n",
         "job         out/news.toml\n",
     ] {
         assert!(said.contains(row), "{row}: {said}");
@@ -426,11 +428,10 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
         "{other}"
     );
     place.succeed("new texts --output jobs/first.toml --topics 7 --overwrite");
-    assert!(
-        place
-            .denied(64, "new texts --output first")
-            .contains("first.toml")
-    );
+    for name in ["first", "first.yaml"] {
+        let denied = place.denied(64, &format!("new texts --output {name}"));
+        assert!(denied.contains("first.toml"), "{denied}");
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn json_of(
             "top_terms": t.top_terms,
         })
     };
-    let point = |p: &CurvePoint| json!({ "round": p.round, "loglik_per_token": p.heldout_loglik_per_token });
+    let point = |p: &CurvePoint| json!({ "round": p.round + 1, "loglik_per_token": p.heldout_loglik_per_token });
     let labels: Vec<_> = topics.iter().filter_map(|t| t.label.as_ref()).collect();
     json!({
         "evaluation": evaluation,

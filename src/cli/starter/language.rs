@@ -52,8 +52,8 @@ pub(super) fn set(
     }
     let mut row = match codes[..] {
         [] => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
-        [code] if args.language.is_some() => format!("{code}, as asked for"),
-        [code] => format!("{code}, that of most texts"),
+        [code] if args.language.is_some() => format!("{code}, as requested"),
+        [code] => format!("{code}, the language of most texts"),
         _ => format!("{}: stop words of each are dropped", codes.join(", ")),
     };
     if is_unspaced {

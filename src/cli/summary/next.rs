@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::job::{Job, Summary};
 
 /// Returns the next steps, a line for each command and its purpose.
-pub(super) fn lines(summary: &Summary, job: Option<&Job>, overrides: &[String]) -> String {
+pub(super) fn lines(summary: &Summary, job: &Job, overrides: &[String]) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
     let commands: String = commands(summary, job, overrides)
         .into_iter()
@@ -14,11 +14,7 @@ pub(super) fn lines(summary: &Summary, job: Option<&Job>, overrides: &[String]) 
     format!("\nNext:\n{commands}")
 }
 
-fn commands(
-    summary: &Summary,
-    job: Option<&Job>,
-    overrides: &[String],
-) -> Vec<(String, &'static str)> {
+fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, &'static str)> {
     let output = word(&summary.output.to_string_lossy());
     let mut commands = Vec::new();
     if let Some(report) = &summary.report {
@@ -29,7 +25,7 @@ fn commands(
         let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);
         commands.push((inspect, "a topic and its documents"));
     }
-    if let Some(job) = job.filter(|job| !job.is_of_its_output()) {
+    if !job.is_of_its_output() {
         let sets = overrides.iter();
         let sets: String = sets.map(|set| format!(" --set {}", word(set))).collect();
         let file = word(&job.path.to_string_lossy());

@@ -66,7 +66,7 @@ pub(in crate::cli) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
     let [first, .., last] = values[..] else {
         return None;
     };
-    let rounds = points.last()?.round.unsigned_abs();
+    let rounds = points.last()?.round.unsigned_abs() + 1;
     Some(format!(
         "{}  {first:.2} to {last:.2} nats per token in {} rounds",
         curve(&values),

@@ -40,10 +40,11 @@ impl Journal {
     /// Starts the thread. If logging has to stop, `give_up` receives the reason.
     pub(super) fn start(give_up: fn(&str)) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
+        let dropped = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&dropped);
         thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || keep(&receiver, give_up))?;
-        let dropped = Arc::default();
+            .spawn(move || keep(&receiver, &counted, give_up))?;
         Ok(Self { sender, dropped })
     }
 
@@ -62,7 +63,7 @@ impl Journal {
         }
     }
 
-    /// Returns the number of lines that were lost because the thread was stuck.
+    /// Returns the number of lines that were lost: the thread was stuck, or opened the file too late.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -97,12 +98,16 @@ enum Target {
     Nowhere,
 }
 
-fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
+fn keep(receiver: &Receiver<Message>, dropped: &AtomicU64, give_up: fn(&str)) {
     let mut target = Target::Held(Vec::new());
     for message in receiver {
         let done = match (message, &mut target) {
             (Message::Line(line), Target::Held(held)) if held.len() < MOST_HELD => {
                 held.extend(line);
+                Ok(())
+            }
+            (Message::Line(_), Target::Held(_)) => {
+                dropped.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
             (Message::Line(line), Target::Open(file)) => file.write(&line),
@@ -182,6 +187,16 @@ mod tests {
         Journal::flush(&log, Duration::from_secs(10));
         assert_eq!(fs::read_to_string(path).unwrap(), "{\"n\":1}\n{\"n\":2}\n");
         assert_eq!(log.dropped(), 0);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_kept_are_counted() {
+        let mut log = journal();
+        for _ in 0..3 {
+            log.write_all(&[b' '; MOST_HELD]).unwrap();
+        }
+        Journal::flush(&log, Duration::from_secs(10));
+        assert_eq!(log.dropped(), 2);
     }
 
     #[test]

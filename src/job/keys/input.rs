@@ -73,7 +73,7 @@ pub(super) const CORPUS: Section = rows! {
     labels: Text, Default(""), Later;
     /// The separator between the labels of a text; `""`: the text is one label.
     label_separator: Text, Default(","), Labelled, Later;
-    /// Labels that fewer documents with terms have are dropped.
+    /// Drop labels that fewer documents with terms have.
     label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
@@ -135,8 +135,8 @@ pub(super) const TOKENS: Section = rows! {
     numbers: Flag, Default(false);
     /// Split `snake_case` and `camelCase`, for source code.
     identifiers: Flag, Default(false);
-    /// Keep web and e-mail addresses, cut into words like any text. By default they are left out; but not by the rule
-    /// `"whitespace"`.
+    /// Keep web and e-mail addresses, cut into words like any text. By default they are dropped, except with the
+    /// rule `"whitespace"`.
     // `https`, `com` and the parts of a path say little about a text, and links are long.
     addresses: Flag, Default(false);
     /// Drop elided words before an apostrophe, as French, Italian and Catalan have them: `l'état` becomes `état`.

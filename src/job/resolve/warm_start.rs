@@ -27,14 +27,6 @@ impl Values {
         for (path, value) in fixed {
             self.fix(source, path, value, "train.warm_start")?;
         }
-        // `--overwrite` would remove the result that training starts from.
-        let output: String = self.get("output.path");
-        let output = std::path::absolute(output).unwrap_or_default();
-        if self.value("train.warm_start") == Some(&output.to_string_lossy().into_owned().into()) {
-            source.refuse("output.path", || {
-                "another folder than train.warm_start".into()
-            })?;
-        }
         if self.is_labelled() {
             source.refuse("corpus.labels", || "absent, with train.warm_start".into())?;
         }

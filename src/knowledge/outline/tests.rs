@@ -48,7 +48,7 @@ fn what_is_wrong_with_a_tree_is_named_with_its_line() {
         ),
         (
             "terms = [\"wren\", \" \"]",
-            "line 5: node `birds` has a term without letters",
+            "line 5: node `birds` has an empty term",
         ),
         (
             "terms = [\"wren\", \"b\", \"wren\"]",

@@ -169,12 +169,12 @@ fn results_of_two_models_are_compared_over_matched_topics() {
         (
             &["--compare", "out", "--budget", "fast"],
             64,
-            "out: was projected with other settings",
+            "out: was projected with settings other",
         ),
         (
             &["--compare", "out", "--set=project.threshold=0.3"],
             64,
-            "out: was projected with other settings",
+            "out: was projected with settings other",
         ),
         (&["--compare", "out", "--model", "out"], 64, "--model"),
         (
