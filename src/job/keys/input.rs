@@ -97,7 +97,7 @@ pub(super) const HTRC: Section = rows! {
     section_words: Whole(1, COUNT), Absent;
     /// Pages at the start of each volume that are not read, such as the cover and the contents.
     skip_first_pages: Whole(0, COUNT), Default(0), Later;
-    /// Pages at its end that are not read, such as an index.
+    /// Pages at the end of each volume that are not read, such as an index.
     skip_last_pages: Whole(0, COUNT), Default(0), Later;
     /// Languages that are read: of volumes by three letters (`"eng"`, as their metadata), of pages by two (`"en"`, as
     /// detected). `[]`: all.

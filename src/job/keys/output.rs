@@ -28,7 +28,7 @@ pub(super) const PROJECT: Section = rows! {
     /// `"gibbs-joint"` infers the documents not trained on together, `"retrain"` all documents together; `"none"` stops
     /// after training.
     method: Word(METHODS), Default("cvb0");
-    /// Sampling methods: sweeps discarded after a first one (passes, for methods that sample documents together).
+    /// Sampling methods: sweeps discarded after the first one (passes, for methods that sample documents together).
     burn_in: Whole(0, SWEEPS), Default(2), Inference;
     /// Sampling methods: sweeps or passes that are averaged.
     sweeps: Whole(1, SWEEPS), Default(4), Inference;
@@ -49,7 +49,7 @@ pub(super) const PROJECT: Section = rows! {
     /// Write at most this many topics per document; 0 sets no limit.
     // The threshold already bounds the rows.
     top: Whole(0, 65_535), Default(0);
-    /// Number of topics over labels, from which `"cvb0"` knows which labels occur together (Dependency-LDA). 0: labels
+    /// Number of topics over labels, with which `"cvb0"` models which labels occur together (Dependency-LDA). 0: labels
     /// are independent, as with the other methods and with `model.label_prior = "uniform"`.
     // Better than none on three corpora, by 0.02 to 0.05 in F1; the difference from 20 or 200 is within chance.
     label_topics: Whole(0, 65_535), Default(50), Labelled, Later;

@@ -44,7 +44,7 @@ pub(super) const MODEL: Section = rows! {
     alpha_sum: Auto(&Real(CONCENTRATION)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
     eta: Auto(&Real(CONCENTRATION)), Default("auto");
-    /// The same prior for the published topics, with which documents are also inferred; `"auto"` chooses it on the
+    /// That prior in the published topics, with which documents are also inferred; `"auto"` chooses it on the
     /// held-out documents.
     published_eta: Auto(&Real(CONCENTRATION)), Default("auto");
     /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
@@ -68,7 +68,7 @@ pub(super) const TREE: Section = rows! {
     /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
     must_link: Real(POSITIVE), Default(100.0), Later, Tree;
-    /// β₂, the prior of each edge from words that do not belong together to those of them that do. The smaller it is,
+    /// β₂, the prior of each edge that separates words that do not belong together. The smaller it is,
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest float.
     cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
@@ -122,7 +122,7 @@ pub(super) const TRAIN: Section = rows! {
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
     online_passes: Whole(0, COUNT), Default(3), Gibbs;
-    /// Sweeps over a document that are discarded in each online round, after a first one.
+    /// Sweeps over a document that are discarded in each online round, after the first one.
     // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
     burn_in: Whole(0, SWEEPS), Default(1), Online, Sweeps;
     /// Sweeps that count in each online round.
