@@ -45,7 +45,8 @@ pub(super) fn read(
                 "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
                  corpus.format if it holds something else"
             );
-            emit(context.missing(name.clone(), DocumentStatus::ParseError, reason));
+            let status = DocumentStatus::ParseError;
+            emit(context.without_values(name, Body::Missing { status, reason }));
         }
     }
     Ok(())

@@ -23,7 +23,8 @@ pub(super) fn read(
                 emit(header.document(context, begins, &fields));
             }
             None => {
-                emit(context.unparsable(begins, "not an e-mail: it does not begin with headers"))
+                let what = "not an e-mail: it does not begin with headers";
+                emit(context.unknown(begins, context.unparsable(begins, what)));
             }
         }
     }
