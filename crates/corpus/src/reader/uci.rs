@@ -80,7 +80,8 @@ fn finish<'a>(
     counts: Vec<(u32, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
-    let limit = context.settings.max_document_bytes;
+    let dropped = block.too_large.iter().find(|dropped| dropped.0 == number);
+    let bytes = dropped.map_or(bytes as u64, |dropped| dropped.1);
     let body = if let Some((first, reason)) = &block.lost
         && number >= *first
     {
@@ -92,8 +93,8 @@ fn finish<'a>(
             status: DocumentStatus::Truncated,
             reason,
         }
-    } else if bytes as u64 > limit || block.too_large.contains(&number) {
-        context.too_large(&id, limit + 1)
+    } else if bytes > context.settings.max_document_bytes {
+        context.too_large(&id, bytes)
     } else if counts.is_empty() {
         Body::Missing {
             status: DocumentStatus::Empty,

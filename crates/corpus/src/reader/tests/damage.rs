@@ -60,6 +60,14 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
     }
 }
 
+#[test]
+fn a_bag_that_breaks_off_is_reported_at_the_missing_line() {
+    let packed = gzip(b"3\n");
+    let (_folder, settings) = sample("docword.x.txt.gz", &packed[..packed.len() - 8]);
+    let error = read_all(&settings).unwrap_err().to_string();
+    assert!(error.contains("line 2: the file breaks off"), "{error}");
+}
+
 /// Checks that everything from `open` on is lost, wherever the file is cut, and its place is named.
 fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
     let content = format!("{kept}{open}");
