@@ -56,7 +56,8 @@ pub(super) fn read(
 pub fn words_of(file: &InputFile) -> Option<String> {
     let mut bytes = Vec::new();
     read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
-    let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
+    let json = String::from_utf8_lossy(without_mark(&bytes));
+    let volume: Volume<'_> = serde_json::from_str(&json).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
     // A corrupt count must not fill the memory.
     let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
