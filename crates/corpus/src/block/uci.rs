@@ -96,7 +96,7 @@ impl CountStream {
                 .saturating_mul(DOCUMENTS_PER_ENTRY)
         {
             let reason = format!(
-                "{document_count} documents, but only {entry_count} entries; correct the header"
+                "too many documents ({document_count}) for the number of entries ({entry_count}); correct the header"
             );
             return Err(InputError::counts(&file.path, documents_line, reason));
         }

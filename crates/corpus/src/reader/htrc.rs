@@ -146,7 +146,7 @@ impl Volume<'_> {
         };
         let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
         let is_copy = context.file.is_copy.then(copy);
-        if let Some(why) = self.metadata.is_filtered(filters).or(is_copy) {
+        if let Some(why) = self.metadata.reason_to_filter(filters).or(is_copy) {
             hand_over(
                 htid.to_owned(),
                 missing(DocumentStatus::Filtered, htid, why),
@@ -157,7 +157,7 @@ impl Volume<'_> {
         let end = pages.len().saturating_sub(filters.skip_last_pages);
         let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
         if pages.is_empty() {
-            let why = format!("no page is left of {}", self.features.pages.len());
+            let why = format!("none of its {} pages is left", self.features.pages.len());
             hand_over(htid.to_owned(), missing(DocumentStatus::Empty, htid, why));
             return;
         }

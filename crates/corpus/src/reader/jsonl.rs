@@ -65,7 +65,7 @@ fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> 
 fn no_records(context: &Context<'_>) -> String {
     let path = context.settings.records.as_deref().unwrap_or_default();
     match path {
-        "" => "not a JSON object, but a brace alone; remove it".to_owned(),
+        "" => "not a JSON object, but a lone brace; remove it".to_owned(),
         _ => format!("nothing under `{path}`; correct corpus.records, or exclude the file"),
     }
 }
@@ -132,7 +132,7 @@ impl<'s> Keys<'s> {
         if let Some(key) = self.counts {
             let name = self.names[key];
             let counts = std::mem::take(&mut values[key]).into_counts();
-            let error = |what| format!("`{name}` holds {what}; name a key with counts in corpus.counts");
+            let error = |what| format!("`{name}` {what}; name a key with counts in corpus.counts");
             return Ok(match counts.map_err(error)? {
                 Some(counts) => Body::Counts {
                     counts,

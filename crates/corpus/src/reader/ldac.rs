@@ -9,7 +9,7 @@ pub(super) fn parse<'a>(line: &'a str, vocabulary: Option<&'a [String]>) -> Opti
     let counts = numbered(fields, vocabulary, 0).and_then(|counts| match counts.len() {
         found if wanted.parse() == Ok(found) => Ok(counts),
         found => Err(format!(
-            "the line begins with `{wanted}` but has {found} terms; it is cut off, or not of lda-c"
+            "the line begins with `{wanted}`, but the number of its terms is {found}; it is cut off, or not of lda-c"
         )),
     });
     let fields = ["", ""];

@@ -23,7 +23,7 @@ pub(super) fn read(
         let body = body_of_text(bytes, settings);
         let body = match &body {
             Body::Text { text, .. } if is_binary(text) => {
-                let what = "has NUL bytes, so it is no text; convert it, or exclude it with `corpus.exclude`";
+                let what = "has NUL bytes, so it is not text; convert it, or exclude it with `corpus.exclude`";
                 Body::Missing {
                     status: DocumentStatus::ParseError,
                     reason: format!("{}: {what}", file.name),

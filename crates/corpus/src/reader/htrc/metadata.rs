@@ -25,7 +25,7 @@ pub(super) struct Metadata(Map<String, Value>);
 
 impl Metadata {
     /// Returns why the job leaves the volume out, if it does.
-    pub(super) fn is_filtered(&self, filters: &HtrcSettings) -> Option<String> {
+    pub(super) fn reason_to_filter(&self, filters: &HtrcSettings) -> Option<String> {
         let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
         let language = self.value("language");
         if wanted.clone().next().is_some() && !wanted.any(|code| Some(code) == language.as_ref()) {
@@ -116,7 +116,7 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
     let head = Head::read(file.compression.open(&file.path).ok()?);
     let htid = head.htid.or(head.id)?.trim().to_owned();
     let metadata = head.metadata?;
-    if htid.is_empty() || metadata.is_filtered(filters).is_some() {
+    if htid.is_empty() || metadata.reason_to_filter(filters).is_some() {
         return None;
     }
     let values = filters.unique_by.iter().map(|key| {

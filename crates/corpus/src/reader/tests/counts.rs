@@ -28,7 +28,7 @@ fn a_key_of_json_lines_holds_the_counts() {
     let wrong = Some(DocumentStatus::ParseError);
     for (seen, told) in [
         (&seen[2], "holds 0.5 for `x`, not a count; name a key"),
-        (&seen[3], "holds no object; name a key"),
+        (&seen[3], "is not an object; name a key"),
     ] {
         assert_eq!(seen.status, wrong);
         let told = format!("`unigramCount` {told}");
@@ -112,7 +112,7 @@ fn lda_c_numbers_stand_for_terms_from_0() {
     let told = told("x.ldac", "2 0:2 2:1\n0\n3 0:1\n1 3:1\n", "whale\nof\nsea\n");
     assert_eq!(told[..2], ["x.ldac@0: whale:2 sea:1", "x.ldac@10: "]);
     assert!(
-        told[2].contains("begins with `3` but has 1 terms"),
+        told[2].contains("begins with `3`, but the number of its terms is 1"),
         "{}",
         told[2]
     );

@@ -170,7 +170,7 @@ fn a_volume_may_begin_with_a_byte_order_mark() {
 }
 
 #[test]
-fn what_is_no_volume_is_a_row_that_says_why() {
+fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
     let whole = volume(&PAGES);
     for (json, what) in [
         (&whole[..whole.len() - 30], "EOF"),

@@ -155,7 +155,7 @@ fn lines_without_id_or_text_are_called_after_their_place() {
 }
 
 #[test]
-fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
+fn a_record_without_an_object_or_text_is_a_parse_error_with_its_place() {
     for line in [
         "nonsense",
         "[1]",
@@ -198,7 +198,7 @@ fn a_document_that_is_left_out_keeps_its_id_group_and_metadata() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
+fn bytes_that_are_not_utf8_are_replaced_and_reported() {
     let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
     assert_eq!(
         (seen[0].text.as_str(), seen[0].repaired),

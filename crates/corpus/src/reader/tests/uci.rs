@@ -65,7 +65,7 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
         check("2\nmany\n", "line 2: ", "number of terms");
         for documents in ["5000000", "18446744073709551615"] {
             let content = format!("{documents}\n3\n1\n1 1 1\n");
-            check(&content, "line 1: ", "but only 1 entries");
+            check(&content, "line 1: ", "for the number of entries (1)");
         }
     }
 }
