@@ -131,7 +131,7 @@ mod tests {
         let failure = parsed("topicmill synth --path out --mean-length 0").expect_err("refused");
         assert_eq!(
             failure.to_string(),
-            "--mean-length 0.0: `synth.mean_length` is 0.0, but must be a number above 0"
+            "--mean-length 0.0: `synth.mean_length` is 0.0, but must be a number above 0, at most 1000000000"
         );
     }
 }

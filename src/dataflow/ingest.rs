@@ -341,21 +341,22 @@ fn collection(
     written: &[Written],
 ) -> Collection {
     let mut first_document = 0;
-    // The volume of the previous document, and its documents so far.
+    // The volume of the last document that has one, and its documents so far.
     let (mut open_volume, mut open_sections) = (0, 0);
     let mut shards = Vec::with_capacity(drafts.len());
     for (draft, shard) in drafts.iter().zip(written) {
         let documents = draft.documents;
-        let documents_with_terms = shard.documents_with_terms();
         let continues = shard.first_volume != 0 && shard.first_volume == open_volume;
         let first_section = if continues { open_sections } else { 0 };
-        let is_one_volume = shard.last_sections == documents;
-        open_volume = shard.last_volume;
-        open_sections = shard.last_sections + if is_one_volume { first_section } else { 0 };
+        if shard.sections > 0 {
+            let is_one_volume = shard.last_sections == shard.sections;
+            open_volume = shard.last_volume;
+            open_sections = shard.last_sections + if is_one_volume { first_section } else { 0 };
+        }
         shards.push(ShardEntry {
             first_document,
             documents,
-            documents_with_terms,
+            documents_with_terms: shard.documents_with_terms(),
             tokens: shard.tokens,
             first_section,
         });

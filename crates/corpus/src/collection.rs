@@ -77,7 +77,7 @@ pub struct ShardEntry {
     pub documents_with_terms: u64,
     /// Their tokens in the vocabulary.
     pub tokens: u64,
-    /// The position of its first document in its volume; not 0 if the volume began in another shard.
+    /// The position in its volume of the first document that has one; not 0 if the volume began in another shard.
     #[serde(default)]
     pub first_section: u64,
 }

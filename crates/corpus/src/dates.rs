@@ -171,7 +171,7 @@ pub fn day_of(value: &str) -> Cow<'_, str> {
     if let Some(date) = Date::parse(value).filter(|date| date.unit == Unit::Day) {
         return Cow::Owned(date.label(Unit::Day));
     }
-    match value.trim().split_once([' ', ',']) {
+    match value.trim().split_once([' ', 'T', ',']) {
         Some((day, _)) if is_slashed(value) => Cow::Borrowed(day),
         _ => Cow::Borrowed(value),
     }
@@ -252,6 +252,13 @@ mod tests {
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(at(1_709_251_199), "2024-02-29T23:59:59Z");
         assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_slashed_date_loses_its_time() {
+        for value in ["7/21/1998 5:06", "7/21/1998, 5 pm", "7/21/1998T05:06"] {
+            assert_eq!(day_of(value), "7/21/1998");
+        }
     }
 
     #[test]

@@ -166,21 +166,25 @@ impl ShardDocument {
     }
 }
 
-/// A counter of the documents within each volume, whose documents follow each other.
+/// A counter of the documents within each volume. Documents without a volume may be among those of one.
 #[derive(Clone, Debug, Default)]
 pub struct Sections {
     group: Option<String>,
     next: u64,
-    begun: bool,
 }
 
 impl Sections {
-    /// Starts with a document that is this section of its volume.
+    /// Starts where the next document with a volume is this section of it.
     pub fn starting(first: u64) -> Self {
         Self {
+            group: None,
             next: first,
-            ..Self::default()
         }
+    }
+
+    /// Returns the volume of the last document that had one.
+    pub fn group(&self) -> Option<&str> {
+        self.group.as_deref()
     }
 
     /// Returns the index of the next document in its volume, from 0; `None` without a volume.
@@ -188,17 +192,15 @@ impl Sections {
     /// ```
     /// # use corpus::Sections;
     /// let mut sections = Sections::starting(7);
-    /// let numbers = [Some("a"), Some("a"), None, Some("b")].map(|volume| sections.number(volume));
-    /// assert_eq!(numbers, [Some(7), Some(8), None, Some(0)]);
+    /// let numbers = [Some("a"), None, Some("a"), Some("b")].map(|volume| sections.number(volume));
+    /// assert_eq!(numbers, [Some(7), None, Some(8), Some(0)]);
     /// ```
     pub fn number(&mut self, group: Option<&str>) -> Option<u64> {
-        if self.group.as_deref() != group {
-            self.group = group.map(str::to_owned);
-            self.next *= u64::from(!self.begun);
+        let group = group?;
+        if self.group() != Some(group) && self.group.replace(group.to_owned()).is_some() {
+            self.next = 0;
         }
-        self.begun = true;
-        let number = self.next;
         self.next += 1;
-        group.map(|_| number)
+        Some(self.next - 1)
     }
 }

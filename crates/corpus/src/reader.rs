@@ -171,30 +171,35 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns a document without content.
-    fn missing(
+    /// Returns a document whose record has no group and metadata, or none that can be read.
+    fn without_values<'d>(
         &self,
-        source_id: String,
-        status: DocumentStatus,
-        reason: String,
-    ) -> RawDocument<'static> {
+        source_id: impl Into<Cow<'d, str>>,
+        body: Body<'d>,
+    ) -> RawDocument<'d> {
         RawDocument {
-            source_id: Cow::Owned(source_id),
+            source_id: source_id.into(),
             group: None,
             metadata: vec![None; self.settings.metadata.len()],
-            body: Body::Missing { status, reason },
+            body,
         }
     }
 
-    /// Returns the document of a record that is not in the file's format.
-    fn unparsable(&self, offset: u64, what: &str) -> RawDocument<'static> {
-        let place = self.place(offset);
-        let reason = format!("{place}: {what}");
-        self.missing(place, DocumentStatus::ParseError, reason)
+    /// Returns the document of a record of which only the place is known.
+    fn unknown(&self, offset: u64, body: Body<'static>) -> RawDocument<'static> {
+        self.without_values(self.place(offset), body)
     }
 
-    /// Replaces a document whose counts are more than a text within the limit can have, even in one-letter words.
-    fn within_limit<'d>(&self, document: RawDocument<'d>) -> RawDocument<'d> {
+    /// Returns the body of a record that is not in the file's format.
+    fn unparsable(&self, offset: u64, what: &str) -> Body<'static> {
+        Body::Missing {
+            status: DocumentStatus::ParseError,
+            reason: format!("{}: {what}", self.place(offset)),
+        }
+    }
+
+    /// Replaces counts that are more than a text within the limit can have, even in one-letter words.
+    fn within_limit<'d>(&self, mut document: RawDocument<'d>) -> RawDocument<'d> {
         let tokens: u64 = match &document.body {
             Body::Bag { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
             Body::Counts { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
@@ -204,64 +209,79 @@ impl<'a> Context<'a> {
         if tokens.saturating_mul(LETTER_BYTES) <= limit {
             return document;
         }
-        let source_id = document.source_id.into_owned();
         let reason = format!(
-            "{source_id}: {tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct \
-             its counts, or raise the limit"
+            "{}: {tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct its \
+             counts, or raise the limit",
+            document.source_id
         );
-        self.missing(source_id, DocumentStatus::TooLarge, reason)
+        document.body = Body::Missing {
+            status: DocumentStatus::TooLarge,
+            reason,
+        };
+        document
     }
 
-    /// Returns the document of a record over the limit.
-    fn too_large(&self, source_id: String, bytes: u64) -> RawDocument<'static> {
+    /// Returns the body of a record over the limit.
+    fn too_large(&self, source_id: &str, bytes: u64) -> Body<'static> {
         let limit = self.settings.max_document_bytes;
-        let reason = format!(
-            "{source_id}: {bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the document"
-        );
-        self.missing(source_id, DocumentStatus::TooLarge, reason)
+        Body::Missing {
+            status: DocumentStatus::TooLarge,
+            reason: format!(
+                "{source_id}: {bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the \
+                 document"
+            ),
+        }
     }
 
-    /// Returns a document that represents the rest of a file that failed.
-    fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
-        let reason = format!(
-            "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
-        );
-        self.missing(source_id, DocumentStatus::Truncated, reason)
+    /// Returns the document of a record at `offset` over the limit.
+    fn too_large_at(&self, offset: u64, bytes: u64) -> RawDocument<'static> {
+        self.unknown(offset, self.too_large(&self.place(offset), bytes))
+    }
+
+    /// Returns the body of a document that represents the rest of a file that failed.
+    fn truncated(&self, source_id: &str, reason: &str) -> Body<'static> {
+        Body::Missing {
+            status: DocumentStatus::Truncated,
+            reason: format!(
+                "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
+            ),
+        }
+    }
+
+    /// Returns the document that represents the rest of a file from `offset` on.
+    fn truncated_at(&self, offset: u64, reason: &str) -> RawDocument<'static> {
+        self.unknown(offset, self.truncated(&self.place(offset), reason))
     }
 
     /// Reads the documents of stretches of records.
     fn read_pieces(&self, pieces: &[Piece], header: Option<&Header>, emit: DocumentSink<'_>) {
         for piece in pieces {
-            self.read_piece(piece, header, emit);
-        }
-    }
-
-    fn read_piece(&self, piece: &Piece, header: Option<&Header>, emit: DocumentSink<'_>) {
-        match piece {
-            Piece::TooLarge { offset, bytes } => emit(self.too_large(self.place(*offset), *bytes)),
-            Piece::Truncated { offset, reason } => {
-                emit(self.truncated(self.place(*offset), reason));
+            match piece {
+                Piece::TooLarge { offset, bytes } => emit(self.too_large_at(*offset, *bytes)),
+                Piece::Truncated { offset, reason } => emit(self.truncated_at(*offset, reason)),
+                Piece::Records { offset, bytes } => match (self.file.format, header) {
+                    (Format::Csv, Some(header)) => {
+                        delimited::read_csv(self, header, *offset, bytes, emit)
+                    }
+                    (Format::Tsv, Some(header)) => {
+                        delimited::read_tsv(self, header, *offset, bytes, emit)
+                    }
+                    (Format::Mail, Some(header)) => mail::read(self, header, *offset, bytes, emit),
+                    (Format::Mallet, Some(header)) => {
+                        mallet::read(self, header, *offset, bytes, emit)
+                    }
+                    (Format::SvmLight, Some(header)) => {
+                        counts::read(self, header, (*offset, bytes), svmlight::parse, emit)
+                    }
+                    (Format::Vw, Some(header)) => {
+                        counts::read(self, header, (*offset, bytes), vw::parse, emit)
+                    }
+                    (Format::LdaC, Some(header)) => {
+                        counts::read(self, header, (*offset, bytes), ldac::parse, emit)
+                    }
+                    _ => jsonl::read(self, *offset, bytes, emit),
+                },
             }
-            Piece::Records { offset, bytes } => match (self.file.format, header) {
-                (Format::Csv, Some(header)) => {
-                    delimited::read_csv(self, header, *offset, bytes, emit)
-                }
-                (Format::Tsv, Some(header)) => {
-                    delimited::read_tsv(self, header, *offset, bytes, emit)
-                }
-                (Format::Mail, Some(header)) => mail::read(self, header, *offset, bytes, emit),
-                (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
-                (Format::SvmLight, Some(header)) => {
-                    counts::read(self, header, (*offset, bytes), svmlight::parse, emit)
-                }
-                (Format::Vw, Some(header)) => {
-                    counts::read(self, header, (*offset, bytes), vw::parse, emit)
-                }
-                (Format::LdaC, Some(header)) => {
-                    counts::read(self, header, (*offset, bytes), ldac::parse, emit)
-                }
-                _ => jsonl::read(self, *offset, bytes, emit),
-            },
         }
     }
 }

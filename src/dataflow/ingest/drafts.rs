@@ -157,9 +157,11 @@ pub(super) struct Written {
     pub(super) tokens: u64,
     /// Tokens that are stop words.
     pub(super) tokens_stopped: u64,
-    /// Digest of the first document's volume; 0 if it has none.
+    /// Documents that have a volume.
+    pub(super) sections: u64,
+    /// Digest of the volume of the first of them; 0 without any.
     pub(super) first_volume: u64,
-    /// Digest of the last document's volume.
+    /// Digest of the volume of the last of them.
     pub(super) last_volume: u64,
     /// Documents of that volume at the shard's end.
     pub(super) last_sections: u64,
@@ -198,16 +200,18 @@ pub(super) fn rewrite(
     let labelled = process.job.corpus.labels();
     let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
     let mut document = ShardDocument::default();
-    let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
-    let mut sections = Sections::default();
+    let (mut tokens_stopped, mut first_volume) = (0, None);
+    let (mut volumes, mut sections, mut last_sections) = (Sections::default(), 0, 0);
     while reader.read_into(&mut document)? {
         if let Some(joiner) = &mut joiner {
             joiner.bag(&mut document);
         }
         map.remap(&mut document);
-        let section = sections.number(document.group.as_deref());
-        last_sections = section.map_or(0, |section| section + 1);
-        first_volume.get_or_insert_with(|| volume_digest(document.group.as_deref()));
+        if let Some(section) = volumes.number(document.group.as_deref()) {
+            sections += 1;
+            last_sections = section + 1;
+            first_volume.get_or_insert_with(|| volume_digest(volumes.group()));
+        }
         tokens_stopped += u64::from(document.tokens_stopped);
         if let Some((settings, place)) = labelled
             && document.status.has_terms()
@@ -227,8 +231,9 @@ pub(super) fn rewrite(
         number: number as u64,
         tokens,
         tokens_stopped,
+        sections,
         first_volume: first_volume.unwrap_or(0),
-        last_volume: volume_digest(document.group.as_deref()),
+        last_volume: volume_digest(volumes.group()),
         last_sections,
         by_status,
     })

@@ -4,7 +4,7 @@ use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
     Auto, Encoding, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
-use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct, is_named};
+use crate::job::kind::{COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named};
 use crate::job::words::{FORMATS, MARKUP, ON_DAMAGE, RULES};
 use corpus::language::is_code;
 use lda::model::statistics::MAX_TERMS;
@@ -13,6 +13,11 @@ const SIZE: Reals = Reals(
     |x| x > 0.0 && x <= 65_536.0,
     "a number of MiB above 0, at most 65536",
 );
+const LENGTH: Reals = Reals(
+    |x| x > 0.0 && x <= 1e9,
+    "a number above 0, at most 1000000000",
+);
+const EXPONENT: Reals = Reals(|x| (0.0..=10.0).contains(&x), "a number from 0 to 10");
 const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.
 const TERM_IDS: u64 = MAX_TERMS as u64;
@@ -209,13 +214,13 @@ pub(super) const SYNTH: Section = rows! {
     terms: Whole(1, TERM_IDS), Default(5000);
     /// Tokens in a document, on average.
     // The length of a long abstract.
-    mean_length: Real(POSITIVE), Default(120);
+    mean_length: Real(LENGTH), Default(120);
     /// Sum of the Dirichlet that documents' proportions are drawn from; small means few topics per document.
     // Two or three topics per document, so that planted topics can be told apart.
     alpha_sum: Real(POSITIVE), Default(1);
     /// Exponent of the Zipf law of the terms' frequencies.
     // The exponent of natural language.
-    zipf: Real(NOT_NEGATIVE), Default(1);
+    zipf: Real(EXPONENT), Default(1);
     /// The seed of every random choice.
     seed: Whole(0, i64::MAX as u64), Default(1);
     /// A list of words to use, one per line, relative to the job file; `""` generates pronounceable ones.

@@ -14,7 +14,6 @@ use crate::input::BYTE_ORDER_MARK;
 use dialect::Place;
 pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
-pub(crate) use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
 use std::io::Read;
@@ -80,10 +79,10 @@ impl Scan {
     fn unclosed(&self) -> Option<&'static str> {
         match self.boundary {
             Boundary::Object if self.object.is_open() => {
-                Some("a brace or quote of the object there is never closed")
+                Some("the object that begins there has an unclosed brace or quote")
             }
             Boundary::Quoted(_) if self.place.is_within_quotes() => {
-                Some("a quote in the row there is never closed")
+                Some("the row that begins there has an unclosed quote")
             }
             _ => None,
         }
@@ -212,7 +211,7 @@ impl<R: Read> RecordCutter<R> {
 
     /// Detects the dialect of CSV at the start of the stream, which
     /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read, and ends records by it.
-    pub(crate) fn find_dialect(&mut self) -> Dialect {
+    pub(crate) fn adopt_dialect(&mut self) -> Dialect {
         let dialect = Dialect::of(&self.held);
         self.boundary = Boundary::Quoted(dialect);
         dialect

@@ -45,7 +45,7 @@ impl Records {
         let mut cutter = RecordCutter::new(stream, 0, boundary, limit);
         cutter.skip_byte_order_mark();
         let dialect = match file.format {
-            Format::Csv => cutter.find_dialect(),
+            Format::Csv => cutter.adopt_dialect(),
             _ => Dialect::TABS,
         };
         let mut records = Self {

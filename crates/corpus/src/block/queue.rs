@@ -244,7 +244,7 @@ mod tests {
     use crate::reader::tests::{one_file, read_share};
 
     #[test]
-    fn after_a_panic_within_a_source_nobody_waits() {
+    fn no_caller_waits_after_a_panic_within_a_source() {
         let (_folder, settings) = one_file("x.jsonl.gz", b"{}");
         let input = Arc::new(discover(&settings).unwrap());
         let queue = BlockQueue::new(input, &settings, Share::ALL);

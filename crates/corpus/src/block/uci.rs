@@ -34,8 +34,9 @@ pub(crate) struct Counts {
     pub(crate) line: u64,
     /// The entries' lines.
     pub(crate) entries: Vec<u8>,
-    /// Documents with more bytes of entries than allowed, whose entries are left out; others may be too large as well.
-    pub(crate) too_large: Vec<u64>,
+    /// Documents with more bytes of entries than allowed, which are left out, and the bytes; others may be too large as
+    /// well.
+    pub(crate) too_large: Vec<(u64, u64)>,
     /// The first lost document, and the reason.
     pub(crate) lost: Option<(u64, String)>,
 }
@@ -60,6 +61,8 @@ pub(super) struct CountStream {
     next_document: u64,
     /// A document whose entries are being dropped.
     dropping: Option<u64>,
+    /// The dropped documents of the next block, and their bytes.
+    too_large: Vec<(u64, u64)>,
     blocks: u64,
     ended: bool,
 }
@@ -93,7 +96,7 @@ impl CountStream {
                 .saturating_mul(DOCUMENTS_PER_ENTRY)
         {
             let reason = format!(
-                "{document_count} documents, but only {entry_count} entries; correct the header"
+                "too many documents ({document_count}) for the number of entries ({entry_count}); correct the header"
             );
             return Err(InputError::counts(&file.path, documents_line, reason));
         }
@@ -111,6 +114,7 @@ impl CountStream {
             entries_before: 0,
             next_document: 1,
             dropping: None,
+            too_large: Vec::new(),
             blocks: 0,
             ended: false,
         })
@@ -152,6 +156,9 @@ impl CountStream {
                 break;
             }
             self.entries_before += 1;
+            if let Some((_, bytes)) = self.too_large.last_mut() {
+                *bytes += end as u64;
+            }
             rest = &rest[end..];
         }
         self.held.extend_from_slice(rest);
@@ -190,12 +197,13 @@ impl CountStream {
     /// Leaves out the entries of a document that is too large.
     fn drop_document(&mut self, number: u64) {
         self.entries_before += count_lines(&self.held);
+        self.too_large.push((number, self.held.len() as u64));
         self.held.clear();
         self.dropping = Some(number);
     }
 
     /// Takes a block: the first `length` bytes held, and the documents before `end`.
-    fn block(&mut self, length: usize, end: u64, too_large: Vec<u64>) -> Counts {
+    fn block(&mut self, length: usize, end: u64) -> Counts {
         let rest = self.held.split_off(length);
         let entries = std::mem::replace(&mut self.held, rest);
         let block = Counts {
@@ -203,7 +211,7 @@ impl CountStream {
             documents: self.next_document..end,
             line: self.header_lines + 1 + self.entries_before,
             entries,
-            too_large,
+            too_large: std::mem::take(&mut self.too_large),
             lost: None,
         };
         self.entries_before += count_lines(&block.entries);
@@ -212,11 +220,7 @@ impl CountStream {
     }
 
     /// Takes the last block: everything held, and every document up to the number in the header.
-    fn last_block(
-        &mut self,
-        broken: Option<String>,
-        too_large: Vec<u64>,
-    ) -> Result<Counts, InputError> {
+    fn last_block(&mut self, broken: Option<String>) -> Result<Counts, InputError> {
         let length = self.held.trim_ascii_end().len();
         self.held.truncate(length);
         let found = self.entries_before + count_lines(&self.held);
@@ -230,7 +234,7 @@ impl CountStream {
             Some(_) if !self.held.is_empty() => self.last_document()?,
             _ => (self.next_document.max(after_dropped), self.held.len()),
         };
-        let mut block = self.block(start, self.document_count + 1, too_large);
+        let mut block = self.block(start, self.document_count + 1);
         block.lost = reason.map(|reason| (last, reason));
         Ok(block)
     }
@@ -261,18 +265,16 @@ impl Cut for CountStream {
         if self.ended {
             return Ok(None);
         }
-        let mut too_large = Vec::new();
         let block = loop {
             let broken = self.read_on()?;
             if self.ended {
-                break self.last_block(broken, too_large)?;
+                break self.last_block(broken)?;
             }
             let (last, start) = self.last_document()?;
             if start > 0 {
-                break self.block(start, last, too_large);
+                break self.block(start, last);
             }
             if self.held.trim_ascii_end().len() as u64 > self.max_document_bytes {
-                too_large.push(last);
                 self.drop_document(last);
             }
         };
@@ -312,8 +314,9 @@ fn next_line(
     let end = records.cutter.offset() + 1;
     match &records.cutter.next_pieces(end)[..] {
         [] => Ok(None),
-        [.., Piece::Truncated { reason, .. }] => {
+        [before @ .., Piece::Truncated { reason, .. }] => {
             let reason = format!("the file breaks off in its header ({reason}); copy it again");
+            let line = line + before.len() as u64;
             Err(InputError::counts(&file.path, line, reason))
         }
         [Piece::Records { bytes, .. }, ..] => {

@@ -64,7 +64,7 @@ impl MinibatchBuilder {
         Self {
             limit,
             path,
-            partitions: no_documents(),
+            partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             buffered: 0,
             spilled: None,
         }
@@ -115,7 +115,7 @@ impl MinibatchBuilder {
         Ok(())
     }
 
-    /// Takes all documents out, in the minibatches of `deal`.
+    /// Takes all documents out, in the minibatches of `deal`; no more can be pushed.
     ///
     /// # Errors
     /// Fails if a file cannot be read or written.
@@ -132,7 +132,7 @@ impl MinibatchBuilder {
             store,
             extents: vec![Extent::default()],
         };
-        for partition in std::mem::replace(&mut self.partitions, no_documents()) {
+        for partition in std::mem::take(&mut self.partitions) {
             let words = partition.words(spilled.as_ref().map(|spilled| &spilled.file))?;
             for_each_sorted(&words, |document| {
                 writer.advance_to(deal.minibatch(document.place))?;
@@ -142,10 +142,6 @@ impl MinibatchBuilder {
         }
         writer.finish(deal.count())
     }
-}
-
-fn no_documents() -> Vec<Partition> {
-    (0..PARTITIONS).map(|_| Partition::default()).collect()
 }
 
 impl Partition {

@@ -92,7 +92,7 @@ fn lose_rest(
 ) -> Result<(), InputError> {
     match broken(context.file, row, error) {
         InputError::Damaged { reason, .. } if keeps_damaged(context.settings) => {
-            emit(context.truncated(context.place(row), &reason));
+            emit(context.truncated_at(row, &reason));
             Ok(())
         }
         broken => Err(broken),

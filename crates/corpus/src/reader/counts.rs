@@ -63,13 +63,12 @@ pub(super) fn numbered<'a>(
 pub(super) struct Line<'a> {
     /// The document's id and label; empty if it has none.
     pub(super) fields: [&'a str; 2],
-    pub(super) counts: Counted<'a>,
+    /// An error says what is wrong with the line.
+    pub(super) counts: Result<Counted<'a>, String>,
 }
 
-/// A parser of a line, with the vocabulary beside the file: `None` if the line contains no document; an error says what
-/// is wrong with it.
-pub(super) type ParseLine =
-    for<'a> fn(&'a str, Option<&'a [String]>) -> Result<Option<Line<'a>>, String>;
+/// A parser of a line, with the vocabulary beside the file: `None` if the line contains no document.
+pub(super) type ParseLine = for<'a> fn(&'a str, Option<&'a [String]>) -> Option<Line<'a>>;
 
 /// Reads the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(
@@ -84,19 +83,19 @@ pub(super) fn read(
         if text.trim().is_empty() {
             continue;
         }
-        match parse(&text, header.vocabulary.as_deref()) {
-            Ok(None) => {}
-            Ok(Some(Line { fields, counts })) => {
-                let body = Body::Counts {
-                    counts,
-                    words: false,
-                    repaired,
-                };
-                let [id, label] = fields.map(str::as_bytes);
-                emit(header.with_body(context, begins, &[id, label, b""], body));
-            }
-            Err(what) => emit(context.unparsable(begins, &what)),
-        }
+        let Some(Line { fields, counts }) = parse(&text, header.vocabulary.as_deref()) else {
+            continue;
+        };
+        let body = match counts {
+            Ok(counts) => Body::Counts {
+                counts,
+                words: false,
+                repaired,
+            },
+            Err(what) => context.unparsable(begins, &what),
+        };
+        let [id, label] = fields.map(str::as_bytes);
+        emit(header.with_body(context, begins, &[id, label, b""], body));
     }
 }
 

@@ -30,7 +30,7 @@ impl Header {
                 fields.len(),
                 self.fields
             );
-            return context.unparsable(offset, &what);
+            return context.unknown(offset, context.unparsable(offset, &what));
         }
         let mut repaired = false;
         let texts = self.columns.text.iter().filter_map(|&place| {
@@ -84,7 +84,7 @@ pub(super) fn read_csv(
             Ok(false) => return,
             // With a slice of any bytes and rows of any length, nothing fails; still, no row is lost silently.
             Err(error) => {
-                emit(context.unparsable(begins, &error.to_string()));
+                emit(context.unknown(begins, context.unparsable(begins, &error.to_string())));
                 return;
             }
         }

@@ -45,7 +45,8 @@ pub(super) fn read(
                 "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
                  corpus.format if it holds something else"
             );
-            emit(context.missing(name.clone(), DocumentStatus::ParseError, reason));
+            let status = DocumentStatus::ParseError;
+            emit(context.without_values(name, Body::Missing { status, reason }));
         }
     }
     Ok(())
@@ -55,7 +56,8 @@ pub(super) fn read(
 pub fn words_of(file: &InputFile) -> Option<String> {
     let mut bytes = Vec::new();
     read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
-    let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
+    let json = String::from_utf8_lossy(without_mark(&bytes));
+    let volume: Volume<'_> = serde_json::from_str(&json).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
     // A corrupt count must not fill the memory.
     let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
@@ -144,7 +146,7 @@ impl Volume<'_> {
         };
         let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
         let is_copy = context.file.is_copy.then(copy);
-        if let Some(why) = self.metadata.is_filtered(filters).or(is_copy) {
+        if let Some(why) = self.metadata.reason_to_filter(filters).or(is_copy) {
             hand_over(
                 htid.to_owned(),
                 missing(DocumentStatus::Filtered, htid, why),
@@ -155,7 +157,7 @@ impl Volume<'_> {
         let end = pages.len().saturating_sub(filters.skip_last_pages);
         let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
         if pages.is_empty() {
-            let why = format!("no page is left of {}", self.features.pages.len());
+            let why = format!("none of its {} pages is left", self.features.pages.len());
             hand_over(htid.to_owned(), missing(DocumentStatus::Empty, htid, why));
             return;
         }

@@ -36,7 +36,8 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
             Err(later) => {
                 // The error that remains after mending is the real one.
                 let error = if mended == object { error } else { later };
-                context.unparsable(begins, &no_object(context, &object, &error))
+                let body = context.unparsable(begins, &no_object(context, &object, &error));
+                context.unknown(begins, body)
             }
         });
     };
@@ -64,7 +65,7 @@ fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> 
 fn no_records(context: &Context<'_>) -> String {
     let path = context.settings.records.as_deref().unwrap_or_default();
     match path {
-        "" => "not a JSON object, but a brace alone; remove it".to_owned(),
+        "" => "not a JSON object, but a lone brace; remove it".to_owned(),
         _ => format!("nothing under `{path}`; correct corpus.records, or exclude the file"),
     }
 }
@@ -114,9 +115,10 @@ impl<'s> Keys<'s> {
         repaired: bool,
     ) -> RawDocument<'a> {
         let document = context.record(&self.columns, offset, |key| values[key].to_value());
-        match self.body(context, values, repaired) {
-            Ok(body) => RawDocument { body, ..document },
-            Err(what) => context.unparsable(offset, &what),
+        let body = self.body(context, values, repaired);
+        RawDocument {
+            body: body.unwrap_or_else(|what| context.unparsable(offset, &what)),
+            ..document
         }
     }
 
@@ -130,8 +132,7 @@ impl<'s> Keys<'s> {
         if let Some(key) = self.counts {
             let name = self.names[key];
             let counts = std::mem::take(&mut values[key]).into_counts();
-            let error =
-                |what| format!("`{name}` holds {what}; name a key with counts in corpus.counts");
+            let error = |what| format!("`{name}` {what}; name a key with counts in corpus.counts");
             return Ok(match counts.map_err(error)? {
                 Some(counts) => Body::Counts {
                     counts,

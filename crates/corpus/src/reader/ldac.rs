@@ -3,19 +3,15 @@
 
 use super::counts::{Line, numbered};
 
-pub(super) fn parse<'a>(
-    line: &'a str,
-    vocabulary: Option<&'a [String]>,
-) -> Result<Option<Line<'a>>, String> {
+pub(super) fn parse<'a>(line: &'a str, vocabulary: Option<&'a [String]>) -> Option<Line<'a>> {
     let mut fields = line.split_ascii_whitespace();
     let wanted = fields.next().unwrap_or_default();
-    let counts = numbered(fields, vocabulary, 0)?;
-    if wanted.parse::<usize>() != Ok(counts.len()) {
-        return Err(format!(
-            "the line begins with `{wanted}` but has {} terms; it is cut off, or not of lda-c",
-            counts.len()
-        ));
-    }
+    let counts = numbered(fields, vocabulary, 0).and_then(|counts| match counts.len() {
+        found if wanted.parse() == Ok(found) => Ok(counts),
+        found => Err(format!(
+            "the line begins with `{wanted}`, but the number of its terms is {found}; it is cut off, or not of lda-c"
+        )),
+    });
     let fields = ["", ""];
-    Ok(Some(Line { fields, counts }))
+    Some(Line { fields, counts })
 }

@@ -48,13 +48,13 @@ impl LineReader {
     /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.
     pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
-        emit(context.too_large(context.place(offset), bytes));
+        emit(context.too_large_at(offset, bytes));
     }
 
     /// Emits a document for the rest of a stream that failed.
     pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
-        emit(context.truncated(context.place(offset), reason));
+        emit(context.truncated_at(offset, reason));
     }
 
     /// Returns the problem with a document, without the place that its reader put before it.

@@ -4,7 +4,7 @@
 //! out. The sender and the recipient are the first of each.
 
 use super::{Context, DocumentSink};
-use crate::block::cutter::{Boundary, is_envelope, record_ends};
+use crate::block::cutter::{Boundary, record_ends};
 use crate::block::header::Header;
 use mail_parser::{Address, MessageParser};
 
@@ -23,7 +23,8 @@ pub(super) fn read(
                 emit(header.document(context, begins, &fields));
             }
             None => {
-                emit(context.unparsable(begins, "not an e-mail: it does not begin with headers"))
+                let what = "not an e-mail: it does not begin with headers";
+                emit(context.unknown(begins, context.unparsable(begins, what)));
             }
         }
     }
@@ -32,28 +33,25 @@ pub(super) fn read(
 /// Returns the messages in `bytes`, each with its offset, without the lines between them.
 pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut begin = 0;
-    let ends = record_ends(bytes, Boundary::Envelope).chain([bytes.len()]);
-    ends.map(move |end| {
-        let begins = std::mem::replace(&mut begin, end);
-        (
-            offset + begins as u64,
-            without_envelope(&bytes[begins..end]),
-        )
-    })
-    .filter(|(_, message)| !message.trim_ascii().is_empty())
+    let ends = record_ends(bytes, Boundary::Envelope).map(|end| (end, true));
+    ends.chain([(bytes.len(), false)])
+        .map(move |(end, has_envelope)| {
+            let begins = std::mem::replace(&mut begin, end);
+            let record = &bytes[begins..end];
+            let message = match has_envelope {
+                true => without_last_line(record),
+                false => record,
+            };
+            (offset + begins as u64, message)
+        })
+        .filter(|(_, message)| !message.trim_ascii().is_empty())
 }
 
-/// Returns the message without the line after it.
-fn without_envelope(record: &[u8]) -> &[u8] {
-    let lines = record.strip_suffix(b"\n").unwrap_or(record);
-    let last = lines
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at + 1);
-    match is_envelope(&lines[last..]) {
-        true => &record[..last],
-        false => record,
-    }
+/// Returns lines that end with a line break without the last of them.
+fn without_last_line(lines: &[u8]) -> &[u8] {
+    let before = &lines[..lines.len() - 1];
+    let last = before.iter().rposition(|&byte| byte == b'\n');
+    &lines[..last.map_or(0, |at| at + 1)]
 }
 
 /// Returns the id, date, sender, recipient, subject and text of a message; `None` if it is not one.
@@ -72,7 +70,7 @@ pub fn fields(message: &[u8]) -> Option<[String; 6]> {
     let mut text = String::new();
     for part in 0..message.text_body_count() {
         let body = message.body_text(part).unwrap_or_default();
-        for line in body.lines().filter(|line| !line.starts_with('>')) {
+        for line in body.lines().filter_map(own_line) {
             text.push_str(line);
             text.push('\n');
         }
@@ -81,4 +79,12 @@ pub fn fields(message: &[u8]) -> Option<[String; 6]> {
     let id = message.message_id().unwrap_or_default().to_owned();
     let [date, from, to] = [date, from, to].map(Option::unwrap_or_default);
     Some([id, date, from, to, subject, text])
+}
+
+/// Returns a line unless it is quoted. In an mbox, a line of the message's own is `>From ` if it begins with `From `.
+fn own_line(line: &str) -> Option<&str> {
+    match line.strip_prefix('>') {
+        Some(own) => own.starts_with("From ").then_some(own),
+        None => Some(line),
+    }
 }

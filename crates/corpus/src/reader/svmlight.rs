@@ -6,19 +6,16 @@
 use super::counts::{Line, numbered};
 
 /// Parses a line; one with only a comment is not a document.
-pub(super) fn parse<'a>(
-    line: &'a str,
-    vocabulary: Option<&'a [String]>,
-) -> Result<Option<Line<'a>>, String> {
+pub(super) fn parse<'a>(line: &'a str, vocabulary: Option<&'a [String]>) -> Option<Line<'a>> {
     let (data, id) = line.split_once('#').unwrap_or((line, ""));
     if data.trim().is_empty() {
-        return Ok(None);
+        return None;
     }
     let mut fields = data.split_ascii_whitespace().peekable();
     let label = fields.next_if(|field| !field.contains(':'));
     let fields = fields.filter(|field| !field.starts_with("qid:"));
-    Ok(Some(Line {
-        counts: numbered(fields, vocabulary, 1)?,
+    Some(Line {
+        counts: numbered(fields, vocabulary, 1),
         fields: [id.trim(), label.unwrap_or_default()],
-    }))
+    })
 }

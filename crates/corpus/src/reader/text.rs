@@ -5,8 +5,7 @@ use crate::block::keeps_damaged;
 use crate::compression::read_into;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
-use crate::{Body, DocumentStatus, RawDocument};
-use std::borrow::Cow;
+use crate::{Body, DocumentStatus};
 use std::io;
 
 /// Bytes of a text that are searched for NULs.
@@ -22,19 +21,17 @@ pub(super) fn read(
     let context = Context::new(file, settings);
     if let Some(bytes) = read_whole(&context, held, emit)? {
         let body = body_of_text(bytes, settings);
-        emit(match &body {
+        let body = match &body {
             Body::Text { text, .. } if is_binary(text) => {
-                let what = "has NUL bytes, so it is no text; convert it, or exclude it with `corpus.exclude`";
-                let reason = format!("{}: {what}", file.name);
-                context.missing(file.name.clone(), DocumentStatus::ParseError, reason)
+                let what = "has NUL bytes, so it is not text; convert it, or exclude it with `corpus.exclude`";
+                Body::Missing {
+                    status: DocumentStatus::ParseError,
+                    reason: format!("{}: {what}", file.name),
+                }
             }
-            _ => RawDocument {
-                source_id: Cow::Borrowed(&file.name),
-                group: None,
-                metadata: vec![None; settings.metadata.len()],
-                body,
-            },
-        });
+            _ => body,
+        };
+        emit(context.without_values(&file.name, body));
     }
     Ok(())
 }
@@ -52,21 +49,18 @@ pub(super) fn read_whole<'h>(
     emit: DocumentSink<'_>,
 ) -> Result<Option<&'h [u8]>, InputError> {
     let (file, settings) = (context.file, context.settings);
-    let name = || file.name.clone();
     let limit = settings.max_document_bytes;
-    match read_all(file, limit, held)? {
-        Ok(()) if held.is_empty() => {
-            let reason = format!("{}: the file is empty", file.name);
-            emit(context.missing(name(), DocumentStatus::Empty, reason));
-        }
+    let body = match read_all(file, limit, held)? {
+        Ok(()) if held.is_empty() => Body::Missing {
+            status: DocumentStatus::Empty,
+            reason: format!("{}: the file is empty", file.name),
+        },
         Ok(()) if held.len() as u64 > limit => {
             let bytes = file.bytes.max(held.len() as u64);
-            emit(context.too_large(name(), bytes));
+            context.too_large(&file.name, bytes)
         }
         Ok(()) => return Ok(Some(held)),
-        Err(error) if keeps_damaged(settings) => {
-            emit(context.truncated(name(), &error.to_string()));
-        }
+        Err(error) if keeps_damaged(settings) => context.truncated(&file.name, &error.to_string()),
         Err(error) => {
             return Err(InputError::Damaged {
                 path: file.path.clone(),
@@ -75,7 +69,8 @@ pub(super) fn read_whole<'h>(
                 reason: error.to_string(),
             });
         }
-    }
+    };
+    emit(context.without_values(&file.name, body));
     Ok(None)
 }
 

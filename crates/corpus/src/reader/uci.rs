@@ -9,7 +9,6 @@ use crate::block::uci::{Counts, out_of_order};
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
-use std::borrow::Cow;
 
 /// Reads every document of the block, including those without entries.
 pub(super) fn read(
@@ -81,30 +80,31 @@ fn finish<'a>(
     counts: Vec<(u32, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
-    if let Some((first, reason)) = &block.lost
+    let dropped = block.too_large.iter().find(|dropped| dropped.0 == number);
+    let bytes = dropped.map_or(bytes as u64, |dropped| dropped.1);
+    let body = if let Some((first, reason)) = &block.lost
         && number >= *first
     {
         let reason = format!(
             "{}, document {id}: lost: {reason}; copy the file again",
             context.file.name
         );
-        return context.missing(id, DocumentStatus::Truncated, reason);
-    }
-    let limit = context.settings.max_document_bytes;
-    if bytes as u64 > limit || block.too_large.contains(&number) {
-        return context.too_large(id, limit + 1);
-    }
-    if counts.is_empty() {
-        let reason = format!("{}, document {id}: no entries", context.file.name);
-        return context.missing(id, DocumentStatus::Empty, reason);
-    }
-    RawDocument {
-        source_id: Cow::Owned(id),
-        group: None,
-        metadata: vec![None; context.settings.metadata.len()],
-        body: Body::Bag {
+        Body::Missing {
+            status: DocumentStatus::Truncated,
+            reason,
+        }
+    } else if bytes > context.settings.max_document_bytes {
+        context.too_large(&id, bytes)
+    } else if counts.is_empty() {
+        Body::Missing {
+            status: DocumentStatus::Empty,
+            reason: format!("{}, document {id}: no entries", context.file.name),
+        }
+    } else {
+        Body::Bag {
             vocabulary: &block.vocabulary,
             counts,
-        },
-    }
+        }
+    };
+    context.without_values(id, body)
 }

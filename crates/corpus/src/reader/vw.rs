@@ -7,17 +7,15 @@ use super::counts::{Counted, Line, count_of};
 use std::borrow::Cow;
 
 /// Parses a line; the terms need no vocabulary.
-pub(super) fn parse<'a>(
-    line: &'a str,
-    _: Option<&'a [String]>,
-) -> Result<Option<Line<'a>>, String> {
-    let Some((before, after)) = line.split_once('|') else {
-        return Err("no `|` before the terms, as in `1 'id| whale:2`; correct the line".to_owned());
+pub(super) fn parse<'a>(line: &'a str, _: Option<&'a [String]>) -> Option<Line<'a>> {
+    let (fields, counts) = match line.split_once('|') {
+        Some((before, after)) => (described(before), counts_of(after)),
+        None => {
+            let what = "no `|` before the terms, as in `1 'id| whale:2`; correct the line";
+            (["", ""], Err(what.to_owned()))
+        }
     };
-    Ok(Some(Line {
-        fields: described(before),
-        counts: counts_of(after)?,
-    }))
+    Some(Line { fields, counts })
 }
 
 /// Splits the text before the terms into the tag and the label: a tag has an apostrophe, or touches the bar.

@@ -130,7 +130,7 @@ fn a_finished_corpus_is_found_again_and_others_are_refused() {
     fs::remove_dir_all(folder.join("answer")).unwrap();
     let error = synthesize(&settings(), &folder, &mut |_| ()).unwrap_err();
     assert!(matches!(error, SynthError::Occupied { .. }), "{error}");
-    assert!(file.exists(), "what stood there is let be");
+    assert!(file.exists(), "the file is left alone");
 }
 
 #[test]

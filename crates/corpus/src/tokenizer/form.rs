@@ -100,11 +100,8 @@ impl Form {
     #[inline(never)]
     fn wide_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
         self.token.clear();
-        for c in word.chars() {
+        for c in word.chars().map(usual) {
             match c {
-                '\u{2019}' | '\u{2bc}' => self.token.push('\''),
-                // The long s of old print.
-                'ſ' => self.token.push('s'),
                 _ if !self.lower_case => self.token.push(c),
                 _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
                 // Turkish: without the combining dot above, which an i has anyway.
@@ -118,7 +115,8 @@ impl Form {
     }
 
     fn greek_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
-        self.token = word.to_lowercase().replace('\u{2019}', "'");
+        let word: String = word.chars().map(usual).collect();
+        self.token = word.replace('İ', "i").to_lowercase();
         self.finish(visit);
     }
 
@@ -130,6 +128,15 @@ impl Form {
         if (self.min_length..=self.max_length).contains(&self.token.chars().count()) {
             visit(&self.token);
         }
+    }
+}
+
+/// Returns the usual form of an apostrophe or of the long s of old print; other characters are unchanged.
+fn usual(c: char) -> char {
+    match c {
+        '\u{2019}' | '\u{2bc}' => '\'',
+        'ſ' => 's',
+        _ => c,
     }
 }
 

@@ -193,6 +193,8 @@ fn both_forms_of_a_letter_are_one() {
 #[test]
 fn lower_case_is_rusts_but_for_the_turkish_i() {
     assert_eq!(words("STRASSE Straße ẞ"), ["strasse", "straße", "ß"]);
+    assert_eq!(words("Σʼα σʼα Σ’α"), ["σ'α"; 3]);
+    assert_eq!(words("ΣİſΣ"), ["σisς"]);
     assert_eq!(
         words("İstanbul ISPARTA ılık"),
         ["istanbul", "isparta", "ılık"]

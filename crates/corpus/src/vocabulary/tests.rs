@@ -122,7 +122,7 @@ fn ties_go_by_documents_then_tokens_then_bytes() {
     assert_eq!(
         terms,
         ["c", "é", "d"],
-        "the head goes by documents and bytes alone"
+        "the most frequent terms depend on documents and bytes alone"
     );
 }
 

@@ -30,7 +30,7 @@ impl EnvelopeScan {
             self.hold(&bytes[begin..end]);
             begin = end + 1;
             let is_end = self.is_after_blank && is_envelope(&self.line);
-            self.is_after_blank = self.line.trim_ascii().is_empty();
+            self.is_after_blank = is_end || self.line.trim_ascii().is_empty();
             self.line.clear();
             if is_end {
                 return Some(begin);
@@ -47,7 +47,7 @@ impl EnvelopeScan {
 }
 
 /// Returns whether a line separates messages: it has a time and a year.
-pub(crate) fn is_envelope(line: &[u8]) -> bool {
+fn is_envelope(line: &[u8]) -> bool {
     let has_year = || {
         line.windows(4)
             .any(|four| four.iter().all(u8::is_ascii_digit))

@@ -39,7 +39,7 @@ fn a_run_owns_the_records_that_begin_before_its_end() {
 }
 
 #[test]
-fn a_long_record_is_passed_over_and_told_of() {
+fn a_long_record_is_skipped_and_reported() {
     let text = b"ab\n0123456789\ncd\n012345678901234567890";
     let mut cutter = cutter(text, false, Boundary::Line);
     let too_large = |offset, bytes| Piece::TooLarge { offset, bytes };

@@ -121,12 +121,12 @@ impl Batch {
     ) -> RawDocument<'a> {
         let (text, repaired) = self.text(columns, index);
         let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
-        let body = body(context, text, repaired);
         let document = context.record(columns, row, |place| self.values[place].value(index));
-        match bytes > context.settings.max_document_bytes {
-            true => context.too_large(document.source_id.into_owned(), bytes),
-            false => RawDocument { body, ..document },
-        }
+        let body = match bytes > context.settings.max_document_bytes {
+            true => context.too_large(&document.source_id, bytes),
+            false => body(context, text, repaired),
+        };
+        RawDocument { body, ..document }
     }
 
     /// Returns the texts of a row, joined, and whether bytes were replaced.

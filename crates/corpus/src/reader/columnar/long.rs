@@ -239,24 +239,21 @@ impl Document {
     }
 
     fn hand_over(self, context: &Context<'_>, lost: Option<&str>, emit: DocumentSink<'_>) {
-        if let Some(reason) = lost {
-            return emit(context.truncated(self.record.source_id.into_owned(), reason));
-        }
-        if self.bytes > self.most_bytes {
-            return emit(context.too_large(self.record.source_id.into_owned(), self.bytes));
-        }
         let mut begins = 0;
         let count = |&(ends, count): &(usize, u32)| {
             let term = &self.terms[begins..ends];
             begins = ends;
             (Cow::Borrowed(term), count)
         };
-        let body = match self.fault {
-            Some(reason) => Body::Missing {
+        let id = &self.record.source_id;
+        let body = match (lost, self.fault) {
+            (Some(reason), _) => context.truncated(id, reason),
+            _ if self.bytes > self.most_bytes => context.too_large(id, self.bytes),
+            (None, Some(reason)) => Body::Missing {
                 status: DocumentStatus::ParseError,
                 reason,
             },
-            None => Body::Counts {
+            (None, None) => Body::Counts {
                 counts: self.counts.iter().map(count).collect(),
                 words: true,
                 repaired: self.repaired,

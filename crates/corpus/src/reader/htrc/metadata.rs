@@ -12,7 +12,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::input::InputFile;
+use crate::input::{BYTE_ORDER_MARK, InputFile, without_mark};
 use crate::settings::HtrcSettings;
 
 /// Our names for keys that schemas 1.5 and 2.0 name differently.
@@ -25,7 +25,7 @@ pub(super) struct Metadata(Map<String, Value>);
 
 impl Metadata {
     /// Returns why the job leaves the volume out, if it does.
-    pub(super) fn is_filtered(&self, filters: &HtrcSettings) -> Option<String> {
+    pub(super) fn reason_to_filter(&self, filters: &HtrcSettings) -> Option<String> {
         let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
         let language = self.value("language");
         if wanted.clone().next().is_some() && !wanted.any(|code| Some(code) == language.as_ref()) {
@@ -116,7 +116,7 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
     let head = Head::read(file.compression.open(&file.path).ok()?);
     let htid = head.htid.or(head.id)?.trim().to_owned();
     let metadata = head.metadata?;
-    if htid.is_empty() || metadata.is_filtered(filters).is_some() {
+    if htid.is_empty() || metadata.reason_to_filter(filters).is_some() {
         return None;
     }
     let values = filters.unique_by.iter().map(|key| {
@@ -157,9 +157,15 @@ struct Head {
 
 impl Head {
     /// Reads as much of it as there is.
-    fn read(file: impl Read) -> Self {
+    fn read(mut file: impl Read) -> Self {
         let mut head = Self::default();
-        let buffered = std::io::BufReader::new(file);
+        let mut start = Vec::new();
+        // An error occurs again below.
+        let _ = file
+            .by_ref()
+            .take(BYTE_ORDER_MARK.len() as u64)
+            .read_to_end(&mut start);
+        let buffered = std::io::BufReader::new(without_mark(&start).chain(file));
         let mut parser = serde_json::Deserializer::from_reader(buffered);
         // The visitor stops at the pages, with an error.
         let _ = serde::Deserializer::deserialize_map(&mut parser, &mut head);

@@ -83,7 +83,7 @@ impl<'a> Held<'a> {
                 let count =
                     |(word, value): (Cow<'a, str>, Value)| match value.as_f64().and_then(whole) {
                         Some(count) => Ok((word, count)),
-                        None => Err(format!("{value} for `{word}`, not a count")),
+                        None => Err(format!("holds {value} for `{word}`, not a count")),
                     };
                 words
                     .into_iter()
@@ -91,7 +91,7 @@ impl<'a> Held<'a> {
                     .collect::<Result<_, _>>()
                     .map(Some)
             }
-            _ => Err("no object".to_owned()),
+            _ => Err("is not an object".to_owned()),
         }
     }
 }

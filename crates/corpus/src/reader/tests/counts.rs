@@ -26,9 +26,14 @@ fn a_key_of_json_lines_holds_the_counts() {
     assert_eq!(seen[0].text, "The:2 whale:1 :1 whale:3");
     assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
     let wrong = Some(DocumentStatus::ParseError);
-    assert_eq!([seen[2].status, seen[3].status], [wrong, wrong]);
-    let told = "`unigramCount` holds 0.5 for `x`, not a count; name a key";
-    assert!(seen[2].text.contains(told), "{}", seen[2].text);
+    for (seen, told) in [
+        (&seen[2], "holds 0.5 for `x`, not a count; name a key"),
+        (&seen[3], "is not an object; name a key"),
+    ] {
+        assert_eq!(seen.status, wrong);
+        let told = format!("`unigramCount` {told}");
+        assert!(seen.text.contains(&told), "{}", seen.text);
+    }
 }
 
 #[test]
@@ -69,7 +74,8 @@ fn told(name: &str, content: &str, vocabulary: &str) -> Vec<String> {
     let told = |seen: &Seen| match (seen.status, label(seen)) {
         (None, None) => format!("{}: {}", seen.id, seen.text),
         (None, Some(label)) => format!("{} ({label}): {}", seen.id, seen.text),
-        (Some(status), _) => format!("{status} {}", seen.text),
+        (Some(status), None) => format!("{status} {}", seen.text),
+        (Some(status), Some(label)) => format!("{status} ({label}) {}", seen.text),
     };
     whole.iter().map(told).collect()
 }
@@ -83,12 +89,12 @@ fn svmlight_numbers_are_terms_or_stand_for_them() {
     assert_eq!(own[1], place("36 (0): "));
     assert_eq!(own[2], place("38: 2:5 1:1"));
     assert!(
-        own[3].starts_with("parse_error x.svm@46: `1:0.5`"),
+        own[3].starts_with("parse_error (-1) x.svm@46: `1:0.5`"),
         "{}",
         own[3]
     );
     assert!(
-        own[4].starts_with("parse_error x.svm@55: `x:1`"),
+        own[4].starts_with("parse_error (1) x.svm@55: `x:1`"),
         "{}",
         own[4]
     );
@@ -106,7 +112,7 @@ fn lda_c_numbers_stand_for_terms_from_0() {
     let told = told("x.ldac", "2 0:2 2:1\n0\n3 0:1\n1 3:1\n", "whale\nof\nsea\n");
     assert_eq!(told[..2], ["x.ldac@0: whale:2 sea:1", "x.ldac@10: "]);
     assert!(
-        told[2].contains("begins with `3` but has 1 terms"),
+        told[2].contains("begins with `3`, but the number of its terms is 1"),
         "{}",
         told[2]
     );

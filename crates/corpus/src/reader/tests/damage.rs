@@ -60,6 +60,14 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
     }
 }
 
+#[test]
+fn a_bag_that_breaks_off_is_reported_at_the_missing_line() {
+    let packed = gzip(b"3\n");
+    let (_folder, settings) = sample("docword.x.txt.gz", &packed[..packed.len() - 8]);
+    let error = read_all(&settings).unwrap_err().to_string();
+    assert!(error.contains("line 2: the file breaks off"), "{error}");
+}
+
 /// Checks that everything from `open` on is lost, wherever the file is cut, and its place is named.
 fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
     let content = format!("{kept}{open}");
@@ -96,11 +104,11 @@ fn a_quote_that_is_never_closed_does_not_swallow_rows_in_silence() {
         "3,\"",
         "3,\"c\"\"\n",
     ] {
-        assert_rest_is_lost("x.csv", kept, open, "never closed");
+        assert_rest_is_lost("x.csv", kept, open, "unclosed");
     }
     let (_folder, settings) = one_file("x.csv", b"id,\"text\n1,a\n");
     let error = read_all(&settings).unwrap_err().to_string();
-    assert!(error.contains("never closed"), "{error}");
+    assert!(error.contains("unclosed"), "{error}");
 }
 
 #[test]
@@ -111,7 +119,7 @@ fn a_brace_or_quote_that_is_never_closed_does_not_swallow_objects_in_silence() {
         ",\n{\"id\":3,\"text\":\"c},\n{\"id\":4}]\n",
         ",\n{",
     ] {
-        assert_rest_is_lost("x.json", kept, open, "never closed");
+        assert_rest_is_lost("x.json", kept, open, "unclosed");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Extracted Features: volumes, their sections, filters and metadata.
 
 use super::*;
+use crate::reader::htrc::words_of;
 
 /// Returns a volume in schema 2.0: each page is a language and its body's counts as JSON, or `null`.
 fn volume(pages: &[(&str, &str)]) -> String {
@@ -160,7 +161,16 @@ fn schema_1_5_names_some_things_differently() {
 }
 
 #[test]
-fn what_is_no_volume_is_a_row_that_says_why() {
+fn a_volume_may_begin_with_a_byte_order_mark() {
+    let json = format!("\u{feff}{}", volume(&PAGES));
+    let (_folder, settings) = one_file("v.json.bz2", &bzip(json.as_bytes()));
+    let file = &discover(&settings).unwrap().files[0];
+    assert!(metadata_keys(file).contains(&"title".to_owned()));
+    assert!(words_of(file).unwrap().contains("swims"));
+}
+
+#[test]
+fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
     let whole = volume(&PAGES);
     for (json, what) in [
         (&whole[..whole.len() - 30], "EOF"),

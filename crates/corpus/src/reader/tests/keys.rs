@@ -155,7 +155,7 @@ fn lines_without_id_or_text_are_called_after_their_place() {
 }
 
 #[test]
-fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
+fn a_record_without_an_object_or_text_is_a_parse_error_with_its_place() {
     for line in [
         "nonsense",
         "[1]",
@@ -173,7 +173,32 @@ fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
+fn a_document_that_is_left_out_keeps_its_id_group_and_metadata() {
+    let lines = br#"{"id":"a","g":"v","m":1,"text":{}}
+{"id":"b","g":"v","m":1,"c":{"x":99}}
+{"id":"c","g":"v","m":1,"c":{"x":0.5}}
+"#;
+    let (_folder, mut settings) = one_file("x.jsonl", lines);
+    settings.group = Some("g".into());
+    settings.metadata = vec!["m".into()];
+    settings.max_document_bytes = 100;
+    let text = read_all(&settings).unwrap().remove(0);
+    settings.counts = Some("c".into());
+    let counts = read_all(&settings).unwrap().split_off(1);
+    let [large, wrong] = [DocumentStatus::TooLarge, DocumentStatus::ParseError];
+    for (seen, id, status) in [
+        (&text, "a", wrong),
+        (&counts[0], "b", large),
+        (&counts[1], "c", wrong),
+    ] {
+        assert_eq!((&seen.id[..], seen.status), (id, Some(status)));
+        assert_eq!(seen.group.as_deref(), Some("v"), "{id}");
+        assert_eq!(seen.metadata, [Some("1".to_owned())], "{id}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced_and_reported() {
     let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
     assert_eq!(
         (seen[0].text.as_str(), seen[0].repaired),

@@ -130,6 +130,8 @@ fn documents_with_wrong_rows_are_parse_errors_and_the_others_stay() {
             ("9", None),
         ];
         assert_eq!(statuses, expected);
+        let groups = seen.iter().map(|seen| seen.group.as_deref());
+        assert!(groups.eq([Some("book 0"); 6]));
         assert!(
             seen[1]
                 .text
