@@ -14,7 +14,7 @@ use crate::model::factors::FactorTable;
 pub const METHOD: &str = "document_completion";
 
 /// Log-likelihoods are added up in units of 2⁻²⁰.
-const FIXED_POINT: f64 = (1u64 << 20) as f64;
+pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sweeps from which proportions are inferred: enough that more do not change the figure. The first
 /// half is discarded, and so is the sequential one before them.
