@@ -1,8 +1,8 @@
 //! Names the build: a hash of the sources, so that processes of different builds refuse each other,
 //! and the commit and features, so that a result and `--version` identify the build.
 //!
-//! The hash covers `Cargo.lock`, if present, and every `.rs` file under `src` and under the `src` of
-//! each of `crates`, sorted by path below the package: the same sources have the same name wherever
+//! The hash covers `Cargo.lock`, if present, and every file under `src` and under the `src` of each
+//! of `crates`, sorted by path below the package: the same sources have the same name wherever
 //! they are built. A published package contains no `crates`; there `Cargo.lock` has their checksums.
 //! The feature `abomonation` changes what goes over the wire, and therefore the name.
 
@@ -134,13 +134,13 @@ fn name(path: &Path) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Adds every Rust file below `folder` to `files`.
+/// Adds every file below `folder` to `files`.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else {
             files.push(path);
         }
     }

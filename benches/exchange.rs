@@ -54,8 +54,8 @@ fn block(length: usize) -> Block {
 }
 
 /// XORs a block's words, so that all of them are read.
-fn sum(block: &Block) -> u64 {
-    block.words().iter().fold(0, |sum, word| sum ^ word)
+fn xor(block: &Block) -> u64 {
+    block.words().iter().fold(0, |xor, word| xor ^ word)
 }
 
 #[divan::bench(args = LENGTHS)]
@@ -66,7 +66,7 @@ fn encode_decode_plain(bencher: Bencher<'_, '_>, length: usize) {
         .with_inputs(|| Vec::with_capacity(16 * length))
         .bench_local_values(|mut bytes| {
             block.write_plain(&mut bytes);
-            sum(&Block::from_plain(BytesMut::from(bytes).freeze()))
+            xor(&Block::from_plain(BytesMut::from(bytes).freeze()))
         });
 }
 
@@ -79,7 +79,7 @@ fn encode_decode_abomonation(bencher: Bencher<'_, '_>, length: usize) {
         .with_inputs(|| Vec::with_capacity(16 * length))
         .bench_local_values(|mut bytes| {
             block.into_bytes(&mut bytes);
-            sum(&Block::from_bytes(BytesMut::from(bytes).freeze()))
+            xor(&Block::from_bytes(BytesMut::from(bytes).freeze()))
         });
 }
 
@@ -95,14 +95,14 @@ fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
             let records = Vec::<(u32, u32, u32)>::from_bytes(BytesMut::from(bytes).freeze());
             records
                 .iter()
-                .fold(0, |sum, (term, topic, n)| sum ^ term ^ topic ^ n)
+                .fold(0, |xor, (term, topic, n)| xor ^ term ^ topic ^ n)
         });
 }
 
 /// A worker that sends `length` entries in each round; and the XOR of all words that came back.
 struct Entries {
     length: usize,
-    sum: u64,
+    xor: u64,
 }
 
 impl Sampling for Entries {
@@ -121,7 +121,7 @@ impl Sampling for Entries {
     }
 
     fn update(&mut self, (): (), merged: &Merged) {
-        self.sum = merged.blocks.iter().map(sum).fold(0, |all, one| all ^ one);
+        self.xor = merged.blocks.iter().map(xor).fold(0, |all, one| all ^ one);
     }
 }
 
@@ -132,12 +132,12 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     let ends = Arc::new(Mutex::new((orders, done)));
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
         let ends = ends.lock();
-        let entries = Entries { length: 0, sum: 0 };
+        let entries = Entries { length: 0, xor: 0 };
         let mut rounds = Rounds::new(worker, 1, [TERMS, TOPICS], entries);
         while let Ok(length) = ends.0.recv() {
             rounds.sampling().length = length;
             rounds.run(worker, VecDeque::from([()]), 0).unwrap();
-            ends.1.send(rounds.sampling().sum).unwrap();
+            ends.1.send(rounds.sampling().xor).unwrap();
         }
         Ok::<_, Failure>(())
     });
@@ -162,8 +162,8 @@ fn round(bencher: Bencher<'_, '_>, length: usize) {
         for (order, ..) in &processes {
             order.send(length).unwrap();
         }
-        let sums = [0, 1].map(|process| processes[process].1.recv().unwrap());
-        assert_eq!(sums[0], sums[1]);
+        let xors = [0, 1].map(|process| processes[process].1.recv().unwrap());
+        assert_eq!(xors[0], xors[1]);
     };
     one_round(); // connects
     bencher

@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> Result<(Bags, Trained), Box<dyn Error>> {
         let (number, _) = token.document.split_once(' ').unwrap_or_default();
         let number = number
             .parse()
-            .map_err(|_| format!("\"{number}\" is no number of a document"))?;
+            .map_err(|_| format!("\"{number}\" is not a document number"))?;
         let document = documents.entry(number).or_default();
         let topics = document.entry(token.index as u32).or_default();
         topics.push(token.topic);

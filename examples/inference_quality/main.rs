@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (_, observed) = read(folder, "observed")?;
     let (_, held_out) = read(folder, "held_out")?;
     if observed.len() != documents.len() || held_out.len() != documents.len() {
-        return Err("the halves are not of as many documents as there are".into());
+        return Err("the halves and the whole documents differ in number".into());
     }
     let factors = model::load(system, vocabulary_size)?;
     let parts = [&factors];

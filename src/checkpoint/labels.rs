@@ -31,7 +31,7 @@ struct Header {
     /// Terms with a weight in the regression; `None` without one.
     term_count: Option<usize>,
     /// T; 0 if labels are independent.
-    pub topic_count: usize,
+    topic_count: usize,
 }
 
 /// Writes the label model beside the model of this hash to `path`, which is overwritten, and syncs it.
@@ -82,7 +82,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
 }
 
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
-    let header: Header = sealed::read_header(input, MAGIC, size, "what was learnt of labels")?;
+    let header: Header = sealed::read_header(input, MAGIC, size, "a label model")?;
     let (labels, topics) = (header.label_count, header.topic_count);
     let weights = (labels as u64).saturating_mul(topics as u64);
     let terms = header.term_count.unwrap_or(0) as u64;

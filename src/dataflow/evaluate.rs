@@ -29,7 +29,6 @@ use timely::worker::Worker;
 use super::gather::{all_gather, barrier};
 use super::ingest::read_collection;
 use super::process::{Once, Process, Tickets};
-use super::profile::Recorder;
 use super::sample::{SampleShared, sample_rule};
 use super::splits::Splits;
 use super::sum::sum;
@@ -41,7 +40,7 @@ use association::KnownNorms;
 use coherence::{Coherence, Texts, wants_sample};
 use corpus::collection::Collection;
 use lda::infer::term_topics::TermTopics;
-use mesh::{ClusterError, ClusterSettings, execute};
+use mesh::{ClusterError, ClusterSettings};
 use model::Loaded;
 use score::{Chosen, Shards};
 
@@ -116,29 +115,17 @@ impl Evaluation {
 /// Evaluates, together with the other processes, which `settings` locate.
 ///
 /// # Errors
-/// The processes could not connect, or the evaluation of a single worker failed; with several
-/// workers, a failure ends the process (`mesh::guard`).
+/// Errors of [`Process::execute`].
 pub(crate) fn evaluate(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,
 ) -> Result<EvaluationSummary, ClusterError> {
-    let placement = evaluation.process.placement.clone();
     let settings = ClusterSettings {
         hash: evaluation.hash(),
         ..settings
     };
     let shared = Arc::clone(evaluation);
-    let summaries = execute(&placement, &settings, move |worker| {
-        let profile = shared.process.profile.as_ref();
-        let recorder = profile.map(|_| Recorder::attach(worker));
-        let summary = shared.on_worker(worker)?;
-        if let (Some(profile), Some(recorder)) = (profile, recorder) {
-            profile.add(recorder.finish(worker));
-        }
-        Ok::<_, Failure>(summary)
-    })?;
-    evaluation.process.progress.end();
-    Ok(summaries.into_iter().next().unwrap_or_default())
+    (evaluation.process).execute(&settings, move |worker| shared.on_worker(worker))
 }
 
 impl Evaluation {

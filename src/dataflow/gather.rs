@@ -19,7 +19,7 @@ use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 /// How long a worker without work sleeps before it checks again.
 pub(super) const PARK: Duration = Duration::from_millis(100);
 /// Blocks that are sent before the worker steps (4 MiB).
-const BLOCKS_A_STEP: usize = 8;
+pub(super) const BLOCKS_A_STEP: usize = 8;
 
 /// Gathers the bytes of all workers on every worker, in the order of the workers.
 ///

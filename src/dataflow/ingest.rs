@@ -35,7 +35,7 @@ use super::gather::{all_gather, gather_records};
 use super::process::{Once, Process, Tickets};
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
-use corpus::block::{BlockQueue, Share};
+use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
 use corpus::labels::LabelCounter;
@@ -110,12 +110,7 @@ impl Source {
             let files = &mut Arc::make_mut(&mut input).files;
             copies.iter().for_each(|&place| files[place].is_copy = true);
         }
-        let placement = &process.placement;
-        let share = Share {
-            process: placement.process,
-            processes: placement.processes(),
-        };
-        BlockQueue::new(input, &process.job.corpus, share)
+        BlockQueue::new(input, &process.job.corpus, process.input_share())
     }
 }
 

@@ -88,8 +88,13 @@ pub(crate) fn classifier(
     Ok(Some(Arc::clone(fitted)))
 }
 
+/// Whether a classifier belongs to this job and the model of this hash.
+pub(crate) fn is_ours(header: &ClassifierHeader, job: &Job, model_hash: &str) -> bool {
+    header.settings_hash == settings_hash(job) && header.model_hash == model_hash
+}
+
 /// Hashes the settings that a job's classifier depends on, besides the model.
-pub(crate) fn settings_hash(job: &Job) -> String {
+fn settings_hash(job: &Job) -> String {
     let maxent = &job.project.maxent;
     let text = format!(
         "topicmill maxent 1\nseed={}\ndocuments={}\nprior_variance={:?}\niterations={}\n\
@@ -104,8 +109,7 @@ impl MaxEntPlan<'_> {
     fn read(&self) -> Result<Option<Arc<Classifier>>, Failure> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
-        let is_ours = header.settings_hash == settings_hash(&self.process.job)
-            && header.model_hash == self.model_hash;
+        let is_ours = is_ours(&header, &self.process.job, self.model_hash);
         Ok(is_ours.then(|| Arc::new(found)))
     }
 

@@ -18,7 +18,7 @@ pub(super) const KINDS: u64 = 16;
 /// Entries.
 pub(super) const ENTRIES: u64 = 0;
 /// No content: a request that all workers stop.
-pub(super) const LEAVE: u64 = 1;
+pub(super) const INTERRUPT: u64 = 1;
 /// Part of a vector that is summed over all workers.
 pub(super) const SUM: u64 = 2;
 /// Part of the sums of an owner's entries, one for each topic.
@@ -32,7 +32,7 @@ pub struct Merged {
     /// The sum of all entries of each topic.
     pub(crate) topic_counts: Vec<i64>,
     /// True if some worker requested a stop: all workers learn of it in the same round.
-    pub(crate) leave: bool,
+    pub(crate) is_interrupted: bool,
     /// The sum of the vectors that workers sent.
     pub(crate) sums: Vec<i64>,
 }
@@ -42,7 +42,7 @@ impl Merged {
     pub(super) fn take(&mut self, block: Block) {
         match block.tag() % KINDS {
             ENTRIES => self.blocks.push(block),
-            LEAVE => self.leave = true,
+            INTERRUPT => self.is_interrupted = true,
             SUM => add_piece(&mut self.sums, &block),
             _ => add_piece(&mut self.topic_counts, &block),
         }
@@ -206,8 +206,8 @@ impl Owner {
         }
         words.clear();
         give_vector(&merged.sums, SUM, &mut give);
-        if merged.leave {
-            give(LEAVE, Vec::new());
+        if merged.is_interrupted {
+            give(INTERRUPT, Vec::new());
         }
     }
 }

@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,14 +18,15 @@ use timely::worker::Worker;
 
 use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
-use super::profile::Profile;
+use super::profile::{Profile, Recorder};
 use super::progress::Progress;
 use crate::checkpoint::Header;
 use crate::failure::{Exit, Failure};
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
+use corpus::block::Share;
 use corpus::collection::Collection;
-use mesh::Placement;
+use mesh::{ClusterError, ClusterSettings, Placement, execute};
 
 /// A process's scratch file for documents to train on, if they exceed the memory for them.
 pub(crate) const TRAINING_FILE: &str = "sample";
@@ -82,6 +83,30 @@ impl Process {
     pub(crate) fn with_profile(mut self) -> Self {
         self.profile = Some(Profile::default());
         self
+    }
+
+    /// Calls `run` on every worker of this process, together with the other processes, which `settings` locate.
+    /// Returns the result of the first worker here.
+    ///
+    /// # Errors
+    /// The processes could not connect, or the call of a single worker failed; with several workers, a failure
+    /// ends the process (`mesh::guard`).
+    pub(super) fn execute<T: Default + Send + 'static>(
+        self: &Arc<Self>,
+        settings: &ClusterSettings,
+        run: impl Fn(&mut Worker) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, ClusterError> {
+        let process = Arc::clone(self);
+        let results = execute(&self.placement, settings, move |worker| {
+            let recorder = process.profile.as_ref().map(|_| Recorder::attach(worker));
+            let result = run(worker)?;
+            if let (Some(profile), Some(recorder)) = (&process.profile, recorder) {
+                profile.add(recorder.finish(worker));
+            }
+            Ok::<_, Failure>(result)
+        })?;
+        self.progress.end();
+        Ok(results.into_iter().next().unwrap_or_default())
     }
 
     /// Records that the processes of the run have joined: from now on each may write.
@@ -214,6 +239,14 @@ impl Process {
         }
     }
 
+    /// Returns the share of the input that this process reads.
+    pub(crate) fn input_share(&self) -> Share {
+        Share {
+            process: self.placement.process,
+            processes: self.placement.processes(),
+        }
+    }
+
     /// Begins a phase that visits the documents of the collection.
     pub(crate) fn begin_documents(&self, phase: &'static str, collection: &Collection) {
         let share = Some(self.share(collection));
@@ -274,7 +307,7 @@ pub(super) fn other_settings(path: &Path, what: &str) -> Failure {
 }
 
 /// A signal was received, and the run has stopped.
-pub(super) fn left(place: &str) -> Failure {
+pub(super) fn interrupted(place: &str) -> Failure {
     Failure::message(
         Exit::Interrupted,
         format!("interrupted: {place}; progress is saved, rerun the same command to resume"),

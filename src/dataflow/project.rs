@@ -77,7 +77,7 @@ pub(crate) struct ProjectPlan {
     /// How topics are inferred.
     pub(crate) infer: InferSettings,
     /// Its factors without small entries, if the method uses those.
-    pub(crate) topics: Arc<TermTopics>,
+    pub(crate) term_topics: Arc<TermTopics>,
     /// The classifier, if the method starts from one.
     pub(crate) classifier: Option<Arc<Classifier>>,
     /// The label model.

@@ -30,7 +30,7 @@ use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 use super::gather::PARK;
 pub use super::merge::Merged;
 use super::merge::{
-    Combiner, LEAVE, Owner, SUM, combine_in_process, give_vector, merge_at_owners, to_owners,
+    Combiner, INTERRUPT, Owner, SUM, combine_in_process, give_vector, merge_at_owners, to_owners,
 };
 use crate::failure::Failure;
 use lda::model::statistics::Assigned;
@@ -256,7 +256,7 @@ impl<S: Sampling> State<S> {
             .statistics(|entry| entries[entry.term as usize % peers].push(entry.word()));
         let mut blocks: Vec<Block> = to_owners(index, entries).collect();
         if interrupt::is_wanted() {
-            blocks.push(Block::to_worker(index, index, LEAVE, Vec::new()));
+            blocks.push(Block::to_worker(index, index, INTERRUPT, Vec::new()));
         }
         blocks
     }

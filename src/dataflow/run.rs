@@ -24,7 +24,6 @@ use super::label_model::{LabelShared, label_model};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
-use super::profile::Recorder;
 use super::project::{ProjectPlan, Projected, RollUpShared, count_values, project, written_parts};
 use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
@@ -40,7 +39,7 @@ use corpus::synth::synthesize;
 use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
-use mesh::{ClusterError, ClusterSettings, execute};
+use mesh::{ClusterError, ClusterSettings};
 use model::Model;
 use tree::Planted;
 use warm_start::Start;
@@ -83,39 +82,29 @@ impl RunShared {
 /// locate; their hash is set here.
 ///
 /// # Errors
-/// The processes could not connect, or the run of a single worker failed; with several workers, a
-/// failure ends the process (`mesh::guard`).
+/// Errors of [`Process::execute`].
 pub(crate) fn run(
     process: &Arc<Process>,
     shared: &Arc<RunShared>,
     stages: Stages,
     settings: ClusterSettings,
 ) -> Result<Summary, ClusterError> {
-    let (process, shared) = (Arc::clone(process), Arc::clone(shared));
-    let placement = process.placement.clone();
     let settings = ClusterSettings {
         hash: process.hash(stages),
         ..settings
     };
-    let progress = Arc::clone(&process);
-    if placement.processes() > 1 {
-        progress.progress.begin("join", "processes", None);
+    if process.placement.processes() > 1 {
+        process.progress.begin("join", "processes", None);
     }
-    let summaries = execute(&placement, &settings, move |worker| {
-        let recorder = process.profile.as_ref().map(|_| Recorder::attach(worker));
+    let (of_worker, shared) = (Arc::clone(process), Arc::clone(shared));
+    process.execute(&settings, move |worker| {
         let run = Run {
-            process: &process,
+            process: &of_worker,
             shared: &shared,
             stages,
         };
-        let summary = run.run(worker)?;
-        if let (Some(profile), Some(recorder)) = (&process.profile, recorder) {
-            profile.add(recorder.finish(worker));
-        }
-        Ok::<_, Failure>(summary)
-    })?;
-    progress.progress.end();
-    Ok(summaries.into_iter().next().unwrap_or_default())
+        run.run(worker)
+    })
 }
 
 /// A run as one worker sees it.
@@ -268,7 +257,7 @@ impl<'a> Run<'a> {
             collection: Arc::clone(collection),
             rule: *rule,
             infer: infer.clone(),
-            topics: Arc::clone(topics),
+            term_topics: Arc::clone(topics),
             classifier,
             labels,
             together,

@@ -200,7 +200,7 @@ pub(crate) fn load_sample(
     for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
     delivery.send(outbox.all());
     delivery.finish(worker);
-    let [documents, tokens, held_out, revisited @ ..] = sums(worker, counted.sizes);
+    let [documents, tokens, held_out_documents, revisited @ ..] = sums(worker, counted.sizes);
     let norms = Norms::from_words(sums(worker, counted.norms.to_words()));
     let settings = &process.job.train;
     let schedule = match warm_start.is_some_and(WarmStart::is_partial) {
@@ -210,19 +210,19 @@ pub(crate) fn load_sample(
     let in_cell = sum(worker, &counted.in_cell);
     let deals = [
         Deal::new(&schedule, &in_cell),
-        Deal::Even(held_out.div_ceil(HELD_OUT_AT_ONCE)),
+        Deal::Even(held_out_documents.div_ceil(HELD_OUT_AT_ONCE)),
     ];
     let loaded = (shared.loaded).get(|| received.finish(process, &deals))?;
-    let [training, held_out_documents] = loaded.clone();
+    let [training, held_out] = loaded.clone();
     let sample = Sample {
         training,
-        held_out: held_out_documents,
+        held_out,
         training_documents: documents,
         training_tokens: tokens,
         revisited_documents: revisited[0],
         least_tokens: (gather_records(worker, &[counted.least_tokens]).into_iter())
             .fold(u64::MAX, u64::min),
-        held_out_documents: held_out,
+        held_out_documents,
         label_documents: bytemuck::cast_vec(sum(worker, &counted.label_documents)),
     };
     Ok((sample, schedule))

@@ -122,7 +122,7 @@ pub fn train(
             Some(_) => {}
         }
         if trainer.next.is_some() {
-            trainer.leave_if_asked(worker, position)?;
+            trainer.end_if_interrupted(worker, position)?;
             trainer.checkpoint_if_due(worker, position)?;
         }
     }

@@ -137,7 +137,7 @@ pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     let compression = Compression::of(&start).map_err(|name| {
         let problem = match name {
             "zip" => {
-                "is a zip file: unpack it (of NumPy's .npz, save the one array as .npy)".to_owned()
+                "is a zip file: unpack it (for NumPy's .npz, save the one array as .npy)".to_owned()
             }
             _ => format!("is compressed with {name}: unpack it, or compress it with gzip"),
         };

@@ -9,7 +9,7 @@ mod likelihood;
 
 use super::settings::{EvaluateSettings, Metric};
 pub(crate) use coherence::{Counted, TopicScores};
-pub(crate) use likelihood::{FIXED_POINT, Likelihood, Method};
+pub(crate) use likelihood::{Likelihood, Method};
 
 /// The score of one document, by a measure that scores single ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,9 +70,10 @@ impl Norms {
             }
             let refuse = |problem: String| Failure::line(path, line, problem);
             let has_tab = || text.contains('\t');
+            let is_first = delimiter.is_none();
             let delimiter = *delimiter.get_or_insert_with(|| if has_tab() { '\t' } else { ',' });
             let fields = fields(text, delimiter).map_err(refuse)?;
-            if line == 1 && fields[0].eq_ignore_ascii_case("cue") {
+            if is_first && fields[0].eq_ignore_ascii_case("cue") {
                 return Ok(true);
             }
             let (cue, pair) = pair(line, fields, delimiter).map_err(refuse)?;
@@ -198,7 +199,8 @@ mod tests {
         let with_tabs = "\u{feff}Cue\tresponse\tstrength\r\ndog\tbone\t0.1\r\nsalt\tpepper\t3\r\n\
                          dog\tcat\t0.4\r\n\ndog\tleash\t0.1\n";
         assert_eq!(cues(with_tabs), wanted);
-        let quoted = "\"dog\",\"cat\"\ndog, bone\n\"salt\",pepper\ndog,\"leash\"\n";
+        let quoted =
+            "\ncue,associate\n\"dog\",\"cat\"\ndog, bone\n\"salt\",pepper\ndog,\"leash\"\n";
         assert_eq!(cues(quoted), wanted);
         assert_eq!(read(with_tabs).unwrap().pair_count(), 4);
     }

@@ -72,6 +72,11 @@ impl EvaluateSettings {
         metrics.filter(|metric| metric.is_coherence())
     }
 
+    /// Whether windows of texts are counted.
+    pub(crate) fn needs_windows(&self) -> bool {
+        self.metrics.contains(&Metric::CV)
+    }
+
     /// Returns how many terms of each topic a metric of coherence uses; 0 for any other metric.
     pub(crate) fn top_terms(&self, metric: Metric) -> usize {
         match (metric, self.coherence_terms) {

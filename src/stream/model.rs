@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::checkpoint;
-use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
+use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::checkpoint::labels::{self, LABELS_FILE};
-use crate::dataflow::maxent::settings_hash;
+use crate::dataflow::maxent::is_ours;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
@@ -160,10 +160,7 @@ fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Fail
         true => Some(classifier::read(View::open(&path, Wanted::All)?.path())?),
         false => None,
     };
-    let is_ours = |header: &ClassifierHeader| {
-        header.model_hash == model_hash && header.settings_hash == settings_hash(&source.job)
-    };
-    let ours = found.filter(|(header, _)| is_ours(header));
+    let ours = found.filter(|(header, _)| is_ours(header, &source.job, model_hash));
     ours.map(|(_, classifier)| classifier).ok_or_else(|| {
         Failure::usage(format!(
             "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \

@@ -191,6 +191,28 @@ fn sums_are_those_of_the_documents() {
 }
 
 #[test]
+fn values_are_named_by_their_documents_however_many_dates_each_has() {
+    let ground = Workdir::new().with_job(JOB);
+    let day = |n| {
+        let (month, day) = (1 + n / 28 % 12, 1 + n % 28);
+        format!("{}-{month:02}-{day:02}", 1900 + n / 336)
+    };
+    let days: Vec<String> = (0..60 * 336).map(day).collect();
+    let others: Vec<String> = (0..1000).map(|n| format!("#{n:03}")).collect();
+    let lines = [days, others]
+        .map(|tags| format!("{{\"text\": \"a b c d e f g h\", \"tags\": {tags:?}}}\n"));
+    ground.write("documents.jsonl", lines.concat());
+    let trends =
+        "--set project.trends=[\"tags\"] --set vocabulary.max_share=1 --set tokens.min_length=1";
+    ground.succeed(&format!("run job.toml --quiet -w 2 {trends}"));
+    // All are in one document: the first are named, and no month.
+    let rows = table(&ground, "out", "topic_trends");
+    let is_month = |row: &&BTreeMap<_, String>| row["value"].starts_with("19");
+    assert_eq!(rows.iter().find(is_month), None);
+    assert!(rows.iter().any(|row| row["value_count"] == "720"));
+}
+
+#[test]
 fn correlations_are_those_of_the_proportions() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");

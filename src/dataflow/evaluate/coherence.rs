@@ -15,7 +15,6 @@ use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use crate::job::Job;
 use corpus::ShardDocument;
-use corpus::block::Share;
 use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::settings::CorpusSettings;
@@ -47,8 +46,8 @@ pub(super) fn wants_sample(job: &Job) -> bool {
 
 /// Whether texts are read, the job's own or those of a reference corpus.
 fn wants_texts(job: &Job) -> bool {
-    let mut metrics = job.evaluate.coherences();
-    metrics.any(|metric| metric == Metric::CV || !job.evaluate.reference.is_empty())
+    let has_reference = !job.evaluate.reference.is_empty();
+    job.evaluate.needs_windows() || (has_reference && job.evaluate.coherences().next().is_some())
 }
 
 impl Evaluation {
@@ -71,13 +70,14 @@ impl Evaluation {
     ) -> Result<Coherence, Failure> {
         let job = &self.process.job;
         let mut coherence = Coherence::default();
-        let with_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
         let terms = collection.terms_kept as usize;
         let empty = |with_windows| {
             ReferenceCounts::new(&model.top_terms, terms, self.most_terms(), with_windows)
         };
         let of_texts = match wants_texts(job) {
-            true => Some(self.count_texts(worker, collection, empty(with_windows))?),
+            true => {
+                Some(self.count_texts(worker, collection, empty(job.evaluate.needs_windows()))?)
+            }
             false => None,
         };
         let of_sample = match splits {
@@ -168,14 +168,10 @@ impl Evaluation {
             true => job.corpus.clone(),
             false => reference_settings(job),
         };
-        let placement = &self.process.placement;
-        let share = Share {
-            process: placement.process,
-            processes: placement.processes(),
-        };
+        let share = self.process.input_share();
         let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share)?;
-        let wants_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
-        if let Some(file) = reference.without_order().filter(|_| wants_windows) {
+        let needs_order = job.evaluate.needs_windows();
+        if let Some(file) = reference.without_order().filter(|_| needs_order) {
             return Err(Failure::data(format!(
                 "{file} holds counts of words, without the order that the windows of \"c_v\" slide \
                  over: name texts by evaluate.reference (--reference), or take \"c_v\" out of \

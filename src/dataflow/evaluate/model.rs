@@ -184,8 +184,8 @@ fn passed_over(theirs: &ForeignModel, mapping: &Mapping, most: usize) -> Option<
     let lacking = top.iter().flatten().filter(|&&term| !has[term as usize]);
     (most > 0).then(|| {
         format!(
-            "coherence: of its topics' {most} heaviest terms the collection lacks {} of {}; the next ones \
-             replace them",
+            "coherence: the collection lacks {} of the {} heaviest terms of the model's topics (at most {most} \
+             each); the next ones replace them",
             lacking.count(),
             top.iter().map(Vec::len).sum::<usize>()
         )

@@ -6,7 +6,7 @@ use super::Evaluation;
 use super::model::Loaded;
 use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
 use crate::dataflow::splits::Splits;
-use crate::evaluate::measure::{FIXED_POINT, Likelihood};
+use crate::evaluate::measure::Likelihood;
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use crate::tables::rows::DocumentScoreRow;
@@ -15,6 +15,7 @@ use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::{SmallestKeys, Split};
 use corpus::shard::Columns;
+use lda::evaluate::completion::FIXED_POINT;
 use lda::math::random::{Stage, hash};
 use lda::model::factors::FactorTable;
 

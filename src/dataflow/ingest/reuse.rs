@@ -35,15 +35,18 @@ pub(super) fn reuse(
         return Ok(None);
     }
     let collection = Collection::from_json(&String::from_utf8_lossy(&json), &path)?;
-    let shards = collection.shards.len();
-    let share = shards.div_ceil(process.placement.processes()) as u64;
-    begin(worker, process, ["ingest", "shards"], share);
-    let shards = (0..shards).map(Collection::shard_name);
-    let files = shards.chain([VOCABULARY_FILE.to_owned()]);
-    for file in files.skip(worker.index()).step_by(worker.peers()) {
-        let path = folder.join(&file);
+    let shards = (0..collection.shards.len()).map(Collection::shard_name);
+    let files: Vec<String> = shards.chain([VOCABULARY_FILE.to_owned()]).collect();
+    let placement = &process.placement;
+    let mine = (0..files.len()).filter(|file| file % placement.processes() == placement.process);
+    let count = mine.clone().count() as u64;
+    begin(worker, process, ["ingest", "files"], count);
+    let thread = worker.index() % placement.threads;
+    for file in mine.skip(thread).step_by(placement.threads) {
+        let file = &files[file];
+        let path = folder.join(file);
         let bytes = std::fs::read(&path).map_err(Failure::io(path))?;
-        process.output.write_atomic(&file, &bytes)?;
+        process.output.write_atomic(file, &bytes)?;
         process.progress.add(1);
     }
     barrier(worker);

@@ -11,16 +11,13 @@ use super::words::{self, Terms};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
-use crate::dataflow::gather::{Delivery, all_gather_blocks};
+use crate::dataflow::gather::{BLOCKS_A_STEP, Delivery, all_gather_blocks};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use corpus::stop_words;
 use corpus::terms::TermCounter;
 use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
-
-/// Blocks that are sent before the worker steps (4 MiB).
-const BLOCKS_A_STEP: usize = 8;
 
 /// The vocabulary, as `collection.json` describes it.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@
 //! The sums do not survive a restart: documents that an earlier run has projected are read back and counted again.
 
 use super::ProjectPlan;
-use super::groups::{Groups, Sums};
+use super::groups::{Groups, PAIRS_A_PIECE, Sums};
 use super::kinds::{GROUP_DRIFT, NEW, TRAINED};
 use super::tally::{FIXED_POINT, fixed};
 use crate::dataflow::outbox::Outbox;
@@ -22,9 +22,6 @@ use corpus::sample::Split;
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-/// The most pairs in a piece.
-const PAIRS_A_PIECE: usize = 4096;
 
 /// The drift of some new documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

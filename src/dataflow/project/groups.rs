@@ -23,6 +23,9 @@ const GROUPS_A_BATCH: usize = 256;
 const MOST_WORDS: u64 = 8 << 20;
 const WORDS_A_BUCKET: [u64; 2] = [1 << 10, 1 << 15];
 
+/// The most pairs in a piece of sums.
+pub(super) const PAIRS_A_PIECE: usize = 4096;
+
 /// Integer sums that can be sent to another worker and added to its own.
 pub(super) trait Sums: Send + 'static {
     /// Passes everything added to `send`, in pieces of a few thousand words, and becomes empty.

@@ -17,14 +17,14 @@ use super::shard::Inference;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::process::left;
+use crate::dataflow::process::interrupted;
 use crate::dataflow::sample::next_shard;
 use crate::failure::Failure;
 use mesh::interrupt::{self, Deferral};
 
 /// The tag of a block that requests its worker's next shard, and of one that tells every worker to stop.
 const NEXT: u64 = 0;
-const LEAVE: u64 = 1;
+const INTERRUPT: u64 = 1;
 
 /// A stream of the dataflow.
 type Flow<'scope, C> = Stream<'scope, u64, C>;
@@ -35,7 +35,7 @@ pub(super) struct State {
     /// sums complete.
     failure: Option<(Failure, Capability<u64>)>,
     /// Whether some process has received a signal.
-    leaves: bool,
+    is_interrupted: bool,
     /// Defers signals while there are shards.
     deferral: Option<Deferral>,
 }
@@ -45,7 +45,7 @@ impl State {
     pub(super) fn new() -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(Self {
             failure: None,
-            leaves: false,
+            is_interrupted: false,
             deferral: Some(Deferral::begin()),
         }))
     }
@@ -62,8 +62,8 @@ impl State {
     /// Stops deferring signals, as no worker has a shard any more; fails if one was received.
     fn end_shards(&mut self) -> Result<(), Failure> {
         self.deferral = None;
-        match self.leaves {
-            true => Err(left("projection, between two shards")),
+        match self.is_interrupted {
+            true => Err(interrupted("projection, between two shards")),
             false => Ok(()),
         }
     }
@@ -87,8 +87,8 @@ pub(super) fn shards<'scope>(
             }
             input.for_each(|time, block| {
                 let mut state = state.borrow_mut();
-                state.leaves |= block.tag() == LEAVE;
-                if !state.leaves
+                state.is_interrupted |= block.tag() == INTERRUPT;
+                if !state.is_interrupted
                     && let Some(number) = next()
                 {
                     output.session(&time).give(number);
@@ -153,7 +153,7 @@ pub(super) fn write<'scope>(
     let (scope, state) = (inferred.scope(), Rc::clone(state));
     let (index, peers) = (scope.index(), scope.peers());
     let next = move || match interrupt::is_wanted() {
-        true => Block::to_everyone(index, peers, LEAVE, Vec::new()),
+        true => Block::to_everyone(index, peers, INTERRUPT, Vec::new()),
         false => Block::to_worker(index, index, NEXT, Vec::new()),
     };
     inferred.unary::<BlockBuilder, _, _, _>(Pipeline, "write", |_, _| {

@@ -23,7 +23,8 @@ pub(crate) use trends::{TrendColumn, TrendLine, count_values};
 /// The state that the workers of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct RollUpShared {
-    shards: Tickets,
+    /// For counting values, and groups of dates.
+    shards: [Tickets; 2],
     columns: Once<Arc<[TrendColumn]>>,
     cells: slots::Shared<trends::Cell>,
     pairs: slots::Shared<correlations::Row>,

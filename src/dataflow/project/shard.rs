@@ -213,7 +213,7 @@ impl Inference {
         let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
         let target = Target {
             table,
-            topics: &plan.topics,
+            topics: &plan.term_topics,
             classifier: plan.classifier.as_deref(),
         };
         let (together, known) = (plan.together.as_ref(), &mut self.together);

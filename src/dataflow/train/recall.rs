@@ -245,10 +245,10 @@ fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, Failure> {
 /// its checkpoint was complete, and damaged checkpoints.
 pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result<(), Failure> {
     let own = file_name(0, process.placement.process);
-    let suffix = own.rsplit('-').next().unwrap_or_default();
+    let is_own = |name: &str| name.rsplit('-').next() == own.rsplit('-').next();
     let is_first = process.placement.process == 0;
     for (name, round) in assignment_files(process)? {
-        if (is_first || name.ends_with(suffix)) && !is_kept(round) {
+        if (is_first || is_own(&name)) && !is_kept(round) {
             process.output.remove(&name)?;
         }
     }

@@ -39,7 +39,7 @@ pub(crate) struct TrainSampling {
     pub(super) is_recalling: bool,
     /// True once a process has received a signal: training ends at the next point from which it can
     /// resume.
-    pub(super) is_leaving: bool,
+    pub(super) is_interrupted: bool,
     pub(super) seen: Seen,
     pub(super) spent: RoundSeconds,
     visitor: Visitor,
@@ -75,7 +75,7 @@ impl TrainSampling {
             log,
             lengths: Vec::new(),
             drawn_length: [0; 2],
-            is_leaving: false,
+            is_interrupted: false,
             is_recalling: false,
             spent: RoundSeconds::default(),
             visitor,
@@ -253,7 +253,7 @@ impl Sampling for TrainSampling {
 
     fn update(&mut self, position: Position, merged: &Merged) {
         self.spent.exchanging += lap(&mut self.since);
-        self.is_leaving |= merged.leave;
+        self.is_interrupted |= merged.is_interrupted;
         let (plan, part) = (&self.plan, self.part);
         let (process, model) = (&plan.process, &plan.model);
         match plan.schedule.action(position) {

@@ -12,7 +12,7 @@ use super::recall::forget;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
-use crate::dataflow::process::{Process, left};
+use crate::dataflow::process::{Process, interrupted};
 use crate::dataflow::process_model::ProcessModel;
 use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};
@@ -65,18 +65,18 @@ impl Trainer {
 
     /// If the run was told to stop, and can resume from here, writes a checkpoint and ends the run, on
     /// all workers after the same round.
-    pub(super) fn leave_if_asked(
+    pub(super) fn end_if_interrupted(
         &mut self,
         worker: &mut Worker,
         position: Position,
     ) -> Result<(), Failure> {
-        let is_leaving = self.rounds.sampling().is_leaving;
-        if !is_leaving || !self.plan.schedule.allows_checkpoint_after(position) {
+        let is_interrupted = self.rounds.sampling().is_interrupted;
+        if !is_interrupted || !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
         self.checkpoint(worker)?;
         let rounds = self.rounds_taken;
-        Err(left(&format!("training, after round {rounds}")))
+        Err(interrupted(&format!("training, after round {rounds}")))
     }
 
     /// Whether a checkpoint is due by worker 0's clock.

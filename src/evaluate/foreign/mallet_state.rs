@@ -123,7 +123,7 @@ impl Priors {
             let values =
                 values.ok_or("its alpha are not all numbers above 0 (from 1e-20 to 1e20)")?;
             if !std::mem::replace(&mut self.alpha, values).is_empty() {
-                return Err("there are alpha before".to_owned());
+                return Err("there is a second alpha".to_owned());
             }
             return Ok(true);
         }
@@ -147,7 +147,10 @@ impl Priors {
 fn token(line: &str) -> Result<Token<'_>, String> {
     let mut fields = line.rsplitn(5, ' ');
     let mut next = || fields.next().ok_or("a token's line has six fields");
-    let (topic, term, index) = (next()?, next()?, next()?);
+    let (topic, term, index, _, document) = (next()?, next()?, next()?, next()?, next()?);
+    if !document.contains(' ') {
+        return Err("a token's line has six fields".to_owned());
+    }
     let topic: u16 = topic
         .parse()
         .ok()
@@ -158,7 +161,6 @@ fn token(line: &str) -> Result<Token<'_>, String> {
         .ok()
         .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
         .ok_or_else(|| format!("\"{index}\" is not the number of a term"))?;
-    let document = fields.nth(1).unwrap_or_default();
     Ok(Token {
         document,
         index,

@@ -98,13 +98,13 @@ impl Shape {
         if rows == terms as u64 && terms > 0 {
             return refuse(format!(
                 "is {rows} × {columns}, terms × topics: save its transpose, {columns} × {rows}, one \
-                 row a topic"
+                 row per topic"
             ));
         }
         if columns == terms as u64 {
             return refuse(format!(
-                "is {rows} × {columns}, topics × terms: there are 1 to {MAX_TOPICS} topics, and \
-                 some terms"
+                "is {rows} × {columns}, topics × terms: it needs 1 to {MAX_TOPICS} topics and \
+                 at least one term"
             ));
         }
         refuse(format!(

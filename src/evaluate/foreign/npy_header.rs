@@ -33,7 +33,7 @@ impl Header {
         let mut start = [0; 8];
         file.read_exact(&mut start)?;
         if !start.starts_with(b"\x93NUMPY") {
-            return Err(invalid("it does not begin as one"));
+            return Err(invalid("it does not begin with the magic number of .npy"));
         }
         let length = match start[6] {
             1 => {

@@ -185,6 +185,8 @@ fn a_state_gives_smoothed_counts_and_both_priors() {
             "term 1 is \"lake\" here, and \"sea\"",
         ),
         ("1 NA 2 1 sea 1", "sea 1", "six fields"),
+        ("1 NA 2 1 sea 1", "1 sea 1", "six fields"),
+        ("1 NA 2 1 sea 1", "1 2 1 sea 1", "six fields"),
     ] {
         let path = place.write("bad", STATE.replacen(from, to, 1));
         let told = refused(&path, None);
@@ -197,7 +199,7 @@ fn lists_of_weights_and_counts_are_read() {
     let place = Place::new();
     let lines = "0\twhale\t2\n0\tsea\t2.0\n1\tsea\t1e0\n1\tbread\t3\n0\tbread\t0\n";
     assert_is(&read(&place.write("w", lines), None).unwrap(), &PHI);
-    let headed = format!("topic\tterm\tweight\n{lines}");
+    let headed = format!(" \n\ntopic\tterm\tweight\n{lines}");
     assert_is(
         &read(&place.write("w", gzip(headed.as_bytes())), None).unwrap(),
         &PHI,
@@ -212,7 +214,7 @@ fn lists_of_weights_and_counts_are_read() {
     for (content, word) in [
         ("0\ta\t1\n0\ta\t2\n", "\"a\" has two weights in topic 0"),
         ("0\ta\t1\n2\ta\t2\n", "topic 1 has no weight"),
-        ("0\ta\t1\n0\tb\tx\n", "line 2: \"x\" is no weight"),
+        ("0\ta\t1\n0\tb\tx\n", "line 2: \"x\" is not a weight"),
         (
             "0\ta\t1\n0\tb\tNaN\n",
             "line 2: the weight of \"b\" in topic 0 is NaN",
@@ -258,11 +260,15 @@ fn a_header_that_lies_is_refused_and_takes_no_memory() {
     for (shape, terms, word) in [
         // Their product is 0 in 64 bits.
         ("(9223372036854775808, 4)", &terms, "--terms lists 3"),
-        ("(9223372036854775808, 3)", &terms, "there are 1 to 65535"),
-        ("(65536, 3)", &terms, "there are 1 to 65535"),
-        ("(0, 3)", &terms, "there are 1 to 65535"),
-        ("(1099511627776, 0)", &none, "and some terms"),
-        ("(2, 0)", &none, "and some terms"),
+        (
+            "(9223372036854775808, 3)",
+            &terms,
+            "it needs 1 to 65535 topics",
+        ),
+        ("(65536, 3)", &terms, "it needs 1 to 65535 topics"),
+        ("(0, 3)", &terms, "it needs 1 to 65535 topics"),
+        ("(1099511627776, 0)", &none, "at least one term"),
+        ("(2, 0)", &none, "at least one term"),
         ("(65535, 3)", &terms, "ends after 1 of the 196605 values"),
         ("(2, 3", &terms, "its header is not"),
         ("[2, 3]", &terms, "its header is not"),
@@ -317,7 +323,7 @@ fn what_is_cut_short_or_something_else_is_told_as_that() {
         refused(&place.write("state", format!("{lines}{more}\n")), None)
     };
     assert!(state("#beta : 0.5").contains("line 5: there is a second beta"));
-    assert!(state("#alpha : 1").contains("line 5: there are alpha before"));
+    assert!(state("#alpha : 1").contains("line 5: there is a second alpha"));
     assert!(state("#beta : -1").contains("line 5: its beta is not a number above 0"));
 }
 

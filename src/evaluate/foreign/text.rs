@@ -30,7 +30,7 @@ pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Fai
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();
     for_each_line(path, file, |number, line| {
-        if line.is_empty() || (number == 1 && is_heading(line)) {
+        if line.trim().is_empty() || (numbers.is_empty() && is_heading(line)) {
             return Ok(true);
         }
         let refuse = |problem| Failure::line(path, number, problem);
@@ -47,7 +47,7 @@ pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Fai
         let weight: f64 = weight
             .trim()
             .parse()
-            .map_err(|_| refuse(format!("\"{weight}\" is no weight")))?;
+            .map_err(|_| refuse(format!("\"{weight}\" is not a weight")))?;
         let known = numbers.get(term).copied();
         let term = known.unwrap_or_else(|| {
             let fresh = weights.add_term(term);

@@ -5,14 +5,11 @@
 //! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are summed as integers of 128 bits.
 
 use super::{DocumentScore, Figure};
-use lda::evaluate::completion::{self, Completer};
+use lda::evaluate::completion::{self, Completer, FIXED_POINT};
 use lda::evaluate::left_to_right::{self, LeftToRight, Scorer};
 use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::special::exp;
 use lda::model::factors::FactorTable;
-
-/// Log-likelihoods are summed in units of 2⁻²⁰ nats.
-pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// How documents are scored.
 pub(crate) enum Method {

@@ -208,7 +208,7 @@ fn terms_that_the_collection_lacks_are_passed_over_and_told() {
     fs::write(RUN.path("few.txt"), lines.collect::<String>()).unwrap();
     let summary = RUN.summary("few", &[TOPICS, "--model", "few.txt"]);
     let notes = summary["notes"].to_string();
-    assert!(notes.contains("lacks 2 of 8"), "{notes}");
+    assert!(notes.contains("lacks 2 of the 8 heaviest"), "{notes}");
     let three = RUN.summary("three-terms", &[TOPICS, "--coherence-terms", "3"]);
     let value = |summary, topic: usize| scores(&RUN, summary)["coherence_umass"][topic].clone();
     assert_eq!(value("few", 0), value("three-terms", 0));

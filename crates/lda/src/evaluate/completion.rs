@@ -14,7 +14,7 @@ use crate::model::factors::FactorTable;
 pub const METHOD: &str = "document_completion";
 
 /// Log-likelihoods are summed in units of 2⁻²⁰.
-const FIXED_POINT: f64 = (1u64 << 20) as f64;
+pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// The number of sweeps that infer proportions; more do not change the figure. The first half is
 /// discarded, as is the sequential sweep before them.

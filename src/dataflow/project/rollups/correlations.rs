@@ -5,13 +5,10 @@ use super::slots::Slots;
 use crate::dataflow::merge::give_vector;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::project::ProjectPlan;
-use crate::dataflow::project::groups::Sums;
+use crate::dataflow::project::groups::{PAIRS_A_PIECE, Sums};
 use crate::dataflow::project::kinds::{PAIR_ROWS, PAIRS, PRESENCE};
 use crate::tables::rows::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
-
-/// The most pairs in a piece.
-const PAIRS_A_PIECE: usize = 4096;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,7 @@
 //! `topic_trends`: sums and bootstrap replicates over the documents with each value of a metadata column. The
 //! values are counted before projection, to determine which of them are named.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use timely::worker::Worker;
@@ -11,7 +10,7 @@ use super::RollUpShared;
 use super::slots::Slots;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::process::Process;
+use crate::dataflow::process::{Process, Tickets};
 use crate::dataflow::project::groups::Sums;
 use crate::dataflow::project::kinds::{CELL_ROWS, CELLS};
 use crate::dataflow::project::{Listed, ProjectPlan, fixed};
@@ -30,7 +29,7 @@ use lda::evaluate::bootstrap::{Sum, Weights, weights};
 const MOST_DISTINCT: usize = 100_000;
 const MOST_VALUE_BYTES: usize = 16 << 20;
 /// A column whose trends are requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrendColumn {
     /// Its name in `documents`.
     pub(crate) name: String,
@@ -77,21 +76,55 @@ pub(crate) fn count_values(
     let mut places: Vec<usize> = trends.iter().filter_map(place).collect();
     let names = metadata_columns(metadata);
     places.sort_unstable_by_key(|&place| &names[place]);
-    let mut mine = vec![Counts::default(); places.len()];
+    let column = |place: usize| TrendColumn {
+        name: names[place].clone(),
+        place,
+        ..TrendColumn::default()
+    };
+    let mut columns: Vec<TrendColumn> = places.into_iter().map(column).collect();
+    let [first, second] = &shared.shards;
+    let counts = count(worker, process, collection, first, &columns)?;
+    if let Some(at) = counts.iter().position(Counts::are_too_many) {
+        return Err(Failure::data(format!(
+            "column {:?} has more than {MOST_DISTINCT} different values, or {} MiB of them: leave it out of \
+             project.trends",
+            metadata[columns[at].place],
+            MOST_VALUE_BYTES >> 20
+        )));
+    }
+    let most = shares_of_named(&counts, process.topic_count(collection));
+    choose(&mut columns, counts, &most);
+    // A document with several dates in a group has been counted for each of them.
+    if (columns.iter()).any(|column| column.scale.is_some() && column.others > 0) {
+        let counts = count(worker, process, collection, second, &columns)?;
+        choose(&mut columns, counts, &most);
+    }
+    shared.columns.make(|| columns.into());
+    Ok(())
+}
+
+/// Counts the documents of all workers by the values of each column; dates are grouped once their scale is chosen.
+fn count(
+    worker: &mut Worker,
+    process: &Process,
+    collection: &Collection,
+    tickets: &Tickets,
+    columns: &[TrendColumn],
+) -> Result<Vec<Counts>, Failure> {
+    let mut mine = vec![Counts::default(); columns.len()];
     let visit = |_, document: &ShardDocument| {
         if document.status.has_terms() {
-            for (counts, &place) in mine.iter_mut().zip(&places) {
-                each_value(&document.metadata[place], |value| {
-                    counts.add(&day_of(&value), 1)
-                });
+            for (counts, column) in mine.iter_mut().zip(columns) {
+                let values = column.values_of(document);
+                values.iter().for_each(|value| counts.add(value, 1));
             }
         }
         Ok(())
     };
-    let columns = Columns::Metadata;
-    for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
+    let metadata = Columns::Metadata;
+    for_each_document(worker, process, tickets, collection, metadata, visit)?;
     let bytes = serde_json::to_vec(&mine.iter().map(|c| &c.0).collect::<Vec<_>>());
-    let mut all = vec![Counts::default(); places.len()];
+    let mut all = vec![Counts::default(); columns.len()];
     for bytes in all_gather(worker, &bytes.expect("texts and numbers are JSON")) {
         let counted: Vec<BTreeMap<String, u64>> =
             serde_json::from_slice(&bytes).expect("written by a peer");
@@ -99,21 +132,41 @@ pub(crate) fn count_values(
             counted.iter().for_each(|(value, &n)| all.add(value, n));
         }
     }
-    if let Some(at) = all.iter().position(Counts::are_too_many) {
-        return Err(Failure::data(format!(
-            "column {:?} has more than {MOST_DISTINCT} different values, or {} MiB of them: leave it out of \
-             project.trends",
-            metadata[places[at]],
-            MOST_VALUE_BYTES >> 20
-        )));
+    Ok(all)
+}
+
+/// Chooses the scale of each column, unless it has one, and its named values.
+fn choose(columns: &mut [TrendColumn], counts: Vec<Counts>, most: &[usize]) {
+    for ((column, counts), &most) in columns.iter_mut().zip(counts).zip(most) {
+        column.choose(counts, most);
     }
-    let topics = process.topic_count(collection);
-    let most = shares_of_named(&all, topics);
-    let columns = places.into_iter().zip(all).zip(most);
-    let columns =
-        columns.map(|((place, counts), most)| counts.column(names[place].clone(), place, most));
-    shared.columns.make(|| columns.collect());
-    Ok(())
+}
+
+impl TrendColumn {
+    /// Returns the distinct values of a document, grouped: the elements of a JSON list, or the cell itself, without
+    /// spaces around it.
+    fn values_of(&self, document: &ShardDocument) -> BTreeSet<String> {
+        let cell = document.metadata[self.place].as_deref();
+        let values = cell.map(|cell| split(cell, "")).into_iter().flatten();
+        let grouped = values.map(|value| grouped_as(day_of(&value).into_owned(), self.scale));
+        grouped.collect()
+    }
+
+    fn choose(&mut self, counts: Counts, most: usize) {
+        let values = || counts.0.iter().map(|(value, &n)| (&value[..], n));
+        self.scale = self.scale.or_else(|| Scale::of(values(), most));
+        let mut grouped: BTreeMap<String, u64> = BTreeMap::new();
+        for (value, documents) in counts.0 {
+            *grouped.entry(grouped_as(value, self.scale)).or_default() += documents;
+        }
+        let mut counted: Vec<(String, u64)> = grouped.into_iter().collect();
+        // The sort is stable: of equally frequent values, the first are named.
+        counted.sort_by_key(|value| std::cmp::Reverse(value.1));
+        self.others = counted.len().saturating_sub(most);
+        counted.truncate(most);
+        self.values = counted.into_iter().map(|value| value.0).collect();
+        self.values.sort_unstable();
+    }
 }
 
 /// Documents by the values of a column.
@@ -132,28 +185,6 @@ impl Counts {
 
     fn are_too_many(&self) -> bool {
         self.0.len() > MOST_DISTINCT || self.1 > MOST_VALUE_BYTES
-    }
-
-    fn column(self, name: String, place: usize, most: usize) -> TrendColumn {
-        let scale = Scale::of(self.0.iter().map(|(value, &n)| (&value[..], n)), most);
-        let mut grouped: BTreeMap<String, u64> = BTreeMap::new();
-        for (value, documents) in self.0 {
-            *grouped.entry(grouped_as(value, scale)).or_default() += documents;
-        }
-        let mut counted: Vec<(String, u64)> = grouped.into_iter().collect();
-        // The sort is stable: of equally frequent values, the first are named.
-        counted.sort_by_key(|value| std::cmp::Reverse(value.1));
-        let others = counted.len().saturating_sub(most);
-        counted.truncate(most);
-        let mut values: Vec<String> = counted.into_iter().map(|value| value.0).collect();
-        values.sort_unstable();
-        TrendColumn {
-            name,
-            place,
-            values,
-            others,
-            scale,
-        }
     }
 }
 
@@ -174,12 +205,6 @@ fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
         left = left.saturating_sub(most[column].min(counts[column].0.len()));
     }
     most
-}
-
-/// Visits each distinct value of a cell: the elements of a JSON list, or the cell itself, without spaces around it.
-fn each_value(cell: &Option<String>, visit: impl FnMut(Cow<'_, str>)) {
-    let values = cell.as_deref().map(|cell| split(cell, ""));
-    values.into_iter().flatten().for_each(visit);
 }
 
 /// Sums over the documents with a value.
@@ -231,7 +256,6 @@ pub(crate) struct Trends {
     first: Vec<usize>,
     pub(crate) cells: Slots<Cell, 7>,
     seed: u64,
-    found: Vec<usize>,
 }
 
 impl Trends {
@@ -249,7 +273,6 @@ impl Trends {
             first,
             cells: Slots::new(&shared.cells, count, [CELLS, CELL_ROWS], (plan, worker)),
             seed: plan.process.job.model.seed,
-            found: Vec::new(),
         })
     }
 
@@ -258,20 +281,14 @@ impl Trends {
         let weights = weights(self.seed, number);
         let tokens = document.tokens_in_vocabulary();
         for (at, column) in self.columns.iter().enumerate() {
-            let (values, named) = (&column.values, column.values.len());
-            let found = &mut self.found;
-            found.clear();
-            each_value(&document.metadata[column.place], |value| {
-                let value = grouped_as(day_of(&value).into_owned(), column.scale);
-                let place = values.binary_search_by(|other| other.cmp(&value));
-                found.push(place.unwrap_or(named + 1));
-            });
+            let named = column.values.len();
+            let place = |value| column.values.binary_search(&value).unwrap_or(named + 1);
+            let values = column.values_of(document).into_iter();
+            let mut found: BTreeSet<usize> = values.map(place).collect();
             if found.is_empty() {
-                found.push(named);
+                found.insert(named);
             }
-            found.sort_unstable();
-            found.dedup();
-            for &place in &*found {
+            for place in found {
                 let mut cell = self.cells.lock(self.first[at] + place);
                 cell.add(tokens as i64, listed.topics, &weights);
             }

@@ -6,16 +6,22 @@ fn counts(values: usize) -> Counts {
     counts
 }
 
+fn column(counts: Counts, most: usize) -> TrendColumn {
+    let mut column = TrendColumn::default();
+    column.choose(counts, most);
+    column
+}
+
 #[test]
 fn the_most_frequent_values_are_named() {
     let mut found = counts(4);
     found.add("000002", 5);
     found.add("000003", 2);
-    let column = found.column("year".to_owned(), 1, 3);
-    assert_eq!(column.values, ["000000", "000002", "000003"]);
-    assert_eq!(column.others, 1);
-    let column = counts(3).column("year".to_owned(), 1, 3);
-    assert_eq!((column.values.len(), column.others), (3, 0));
+    let named = column(found, 3);
+    assert_eq!(named.values, ["000000", "000002", "000003"]);
+    assert_eq!(named.others, 1);
+    let named = column(counts(3), 3);
+    assert_eq!((named.values.len(), named.others), (3, 0));
 }
 
 #[test]
@@ -23,15 +29,9 @@ fn dates_are_grouped_until_they_are_few() {
     let mut found = Counts::default();
     (1..=28).for_each(|day| found.add(&format!("1998-07-{day:02}"), 1));
     found.add("1998-08-01", 2);
-    let column = found.clone().column("when".to_owned(), 1, 12);
-    assert_eq!(column.values, ["1998-07", "1998-08"]);
-    assert_eq!(
-        (
-            column.others,
-            found.column("when".to_owned(), 1, 29).values.len()
-        ),
-        (0, 29)
-    );
+    let named = column(found.clone(), 12);
+    assert_eq!(named.values, ["1998-07", "1998-08"]);
+    assert_eq!((named.others, column(found, 29).values.len()), (0, 29));
 }
 
 #[test]
