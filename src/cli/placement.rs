@@ -150,7 +150,10 @@ impl Placement {
         in_range("--process", Some(index), 0, count - 1)?;
         let here = found.as_ref().map_or(1, |found| found.local);
         let told = found.as_ref().and_then(|found| found.threads);
-        let threads = args.threads.or(told).unwrap_or((cores / here).max(1));
+        let threads = args.threads.or(told);
+        // `--threads` has been checked.
+        in_range("SLURM_CPUS_PER_TASK", threads, 1, MOST_THREADS)?;
+        let threads = threads.unwrap_or((cores / here).max(1));
         if count == 1 {
             return Ok(Self::Threads(threads));
         }

@@ -222,7 +222,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             sums: sums(job, survey, kept, threads),
             together: together(job, survey, trained, processes),
-            classifier: classifier(job, kept, sampled),
+            classifier: classifier(job, survey, kept, sampled),
             report: u64::from(job.output.report) * weights.left * REPORT_BYTES,
         },
         disk: disk(job, survey, distinct, &weights, tree.pairs, checkpointed),
@@ -300,12 +300,14 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
 }
 
 /// Estimates the bytes for fitting the classifier, if the method needs one: all kept terms may occur.
-fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
+fn classifier(job: &Job, survey: &Survey, kept: u64, sampled: u64) -> u64 {
     if !job.project.needs_classifier() {
         return 0;
     }
     let examples = sampled.min(job.project.maxent.documents as u64);
-    lda::regression::memory(examples as usize, topic_count(job), kept as usize)
+    let occurrences = pairs(kept_tokens(survey, examples), examples);
+    let [examples, occurrences, kept] = [examples, occurrences, kept].map(|n| n as usize);
+    lda::regression::memory(examples, occurrences, topic_count(job), kept)
 }
 
 /// Returns the largest sample, in documents, with which a process stays within `bytes` of memory; `None` if a

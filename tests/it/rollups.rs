@@ -206,7 +206,7 @@ fn values_are_named_by_their_documents_however_many_dates_each_has() {
         "--set project.trends=[\"tags\"] --set vocabulary.max_share=1 --set tokens.min_length=1";
     ground.succeed(&format!("run job.toml --quiet -w 2 {trends}"));
     // All are in one document: the first are named, and no month.
-    let rows = table(&ground, "out", "topic_trends");
+    let rows = ground.table("out/topic_trends");
     let is_month = |row: &&BTreeMap<_, String>| row["value"].starts_with("19");
     assert_eq!(rows.iter().find(is_month), None);
     assert!(rows.iter().any(|row| row["value_count"] == "720"));

@@ -12,6 +12,7 @@
 
 use std::error::Error;
 use std::io::BufRead;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use lda::bags::Bags;
@@ -31,7 +32,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().filter(|name| name != "-");
     let iterations = match arguments.next() {
-        Some(text) => text.parse()?,
+        Some(text) => text.parse::<NonZeroUsize>()?.get(),
         None => ITERATIONS,
     };
     let (bags, terms) = match file {
@@ -48,7 +49,7 @@ pub fn print(
     topics: &[usize],
     iterations: usize,
 ) -> Result<(), Box<dyn Error>> {
-    println!("topics,sampler,tokens,seconds_a_sweep,bytes");
+    println!("topics,sampler,tokens,seconds_per_sweep,bytes");
     for &topics in topics {
         // MALLET's defaults for α_t and β.
         let priors = Priors {
@@ -160,7 +161,9 @@ fn read(input: impl BufRead) -> Result<(Bags, usize), Box<dyn Error>> {
             .collect::<Result<_, _>>()?;
         match numbers[..] {
             [number] => header.push(number),
-            [document, term, count] => bags.push(document, &[term as u32 - 1], &[count as u32]),
+            [document, term, count] if term > 0 => {
+                bags.push(document, &[term as u32 - 1], &[count as u32])
+            }
             _ => return Err("not a bag of words in UCI's format".into()),
         }
     }

@@ -77,10 +77,16 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
         known.ok_or_else(|| format!("{argument}: expected one of {DEFAULTS:?} as name=values"))?;
     }
     let numbers = |name: &str| -> Result<Vec<u64>, String> {
-        let values = given[name].split(',').map(|value| value.parse());
-        values
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("{name}: {error}"))
+        let least = match name {
+            "vocabulary" => SYNSET,
+            "correlations" => 0,
+            _ => 1,
+        };
+        let values = given[name].split(',').map(|value| match value.parse() {
+            Ok(number) if number < least => Err(format!("{name}: {value} is less than {least}")),
+            parsed => parsed.map_err(|error| format!("{name}: {error}")),
+        });
+        values.collect()
     };
     let (iterations, seeds) = (numbers("iterations")?[0], numbers("seeds")?[0]);
     println!("sampler,topics,vocabulary,correlations,senses,tokens,iterations,seeds,seconds");

@@ -79,3 +79,15 @@ impl<'a> TermDistribution<'a> {
         entries
     }
 }
+
+/// Returns a topic in which the terms that are not listed share the rest.
+#[cfg(test)]
+fn topic(entries: &[(u32, f32)], vocabulary_size: usize) -> TermDistribution<'_> {
+    let listed: f64 = entries.iter().map(|e| f64::from(e.1)).sum();
+    let absent = vocabulary_size - entries.len();
+    TermDistribution {
+        entries,
+        absent_weight: (1.0 - listed) / absent.max(1) as f64,
+        vocabulary_size,
+    }
+}

@@ -6,7 +6,6 @@
 //! terms alone, `hybrid` continues from there, and `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009).
 //! `inferrer` picks one of them. `labels` ranks topics that are labels.
 
-pub(crate) mod collapsed;
 pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;

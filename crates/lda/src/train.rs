@@ -18,6 +18,7 @@ pub mod publish;
 mod report;
 pub mod round;
 pub mod schedule;
+mod scvb0;
 pub mod senses;
 pub mod serial;
 pub mod settings;
@@ -278,7 +279,7 @@ impl<'a> Trainer<'a> {
             }
             Action::Withdraw => {
                 self.parameters.withdraw(entries);
-                let start = self.setup.warm_start.expect("it is of a warm start");
+                let start = self.setup.warm_start.expect("there is a warm start");
                 self.parameters
                     .set_rows(&start.changed_rows(&self.priors, self.setup.seed));
                 add_up_totals(&mut self.parameters);
@@ -306,7 +307,7 @@ impl<'a> Trainer<'a> {
     /// when they are no longer needed.
     fn end_pass(&mut self, position: Position) {
         if self.schedule.forgets_first_weights_after(position) {
-            let start = self.setup.warm_start.expect("it is of a warm start");
+            let start = self.setup.warm_start.expect("there is a warm start");
             self.parameters
                 .round_rows(&start.changed_rows(&self.priors, self.setup.seed));
             add_up_totals(&mut self.parameters);

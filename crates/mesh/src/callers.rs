@@ -28,6 +28,7 @@ impl Callers {
     /// # Errors
     /// The system has no more file handles.
     pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
+        let caller = caller.try_clone()?;
         let mut places = self.0.lock();
         if places.taken.len() >= MOST_CALLERS
             && let Some((_, oldest)) = places.taken.pop_front()
@@ -37,7 +38,7 @@ impl Callers {
         }
         let number = places.next;
         places.next += 1;
-        places.taken.push_back((number, caller.try_clone()?));
+        places.taken.push_back((number, caller));
         Ok(number)
     }
 

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_taken_port_is_worth_another_try() {
+    fn a_taken_port_and_a_refused_thread_are_worth_another_try() {
         let refused = |kind: io::ErrorKind| {
             let error = ClusterError::Listen {
                 address: "host:80".to_owned(),
@@ -200,5 +200,7 @@ mod tests {
         let (exit, text) = refused(io::ErrorKind::PermissionDenied);
         assert_eq!(exit, Exit::Usage);
         assert!(text.ends_with("choose a port above 1023"), "{text}");
+        let no_thread = ClusterError::Start("no thread".to_owned());
+        assert_eq!(no_thread.exit(), Exit::Temporary);
     }
 }

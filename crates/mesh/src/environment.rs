@@ -107,9 +107,13 @@ pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, Envi
 /// It is not a list of `host:port`.
 pub fn listed(variables: &Variables) -> Result<Option<Peers>, HostsError> {
     let by = HOSTS_VARIABLE;
-    let list = variables.get(by).filter(|list| !list.is_empty());
-    let addresses = list.map(|list| parse_list(list)).transpose()?;
-    Ok(addresses.map(|addresses| Peers::Listed { by, addresses }))
+    Ok(addresses(variables)?.map(|addresses| Peers::Listed { by, addresses }))
+}
+
+fn addresses(variables: &Variables) -> Result<Option<Vec<String>>, HostsError> {
+    let list = variables.get(HOSTS_VARIABLE);
+    let list = list.filter(|list| !list.is_empty());
+    list.map(|list| parse_list(list)).transpose()
 }
 
 /// Returns the place according to the first source that gives one.
@@ -194,10 +198,7 @@ fn own(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let Some(process) = number(variables, PROCESS_VARIABLE)? else {
         return Ok(None);
     };
-    let listed = listed(variables)?.map(|peers| match peers {
-        Peers::Listed { addresses, .. } => addresses.len(),
-        Peers::File(_) => 0,
-    });
+    let listed = addresses(variables)?.map(|addresses| addresses.len());
     let processes = count(variables, PROCESSES_VARIABLE)?.or(listed);
     let processes = processes.ok_or(EnvironmentError::Half {
         given: PROCESS_VARIABLE,

@@ -356,11 +356,11 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
 
 /// Returns the exit code of a process, or 128 plus the signal's number if a signal ended it.
 ///
-/// A remote shell returns 126 or 127 if it cannot run the program.
+/// A remote shell returns 255 ([`HOST_LOST`]) if it lost the host, and 126 or 127 if it cannot run the program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     match code {
-        Some(255) if is_remote => HOST_LOST,
+        Some(255) if !is_remote => Exit::Internal as u8,
         Some(126 | 127) if is_remote => Exit::Usage as u8,
         code => code
             .and_then(|code| u8::try_from(code).ok())

@@ -76,7 +76,7 @@ fn tell(link: &Link, bytes: &[u8]) {
         return;
     }
     // A process that cannot be told will see the connection break.
-    let _ = sender.control(peer, Kind::Farewell, bytes);
+    let _ = sender.frame(peer, Kind::Farewell, bytes);
     sender.is_closed = true;
     let _ = peer.socket.shutdown(Shutdown::Write);
 }

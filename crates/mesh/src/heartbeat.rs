@@ -41,7 +41,7 @@ fn beat(link: &Link) {
             return;
         }
         let sent = match is_due {
-            true => sender.control(peer, Kind::Heartbeat, &[]),
+            true => sender.frame(peer, Kind::Heartbeat, &[]),
             false => Ok(()),
         };
         drop(sender);

@@ -53,7 +53,7 @@ pub enum HostsError {
         path: PathBuf,
     },
     /// The file does not have one address per process.
-    #[error("{}: {found} addresses for {wanted} processes; write one line per process, or change -n", path.display())]
+    #[error("{}: the number of addresses is {found}, that of processes {wanted}; write one line per process, or change -n", path.display())]
     Count {
         /// The file.
         path: PathBuf,
@@ -162,13 +162,14 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
         }
         let line = number + 1;
         let address = &with_colon(address);
-        check(address).map_err(|reason| HostsError::Line {
+        let port = check(address).map_err(|reason| HostsError::Line {
             path: path.to_owned(),
             line,
             text: address.to_owned(),
             reason,
         })?;
-        if let Some(first) = first_line.insert(address.to_lowercase(), line) {
+        let place = (host_of(address).to_lowercase(), port);
+        if let Some(first) = first_line.insert(place, line) {
             return Err(HostsError::Duplicate {
                 path: path.to_owned(),
                 line,
@@ -197,8 +198,8 @@ pub fn host_of(address: &str) -> &str {
     bare.unwrap_or(host)
 }
 
-/// Checks that `address` is `host:port`; the error is the problem.
-fn check(address: &str) -> Result<(), &'static str> {
+/// Checks that `address` is `host:port`, and returns the port; the error is the problem.
+fn check(address: &str) -> Result<u16, &'static str> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
     if host_of(address).is_empty() {
         return Err("the host is missing");
@@ -217,7 +218,7 @@ fn check(address: &str) -> Result<(), &'static str> {
     }
     match port.parse::<u16>() {
         Ok(0) | Err(_) => Err("the port is not a number from 1 to 65535"),
-        Ok(_) => Ok(()),
+        Ok(port) => Ok(port),
     }
 }
 
@@ -270,6 +271,7 @@ mod tests {
             twice.starts_with("hosts.txt:4: A:1 is already on line 2"),
             "{twice}"
         );
+        assert!(message("a:7101\na:07101").contains("a:07101 is already on line 1"));
     }
 
     #[test]
@@ -281,7 +283,7 @@ mod tests {
         for wanted in [1, 3] {
             let error = read(&path, wanted).unwrap_err().to_string();
             assert!(
-                error.contains(&format!("2 addresses for {wanted} processes")),
+                error.contains(&format!("addresses is 2, that of processes {wanted};")),
                 "{error}"
             );
         }
@@ -296,7 +298,10 @@ mod tests {
         };
         assert_eq!(listed.addresses(1).unwrap(), ["a:1"]);
         let error = listed.addresses(2).unwrap_err().to_string();
-        assert!(error.starts_with("SLURM: 1 addresses for 2"), "{error}");
+        assert!(
+            error.starts_with("SLURM: the number of addresses is 1,"),
+            "{error}"
+        );
         let absent = read(&folder.path().join("absent"), 1)
             .unwrap_err()
             .to_string();

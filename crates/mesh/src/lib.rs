@@ -181,7 +181,7 @@ pub enum ClusterError {
         /// Its address in the host file.
         address: String,
     },
-    /// The computation could not be started.
+    /// The system refused a thread, or an option of a connection.
     #[error("cannot start the workers: {0}")]
     Start(String),
     /// The processes on this machine could not be started.
@@ -208,7 +208,7 @@ impl ClusterError {
             | ClusterError::Mismatch { .. } => Exit::Usage,
             ClusterError::Secret(error) => error.exit(),
             ClusterError::Missing { .. } | ClusterError::Left { .. } => Exit::Unavailable,
-            ClusterError::Start(_) => Exit::Internal,
+            ClusterError::Start(_) => Exit::Temporary,
             ClusterError::Spawn { source, .. } | ClusterError::Listen { source, .. } => {
                 match source.kind() {
                     ErrorKind::AddrInUse => Exit::Temporary,

@@ -130,7 +130,7 @@ impl Stream for Link {
             return Ok(());
         }
         let mut sender = self.sender.lock();
-        let said = sender.control(&self.peer, Kind::End, &[]);
+        let said = sender.frame(&self.peer, Kind::End, &[]);
         sender.is_closed = true;
         // If the other side has also ended, it may be gone.
         if let Err(error) = said

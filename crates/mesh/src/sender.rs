@@ -56,7 +56,7 @@ impl Sender {
             true => (Kind::Compressed, &packed[..]),
             false => (Kind::Payload, bytes),
         };
-        let sent = self.control(peer, kind, body);
+        let sent = self.frame(peer, kind, body);
         self.packed = packed;
         sent?;
         peer.traffic.note_payload_sent(bytes.len());
@@ -81,7 +81,7 @@ impl Sender {
     ///
     /// # Errors
     /// The connection is broken.
-    pub(super) fn control(&mut self, peer: &Peer, kind: Kind, body: &[u8]) -> io::Result<()> {
+    pub(super) fn frame(&mut self, peer: &Peer, kind: Kind, body: &[u8]) -> io::Result<()> {
         let length = body.len();
         let header = Header { kind, length }.encode();
         let Some(tls) = &peer.tls else {

@@ -72,7 +72,7 @@ impl Store for Disk {
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
-        if !path.is_dir() || path.is_symlink() {
+        if !path.is_dir() {
             return remove_file(path).map_err(named(path));
         }
         remove_tree(path).map_err(named(path))?;
@@ -148,11 +148,14 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder).or_else(absent_is(()))
 }
 
-/// Removes a folder, if it exists, and its content in the order of names. Links in it are removed, not followed.
+/// Removes a folder, if it exists, and its content in the order of names. Links are removed, not followed.
 ///
 /// # Errors
 /// The file system refuses.
 pub fn remove_tree(folder: &Path) -> io::Result<()> {
+    if folder.is_symlink() {
+        return remove_file(folder);
+    }
     let mut entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?.collect::<io::Result<Vec<_>>>()?,
@@ -232,6 +235,12 @@ mod tests {
         assert!(remove_folder(&deep).is_err());
         remove_tree(&root.path().join("a")).unwrap();
         remove_tree(&root.path().join("a")).unwrap();
+        let link = root.path().join("link");
+        fs::create_dir(root.path().join("elsewhere")).unwrap();
+        write(&root.path().join("elsewhere/x"), b"x").unwrap();
+        std::os::unix::fs::symlink("elsewhere", &link).unwrap();
+        remove_tree(&link).unwrap();
+        assert!(!link.is_symlink() && root.path().join("elsewhere/x").exists());
         assert_eq!(fs::read(&outside).unwrap(), b"precious");
         assert!(!root.path().join("a").exists());
         let error = create_folder(&outside.join("below")).unwrap_err();

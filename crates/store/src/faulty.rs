@@ -18,6 +18,7 @@
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -212,6 +213,12 @@ pub(super) fn write(
         std::process::abort();
     }
     write(bytes)
+}
+
+/// Writes all bytes to `file`, which is at `path`, from `offset` on, unless a fault is due.
+pub(super) fn write_at(path: &Path, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    let all = |bytes: &[u8]| file.write_all_at(bytes, offset).map(|()| bytes.len());
+    write(path, bytes, all).map(drop)
 }
 
 /// Applies the fault of a step; does nothing in a release build.

@@ -104,8 +104,7 @@ impl S3 {
     }
 
     fn tag_of(&self, key: &str) -> PathBuf {
-        let name = self.relative(key).replace('/', "+");
-        self.copies.join(TAGS).join(name)
+        self.copies.join(TAGS).join(self.relative(key))
     }
 
     fn is_current(&self, copy: &Path, meta: &ObjectMeta) -> bool {
@@ -116,20 +115,23 @@ impl S3 {
 
     /// Makes a file the local copy of an object with this tag.
     fn keep(&self, file: &Path, key: &str, etag: &str) -> io::Result<()> {
-        let copy = self.copy_of(key);
-        super::create_folder(copy.parent().unwrap_or(&self.copies))?;
-        super::create_folder(&self.copies.join(TAGS))?;
+        let (copy, tag) = (self.copy_of(key), self.tag_of(key));
+        for path in [&copy, &tag] {
+            super::create_folder(path.parent().unwrap_or(&self.copies))?;
+        }
         super::rename(file, &copy)?;
-        super::write(&self.tag_of(key), etag.as_bytes())
+        super::write(&tag, etag.as_bytes())
     }
 
     fn remove_copy(&self, key: &str) -> Result<(), StoreError> {
-        let copy = self.copy_of(key);
-        let removed = match copy.is_dir() {
-            true => super::remove_tree(&copy),
-            false => super::remove_file(&copy),
-        };
-        removed.map_err(|e| self.bucket.disk(key, &copy, &e))
+        for path in [self.copy_of(key), self.tag_of(key)] {
+            let removed = match path.is_dir() {
+                true => super::remove_tree(&path),
+                false => super::remove_file(&path),
+            };
+            removed.map_err(|e| self.bucket.disk(key, &path, &e))?;
+        }
+        Ok(())
     }
 }
 
@@ -247,5 +249,33 @@ impl Ranges for Object {
     fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let Self { bucket, meta } = self;
         Ok(bucket.read(&meta.key, range, &meta.etag)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_similar_and_long_keys_keep_their_own_tags() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = S3::open(Path::new("s3://bucket/run"), folder.path(), &[]).unwrap();
+        let meta = |key: &str| ObjectMeta {
+            key: format!("run/{key}"),
+            bytes: 1,
+            etag: format!("\"{key}\""),
+            modified: SystemTime::UNIX_EPOCH,
+        };
+        let metas = ["a/b", "a+b", &["x"; 200].join("/")].map(meta);
+        let file = folder.path().join("file");
+        for ObjectMeta { key, etag, .. } in &metas {
+            fs::write(&file, "x").unwrap();
+            store.keep(&file, key, etag).unwrap();
+        }
+        for meta in &metas {
+            assert!(store.is_current(&store.copy_of(&meta.key), meta));
+        }
+        store.remove_copy("run/a").unwrap();
+        assert!(!store.tag_of("run/a").exists() && store.tag_of("run/a+b").exists());
     }
 }

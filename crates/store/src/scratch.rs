@@ -44,8 +44,7 @@ impl Scratch {
     /// # Errors
     /// The disk is full, or fails.
     pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let all = |bytes: &[u8]| self.file.write_all_at(bytes, offset).map(|()| bytes.len());
-        faulty::write(&self.path, bytes, all).map(|_| ())
+        faulty::write_at(&self.path, &self.file, bytes, offset)
     }
 }
 

@@ -8,9 +8,10 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+
+use super::faulty;
 
 /// The bytes fetched at a time after a jump. A sequential reader, including one at the start of the
 /// object, doubles them with each fetch up to [`LARGEST_WINDOW`].
@@ -101,7 +102,7 @@ pub struct ObjectReader {
     /// The bytes of the last fetch, and their offset.
     window: Arc<Vec<u8>>,
     begins: u64,
-    /// The size of the last fetch, from which that of the next follows.
+    /// The size of the next fetch, unless a jump comes first.
     next_window: u64,
 }
 
@@ -149,13 +150,14 @@ impl ObjectReader {
     /// The store refuses; the disk fails.
     pub fn copy_of(&self, ranges: &[Range<u64>]) -> io::Result<File> {
         let path = super::temporary("copy");
+        faulty::before("create", &[&path])?;
         let file = File::options()
             .read(true)
             .write(true)
             .create_new(true)
             .open(&path)?;
-        std::fs::remove_file(&path)?;
-        self.copy(ranges, &file)?;
+        super::remove_file(&path)?;
+        self.copy(ranges, &path, &file)?;
         Ok(file)
     }
 
@@ -164,18 +166,20 @@ impl ObjectReader {
     /// # Errors
     /// The store refuses; the disk fails.
     pub fn outline(&self, path: &Path) -> io::Result<()> {
+        faulty::before("create", &[path])?;
         let file = File::create(path)?;
-        file.write_all_at(PARQUET_MARK, 0)?;
-        self.copy(&[self.parquet_footer()?], &file)
+        faulty::write_at(path, &file, PARQUET_MARK, 0)?;
+        self.copy(&[self.parquet_footer()?], path, &file)
     }
 
     /// Sets a file to the object's size, and copies these ranges into it.
-    fn copy(&self, ranges: &[Range<u64>], file: &File) -> io::Result<()> {
+    fn copy(&self, ranges: &[Range<u64>], path: &Path, file: &File) -> io::Result<()> {
+        faulty::before_resize(path, self.bytes)?;
         file.set_len(self.bytes)?;
         for range in ranges {
             for begins in range.clone().step_by(LARGEST_WINDOW as usize) {
                 let bytes = LARGEST_WINDOW.min(range.end - begins);
-                file.write_all_at(&self.range(begins, bytes)?, begins)?;
+                faulty::write_at(path, file, &self.range(begins, bytes)?, begins)?;
             }
         }
         Ok(())
@@ -183,14 +187,13 @@ impl ObjectReader {
 
     /// Fetches the window that begins at the position.
     fn advance(&mut self) -> io::Result<()> {
-        let goes_on = self.position == self.begins + self.window.len() as u64;
-        self.next_window = match goes_on {
-            true => (self.next_window * 2).min(LARGEST_WINDOW),
-            false => SMALLEST_WINDOW,
-        };
+        if self.position != self.begins + self.window.len() as u64 {
+            self.next_window = SMALLEST_WINDOW;
+        }
         let bytes = self.next_window.min(self.bytes - self.position);
         self.window = Arc::new(self.range(self.position, bytes)?);
         self.begins = self.position;
+        self.next_window = (self.next_window * 2).min(LARGEST_WINDOW);
         Ok(())
     }
 }
@@ -227,6 +230,8 @@ impl Seek for ObjectReader {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     #[derive(Debug)]
@@ -244,6 +249,9 @@ mod tests {
         let object = Arc::new(Held(bytes.clone()));
         let mut reader = ObjectReader::new(object, bytes.len() as u64, "tag".to_owned());
         let mut read = Vec::new();
+        assert_eq!(reader.read(&mut [0]).unwrap(), 1);
+        assert_eq!(reader.window.len() as u64, SMALLEST_WINDOW);
+        reader.rewind().unwrap();
         reader.read_to_end(&mut read).unwrap();
         assert_eq!(read, bytes);
         assert_eq!(reader.seek(SeekFrom::End(-5)).unwrap(), 299_995);

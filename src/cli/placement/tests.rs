@@ -145,7 +145,11 @@ fn what_flags_leave_open_the_environment_says() {
         ..args()
     };
     let expected = (4, (0, "hosts.txt".to_owned()), 7);
-    assert_eq!(check(flags, Some(3)), expected);
+    assert_eq!(check(flags.clone(), Some(3)), expected);
+    assert_eq!(check(flags, Some(0)), expected);
+    let refused = Placement::check_on(&args(), 8, by_slurm(Some(100_000))).unwrap_err();
+    let text = "SLURM_CPUS_PER_TASK is 100000, but must be from 1 to 4096";
+    assert_eq!(refused.to_string(), text);
     let alone = PlacementArgs {
         process_count: Some(1),
         process: Some(0),

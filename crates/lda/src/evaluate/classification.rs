@@ -62,7 +62,7 @@ pub enum ClassificationError {
         labels: usize,
     },
     /// All documents have the same label, or there are no documents.
-    #[error("the documents have {0} different labels; at least 2 are needed")]
+    #[error("the number of different labels is {0}, but must be at least 2")]
     OneClass(usize),
     /// There are fewer documents than folds, or fewer than two folds.
     #[error(
@@ -286,8 +286,8 @@ mod tests {
             error.unwrap_err().to_string()
         };
         assert!(told(7, &[1, 2, 3], 2).contains("7 proportions of 2 topics"));
-        assert!(told(6, &[1, 1, 1], 2).contains("1 different labels"));
-        assert!(told(0, &[], 2).contains("0 different labels"));
+        assert!(told(6, &[1, 1, 1], 2).contains("labels is 1,"));
+        assert!(told(0, &[], 2).contains("labels is 0,"));
         assert!(told(6, &[1, 2, 2], 4).contains("3 documents cannot be split into 4 folds"));
         assert!(told(6, &[1, 2, 2], 1).contains("1 folds"));
     }

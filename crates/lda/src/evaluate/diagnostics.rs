@@ -153,20 +153,7 @@ fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn topic(entries: &[(u32, f32)], vocabulary_size: usize) -> TermDistribution<'_> {
-        let listed: f64 = entries.iter().map(|e| f64::from(e.1)).sum();
-        let absent = (vocabulary_size - entries.len()) as f64;
-        TermDistribution {
-            entries,
-            absent_weight: if absent > 0.0 {
-                (1.0 - listed) / absent
-            } else {
-                0.0
-            },
-            vocabulary_size,
-        }
-    }
+    use crate::evaluate::topic;
 
     #[test]
     fn entropy_and_effective_terms_of_known_distributions() {

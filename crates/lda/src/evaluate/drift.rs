@@ -194,16 +194,19 @@ impl DriftFigures {
 ///
 /// Panics if they differ in length.
 pub fn jensen_shannon_distance(p: &[i64], q: &[i64]) -> Option<f64> {
-    let half = |x: f64, mean: f64| match x > 0.0 {
+    let divergence = over_shares(p, q, jensen_shannon_part)?;
+    // Rounding can leave the range.
+    Some((divergence / ln(2.0)).clamp(0.0, 1.0).sqrt())
+}
+
+/// Returns the part of one outcome, whose probabilities are p and q, in the Jensen–Shannon divergence, in nats.
+pub(super) fn jensen_shannon_part(p: f64, q: f64) -> f64 {
+    let mean = 0.5 * (p + q);
+    let half = |x: f64| match x > 0.0 {
         true => 0.5 * x * ln(x / mean),
         false => 0.0,
     };
-    let divergence = over_shares(p, q, |p, q| {
-        let mean = 0.5 * (p + q);
-        half(p, mean) + half(q, mean)
-    })?;
-    // Rounding can leave the range.
-    Some((divergence / ln(2.0)).clamp(0.0, 1.0).sqrt())
+    half(p) + half(q)
 }
 
 /// Returns the Hellinger distance √(½ Σ (√p − √q)²) of two distributions given by masses. From 0 to

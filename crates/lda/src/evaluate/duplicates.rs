@@ -103,15 +103,7 @@ impl TopTermIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn topic(entries: &[(u32, f32)], vocabulary_size: usize) -> TermDistribution<'_> {
-        let listed: f64 = entries.iter().map(|e| f64::from(e.1)).sum();
-        TermDistribution {
-            entries,
-            absent_weight: (1.0 - listed) / (vocabulary_size - entries.len()) as f64,
-            vocabulary_size,
-        }
-    }
+    use crate::evaluate::topic;
 
     fn of_live(topics: &[TermDistribution<'_>]) -> Vec<Option<usize>> {
         duplicates(topics, &vec![false; topics.len()])

@@ -150,16 +150,8 @@ pub fn on_vocabulary(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::topic;
     use crate::math::random::{Stage, Stream};
-
-    fn topic(entries: &[(u32, f32)], vocabulary_size: usize) -> TermDistribution<'_> {
-        let listed: f64 = entries.iter().map(|e| f64::from(e.1)).sum();
-        TermDistribution {
-            entries,
-            absent_weight: (1.0 - listed) / (vocabulary_size - entries.len()) as f64,
-            vocabulary_size,
-        }
-    }
 
     fn random_entries(document: u64, count: u64) -> Vec<(u32, f32)> {
         let mut stream = Stream::keyed(7, Stage::Synth, 0, document);

@@ -13,6 +13,7 @@ use super::maxent::Classifier;
 use super::search::{check, search};
 use super::settings::{Estimator, InferSettings};
 use super::{Bag, ImpossibleDraw};
+use crate::math::draw::running_sums;
 use crate::math::random::Stream;
 use crate::model::factors::{FactorTable, Row};
 
@@ -101,12 +102,9 @@ impl Hybrid {
                 Some(factors) => (factors, 0.0),
                 None => (sparse.weights, smoothing_mass),
             };
-            let mut sum = 0.0;
-            self.sparse.clear();
-            for (&topic, weight) in sparse.topics.iter().zip(weights) {
-                sum += self.current[usize::from(topic)] * weight;
-                self.sparse.push(sum);
-            }
+            let pairs = sparse.topics.iter().zip(weights);
+            let masses = pairs.map(|(&k, weight)| self.current[usize::from(k)] * weight);
+            let sum = running_sums(masses, &mut self.sparse);
             let total = check(term, sum, 0.0, smoothing_mass)?;
             for _ in 0..count {
                 let target = stream.uniform_f32() * total;
@@ -136,13 +134,8 @@ impl Hybrid {
     fn prepare(&mut self, table: FactorTable<'_>) -> f32 {
         self.counts.clear();
         self.counts.resize(table.topic_count(), 0);
-        self.smoothing.clear();
-        let mut sum = 0.0;
-        for (share, h) in self.current.iter().zip(&table.smoothing().factors) {
-            sum += share * h;
-            self.smoothing.push(sum);
-        }
-        sum
+        let pairs = self.current.iter().zip(&table.smoothing().factors);
+        running_sums(pairs.map(|(share, h)| share * h), &mut self.smoothing)
     }
 
     fn add_counts(&mut self) {

@@ -54,17 +54,9 @@ impl Projector {
     }
 
     fn add_sample(&mut self, table: FactorTable<'_>, estimator: Estimator) {
-        let sample = self.sampler.sample();
         match estimator {
-            Estimator::Counts => self.estimate.add_counts(sample),
-            Estimator::Soft => {
-                self.estimate.begin_sample();
-                let estimate = &mut self.estimate;
-                for (index, (_, row, own)) in self.sampler.runs().enumerate() {
-                    estimate.add_term(index, row, own, sample, table);
-                }
-                self.estimate.end_sample(sample, table);
-            }
+            Estimator::Counts => self.estimate.add_counts(self.sampler.sample()),
+            Estimator::Soft => self.sampler.add_soft(&mut self.estimate, table),
         }
     }
 }

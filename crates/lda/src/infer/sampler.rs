@@ -40,7 +40,7 @@ use within::Within;
 
 use super::search::{EVERY, LANES, search};
 use super::{Bag, ImpossibleDraw};
-use crate::estimate::Sampled;
+use crate::estimate::{Proportions, Sampled};
 use crate::math::random::Stream;
 use crate::model::factors::{BLOCK, CHUNK, FactorTable, Row};
 
@@ -332,6 +332,16 @@ impl Sampler {
             counts: &self.counts,
             active: &self.active[..self.active_count],
         }
+    }
+
+    /// Adds a soft sample to the document's proportions.
+    pub fn add_soft(&self, estimate: &mut Proportions, table: FactorTable<'_>) {
+        let sample = self.sample();
+        estimate.begin_sample();
+        for (index, (_, row, own)) in self.runs().enumerate() {
+            estimate.add_term(index, row, own, sample, table);
+        }
+        estimate.end_sample(sample, table);
     }
 
     /// Returns the number of tokens that have factors.

@@ -58,7 +58,8 @@ impl Projection {
 
     /// Returns 1 − Σ of the listed weights: the mass that the list leaves out.
     pub fn dropped_mass(&self) -> f32 {
-        dropped_mass(&self.topics)
+        let listed = self.topics.iter().map(|&(weight, _)| f64::from(weight));
+        (1.0 - listed.sum::<f64>()).max(0.0) as f32
     }
 }
 
@@ -75,11 +76,6 @@ fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, 
     if top > 0 {
         listed.truncate(top);
     }
-}
-
-fn dropped_mass(listed: &[(f32, u16)]) -> f32 {
-    let listed: f64 = listed.iter().map(|&(weight, _)| f64::from(weight)).sum();
-    (1.0 - listed).max(0.0) as f32
 }
 
 /// Returns the largest proportion and its topic; of equal ones the smaller topic.
@@ -109,12 +105,12 @@ mod tests {
     #[test]
     fn topics_are_listed_by_weight_and_the_limits_hold() {
         let proportions = [0.1, 0.4, 0.05, 0.4, 0.05];
-        let mut listed = Vec::new();
-        list(&proportions, 0.1, 0, &mut listed);
-        assert_eq!(listed, [(0.4, 1), (0.4, 3), (0.1, 0)]);
-        assert!((dropped_mass(&listed) - 0.1).abs() < 1e-6);
-        list(&proportions, 0.0, 2, &mut listed);
-        assert_eq!(listed, [(0.4, 1), (0.4, 3)]);
+        let mut projection = Projection::default();
+        list(&proportions, 0.1, 0, &mut projection.topics);
+        assert_eq!(projection.topics, [(0.4, 1), (0.4, 3), (0.1, 0)]);
+        assert!((projection.dropped_mass() - 0.1).abs() < 1e-6);
+        list(&proportions, 0.0, 2, &mut projection.topics);
+        assert_eq!(projection.topics, [(0.4, 1), (0.4, 3)]);
         assert_eq!(heaviest(&proportions), (0.4, 1));
         assert!((entropy(&[0.5, 0.5]) - std::f32::consts::LN_2).abs() < 1e-6);
     }

@@ -156,6 +156,17 @@ pub fn prefix_sums(weights: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// Writes the running sums of `masses` to `running`; returns their sum.
+pub(crate) fn running_sums(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) -> f32 {
+    let mut sum = 0.0;
+    running.clear();
+    running.extend(masses.map(|mass| {
+        sum += mass;
+        sum
+    }));
+    sum
+}
+
 /// Draws an index in proportion to the weights whose running sums are `cumulative` (see [`prefix_sums`]), by a
 /// binary search for a uniform point. An index of weight 0 is never drawn.
 ///

@@ -228,7 +228,7 @@ impl Tree {
         }
         // Children have larger numbers than their parents, and are ordered by number.
         for inner in (1..nodes.len()).rev() {
-            let node = nodes.pop().expect("one a number");
+            let node = nodes.pop().expect("one node per number");
             nodes[self.parents[inner] as usize].children.insert(0, node);
         }
         nodes.swap_remove(0).children

@@ -32,7 +32,7 @@ impl Examples {
     /// # Panics
     /// Panics if the length of the target is not the number of classes.
     pub fn push(&mut self, features: impl IntoIterator<Item = (u32, f32)>, target: &[f32]) {
-        assert_eq!(target.len(), self.class_count, "a probability a class");
+        assert_eq!(target.len(), self.class_count, "one probability per class");
         self.targets.extend_from_slice(target);
         self.push_features(features);
     }
@@ -46,7 +46,7 @@ impl Examples {
         features: impl IntoIterator<Item = (u32, f32)>,
         class: usize,
     ) {
-        assert!(class < self.class_count, "a class");
+        assert!(class < self.class_count, "no such class");
         let from = self.targets.len();
         self.targets.resize(from + self.class_count, 0.0);
         self.targets[from + class] = 1.0;
@@ -66,6 +66,14 @@ impl Examples {
     pub(super) fn range(&self, example: usize) -> Range<usize> {
         let from = example.checked_sub(1).map_or(0, |before| self.ends[before]);
         from..self.ends[example]
+    }
+
+    /// Returns the features that occur, ascending.
+    pub(super) fn distinct_features(&self) -> Vec<u32> {
+        let mut features = self.features.clone();
+        features.sort_unstable();
+        features.dedup();
+        features
     }
 
     /// Returns the number of examples.

@@ -15,6 +15,9 @@ use argmin::solver::quasinewton::LBFGS;
 use super::objective::{Evaluation, Objective};
 use super::{Examples, Fitted, HISTORY, RegressionError, Settings, VECTORS};
 
+/// The bytes of a feature in an example: number and value, its place, its posting, and itself sorted.
+const OCCURRENCE_BYTES: u64 = 24;
+
 /// Fits weights to examples; calls `watch` after each iteration with the number of iterations so far.
 ///
 /// # Errors
@@ -27,9 +30,9 @@ pub fn fit(
     if examples.is_empty() {
         return Err(RegressionError::NoExamples);
     }
-    let objective = Objective::new(examples, settings.prior_variance, settings.threads);
-    let (classes, features) = (examples.class_count, objective.features.len());
-    let bytes = memory(examples.len(), classes, features);
+    let distinct = examples.distinct_features();
+    let (classes, features) = (examples.class_count, distinct.len());
+    let bytes = memory(examples.len(), examples.features.len(), classes, features);
     if bytes > settings.most_bytes {
         return Err(RegressionError::TooLarge {
             classes,
@@ -38,20 +41,27 @@ pub fn fit(
             most_bytes: settings.most_bytes,
         });
     }
+    let objective = Objective::new(
+        examples,
+        distinct,
+        settings.prior_variance,
+        settings.threads,
+    );
     let start = vec![0.0; objective.weight_count()];
     fit_from(objective, classes, start, settings, watch)
 }
 
-/// Returns the bytes that fitting takes for the vectors of L-BFGS, and for targets and residuals.
-/// `features` is the number of distinct features that occur in examples.
-pub fn memory(examples: usize, classes: usize, features: usize) -> u64 {
+/// Returns the bytes that fitting takes for the vectors of L-BFGS, for targets and residuals, and for the `occurrences`
+/// of features in examples. `features` is the number of distinct features that occur.
+pub fn memory(examples: usize, occurrences: usize, classes: usize, features: usize) -> u64 {
     let vectors = (features as u64)
         .saturating_add(1)
         .saturating_mul(VECTORS as u64 * 8);
-    let examples = (examples as u64).saturating_mul(12);
-    vectors
-        .saturating_add(examples)
-        .saturating_mul(classes as u64)
+    let targets = (examples as u64).saturating_mul(12);
+    let by_class = vectors
+        .saturating_add(targets)
+        .saturating_mul(classes as u64);
+    by_class.saturating_add((occurrences as u64).saturating_mul(OCCURRENCE_BYTES))
 }
 
 fn fit_from(
@@ -181,7 +191,7 @@ impl<'a> Solver<Remembered<'a>, Iterate> for Watched<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::objective::tests::random;
+    use super::super::objective::tests::{objective, random};
     use super::*;
     use crate::math::special::{exp, ln};
 
@@ -237,7 +247,7 @@ mod tests {
     fn two_starts_end_at_one_optimum() {
         let (examples, start) = random(60, 10, 4);
         let from = |start: Vec<f64>| {
-            let objective = Objective::new(&examples, 1.0, 2);
+            let objective = objective(&examples, 1.0, 2);
             fit_from(objective, 4, start, &precise(), &mut |_| {}).unwrap()
         };
         let (zero, other) = (from(vec![0.0; start.len()]), from(start));
@@ -306,5 +316,13 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("3 classes on 20 features") && text.contains("another method"));
         assert!(matches!(error, RegressionError::TooLarge { bytes, .. } if bytes > 15_000));
+        let mut examples = Examples::new(2);
+        (0..100).for_each(|_| examples.push_class((0..10).map(|feature| (feature, 1.0)), 0));
+        let most_bytes = memory(100, 0, 2, 10);
+        let settings = Settings {
+            most_bytes,
+            ..settings
+        };
+        assert!(fit(&examples, &settings, &mut |_| {}).is_err());
     }
 }

@@ -41,10 +41,13 @@ pub(super) struct Evaluation {
 }
 
 impl<'a> Objective<'a> {
-    pub(super) fn new(examples: &'a Examples, prior_variance: f64, threads: usize) -> Self {
-        let mut features = examples.features.clone();
-        features.sort_unstable();
-        features.dedup();
+    /// Creates the loss of examples with these distinct features.
+    pub(super) fn new(
+        examples: &'a Examples,
+        features: Vec<u32>,
+        prior_variance: f64,
+        threads: usize,
+    ) -> Self {
         let place = |feature| features.partition_point(|&other| other < feature) as u32;
         let places: Vec<u32> = examples.features.iter().map(|&f| place(f)).collect();
         let mut posting_ends = vec![0; features.len() + 1];
@@ -212,6 +215,19 @@ pub(super) mod tests {
     use super::*;
     use crate::math::random::{Stage, Stream};
 
+    pub(in crate::regression) fn objective(
+        examples: &Examples,
+        prior_variance: f64,
+        threads: usize,
+    ) -> Objective<'_> {
+        Objective::new(
+            examples,
+            examples.distinct_features(),
+            prior_variance,
+            threads,
+        )
+    }
+
     /// Random sparse examples with soft targets, and random weights.
     pub(in crate::regression) fn random(
         count: usize,
@@ -232,7 +248,7 @@ pub(super) mod tests {
             let target: Vec<f32> = target.iter().map(|y| (y / sum) as f32).collect();
             examples.push(own, &target);
         }
-        let objective = Objective::new(&examples, 1.0, 1);
+        let objective = objective(&examples, 1.0, 1);
         let weights = (0..objective.weight_count())
             .map(|_| stream.uniform() - 0.5)
             .collect();
@@ -242,7 +258,7 @@ pub(super) mod tests {
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
         let (examples, weights) = random(30, 8, 4);
-        let objective = Objective::new(&examples, 0.7, 1);
+        let objective = objective(&examples, 0.7, 1);
         let gradient = objective.evaluate(&weights).gradient;
         for (place, slope) in gradient.iter().enumerate() {
             let loss = |step: f64| {
@@ -264,7 +280,7 @@ pub(super) mod tests {
         examples.push([(4, 2.0)], &[0.75, 0.25]);
         // The scores 2 · 0.5 + 0.1 and 2 · −0.5 − 0.1 are 2.2 apart.
         let weights = [0.5, -0.5, 0.1, -0.1];
-        let found = Objective::new(&examples, 2.0, 1).evaluate(&weights);
+        let found = objective(&examples, 2.0, 1).evaluate(&weights);
         let odds = crate::math::special::exp(-2.2);
         let loss = crate::math::special::ln(1.0 + odds) + 0.25 * 2.2 + 0.5 / 4.0;
         assert!((found.loss - loss).abs() < 1e-14);
@@ -283,9 +299,9 @@ pub(super) mod tests {
     #[test]
     fn the_number_of_threads_changes_no_bit() {
         let (examples, weights) = random(41, 17, 5);
-        let alone = Objective::new(&examples, 1.5, 1).evaluate(&weights);
+        let alone = objective(&examples, 1.5, 1).evaluate(&weights);
         for threads in [2, 3, 7, 100] {
-            let objective = Objective::new(&examples, 1.5, threads);
+            let objective = objective(&examples, 1.5, threads);
             assert_eq!(objective.evaluate(&weights), alone, "{threads} threads");
         }
     }

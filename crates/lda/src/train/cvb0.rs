@@ -49,6 +49,9 @@ impl Cvb0 {
     ///
     /// # Errors
     /// Returns an error if a term has no topic.
+    ///
+    /// # Panics
+    /// Panics under a tree.
     pub fn update(
         &mut self,
         bag: Bag<'_>,
@@ -58,6 +61,10 @@ impl Cvb0 {
         stream: &mut Stream,
         statistics: &mut Moves,
     ) -> Result<&[u16], ImpossibleDraw> {
+        assert!(
+            table.tree().is_none(),
+            "counts under a tree are those of leaves"
+        );
         self.start(bag, table, labels, remembered);
         let topics = self.topics.len();
         for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {

@@ -5,10 +5,10 @@
 //! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
 //! on any number of workers; each token still counts as one in all.
 
+use super::scvb0::Scvb0;
 use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
 use super::units::{TOKEN, round};
-use crate::infer::collapsed::Collapsed;
 use crate::infer::variational::{Effort, Variational};
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::draw::gamma;
@@ -28,7 +28,7 @@ const EFFORT: Effort = Effort {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expectation {
     variational: Variational,
-    collapsed: Collapsed,
+    scvb0: Scvb0,
     /// The factors of the document's terms, W × K.
     factors: Vec<f64>,
     alpha: Vec<f64>,
@@ -45,6 +45,9 @@ impl Expectation {
     ///
     /// # Errors
     /// Returns an error if a term has no topic, because its masses in all of them vanish.
+    ///
+    /// # Panics
+    /// Panics under a tree.
     pub fn add(
         &mut self,
         method: LocalMethod,
@@ -53,6 +56,10 @@ impl Expectation {
         (weight, stream): (u32, &mut Stream),
         statistics: &mut Moves,
     ) -> Result<(), ImpossibleDraw> {
+        assert!(
+            table.tree().is_none(),
+            "counts under a tree are those of leaves"
+        );
         let topics = table.topic_count();
         self.alpha.clear();
         let alpha = table.smoothing().alpha.iter();
@@ -63,24 +70,23 @@ impl Expectation {
             table.write_all(row, &mut self.factors);
         }
         let rows: Vec<&[f64]> = self.factors.chunks_exact(topics).collect();
-        let collapsed = match method {
-            LocalMethod::Scvb0 => Some(self.collapsed.infer(bag.counts, &rows, &self.alpha)),
-            _ => {
-                let inferred = (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT);
-                inferred.map_err(|index| ImpossibleDraw {
-                    term: bag.terms[index],
-                    document_mass: 0.0,
-                    smoothing_mass: 0.0,
-                    prior_mass: 0.0,
-                })?;
-                None
-            }
+        let inferred = match method {
+            LocalMethod::Scvb0 => (self.scvb0).infer(bag.counts, &rows, &self.alpha).map(Some),
+            _ => (self.variational)
+                .infer(bag.counts, &rows, &self.alpha, EFFORT)
+                .map(|_| None),
         };
+        let stochastic = inferred.map_err(|index| ImpossibleDraw {
+            term: bag.terms[index],
+            document_mass: 0.0,
+            smoothing_mass: 0.0,
+            prior_mass: 0.0,
+        })?;
         self.tokens.clear();
         self.tokens.resize(topics, 0.0);
         for (index, (&term, row)) in bag.terms.iter().zip(&rows).enumerate() {
             self.expected.clear();
-            match collapsed {
+            match stochastic {
                 Some(all) => (self.expected).extend_from_slice(&all[index * topics..][..topics]),
                 None => {
                     self.expected.resize(topics, 0.0);
@@ -103,19 +109,19 @@ impl Expectation {
     /// form.
     pub fn assignments(&mut self) -> &[u16] {
         let all = self.tokens.iter().sum::<f64>().round_ties_even() as usize;
-        let whole: usize = (self.tokens.iter())
+        let mut copies: Vec<usize> = (self.tokens.iter())
             .map(|tokens| tokens.floor() as usize)
-            .sum();
+            .collect();
+        let whole: usize = copies.iter().sum();
         let mut order: Vec<usize> = (0..self.tokens.len()).collect();
         let rest = |k: usize| self.tokens[k] - self.tokens[k].floor();
         order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)).then(a.cmp(&b)));
         for &k in order.iter().take(all.saturating_sub(whole)) {
-            self.tokens[k] = self.tokens[k].floor() + 1.0;
+            copies[k] += 1;
         }
         self.assignments.clear();
-        for (topic, &tokens) in (0..).zip(&self.tokens) {
-            let copies = std::iter::repeat_n(topic, tokens.floor() as usize);
-            self.assignments.extend(copies);
+        for (topic, &copies) in (0..).zip(&copies) {
+            self.assignments.extend(std::iter::repeat_n(topic, copies));
         }
         &self.assignments
     }
@@ -249,8 +255,9 @@ mod tests {
                 assert!((expected - found).abs() < 5e-3, "{expected} {found}");
             }
         }
+        let again = expectation.assignments().to_vec();
         let assigned = expectation.assignments();
-        assert_eq!(assigned.len(), 8);
+        assert_eq!((assigned.len(), assigned), (8, &again[..]));
         for k in 0..TOPICS {
             let tokens: f64 = found.iter().map(|row| row[k]).sum();
             let rounded = assigned.iter().filter(|&&z| usize::from(z) == k).count();
@@ -266,7 +273,7 @@ mod tests {
             terms: &[1, 4],
             counts: &[3, 2],
         };
-        let counted = |prior: f64| {
+        let counted = |method, prior: f64| {
             let priors = Priors {
                 alpha: vec![prior; TOPICS],
                 eta: prior,
@@ -283,14 +290,16 @@ mod tests {
             let (mut statistics, table) = (Moves::new(TERMS, TOPICS), FactorTable::new(&parts));
             let mut expectation = Expectation::default();
             let draws = (1, &mut stream());
-            expectation.add(LocalMethod::OnlineVb, bag, table, draws, &mut statistics)?;
+            expectation.add(method, bag, table, draws, &mut statistics)?;
             let mut found = [0.0; TERMS];
             statistics.drain(|it| found[it.term as usize] += f64::from(it.count) / TOKEN);
             Ok(found)
         };
-        assert_eq!(counted(0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
-        let refused: Result<_, ImpossibleDraw> = counted(0.002);
-        assert_eq!(refused.unwrap_err().term, 4);
+        for method in [LocalMethod::OnlineVb, LocalMethod::Scvb0] {
+            assert_eq!(counted(method, 0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
+            let refused: Result<_, ImpossibleDraw> = counted(method, 0.002);
+            assert_eq!(refused.unwrap_err().term, 4);
+        }
     }
 
     /// With 7,000 topics a token has about half a unit in each, which rounding to the nearest would lose or double.

@@ -166,7 +166,7 @@ impl Visitor {
             Some((Estimator::Counts, sums)) => {
                 self.local.redraw(key, table, remembered)?;
                 self.add_counts(sums);
-                Ok(self.local.sampler().assignments())
+                Ok(self.local.assigned(table))
             }
             None => self.local.redraw(key, table, remembered),
         }
@@ -183,15 +183,9 @@ impl Visitor {
     }
 
     fn add_soft(&mut self, table: FactorTable<'_>, sums: &mut TopicSums) {
-        let sampler = self.local.sampler();
-        let sample = sampler.sample();
-        let estimate = &mut self.estimate;
+        let (sampler, estimate) = (self.local.sampler(), &mut self.estimate);
         estimate.start_counted(table.topic_count());
-        estimate.begin_sample();
-        for (index, (_, row, own)) in sampler.runs().enumerate() {
-            estimate.add_term(index, row, own, sample, table);
-        }
-        estimate.end_sample(sample, table);
+        sampler.add_soft(estimate, table);
         let tokens = sampler.token_count();
         estimate.finish(tokens, table, &mut self.proportions);
         self.listed.clear();

@@ -153,7 +153,7 @@ impl LocalStep {
     }
 
     /// Returns the assignments to be remembered of the document sampled last.
-    fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
+    pub(super) fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
         match table.tree() {
             Some(_) => self.senses.remembered(),
             None => self.sampler.assignments(),

@@ -36,6 +36,9 @@ impl SoftCounts {
     /// Adds Σ_i p_dik of a document to `statistics`, in units of 2⁻¹² token; p is 0 outside the document's
     /// `labels`, if there are any. The document's tokens count in the model with the topics `assigned`, in the
     /// order of [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments).
+    ///
+    /// # Panics
+    /// Panics under a tree.
     pub fn add(
         &mut self,
         bag: Bag<'_>,
@@ -45,6 +48,10 @@ impl SoftCounts {
         stream: &mut Stream,
         statistics: &mut Moves,
     ) {
+        assert!(
+            table.tree().is_none(),
+            "counts under a tree are those of leaves"
+        );
         self.document.clear();
         self.document.resize(table.topic_count(), 0.0);
         for &topic in assigned {

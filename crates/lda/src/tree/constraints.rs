@@ -46,7 +46,7 @@ pub enum ConstraintError {
         vocabulary_size: usize,
     },
     /// A list has fewer than two different terms.
-    #[error("{kind} list {list} needs two different terms at least")]
+    #[error("{kind} list {list} needs at least two different terms")]
     TooShort {
         /// Must-link or cannot-link.
         kind: &'static str,
@@ -110,9 +110,9 @@ pub fn structures(
         }
     }
     conflicts.sort_unstable();
-    let units = linked.members(vocabulary_size);
+    let units = linked.members();
     let mut nodes = Vec::new();
-    for component in apart.members(vocabulary_size) {
+    for component in apart.members() {
         let own = component.iter().map(|&term| linked.find(term));
         let mut own: Vec<u32> = own.collect();
         own.sort_unstable();
@@ -231,7 +231,8 @@ impl Groups {
     }
 
     /// Returns, for the smallest term of each group, all its terms, ascending; empty for other terms.
-    fn members(&mut self, size: usize) -> Vec<Vec<u32>> {
+    fn members(&mut self) -> Vec<Vec<u32>> {
+        let size = self.parents.len();
         let mut members = vec![Vec::new(); size];
         for term in 0..size as u32 {
             let group = self.find(term);

@@ -1,4 +1,10 @@
-//! How far counts are from their expectation.
+//! Probabilities from masses, and how far counts are from their expectation.
+
+/// Returns the masses, divided by their sum.
+pub fn normalized(masses: Vec<f64>) -> Vec<f64> {
+    let whole: f64 = masses.iter().sum();
+    masses.into_iter().map(|mass| mass / whole).collect()
+}
 
 /// Returns (χ² − degrees of freedom) / its standard deviation; cells that expect fewer than 8 are pooled.
 pub fn chi_square_z(expected: &[f64], seen: &[u64]) -> f64 {

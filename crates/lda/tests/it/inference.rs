@@ -119,12 +119,7 @@ fn soft_counts_equal_the_reference() {
         let soft = reference::soft_counts(&dense, &priors.alpha, &assignments);
         let mut estimate = Proportions::default();
         estimate.start(50);
-        estimate.begin_sample();
-        let sample = sampler.sample();
-        for (i, (_, row, own)) in sampler.runs().enumerate() {
-            estimate.add_term(i, row, own, sample, table);
-        }
-        estimate.end_sample(sample, table);
+        sampler.add_soft(&mut estimate, table);
         let mut proportions = Vec::new();
         estimate.finish(15, table, &mut proportions);
         for k in 0..50 {

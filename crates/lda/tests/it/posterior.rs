@@ -1,7 +1,7 @@
 //! The samplers against the exact posterior: every topic configuration of tiny documents is
 //! enumerated, and the configurations drawn are compared with it by χ².
 
-use crate::chi_square::chi_square_z;
+use crate::chi_square::{chi_square_z, normalized};
 use lda::infer::Bag;
 use lda::infer::reference;
 use lda::infer::sampler::Sampler;
@@ -86,8 +86,7 @@ fn posterior(factors: &[Vec<f64>], alpha: &[f64]) -> Vec<f64> {
         }
         masses.push(mass);
     }
-    let total: f64 = masses.iter().sum();
-    masses.iter().map(|m| m / total).collect()
+    normalized(masses)
 }
 
 const BURN_IN: usize = 8;
@@ -189,15 +188,12 @@ fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
     // Term 1 comes first: its token had topic 0, as did one of term 0's; the others had 3 and 6.
     let remembered = [0u16, 0, 3, 6];
     let factors = table.all(row);
-    let mut expected: Vec<f64> = (0..topics)
-        .map(|k| {
-            let others = remembered[1..].iter().filter(|&&z| usize::from(z) == k);
-            let own = f64::from(table.smoothing().unit[k]) * f64::from(u8::from(k == 0));
-            (priors.alpha[k] + others.count() as f64) * (factors[k] - own)
-        })
-        .collect();
-    let whole: f64 = expected.iter().sum();
-    expected.iter_mut().for_each(|p| *p /= whole);
+    let mass = |k: usize| {
+        let others = remembered[1..].iter().filter(|&&z| usize::from(z) == k);
+        let own = f64::from(table.smoothing().unit[k]) * f64::from(u8::from(k == 0));
+        (priors.alpha[k] + others.count() as f64) * (factors[k] - own)
+    };
+    let expected = normalized((0..topics).map(mass).collect());
     let (terms, counts) = ([0u32, 1], [3u32, 1]);
     let (terms, counts) = (&terms[..], &counts[..]);
     let mut seen = vec![0u64; topics];
@@ -297,9 +293,7 @@ fn a_restricted_token_is_drawn_without_its_own_count() {
         let own = f64::from(table.smoothing().unit[k]) * f64::from(u8::from(label == 3));
         (priors.alpha[k] + others as f64) * (factors[k] - own).max(0.0)
     };
-    let masses = labels.iter().map(mass).collect::<Vec<_>>();
-    let whole: f64 = masses.iter().sum();
-    let expected: Vec<f64> = masses.iter().map(|mass| mass / whole).collect();
+    let expected = normalized(labels.iter().map(mass).collect());
     let (terms, counts) = (&[0u32, 1][..], &[3u32, 1][..]);
     let mut seen = vec![0u64; labels.len()];
     let mut sampler = Sampler::default();

@@ -1,7 +1,7 @@
 //! SparseLDA and the plain sampler against the exact posterior of tiny corpora: every configuration of
 //! topics is enumerated.
 
-use crate::chi_square::chi_square_z;
+use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
 use lda::math::special::{exp, ln_gamma};
 use lda::model::Priors;
@@ -56,9 +56,7 @@ fn posterior(bags: &Bags, priors: &Priors) -> Vec<f64> {
         }
         exp(sum)
     };
-    let masses: Vec<f64> = (0..topics.pow(tokens.len() as u32)).map(mass).collect();
-    let whole: f64 = masses.iter().sum();
-    masses.iter().map(|mass| mass / whole).collect()
+    normalized((0..topics.pow(tokens.len() as u32)).map(mass).collect())
 }
 
 fn check(chain: &mut impl Chain, priors: &Priors, expected: &[f64]) {

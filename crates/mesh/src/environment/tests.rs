@@ -156,7 +156,11 @@ fn who_is_on_other_hosts_must_be_said() {
         WANTED,
     );
     let few = few.unwrap().unwrap().peers.unwrap().addresses(3);
-    assert!(few.unwrap_err().to_string().contains("2 addresses for 3"));
+    assert!(
+        few.unwrap_err()
+            .to_string()
+            .contains("addresses is 2, that of processes 3")
+    );
     // With --hosts, the environment's addresses do not matter.
     let wanted = Wanted {
         peers: false,

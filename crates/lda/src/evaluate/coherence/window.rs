@@ -52,7 +52,7 @@ impl SlidingWindowCounter {
     ///
     /// Panics if `window` is 0, or as [`CoherenceCounter::new`] does.
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize, window: usize) -> Self {
-        assert!(window > 0, "a window has a token at least");
+        assert!(window > 0, "a window has at least one token");
         let counter = CoherenceCounter::new(top_terms, vocabulary_size, most);
         let slots = counter.starts.len() - 1;
         Self {

@@ -5,6 +5,7 @@
 //! smoothing. MALLET sums over the words that have tokens in the topic; we sum over all terms.
 
 use crate::evaluate::TermDistribution;
+use crate::evaluate::drift::jensen_shannon_part;
 use crate::evaluate::junk::CorpusDistribution;
 use crate::math::special::ln;
 
@@ -77,15 +78,8 @@ pub fn token_document_difference(weights: &[f32], documents: &[u64]) -> Option<V
         return None;
     }
     let part = |(&weight, &documents): (&f32, &u64)| {
-        let (p, q) = (
-            f64::from(weight) / weight_sum,
-            documents as f64 / document_sum,
-        );
-        let half = |x: f64| match x > 0.0 {
-            true => 0.5 * x * ln(2.0 * x / (p + q)),
-            false => 0.0,
-        };
-        half(p) + half(q)
+        let p = f64::from(weight) / weight_sum;
+        jensen_shannon_part(p, documents as f64 / document_sum)
     };
     Some(weights.iter().zip(documents).map(part).collect())
 }

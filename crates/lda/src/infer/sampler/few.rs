@@ -21,8 +21,8 @@
 //! 4. The number of chunks is a compile-time constant, and the loop is over tokens, not over terms and their
 //!    tokens: together this saves a sixth of the instructions.
 //!
-//! Tried and dropped: AVX2 in addition to the baseline (295 instructions instead of 342, no faster), changing a_k
-//! by whole vectors (slower).
+//! Tried and dropped: AVX2 in addition to the baseline (fewer instructions, no faster), changing a_k by whole
+//! vectors (slower).
 
 use super::{Sampler, UNASSIGNED};
 use crate::infer::ImpossibleDraw;
@@ -239,7 +239,7 @@ fn count(sums: [f32; 3], target: f32) -> usize {
 }
 
 /// Computes running sums of the masses, lane by lane. Not inlined, because the compiler would see that the sums are
-/// taken apart afterwards, and add them up in pieces: 342 instructions per draw instead of 292.
+/// taken apart afterwards, and add them up in pieces, which takes more instructions.
 #[inline(never)]
 fn add_up<const N: usize>(raised: &[Chunk; N], row: &[Chunk; N], running: &mut [Lanes; N]) {
     let mut sums = [0.0; LANES];

@@ -5,6 +5,7 @@
 use super::{Sampler, UNASSIGNED, is_few};
 use crate::infer::ImpossibleDraw;
 use crate::infer::search::{check, search};
+use crate::math::draw::running_sums;
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 
@@ -31,9 +32,9 @@ impl Sampler {
         let Within {
             topics, running, ..
         } = &mut self.within;
-        add_up(topics.iter().map(|&k| alpha[usize::from(k)]), running);
+        let mass = running_sums(topics.iter().map(|&k| alpha[usize::from(k)]), running);
         for z in &mut self.assignments {
-            let target = stream.uniform_f32() * running[running.len() - 1];
+            let target = stream.uniform_f32() * mass;
             *z = topics[search(running, target)];
         }
     }
@@ -97,8 +98,8 @@ impl Sampler {
                     };
                     (smoothing.alpha[k] + self.counts[k]) * others
                 };
-                add_up(topics.iter().zip(&*factors).map(mass), running);
-                let total = check(term, running[running.len() - 1], 0.0, 0.0)?;
+                let sum = running_sums(topics.iter().zip(&*factors).map(mass), running);
+                let total = check(term, sum, 0.0, 0.0)?;
                 let drawn = topics[search(running, stream.uniform_f32() * total)];
                 self.counts[usize::from(drawn)] += 1.0;
                 self.assignments[place] = drawn;
@@ -106,13 +107,4 @@ impl Sampler {
         }
         Ok(())
     }
-}
-
-fn add_up(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) {
-    running.clear();
-    let mut sum = 0.0;
-    running.extend(masses.map(|mass| {
-        sum += mass;
-        sum
-    }));
 }

@@ -93,7 +93,7 @@ impl Branches {
         for &node in sets().flat_map(|set| &set.inner) {
             for k in 0..topics {
                 let whole = branches.edges.prior_sum(node) + branches.sum(node, k);
-                let unit = branches.reach(node, k) * branches.edges.over(whole);
+                let unit = branches.reach(node, k) * branches.edges.inverse_denominator(whole);
                 branches.units.push(unit);
             }
         }
@@ -123,7 +123,7 @@ impl Branches {
     /// probability that a token of the topic passes through it.
     fn reach(&self, node: u32, k: usize) -> f64 {
         let part = self.edges.prior(node) + self.sum(node, k);
-        self.units(self.edges.tree.parent(node))[k] * self.edges.raised(part)
+        self.units(self.edges.tree.parent(node))[k] * self.edges.numerator(part)
     }
 
     /// Returns the factor of the edge to a node that has `unsmoothed` in topic k, without the token `own`.
@@ -134,7 +134,8 @@ impl Branches {
         let is_own = |node: u32| own.is_some_and(|own| tree.path(own).any(|on| on == node));
         let less = |node: u32, x: f64| if is_own(node) { (x - 1.0).max(0.0) } else { x };
         let whole = edges.prior_sum(parent) + less(parent, self.sum(parent, k));
-        edges.raised(edges.prior(node) + less(node, unsmoothed)) * edges.over(whole)
+        edges.numerator(edges.prior(node) + less(node, unsmoothed))
+            * edges.inverse_denominator(whole)
     }
 
     /// Passes each node of this part and each topic in which it has tokens to `visit`: the node, the topic, the
@@ -170,7 +171,7 @@ impl Branches {
     fn leaf(&self, leaf: u32, unsmoothed: f64, k: usize) -> f64 {
         let (edges, tree) = (&self.edges, &self.edges.tree);
         let part = edges.prior(tree.node(leaf)) + unsmoothed;
-        self.units(tree.leaf_parent(leaf))[k] * edges.raised(part)
+        self.units(tree.leaf_parent(leaf))[k] * edges.numerator(part)
     }
 
     /// Returns the same without the token `own`.
@@ -197,7 +198,7 @@ impl Edges {
         let root = edges.prior_sum(ROOT);
         let unit = |total| match priors.exp_psi {
             true => lifted_unit(root + total),
-            false => edges.over(root + total),
+            false => edges.inverse_denominator(root + total),
         };
         edges.units = edges.totals.iter().copied().map(unit).collect();
         edges
@@ -221,7 +222,7 @@ impl Edges {
 
     /// Returns the numerator of an edge's factor, from its β + x.
     #[inline]
-    fn raised(&self, part: f64) -> f64 {
+    fn numerator(&self, part: f64) -> f64 {
         match self.exp_psi {
             true => exp_digamma(part),
             false => part,
@@ -230,7 +231,7 @@ impl Edges {
 
     /// Returns the inverse denominator of an edge's factor, from the normaliser B + x of the edge's parent.
     #[inline]
-    fn over(&self, whole: f64) -> f64 {
+    fn inverse_denominator(&self, whole: f64) -> f64 {
         match self.exp_psi {
             true => exp(-digamma(whole)),
             false => 1.0 / whole,
@@ -274,12 +275,12 @@ impl AllBranches {
         let edges = &branches.edges;
         let units = branches.units(self.tree.leaf_parent(leaf));
         let prior = edges.prior(self.tree.node(leaf));
-        let least = edges.raised(prior);
+        let least = edges.numerator(prior);
         for (factor, unit) in factors.iter_mut().zip(units) {
             *factor += unit * least;
         }
         for (k, unsmoothed) in entries {
-            factors[k] += units[k] * (edges.raised(prior + unsmoothed) - least);
+            factors[k] += units[k] * (edges.numerator(prior + unsmoothed) - least);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The parts of the factors that do not depend on the term: h_k, f_k and α_k, and their running sums.
 
+use crate::math::draw::running_sums;
 use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
 use crate::model::tree::ROOT;
@@ -113,12 +114,14 @@ impl Smoothing {
     fn of(factors: Vec<f64>, alpha: &[f64], scales: Vec<f64>, (eta, exp_psi): (f64, bool)) -> Self {
         let [factors, alpha, unit] = [&factors, alpha, &scales]
             .map(|values| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() });
-        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        let mut prefix = Vec::new();
+        let masses = alpha.iter().zip(&factors).map(|(a, h)| a * h);
+        let mass = running_sums(masses, &mut prefix);
         Self {
             chunks: SmoothingChunks::new(&factors, &alpha, &unit),
             factors,
-            mass: prefix.last().copied().unwrap_or(0.0),
             prefix,
+            mass,
             alpha,
             unit,
             scales,
@@ -130,21 +133,11 @@ impl Smoothing {
     /// Returns g_kw for a λ̃_kw > 0.
     #[inline]
     pub(super) fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
-        let raised = if self.exp_psi {
+        let unscaled = if self.exp_psi {
             exp_digamma(self.eta + unsmoothed) - exp_digamma(self.eta)
         } else {
             unsmoothed
         };
-        (self.scales[topic] * raised) as f32
+        (self.scales[topic] * unscaled) as f32
     }
-}
-
-fn running_sums(values: impl Iterator<Item = f32>) -> Vec<f32> {
-    let mut sum = 0.0;
-    values
-        .map(|value| {
-            sum += value;
-            sum
-        })
-        .collect()
 }

@@ -5,7 +5,7 @@ use super::{Assigned, in_pieces};
 /// A row for each term; empty if the term was never counted.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub rows: Vec<Vec<i64>>,
+    rows: Vec<Vec<i64>>,
 }
 
 impl Rows {

@@ -1,6 +1,7 @@
 //! A document's topics, added up over passes: sparse, because every document has such sums.
 
 use crate::model::factors::FactorTable;
+use crate::model::parameters::{Entry, add_to_row};
 
 /// Soft counts below this many tokens are not listed: they would make every document list every topic. The
 /// remainder is distributed in proportion to α, from which it came.
@@ -12,23 +13,16 @@ const SMALLEST: f32 = 1.0 / 1024.0;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicSums {
     /// Topic and tokens, ascending by topic.
-    entries: Vec<(u16, f32)>,
+    entries: Vec<Entry>,
     passes: u32,
 }
 
 impl TopicSums {
     /// Adds the tokens of a pass, which must ascend by topic.
     pub fn add(&mut self, tokens: &[(u16, f32)]) {
-        let mut place = 0;
-        for &(topic, tokens) in tokens {
-            while place < self.entries.len() && self.entries[place].0 < topic {
-                place += 1;
-            }
-            match self.entries.get_mut(place) {
-                Some(entry) if entry.0 == topic => entry.1 += tokens,
-                _ => self.entries.insert(place, (topic, tokens)),
-            }
-        }
+        let changes = tokens.iter();
+        let changes = changes.map(|&(topic, tokens)| (u32::from(topic), f64::from(tokens)));
+        add_to_row(&mut self.entries, changes);
         self.passes += 1;
     }
 
@@ -37,7 +31,7 @@ impl TopicSums {
     pub fn proportions(&self, token_count: usize, alpha: &[f64], proportions: &mut Vec<f32>) {
         let alpha_sum: f64 = alpha.iter().sum();
         let passes = f64::from(self.passes.max(1));
-        let listed: f64 = self.entries.iter().map(|&(_, n)| f64::from(n)).sum();
+        let listed: f64 = self.entries.iter().map(|e| f64::from(e.value)).sum();
         let rest = (token_count as f64 - listed / passes).max(0.0);
         let whole = token_count as f64 + alpha_sum;
         // If rounding has listed slightly more than all tokens, they are scaled to add up.
@@ -45,10 +39,10 @@ impl TopicSums {
         proportions.clear();
         let prior = |&a: &f64| (a * (1.0 + rest / alpha_sum) / whole) as f32;
         proportions.extend(alpha.iter().map(prior));
-        for &(topic, tokens) in &self.entries {
-            let k = usize::from(topic);
+        for &Entry { topic, value } in &self.entries {
+            let k = topic as usize;
             let a = alpha[k] * (1.0 + rest / alpha_sum);
-            proportions[k] = ((a + f64::from(tokens) * scale) / whole) as f32;
+            proportions[k] = ((a + f64::from(value) * scale) / whole) as f32;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rounds after a warm start from a model with another prior over terms: passes visit the documents that the change
 //! concerns; the counts of all others stay in the model unchanged.
 
-use super::{Action, Position, Schedule};
+use super::{Action, MINIBATCHES, Position, Schedule};
 use crate::train::norms::Norms;
 use crate::train::settings::{Memory, TrainSettings};
 use crate::train::warm_start::Unassigned;
@@ -22,11 +22,11 @@ impl Schedule {
             ..settings.clone()
         };
         let visited = Self::new(&settings, revisited[0], revisited[1], norms);
-        let minibatch = revisited[0].div_ceil(visited.minibatch_count).max(1);
+        let minibatch = revisited[0].div_ceil(visited.minibatch_count);
         let others = document_count - revisited[0];
         Self {
             document_count,
-            unvisited_count: others.div_ceil(minibatch).max(1),
+            unvisited_count: others.div_ceil(minibatch.max(MINIBATCHES[0])).max(1),
             ..visited
         }
     }
@@ -52,5 +52,22 @@ impl Schedule {
     /// longer needed.
     pub fn forgets_first_weights_after(&self, position: Position) -> bool {
         self.visits_unassigned(position) && position.taken == self.gibbs_rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_revisited_documents_do_not_make_the_minibatches_of_the_others_small() {
+        for revisited in [0, 1] {
+            let settings = TrainSettings::default();
+            let schedule = Schedule::partial(&settings, 640, [revisited; 2], Norms::default());
+            assert_eq!(
+                (schedule.minibatch_count, schedule.unvisited_count),
+                (1, 10)
+            );
+        }
     }
 }

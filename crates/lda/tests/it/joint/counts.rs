@@ -1,7 +1,8 @@
 //! Updated counts against a recount, and the estimators of the samples.
 
 use super::alone::{Setup, Together, sample_together};
-use super::{counted, normalised, passes, priors, small_corpus, together};
+use super::{counted, passes, priors, small_corpus, together};
+use crate::chi_square::normalized;
 use lda::bags::Bags;
 use lda::estimate::Proportions;
 use lda::infer::Bag;
@@ -146,19 +147,14 @@ fn check_soft_counts(topics: usize, is_dense: bool) {
             (priors.alpha[k] + n - own) * (e[k] - own * unit)
         };
         let masses: Vec<f64> = (0..topics).map(mass).collect();
-        for (sum, p) in expected.iter_mut().zip(normalised(masses)) {
+        for (sum, p) in expected.iter_mut().zip(normalized(masses)) {
             *sum += p;
         }
     }
     let (mut sampler, mut estimate) = (Sampler::default(), Proportions::default());
     sampler.resume(bag, table, &remembered);
-    let sample = sampler.sample();
     estimate.start_counted(topics);
-    estimate.begin_sample();
-    for (index, (_, row, own)) in sampler.runs().enumerate() {
-        estimate.add_term(index, row, own, sample, table);
-    }
-    estimate.end_sample(sample, table);
+    sampler.add_soft(&mut estimate, table);
     let mut proportions = Vec::new();
     estimate.finish(sampler.token_count(), table, &mut proportions);
     let whole = 7.0 + priors.alpha_sum();

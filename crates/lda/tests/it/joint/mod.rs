@@ -63,11 +63,6 @@ fn passes(burn_in: u64, kept: u64, rounds: u64, seed: u64) -> Passes {
     }
 }
 
-fn normalised(masses: Vec<f64>) -> Vec<f64> {
-    let whole: f64 = masses.iter().sum();
-    masses.into_iter().map(|mass| mass / whole).collect()
-}
-
 /// Documents of two kinds of words, and a model that knows little about them.
 fn small_corpus(documents: u64) -> (Bags, Parameters) {
     let terms = 30;

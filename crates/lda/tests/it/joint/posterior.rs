@@ -1,7 +1,7 @@
 //! The sampler against exact posteriors.
 
-use super::{counted, normalised, passes, priors, together};
-use crate::chi_square::chi_square_z;
+use super::{counted, passes, priors, together};
+use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
 use lda::math::special::{exp, ln_gamma};
 use lda::model::factors::{FactorTable, Factors};
@@ -49,7 +49,7 @@ fn one_document_against_a_large_model_has_the_posterior_of_a_document_alone() {
         let words: f64 = own.iter().zip(&rows).map(|(&k, row)| row[k]).product();
         document_mass(&priors.alpha, own) * words
     };
-    let expected = normalised(configurations(topics, 3).iter().map(mass).collect());
+    let expected = normalized(configurations(topics, 3).iter().map(mass).collect());
     let mut seen = vec![0; expected.len()];
     for seed in 0..30_000 {
         let sampled = together(&bags, &fixed, &priors, passes(4, 1, 1, seed));
@@ -106,8 +106,8 @@ fn two_documents_have_their_joint_posterior() {
         let sampled = together(&bags, &fixed, &priors, passes(9, 1, 4, seed));
         seen[index_of(topics, sampled.assignments.concat().into_iter())] += 1;
     }
-    let z = chi_square_z(&normalised(all.iter().map(joint).collect()), &seen);
+    let z = chi_square_z(&normalized(all.iter().map(joint).collect()), &seen);
     assert!(z.abs() < 4.0, "χ² is {z} deviations off");
-    let z = chi_square_z(&normalised(all.iter().map(alone).collect()), &seen);
+    let z = chi_square_z(&normalized(all.iter().map(alone).collect()), &seen);
     assert!(z > 20.0, "documents do not see each other: {z}");
 }

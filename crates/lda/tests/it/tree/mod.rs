@@ -4,7 +4,7 @@
 mod rounds;
 mod warm_start;
 
-use crate::chi_square::chi_square_z;
+use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::{exp, ln_gamma};
@@ -80,11 +80,6 @@ fn ln_polya(cells: impl Iterator<Item = (f64, f64)>) -> f64 {
         count_sum += count;
     }
     ln + ln_gamma(prior_sum) - ln_gamma(prior_sum + count_sum)
-}
-
-fn normalized(masses: Vec<f64>) -> Vec<f64> {
-    let total: f64 = masses.iter().sum();
-    masses.into_iter().map(|mass| mass / total).collect()
 }
 
 /// ln p(z) of one document.

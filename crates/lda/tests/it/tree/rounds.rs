@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use super::{
-    STRENGTHS, configurations, larger_tree, ln_topics, normalized, small_tree, themed, trained,
-    two_senses,
+    STRENGTHS, configurations, larger_tree, ln_topics, small_tree, themed, trained, two_senses,
 };
-use crate::chi_square::chi_square_z;
+use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
 use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
+use lda::infer::settings::Estimator;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::exp;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::statistics::Assigned;
 use lda::model::{Priors, published::publish};
-use lda::train::round::{LocalStep, StreamKey};
-use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
+use lda::train::joint::{Visitor, sums::TopicSums};
+use lda::train::round::{LocalStep, StreamKey, Visit};
+use lda::train::schedule::Action;
+use lda::train::settings::{LocalMethod, Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 use lda::tree::constraints::structures;
 use lda::tree::counts::{Assignment, Counts};
@@ -43,6 +45,15 @@ fn priors(tree: &Tree, alpha: &[f64]) -> Priors {
         eta: tree.eta(),
         exp_psi: false,
         tree: Some(Arc::new(tree.clone())),
+    }
+}
+
+fn key(document: u64) -> StreamKey {
+    StreamKey {
+        seed: 4,
+        stage: Stage::Train,
+        round: 0,
+        document,
     }
 }
 
@@ -159,13 +170,7 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
         let mut moved = 0;
         for document in 0..60_000 {
             local.resume(bag, table, &[number(old)]);
-            let key = StreamKey {
-                seed: 4,
-                stage: Stage::Train,
-                round: 0,
-                document,
-            };
-            let new = local.redraw(key, table, &[number(old)]).unwrap()[0];
+            let new = local.redraw(key(document), table, &[number(old)]).unwrap()[0];
             let place = places.iter().position(|&place| number(place) == new);
             seen[place.unwrap()] += 1;
             moved += i64::from(new != number(old));
@@ -178,6 +183,66 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
             left -= i64::from(entry.count) * i64::from(is_old);
         });
         assert_eq!(left, moved, "what has moved is counted");
+    }
+}
+
+#[test]
+fn a_kept_pass_keeps_the_senses() {
+    let tree = small_tree();
+    let bags = themed(&[&[0, 1, 2], &[0, 2, 3]], &[2, 2]);
+    let gibbs = trained(&bags, &tree, 3, Variant::Fast, 5);
+    let parameters = by_leaf(&tree, gibbs.counts());
+    let factors = Factors::prepare(&parameters, &priors(&tree, &[0.5; 3]), |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let bag = Bag {
+        terms: &[0],
+        counts: &[1],
+    };
+    let mut visitor = Visitor::new(tree.leaf_count(), 3);
+    let (mut sums, mut largest) = (TopicSums::default(), 0);
+    for document in 0..100 {
+        let mut draw = |kept| {
+            let drawn = visitor.resample(key(document), bag, table, &[0], kept);
+            drawn.unwrap()[0]
+        };
+        let drawn = draw(None);
+        assert_eq!(draw(Some((Estimator::Counts, &mut sums))), drawn);
+        largest = drawn.max(largest);
+    }
+    assert!(largest >= 3, "no token has the second sense");
+}
+
+#[test]
+fn statistics_by_term_are_refused() {
+    let tree = small_tree();
+    let parameters = Parameters::new(2, tree.leaf_count(), 0, 1);
+    let factors = Factors::prepare(&parameters, &priors(&tree, &[0.5; 2]), |_| true, None);
+    let parts = [&factors];
+    for (action, method) in [
+        (Action::Estimate, LocalMethod::Sampled),
+        (Action::Online, LocalMethod::Cvb0),
+        (Action::Online, LocalMethod::OnlineVb),
+    ] {
+        let visited = std::panic::catch_unwind(|| {
+            let visit = Visit {
+                key: key(0),
+                bag: Bag {
+                    terms: &[1],
+                    counts: &[1],
+                },
+                labels: &[],
+                table: FactorTable::new(&parts),
+                weight: 1,
+            };
+            let settings = TrainSettings {
+                method,
+                ..TrainSettings::default()
+            };
+            let mut local = LocalStep::new(tree.leaf_count(), 2);
+            local.visit(action, visit, &[0], &settings).is_ok()
+        });
+        assert!(visited.is_err(), "{method:?}");
     }
 }
 

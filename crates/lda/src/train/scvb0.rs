@@ -22,7 +22,7 @@ const PASSES: usize = 2;
 
 /// The local step of SCVB0, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Collapsed {
+pub(crate) struct Scvb0 {
     /// N^Θ, K long.
     tokens: Vec<f64>,
     /// γ of the current term, K long.
@@ -31,21 +31,32 @@ pub(crate) struct Collapsed {
     expected: Vec<f64>,
 }
 
-impl Collapsed {
+impl Scvb0 {
     /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are `factors[w]` (W × K,
     /// positive). N^Θ begins at N_d / K. Returns the expected tokens of each term in each topic, W × K; each row
     /// adds up to the term's tokens.
-    pub fn infer(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> &[f64] {
+    ///
+    /// # Errors
+    /// Returns the index of a term whose masses in all topics vanish.
+    pub fn infer(
+        &mut self,
+        counts: &[u32],
+        factors: &[&[f64]],
+        alpha: &[f64],
+    ) -> Result<&[f64], usize> {
         let all: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         self.tokens.clear();
         self.tokens.resize(alpha.len(), all / alpha.len() as f64);
         let mut step = 0.0;
         for _ in 0..PASSES {
             self.expected.clear();
-            for (&count, row) in counts.iter().zip(factors) {
+            for (index, (&count, row)) in counts.iter().zip(factors).enumerate() {
                 step += 1.0;
                 let kept = pow(1.0 - pow(STEP_OFFSET + step, -STEP_DECAY), f64::from(count));
-                self.visit(row, alpha);
+                let sum = self.visit(row, alpha);
+                if !(sum > 0.0 && sum.is_finite()) {
+                    return Err(index);
+                }
                 for (tokens, share) in self.tokens.iter_mut().zip(&self.shares) {
                     *tokens = kept * *tokens + (1.0 - kept) * all * share;
                 }
@@ -53,17 +64,17 @@ impl Collapsed {
                 self.expected.extend(expected);
             }
         }
-        &self.expected
+        Ok(&self.expected)
     }
 
-    /// Computes γ of a term with these factors.
-    fn visit(&mut self, row: &[f64], alpha: &[f64]) {
+    /// Computes γ of a term with these factors; returns the sum of its masses.
+    fn visit(&mut self, row: &[f64], alpha: &[f64]) -> f64 {
         self.shares.clear();
         let masses = row.iter().zip(&self.tokens).zip(alpha);
         self.shares.extend(masses.map(|((e, n), a)| e * (n + a)));
         let sum: f64 = self.shares.iter().sum();
-        debug_assert!(sum > 0.0, "no topic has this term");
         self.shares.iter_mut().for_each(|share| *share /= sum);
+        sum
     }
 }
 
@@ -103,10 +114,10 @@ mod tests {
             &[0.1, 0.1, 0.3],
         ];
         let (counts, alpha) = ([1, 4, 2], [0.1, 0.2, 0.05]);
-        let mut collapsed = Collapsed::default();
+        let mut scvb0 = Scvb0::default();
         // Buffers of an earlier document leave no trace.
-        collapsed.infer(&[9], &factors[..1], &alpha);
-        let found = collapsed.infer(&counts, &factors, &alpha);
+        scvb0.infer(&[9], &factors[..1], &alpha).unwrap();
+        let found = scvb0.infer(&counts, &factors, &alpha).unwrap();
         let wanted = reference(&counts, &factors, &alpha);
         assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {
