@@ -63,9 +63,9 @@ pub(super) const CONCENTRATION: Reals =
     Reals(|x| (1e-6..=1e6).contains(&x), "a number from 1e-6 to 1e6");
 /// Numbers from 0 on.
 pub(super) const NOT_NEGATIVE: Reals = Reals(|x| x >= 0.0 && x.is_finite(), "a number from 0");
-/// Shares above nothing: (0, 1].
+/// Shares above 0: (0, 1].
 pub(super) const SHARE: Reals = Reals(|x| x > 0.0 && x <= 1.0, "a number above 0, at most 1");
-/// Shares below everything: [0, 1).
+/// Shares below 1: [0, 1).
 pub(super) const PART: Reals = Reals(|x| (0.0..1.0).contains(&x), "a number from 0, below 1");
 
 impl Reals {

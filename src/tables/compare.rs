@@ -210,8 +210,8 @@ impl Join {
         Ok(())
     }
 
-    /// Joins two results of different inputs: documents with the same id match. Takes a `parts`th of the ids at a
-    /// time.
+    /// Joins two results of different inputs: documents with the same id match. Takes one of `parts` shares of the
+    /// ids at a time.
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
             let of_part = |id: &str| id_hash(id) % parts == part;

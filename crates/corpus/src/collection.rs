@@ -142,7 +142,7 @@ impl Collection {
     /// Parses the collection that `json` describes; `path` is for the error.
     ///
     /// # Errors
-    /// Fails if [`to_json`](Self::to_json) does not write this, or its shards do not add up.
+    /// Fails if it is not as [`to_json`](Self::to_json) writes it, or its shards do not add up.
     pub fn from_json(json: &str, path: &Path) -> Result<Self, CollectionError> {
         let refuse = |reason| CollectionError::Format {
             path: path.to_owned(),

@@ -42,7 +42,7 @@ impl LabelCounter {
     /// [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// Fails if there is no such label, or more than a model can have topics; the text says what to do.
+    /// Fails if there is no such label, or more labels than a model can have topics; the text says what to do.
     pub fn finish(counted: &[Vec<u8>], settings: &LabelSettings) -> Result<Vec<Label>, String> {
         let mut all = BTreeMap::new();
         for bytes in counted {

@@ -66,8 +66,8 @@ struct Tag {
     mark: &'static str,
 }
 
-/// Where the last ends of tags, comments and sections are. Anything that begins after these is plain text, and is not
-/// searched for an end again and again.
+/// The positions of the last end of a tag, of a comment and of a section. Anything that begins after these is plain
+/// text, and is not searched for an end again and again.
 struct Last {
     tag: usize,
     comment: usize,

@@ -67,7 +67,7 @@ pub fn read_block(
     }
 }
 
-/// Reads documents of `file`, or of several files if the content is files.
+/// Reads documents of `file` or, if the content is a range of files, of all these.
 fn read_content(
     (input, file): (&Input, &InputFile),
     content: &Content,

@@ -38,8 +38,9 @@ pub struct SampleRule {
 }
 
 impl SampleRule {
-    /// Creates the rule for a share of the documents, or a number of them: `nth_key` must then be the smallest
-    /// [`key`](Self::key) of that rank among all documents with terms (`u64::MAX` if there are fewer).
+    /// Creates the rule for a share of the documents, or a number of them: `nth_key` must then be the
+    /// [`key`](Self::key) of that rank, in ascending order, among all documents with terms (`u64::MAX` if there are
+    /// fewer).
     pub fn new(settings: &SampleSettings, seed: u64, nth_key: u64) -> Self {
         let bound = match settings.size {
             SampleSize::Fraction(share) if share >= 1.0 => u64::MAX,

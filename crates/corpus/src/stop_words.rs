@@ -104,7 +104,7 @@ fn nearest(name: &str) -> &'static str {
         .unwrap_or("en")
 }
 
-/// Keywords, names of primitive types, and names from the standard library that every file contains.
+/// Keywords, names of primitive types, and names from the standard library that are common in any source file.
 const RUST: &str = "
 abstract as async auto await become box break const continue crate do dyn else enum extern false
 final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self

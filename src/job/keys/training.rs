@@ -117,7 +117,7 @@ pub(super) const TRAIN: Section = rows! {
     /// length of the shortest document, or 0.1.
     residual_floor: Auto(&Real(POSITIVE)), Default("auto"), Residual;
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
-    // Draws are nearly uniform without it.
+    // So close to it, draws are nearly uniform without the switch.
     residual_switch: Real(NOT_NEGATIVE), Default(0.0), Residual;
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.

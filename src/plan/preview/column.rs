@@ -146,7 +146,7 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
-/// Returns the title column of the texts, by its name; a title that several records share does not count.
+/// Returns the title column of the texts, by its name; a column in which many titles repeat does not count.
 pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
     let is_title = |column: &&Column| {
         let differ = 5 * column.distinct > 4 * column.values;

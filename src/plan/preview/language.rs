@@ -9,7 +9,7 @@ use corpus::stop_words::languages;
 /// Maximum number of texts that are identified, evenly spread over those that were read.
 const MOST_TEXTS: usize = 200;
 
-/// The least share of texts for a language to count. Misidentified texts of one language are fewer.
+/// The least share of the texts at which a language counts. Fewer texts of one language are taken for another.
 const LEAST_SHARE: f64 = 0.15;
 
 /// Characters needed to identify a language; shorter texts are joined.

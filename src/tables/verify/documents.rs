@@ -1,4 +1,4 @@
-//! `documents` against `document_topics`, both read once, in parallel.
+//! `documents` against `document_topics`, both read once, side by side.
 
 use std::collections::BTreeMap;
 use std::path::Path;
