@@ -156,7 +156,8 @@ impl ObjectReader {
             .write(true)
             .create_new(true)
             .open(&path)?;
-        super::remove_file(&path)?;
+        faulty::before("remove", &[&path])?;
+        std::fs::remove_file(&path)?;
         self.copy(ranges, &path, &file)?;
         Ok(file)
     }
