@@ -134,13 +134,17 @@ fn name(path: &Path) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Adds every file below `folder` to `files`.
+fn extension(path: &Path) -> Option<&str> {
+    path.extension()?.to_str()
+}
+
+/// Adds the sources below `folder` to `files`: code, and the parts of the report's page.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else {
+        } else if matches!(extension(&path), Some("rs" | "html" | "css" | "js")) {
             files.push(path);
         }
     }
