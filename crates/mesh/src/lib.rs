@@ -211,7 +211,7 @@ impl ClusterError {
             ClusterError::Start(_) => Exit::Temporary,
             ClusterError::Spawn { source, .. } | ClusterError::Listen { source, .. } => {
                 match source.kind() {
-                    ErrorKind::AddrInUse => Exit::Temporary,
+                    ErrorKind::AddrInUse | ErrorKind::WouldBlock => Exit::Temporary,
                     ErrorKind::AddrNotAvailable | ErrorKind::InvalidInput => Exit::Usage,
                     ErrorKind::NotFound | ErrorKind::PermissionDenied => Exit::Usage,
                     _ => Exit::Io,
