@@ -29,8 +29,9 @@ fn is_heading(line: &str) -> bool {
 pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();
+    let mut is_first = true;
     for_each_line(path, file, |number, line| {
-        if line.trim().is_empty() || (numbers.is_empty() && is_heading(line)) {
+        if line.trim().is_empty() || (std::mem::take(&mut is_first) && is_heading(line)) {
             return Ok(true);
         }
         let refuse = |problem| Failure::line(path, number, problem);
