@@ -158,11 +158,12 @@ impl<'a> Context<'a> {
         offset: u64,
         value: impl Fn(usize) -> Option<Cow<'d, str>>,
     ) -> RawDocument<'d> {
-        let id = columns.id.and_then(&value).filter(|id| !id.is_empty());
+        let filled =
+            |column: Option<usize>| column.and_then(&value).filter(|text| !text.is_empty());
         let metadata = columns.metadata.iter();
         RawDocument {
-            source_id: id.unwrap_or_else(|| Cow::Owned(self.place(offset))),
-            group: columns.group.and_then(&value),
+            source_id: filled(columns.id).unwrap_or_else(|| Cow::Owned(self.place(offset))),
+            group: filled(columns.group),
             metadata: metadata.map(|place| place.and_then(&value)).collect(),
             body: Body::Text {
                 text: Cow::Borrowed(""),

@@ -242,7 +242,9 @@ fn statistics_by_term_are_refused() {
             let mut local = LocalStep::new(tree.leaf_count(), 2);
             local.visit(action, visit, &[0], &settings).is_ok()
         });
-        assert!(visited.is_err(), "{method:?}");
+        let panic = visited.expect_err("it is refused");
+        let message = panic.downcast_ref::<&str>().expect("a message");
+        assert!(message.contains("under a tree"), "{method:?}: {message}");
     }
 }
 
