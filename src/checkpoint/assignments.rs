@@ -3,8 +3,8 @@
 //! With `train.method = "cvb0"` they are γ. Each process writes its own documents; a resuming process reads all files
 //! and takes the documents that are now its own. Layout, little-endian: a magic number, the round that the checkpoint
 //! resumes with, the number of documents; then for each document its number, its tokens, and a topic for each token; at
-//! the end a SHA-256 over all of it. If the schedule draws documents, the magic number is another, and the influence of
-//! each document follows it, in 16 bytes.
+//! the end a SHA-256 over all of it. If the schedule draws documents, the magic number is another, and each
+//! document ends with its influence, in 16 bytes.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -172,7 +172,7 @@ impl Process {
     /// Refuses a model with other settings, or another vocabulary.
     ///
     /// # Errors
-    /// The model is such a one; `path` is for the error.
+    /// Its settings or its vocabulary differ; `path` is for the error.
     pub(crate) fn check_header(
         &self,
         header: &Header,
@@ -193,8 +193,8 @@ impl Process {
         self.is_joined.load(Ordering::Relaxed)
     }
 
-    /// Repeats `look` until it finds something rather than the name of a missing file, which another process has
-    /// written: a network file system may take a while to show the files of other hosts.
+    /// Repeats `look` as long as it returns the name of a missing file, which another process has written: a network
+    /// file system may take a while to show the files of other hosts.
     ///
     /// # Errors
     /// Errors of `look`; the file does not appear.

@@ -79,7 +79,7 @@ impl RunShared {
 }
 
 /// Runs stages of the process's job together with the other processes of the run, which `settings`
-/// locate; their hash is set here.
+/// locate; the hash in `settings` is set here.
 ///
 /// # Errors
 /// Errors of [`Process::execute`].

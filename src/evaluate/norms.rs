@@ -114,7 +114,7 @@ impl Norms {
         self.cues.iter().map(|cue| cue.associates.len()).sum()
     }
 
-    /// Returns the cues that are terms with an associate that is another, by `term_of` words.
+    /// Returns the cues that are terms and have an associate that is another term; `term_of` maps words to terms.
     pub fn known(&self, mut term_of: impl FnMut(&str) -> Option<u32>) -> Vec<KnownCue> {
         let mut known = Vec::new();
         for Cue { word, associates } in &self.cues {

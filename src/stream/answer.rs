@@ -95,7 +95,7 @@ struct About<'m> {
 }
 
 impl<'m> Answerer<'m> {
-    /// Creates one that answers by `model`.
+    /// Creates one that answers with `model`.
     pub(crate) fn new(model: &'m StreamModel, strict: bool) -> Self {
         Self {
             reader: LineReader::new(NAME, &model.corpus),

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 /// The bytes of a frame's header.
 pub const HEADER_BYTES: usize = 4;
-/// Maximum number of timely's bytes in one frame; zstd at worst adds less than that.
+/// Maximum number of timely's bytes in one frame; zstd at worst adds less than as many again.
 pub(crate) const MOST_PAYLOAD: usize = 1 << 18;
 /// Maximum number of bytes after a header.
 pub(crate) const MOST_LENGTH: usize = 2 * MOST_PAYLOAD;

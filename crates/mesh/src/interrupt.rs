@@ -48,8 +48,8 @@ pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
 
-/// Handles the signals from now on; SIGHUP not if this process ignores it, as under `nohup`. Calls `notice` once for a
-/// signal that is deferred.
+/// Handles the signals from now on, except SIGHUP if this process ignores it, as under `nohup`. Calls `notice` once
+/// for a signal that is deferred.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.

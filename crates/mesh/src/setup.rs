@@ -32,7 +32,7 @@ pub(super) struct Setup {
     pub(super) callers: Callers,
     /// The deadline of the set-up.
     pub(super) ends: Instant,
-    /// Whether this process listens on all addresses, because its own is not one where others can reach it.
+    /// Whether this process listens on all addresses, because its own cannot be bound, or others cannot reach it there.
     pub(super) listens_everywhere: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,

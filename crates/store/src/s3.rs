@@ -87,8 +87,8 @@ impl S3 {
         })
     }
 
-    /// Returns the object of this key, if there is one. Lists keys with this prefix, of which it is the first, since
-    /// stores list keys in byte order: stores differ in their response to a request for an object named like a folder.
+    /// Returns the object of this key, if there is one: the first of the keys with this prefix, since stores list keys
+    /// in byte order. Not all stores respond alike to a direct request for an object named like a folder.
     fn object(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
         let first = self.bucket.first(key)?;
         Ok(first.filter(|meta| meta.key == key))

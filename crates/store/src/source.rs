@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::faulty;
 
-/// The bytes fetched at a time after a jump. A sequential reader, including one at the start of the
-/// object, doubles them with each fetch up to [`LARGEST_WINDOW`].
+/// The bytes of the first fetch, and of one after a jump. A sequential reader doubles them with each
+/// further fetch, up to [`LARGEST_WINDOW`].
 const SMALLEST_WINDOW: u64 = 64 << 10;
 /// Maximum number of bytes that a sequential reader fetches at a time.
 const LARGEST_WINDOW: u64 = 8 << 20;

@@ -24,7 +24,7 @@ use crate::tables::PartInfo;
 use corpus::ShardDocument;
 use corpus::sample::Split;
 
-/// Results of a worker: the best of its own documents, and those of the groups that it owns.
+/// Results of a worker: the best of its own documents, and the results of the groups that it owns.
 #[derive(Serialize, Deserialize)]
 struct Owned {
     best: BestDocuments,

@@ -143,7 +143,7 @@ impl Predictor {
     }
 
     /// Predicts the labels of the document whose own were read, and counts it in `sums` if its labels are known
-    /// and it was not trained on. Returns the predicted labels, then its other own ones.
+    /// and it was not trained on. Returns the predicted labels, then its other labels.
     pub(crate) fn predict(
         &mut self,
         document: Predicted<'_>,

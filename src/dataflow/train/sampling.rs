@@ -59,7 +59,7 @@ pub(crate) struct TrainSampling {
 }
 
 impl TrainSampling {
-    /// Creates those of worker `index`, after the rounds in `log`.
+    /// Creates the state of worker `index`, after the rounds in `log`.
     pub(super) fn new(
         index: usize,
         plan: Rc<TrainPlan>,

@@ -98,7 +98,7 @@ impl Assignment {
         self.row_of[columns] = FREE;
     }
 
-    /// Reduces the nearest column's reduced cost to 0.
+    /// Changes the potentials so that the nearest column's reduced cost is 0.
     fn shift_potentials(&mut self, done: &[bool], shortest: &mut [f64], least: f64) {
         for (column, &done) in done.iter().enumerate() {
             if done {

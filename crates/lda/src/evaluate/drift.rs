@@ -195,7 +195,7 @@ impl DriftFigures {
 /// Panics if they differ in length.
 pub fn jensen_shannon_distance(p: &[i64], q: &[i64]) -> Option<f64> {
     let divergence = over_shares(p, q, jensen_shannon_part)?;
-    // Rounding can leave the range.
+    // Rounding can exceed the range.
     Some((divergence / ln(2.0)).clamp(0.0, 1.0).sqrt())
 }
 

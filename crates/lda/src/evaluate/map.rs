@@ -196,7 +196,7 @@ fn common(p: &[Share], q: &[Share]) -> f64 {
     sum
 }
 
-/// Returns the distance, given the sum of overlaps; rounding can leave the range.
+/// Returns the distance, given the sum of overlaps; rounding can exceed the range.
 fn distance(in_common: f64) -> f64 {
     (1.0 - in_common).clamp(0.0, 1.0).sqrt()
 }

@@ -8,8 +8,8 @@
 //! α_dk = A Σ_t θ′_dt φ′_tk + 0.6 A / K
 //! ```
 //!
-//! Departure: θ′ is estimated from the expected tokens of each label, by EM with φ′ held fixed, which alternates
-//! with estimating the tokens given α_d; Rubin et al. sample both.
+//! Departure: θ′ is estimated from the expected tokens of each label, by EM with φ′ held fixed, in alternation with
+//! the tokens given α_d; Rubin et al. sample both.
 
 /// Steps of EM for each mixture.
 const STEPS: usize = 10;

@@ -1,7 +1,7 @@
 //! Each term's topics, without those that hardly any of its tokens have: the topics that CVB0 visits.
 //!
 //! After averaging over passes, a term has a tail of topics with a sample or two. At K = 1000, six sevenths of a
-//! term's entries have together some 3 % of its prior mass; without them inference takes half the time and loses
+//! term's entries together have some 3 % of its prior mass; without them inference takes half the time and loses
 //! nothing (docs/INFERENCE.md).
 
 use crate::model::factors::FactorTable;

@@ -8,7 +8,7 @@ use crate::math::random::Stream;
 use crate::math::special::{exp, ln, ln_gamma};
 
 /// Draws a standard normal number by the polar method (Marsaglia & Bray, SIAM Review 1964). Only the first of its
-/// two numbers is used, so that no draw depends on an earlier one.
+/// two numbers is used, so that no draw depends on what an earlier one left over.
 pub fn normal(stream: &mut Stream) -> f64 {
     loop {
         let x = 2.0 * stream.uniform() - 1.0;

@@ -1,7 +1,7 @@
 //! Random streams keyed by their purpose, and stateless random choices.
 //!
 //! A document's draws depend only on (seed, stage, round, document), never on which worker makes them or when, so
-//! the same job has the same bytes on any number of workers. The key is mixed by `SplitMix64` (Steele, Lea & Flood,
+//! the same job yields the same bytes on any number of workers. The key is mixed by `SplitMix64` (Steele, Lea & Flood,
 //! OOPSLA 2014) into the state of a xoshiro256++ generator (Blackman & Vigna, ACM TOMS 2021), as its authors
 //! recommend.
 //!

@@ -7,9 +7,9 @@
 //!
 //! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded at random
 //! (`units::spread`): n' are integers, and exactly what was added to them is subtracted later. Within a document
-//! n'_dk changes with every term; n'_kw and n'_k are those of the previous pass, as when processors share documents
-//! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ only for its labels (Papanikolaou 2017,
-//! §2.4). O(K) per distinct term, or O(labels), in vectorised loops over f32.
+//! n'_dk changes with every term; n'_kw and n'_k are those of the previous pass, as when documents are divided among
+//! processors (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ only for its labels
+//! (Papanikolaou 2017, §2.4). O(K) per distinct term, or O(labels), in vectorised loops over f32.
 
 use super::units::{FINE, TOKEN, spread};
 use crate::infer::search::check;

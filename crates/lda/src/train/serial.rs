@@ -1,7 +1,7 @@
 //! SparseLDA as published (Yao, Mimno & McCallum 2009, §3.4), on one thread, and the plain sampler that it is
 //! compared with there. They are for measurements; [`train`](super::train) is the trainer.
 //!
-//! Both draw one token after another from Eq. 5, given all others, so that its own count is left out everywhere:
+//! Both draw one token after another from Eq. 5, given all others and without its own count anywhere:
 //!
 //! ```text
 //! p(z = t | w) ∝ (α_t + n_td) (β + n_wt) / (βV + n_t)                                        (Eq. 5)

@@ -7,7 +7,7 @@ pub const TOKEN: f64 = (1u64 << 12) as f64;
 pub const UNITS: usize = TOKEN as usize + 1;
 
 /// Rounds `shares` of tokens to whole units of 2⁻¹² token, `units` in all, each share up or down, by systematic
-/// sampling: a topic gets a unit with the probability of its share. With a `start` that is uniform on [0, 1), the
+/// sampling: units fall to topics in proportion to their shares. With a `start` that is uniform on [0, 1), the
 /// expectation of each is exact, and small shares of many topics are not lost.
 pub(super) fn round(shares: &[f64], units: u64, start: f64, mut emit: impl FnMut(u16, u64)) {
     let (mut sum, mut given) = (start, 0);

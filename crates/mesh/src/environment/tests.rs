@@ -231,7 +231,7 @@ fn the_nearest_starter_counts() {
     // mpirun of Open MPI within a step: the step's tasks are its daemons.
     let mpi = "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4";
     assert!(told(&format!("{STEP} {mpi}")).starts_with("Open MPI: 3 of 4"));
-    // srun numbers the tasks equally for PMI; mpiexec within a step does not.
+    // srun numbers the tasks alike for PMI; mpiexec within a step does not.
     assert!(told(&format!("{STEP} PMI_RANK=2 PMI_SIZE=4")).starts_with("SLURM: 2 of 4"));
     let other = format!("{STEP} PMI_RANK=1 PMI_SIZE=3 MPI_LOCALNRANKS=3");
     assert!(told(&other).starts_with("PMI: 1 of 3"));

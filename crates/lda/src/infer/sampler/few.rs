@@ -29,7 +29,7 @@ use crate::infer::ImpossibleDraw;
 use crate::math::random::Stream;
 use crate::model::factors::{CHUNK, Chunk, FactorTable, Row, flat, flat_mut};
 
-/// The largest number of topics for these sweeps; the time of a draw grows with it, whatever the document has.
+/// The largest number of topics for these sweeps: a draw's time grows with the topics, whatever the document has.
 pub(super) const FEW: usize = MOST_CHUNKS * CHUNK - 1;
 const MOST_CHUNKS: usize = 8;
 
