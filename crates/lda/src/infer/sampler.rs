@@ -149,7 +149,6 @@ impl Sampler {
                 self.counts[usize::from(topic)] += 1.0;
             }
             self.few.count(&self.counts, table);
-            self.list_present(table.topic_count());
             return;
         }
         let filler = table.topic_count() as u16;
@@ -327,7 +326,25 @@ impl Sampler {
     }
 
     /// Returns n_dk, as estimators read them.
-    pub fn sample(&self) -> Sampled<'_> {
+    pub fn sample(&mut self) -> Sampled<'_> {
+        self.list_present();
+        self.sampled()
+    }
+
+    /// With few topics, lists those with n_dk > 0, ascending; otherwise they are listed already.
+    fn list_present(&mut self) {
+        if !self.is_active.is_empty() {
+            return;
+        }
+        self.active.resize(self.counts.len(), 0);
+        self.active_count = 0;
+        for (k, &count) in self.counts.iter().enumerate() {
+            self.active[self.active_count] = k as u16;
+            self.active_count += usize::from(count > 0.0);
+        }
+    }
+
+    fn sampled(&self) -> Sampled<'_> {
         Sampled {
             counts: &self.counts,
             active: &self.active[..self.active_count],
@@ -335,8 +352,9 @@ impl Sampler {
     }
 
     /// Adds a soft sample to the document's proportions.
-    pub fn add_soft(&self, estimate: &mut Proportions, table: FactorTable<'_>) {
-        let sample = self.sample();
+    pub fn add_soft(&mut self, estimate: &mut Proportions, table: FactorTable<'_>) {
+        self.list_present();
+        let sample = self.sampled();
         estimate.begin_sample();
         for (index, (_, row, own)) in self.runs().enumerate() {
             estimate.add_term(index, row, own, sample, table);

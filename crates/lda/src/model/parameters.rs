@@ -161,7 +161,7 @@ impl Parameters {
     pub fn add(&mut self, step: GlobalStep, entries: &[u64]) {
         let coefficient = step.step_size / self.scale * step.weight;
         self.for_each_run(entries, |row, counts| {
-            add_to_row(row, counted(counts, coefficient))
+            add_to_row(row, counted(counts, coefficient));
         });
     }
 
@@ -174,8 +174,9 @@ impl Parameters {
     pub fn replace(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
-            add_to_row(row, counted(counts, 1.0));
-            row.retain(|entry| entry.value > 0.0);
+            if add_to_row(row, counted(counts, 1.0)) {
+                row.retain(|entry| entry.value > 0.0);
+            }
         });
     }
 
@@ -354,9 +355,9 @@ pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Iterator<Item = (u
         .map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))
 }
 
-/// Adds changes by topic to a row; both ascend.
-pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Iterator<Item = (u32, f64)>) {
-    let mut place = 0;
+/// Adds changes by topic to a row; both ascend. Returns whether a changed value is not positive.
+pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Iterator<Item = (u32, f64)>) -> bool {
+    let (mut place, mut least) = (0, f32::INFINITY);
     for (topic, change) in changes {
         while place < row.len() && row[place].topic < topic {
             place += 1;
@@ -367,7 +368,9 @@ pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Iterator<Item = (u3
             let value = change as f32;
             row.insert(place, Entry { topic, value });
         }
+        least = least.min(row[place].value);
     }
+    least <= 0.0
 }
 
 #[cfg(test)]

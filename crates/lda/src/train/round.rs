@@ -258,14 +258,14 @@ impl LocalStep {
     }
 
     /// Returns the sampler, with the document sampled last.
-    pub fn sampler(&self) -> &Sampler {
-        &self.sampler
+    pub fn sampler(&mut self) -> &mut Sampler {
+        &mut self.sampler
     }
 
     /// Counts the document sampled last for learning α.
     pub fn add_to_histograms(&mut self) {
-        let sample = self.sampler.sample();
-        self.histograms.add(sample, self.sampler.token_count());
+        let tokens = self.sampler.token_count();
+        self.histograms.add(self.sampler.sample(), tokens);
     }
 
     /// Returns the histograms since the last call.

@@ -246,10 +246,9 @@ fn check_restricted(unused: usize, density: f64) {
         let place = |k: &u16| labels.iter().position(|label| label == k).unwrap();
         let places = sampler.assignments().iter().map(place);
         seen[places.fold(0, |c, place| c * labels.len() + place)] += 1;
-        let present = sampler.sample().active.iter();
-        let tokens: f32 = present
-            .map(|&k| sampler.sample().counts[usize::from(k)])
-            .sum();
+        let sample = sampler.sample();
+        let present = sample.active.iter();
+        let tokens: f32 = present.map(|&k| sample.counts[usize::from(k)]).sum();
         assert_eq!(tokens, 3.0, "what estimators read");
     }
     let z = chi_square_z(&expected, &seen);

@@ -84,17 +84,15 @@ impl Sampler {
         stream: &mut Stream,
     ) -> Result<(), ImpossibleDraw> {
         match self.few.raised.len() {
-            1 => self.sweep_chunks::<OWN, 1>(table, stream)?,
-            2 => self.sweep_chunks::<OWN, 2>(table, stream)?,
-            3 => self.sweep_chunks::<OWN, 3>(table, stream)?,
-            4 => self.sweep_chunks::<OWN, 4>(table, stream)?,
-            5 => self.sweep_chunks::<OWN, 5>(table, stream)?,
-            6 => self.sweep_chunks::<OWN, 6>(table, stream)?,
-            7 => self.sweep_chunks::<OWN, 7>(table, stream)?,
-            _ => self.sweep_chunks::<OWN, MOST_CHUNKS>(table, stream)?,
+            1 => self.sweep_chunks::<OWN, 1>(table, stream),
+            2 => self.sweep_chunks::<OWN, 2>(table, stream),
+            3 => self.sweep_chunks::<OWN, 3>(table, stream),
+            4 => self.sweep_chunks::<OWN, 4>(table, stream),
+            5 => self.sweep_chunks::<OWN, 5>(table, stream),
+            6 => self.sweep_chunks::<OWN, 6>(table, stream),
+            7 => self.sweep_chunks::<OWN, 7>(table, stream),
+            _ => self.sweep_chunks::<OWN, MOST_CHUNKS>(table, stream),
         }
-        self.list_present(table.topic_count());
-        Ok(())
     }
 
     /// Sweeps over topics that take up N chunks, a compile-time constant, so that loops have a fixed length.
@@ -157,18 +155,6 @@ impl Sampler {
             *z = new;
         }
         Ok(())
-    }
-
-    /// Lists the topics with n_dk > 0, ascending.
-    pub(super) fn list_present(&mut self, topic_count: usize) {
-        self.active.resize(topic_count, 0);
-        let mut present = 0;
-        for (k, &count) in self.counts[..topic_count].iter().enumerate() {
-            self.active[present] = k as u16;
-            present += usize::from(count > 0.0);
-        }
-        self.active.truncate(present);
-        self.active_count = present;
     }
 }
 

@@ -47,22 +47,22 @@ impl Sampler {
     ) -> Result<(), ImpossibleDraw> {
         let mut within = std::mem::take(&mut self.within);
         let swept = self.sweep_topics::<OWN>(&mut within, table, stream);
-        self.list_only(&within.topics, table);
+        if !is_few(table) {
+            self.list_only(&within.topics);
+        }
         self.within = within;
         swept
     }
 
     /// Lists those of `topics` that have tokens, and no others.
-    fn list_only(&mut self, topics: &[u16], table: FactorTable<'_>) {
+    fn list_only(&mut self, topics: &[u16]) {
         let counts = &self.counts;
         let has_tokens = |&&k: &&u16| counts[usize::from(k)] > 0.0;
         let before = std::mem::take(&mut self.active);
         self.active.extend(topics.iter().filter(has_tokens));
         self.active_count = self.active.len();
-        if !is_few(table) {
-            (before.iter()).for_each(|&k| self.is_active[usize::from(k)] = false);
-            (self.active.iter()).for_each(|&k| self.is_active[usize::from(k)] = true);
-        }
+        (before.iter()).for_each(|&k| self.is_active[usize::from(k)] = false);
+        (self.active.iter()).for_each(|&k| self.is_active[usize::from(k)] = true);
     }
 
     fn sweep_topics<const OWN: bool>(
