@@ -59,8 +59,8 @@ pub(super) struct CountStream {
     entries_before: u64,
     /// The first document not in a block yet.
     next_document: u64,
-    /// A document whose entries are being dropped.
-    dropping: Option<u64>,
+    /// A document whose entries are being dropped, and their bytes so far.
+    dropping: Option<(u64, u64)>,
     /// The dropped documents of the next block, and their bytes.
     too_large: Vec<(u64, u64)>,
     blocks: u64,
@@ -149,7 +149,7 @@ impl CountStream {
     /// Appends entries to `held`, except those of the document being dropped.
     fn hold(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while let (Some(dropped), false) = (self.dropping, rest.is_empty()) {
+        while let (Some((dropped, before)), false) = (self.dropping, rest.is_empty()) {
             let end = super::cutter::find_line_end(rest).unwrap_or(rest.len());
             if document_of(&rest[..end]) != Some(dropped) {
                 self.dropping = None;
@@ -157,8 +157,9 @@ impl CountStream {
             }
             self.entries_before += 1;
             if let Some((_, bytes)) = self.too_large.last_mut() {
-                *bytes += end as u64;
+                *bytes = before + rest[..end].trim_ascii_end().len() as u64;
             }
+            self.dropping = Some((dropped, before + end as u64));
             rest = &rest[end..];
         }
         self.held.extend_from_slice(rest);
@@ -197,9 +198,10 @@ impl CountStream {
     /// Leaves out the entries of a document that is too large.
     fn drop_document(&mut self, number: u64) {
         self.entries_before += count_lines(&self.held);
-        self.too_large.push((number, self.held.len() as u64));
+        let bytes = self.held.trim_ascii_end().len() as u64;
+        self.too_large.push((number, bytes));
+        self.dropping = Some((number, self.held.len() as u64));
         self.held.clear();
-        self.dropping = Some(number);
     }
 
     /// Takes a block: the first `length` bytes held, and the documents before `end`.
@@ -229,7 +231,7 @@ impl CountStream {
             None if found == self.entry_count => None,
             None => Some(self.check_entries(found)?),
         };
-        let after_dropped = self.dropping.map_or(0, |dropped| dropped + 1);
+        let after_dropped = self.dropping.map_or(0, |(dropped, _)| dropped + 1);
         let (last, start) = match reason {
             Some(_) if !self.held.is_empty() => self.last_document()?,
             _ => (self.next_document.max(after_dropped), self.held.len()),
