@@ -230,7 +230,7 @@ impl<R: Read> RecordCutter<R> {
 
     /// Returns the records that begin before `end`; nothing once the stream has ended.
     ///
-    /// A failure of the stream is reported once, as the last piece.
+    /// A failure of the stream before `end` is reported once, as the last piece.
     pub fn next_pieces(&mut self, end: u64) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while self.offset < end && !(self.ended && self.held.is_empty()) {
@@ -245,7 +245,8 @@ impl<R: Read> RecordCutter<R> {
                 pieces.extend(self.skip_record());
             }
         }
-        if self.held.is_empty()
+        if self.offset < end
+            && self.held.is_empty()
             && let Some(reason) = self.damage.take()
         {
             let offset = self.offset;

@@ -314,17 +314,16 @@ fn next_line(
     line: u64,
 ) -> Result<Option<String>, InputError> {
     let end = records.cutter.offset() + 1;
-    match &records.cutter.next_pieces(end)[..] {
-        [] => Ok(None),
-        [before @ .., Piece::Truncated { reason, .. }] => {
+    match records.cutter.next_pieces(end).first() {
+        None => Ok(None),
+        Some(Piece::Truncated { reason, .. }) => {
             let reason = format!("the file breaks off in its header ({reason}); copy it again");
-            let line = line + before.len() as u64;
             Err(InputError::counts(&file.path, line, reason))
         }
-        [Piece::Records { bytes, .. }, ..] => {
+        Some(Piece::Records { bytes, .. }) => {
             Ok(Some(String::from_utf8_lossy(bytes).trim().to_owned()))
         }
-        _ => Ok(Some(String::new())),
+        Some(Piece::TooLarge { .. }) => Ok(Some(String::new())),
     }
 }
 

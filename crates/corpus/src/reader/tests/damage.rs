@@ -68,6 +68,18 @@ fn a_bag_that_breaks_off_is_reported_at_the_missing_line() {
     assert!(error.contains("line 2: the file breaks off"), "{error}");
 }
 
+#[test]
+fn a_bag_that_breaks_off_after_its_header_accounts_for_every_document() {
+    let packed = gzip(b"3\n3\n2\n");
+    let (_folder, mut settings) = sample("docword.x.txt.gz", &packed[..packed.len() - 8]);
+    let error = read_all(&settings).unwrap_err().to_string();
+    assert!(error.contains("damaged after 6 bytes"), "{error}");
+    settings.on_damage = OnDamage::Keep;
+    let seen = read_all(&settings).unwrap();
+    let status: Vec<_> = seen.iter().map(|seen| seen.status).collect();
+    assert_eq!(status, [Some(DocumentStatus::Truncated); 3]);
+}
+
 /// Checks that everything from `open` on is lost, wherever the file is cut, and its place is named.
 fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
     let content = format!("{kept}{open}");
