@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::input::{BYTE_ORDER_MARK, InputFile, without_mark};
+use crate::reader::text::read_all;
 use crate::settings::HtrcSettings;
 
 /// Our names for keys that schemas 1.5 and 2.0 name differently.
@@ -113,7 +114,7 @@ pub struct Candidate {
 /// Reads the metadata by which copies of a volume are found; `None` for a volume that the job leaves out, or
 /// that cannot be read.
 pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> {
-    let head = Head::read(file.compression.open(&file.path).ok()?);
+    let head = Head::of(file)?;
     let htid = head.htid.or(head.id)?.trim().to_owned();
     let metadata = head.metadata?;
     if htid.is_empty() || metadata.reason_to_filter(filters).is_some() {
@@ -137,8 +138,7 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
 
 /// Returns the keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
 pub fn metadata_keys(file: &InputFile) -> Vec<String> {
-    let opened = file.compression.open(&file.path).ok();
-    let metadata = opened.and_then(|file| Head::read(file).metadata);
+    let metadata = Head::of(file).and_then(|head| head.metadata);
     let metadata = metadata.unwrap_or_default();
     let ours = OUR_KEYS.map(str::to_owned).into_iter();
     let mut keys: Vec<String> = metadata.0.keys().cloned().chain(ours).collect();
@@ -156,6 +156,17 @@ struct Head {
 }
 
 impl Head {
+    /// Reads it from a file; from the whole of it if the start is not UTF-8, with such bytes replaced.
+    fn of(file: &InputFile) -> Option<Self> {
+        let head = Self::read(file.compression.open(&file.path).ok()?);
+        if head.metadata.is_some() {
+            return Some(head);
+        }
+        let mut bytes = Vec::new();
+        read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
+        Some(Self::read(String::from_utf8_lossy(&bytes).as_bytes()))
+    }
+
     /// Reads as much of it as there is.
     fn read(mut file: impl Read) -> Self {
         let mut head = Self::default();

@@ -170,6 +170,20 @@ fn a_volume_may_begin_with_a_byte_order_mark() {
 }
 
 #[test]
+fn bytes_that_are_not_utf_8_hide_no_copy() {
+    let editions = ["Whales", "Wha\0les"].map(|title| {
+        let json = volume(&PAGES).replace("Whales", title);
+        let bytes = json.bytes().map(|byte| if byte == 0 { 0xff } else { byte });
+        let bytes: Vec<u8> = bytes.collect();
+        let (_folder, mut settings) = one_file("v.json.bz2", &bzip(&bytes));
+        settings.htrc.unique_by = vec!["title".into()];
+        let file = &discover(&settings).unwrap().files[0];
+        candidate(file, &settings.htrc).unwrap().edition.unwrap()
+    });
+    assert_eq!(editions[0], editions[1]);
+}
+
+#[test]
 fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
     let whole = volume(&PAGES);
     for (json, what) in [
