@@ -10,6 +10,10 @@ use crate::block::header::{Header, parser};
 use crate::settings::Format;
 use crate::{Body, RawDocument};
 
+/// The problem with rows that became one.
+const JOINED: &str =
+    "a quote that is not closed joins several rows; close it, or double the quotes within fields";
+
 impl Header {
     /// Returns the document of a row.
     pub(super) fn document<'a>(
@@ -23,7 +27,7 @@ impl Header {
                 Format::Tsv => {
                     "correct the row, or set corpus.format = \"csv\" if the file has quoted fields"
                 }
-                _ => "quote fields that hold the delimiter, or correct the row",
+                _ => "quote fields that hold the delimiter, close every quote, or correct the row",
             };
             let what = format!(
                 "{} fields, where the header has {}; {remedy}",
@@ -78,8 +82,13 @@ pub(super) fn read_csv(
         let begins = offset + (position + blank.count()) as u64;
         match parser.read_byte_record(&mut record) {
             Ok(true) => {
+                let row = &bytes[position..parser.position().byte() as usize - 1];
+                let has_breaks = record.as_slice().contains(&b'\n');
                 let fields: Vec<&[u8]> = record.iter().collect();
-                emit(header.document(context, begins, &fields));
+                emit(match has_breaks && header.dialect.joins_rows(row) {
+                    true => context.unknown(begins, context.unparsable(begins, JOINED)),
+                    false => header.document(context, begins, &fields),
+                });
             }
             Ok(false) => return,
             // With a slice of any bytes and rows of any length, nothing fails; still, no row is lost silently.
@@ -221,6 +230,19 @@ mod tests {
                 .text
                 .starts_with("f@110: 4 fields, where the header has 3")
         );
+    }
+
+    #[test]
+    fn rows_that_a_quote_joins_are_a_parse_error() {
+        let rows = b"1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n";
+        let seen = documents(Format::Csv, "id,text,m\n", rows).unwrap();
+        assert_eq!(seen[0].status, Some(DocumentStatus::ParseError));
+        assert!(
+            seen[0]
+                .text
+                .starts_with("f@100: a quote that is not closed")
+        );
+        assert_eq!((seen.len(), &*seen[1].id), (2, "4"));
     }
 
     #[test]

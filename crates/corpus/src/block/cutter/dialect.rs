@@ -39,6 +39,20 @@ impl Dialect {
         dialect
     }
 
+    /// Returns whether a field with line breaks ends at a quote at the start of a field or line, with text after it: an
+    /// earlier quote is not closed, and has swallowed rows up to the next quote.
+    pub fn joins_rows(self, row: &[u8]) -> bool {
+        let (mut place, mut before, mut has_breaks) = (Place::default(), [0; 2], false);
+        row.iter().any(|&byte| {
+            let next = place.after(byte, self);
+            has_breaks |= byte == b'\n' && next.is_within_quotes();
+            let is_malformed = place == Place::AfterQuote && next == Place::Unquoted;
+            let begins_field = before[0] == self.delimiter || before[0] == b'\n';
+            (place, before) = (next, [before[1], byte]);
+            is_malformed && begins_field && has_breaks
+        })
+    }
+
     /// Returns a reader of this dialect, for rows with any number of fields; it treats the first row like any other.
     pub fn reader(self) -> csv::ReaderBuilder {
         let mut builder = csv::ReaderBuilder::new();
@@ -125,6 +139,21 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quote_that_is_not_closed_joins_rows() {
+        for (row, joins) in [
+            ("1,\"5 mm,x\n2,\"b\",y\n", true),
+            ("1,\"5 mm\n\"b\",y\n", true),
+            ("1,\"a\nb, \"\"c\"\"\",\"d\"\n", false),
+            ("1,\"a\nso \"b\" c\",x\n", false),
+            ("1,\"a\n,\"\n", false),
+            ("1,\"a,\"b\" c\",x\n", false),
+        ] {
+            let dialect = Dialect::of(b"a,b\n");
+            assert_eq!(dialect.joins_rows(row.as_bytes()), joins, "{row}");
+        }
+    }
 
     #[test]
     fn a_quote_after_a_backslash_that_ends_no_field_is_escaped() {
