@@ -411,7 +411,7 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
         "{text}"
     );
     assert!(
-        text.contains("left out    1 *.pdf, which are not text\n"),
+        text.contains("left out    1 *.pdf, whose format is not supported\n"),
         "{text}"
     );
     let job = fs::read_to_string(place.path("jobs/first.toml")).expect("written");

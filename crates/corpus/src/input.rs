@@ -311,5 +311,9 @@ mod tests {
         assert!(refusal("a.csv", b"\xff\xfei\0d\0").contains("iconv -f UTF-16"));
         assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
+        assert!(refusal("A.BIB.gz", &gzip(b"@book{}")).contains("is BibTeX"));
+        let (_folder, mut settings) = folder(&[("a.tex", b"text")]);
+        settings.format = Some(Format::Text);
+        assert_eq!(discover(&settings).unwrap().files.len(), 1);
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn describe(
         ),
     ];
     let left_out = [
-        (&preview.binary, "which are not text"),
+        (&preview.binary, "whose format is not supported"),
         (textless, "which have no column with text"),
     ];
     let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());

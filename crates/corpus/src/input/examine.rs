@@ -1,6 +1,6 @@
 //! Examines the files of an input: sizes, compression, and a fingerprint.
 
-use super::format::{MARK_BYTES, spans_lines};
+use super::format::{MARK_BYTES, spans_lines, unsupported};
 use super::{Input, InputError, InputFile, vocabulary};
 use crate::compression::{Compression, read_into, read_start, stripped};
 use crate::encoding::is_utf_16;
@@ -15,6 +15,10 @@ const FINGERPRINT_BYTES: u64 = 64 * 1024;
 
 /// The offset of a tar archive's mark.
 const TAR_MARK_AT: usize = 257;
+
+/// The remedy for a text that is not only text, or more than one.
+const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads LaTeX, BibTeX and RIS), exclude it \
+                       with `corpus.exclude`, or set corpus.format = \"text\" to read each file as it is";
 
 /// Bytes at the start of a file by which compressions, encodings and archives are recognised.
 const START_BYTES: u64 = 512;
@@ -31,6 +35,8 @@ pub(super) struct Found {
 pub(super) struct Examiner {
     /// Whether the documents of JSON are in an array under a key.
     is_nested: bool,
+    /// Whether the job names the format.
+    names_format: bool,
     digest: Option<Sha256>,
     /// The start or the end of a file.
     held: Vec<u8>,
@@ -40,6 +46,7 @@ impl Examiner {
     pub(super) fn new(settings: &CorpusSettings) -> Self {
         Self {
             is_nested: settings.records.is_some(),
+            names_format: settings.format.is_some(),
             digest: None,
             held: Vec::new(),
         }
@@ -121,6 +128,9 @@ impl Examiner {
         if format == Format::Text && self.is_tar(&name) {
             let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
             return Err(refuse("a tar archive", remedy));
+        }
+        if let Some(kind) = unsupported(&name).filter(|_| !self.names_format) {
+            return Err(refuse(kind, CONVERT));
         }
         // A text is decoded as a whole.
         if is_utf_16(&self.held) && !format.is_columnar() && format != Format::Text {

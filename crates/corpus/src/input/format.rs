@@ -29,13 +29,26 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
     }
 }
 
+/// Returns the kind of a text that is not only text, or more than one, by its name.
+pub(super) fn unsupported(name: &str) -> Option<&'static str> {
+    Some(match extension(&name.to_ascii_lowercase()) {
+        "bib" => "BibTeX",
+        "ris" => "RIS",
+        "tex" => "LaTeX",
+        "warc" => "WARC",
+        _ => return None,
+    })
+}
+
+/// Returns the extension of a name, before that of its compression.
+fn extension(name: &str) -> &str {
+    let extension = stripped(name).rsplit_once('.');
+    extension.map_or("", |(_, extension)| extension)
+}
+
 pub(super) fn guess(name: &str) -> Format {
     let name = name.to_ascii_lowercase();
-    let plain = stripped(&name);
-    match plain
-        .rsplit_once('.')
-        .map_or("", |(_, extension)| extension)
-    {
+    match extension(&name) {
         "json" if name.ends_with(".json.bz2") => Format::Htrc,
         "jsonl" | "ndjson" => Format::JsonLines,
         "json" => Format::Json,
@@ -48,7 +61,7 @@ pub(super) fn guess(name: &str) -> Format {
         "vw" => Format::Vw,
         "ldac" => Format::LdaC,
         "mtx" => Format::MatrixMarket,
-        "txt" if vocabulary::is_documents(plain) => Format::Uci,
+        "txt" if vocabulary::is_documents(stripped(&name)) => Format::Uci,
         _ => Format::Text,
     }
 }
