@@ -120,7 +120,7 @@ impl Constraint {
         }
         let list = words(line, text)?;
         if list.len() < 2 {
-            let problem = format!("`{}` needs two words at least: a, b", relation.name());
+            let problem = format!("`{}` needs at least two words: a, b", relation.name());
             return Err(SyntaxError::at(text, line, problem));
         }
         Ok(match relation {
@@ -131,7 +131,7 @@ impl Constraint {
 }
 
 fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
-    const FORM: &str = "`split` needs a word and two senses at least: bank: money, loan | river";
+    const FORM: &str = "`split` needs a word and at least two senses: bank: money, loan | river";
     let error = |part, problem: String| Err(SyntaxError::at(part, line, problem));
     let Some((word, groups)) = text.split_once(':') else {
         return error(text, FORM.to_owned());

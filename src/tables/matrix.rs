@@ -3,8 +3,8 @@
 //! Four forms, detected from the folder and the columns:
 //! - an output folder, or its `topic_terms`: with `topics` beside it, φ in full;
 //! - long: `topic`, `term`, and `weight` or `count`, one row per pair;
-//! - wide by terms: one text column with the term, one number column per topic, one row per term;
-//! - wide by topics: number columns only, named by the terms, one row per topic.
+//! - wide by terms: one text column with the term, one numeric column per topic, one row per term;
+//! - wide by topics: numeric columns only, named by the terms, one row per topic.
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,7 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
             .map(|f| f.name().clone())
             .find(|name| names.contains(&name.to_lowercase().as_str()))
     };
-    // A number column may be called "word" too, if each term has a column.
+    // A numeric column may be called "word" too, if each term has a column.
     match (named(&["topic"]), term_column(&schema), named(&WEIGHT)) {
         (Some(topic), Some(term), Some(weight)) => reader.long(&topic, &term, &weight),
         (_, Some(term), _) => reader.wide_by_terms(&schema, &term),
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 let topic = topics.value(row);
                 if topic < 0.0 || topic.fract() != 0.0 {
                     return Err(refuse(&format!(
-                        "{topic} is not a topic number, a whole number from 0"
+                        "{topic} is not a topic: topics are whole numbers from 0"
                     )));
                 }
                 // A number that is too large saturates, and is refused there.
@@ -141,7 +141,7 @@ impl Reader<'_> {
         let path = self.path;
         let topics = number_columns(schema, &["__index_level_0__"]);
         if topics.is_empty() {
-            let problem = "has no number column: one is needed per topic";
+            let problem = "has no numeric column: it needs one per topic";
             return Err(Failure::file(path, problem));
         }
         let mut weights = Weights::default();
@@ -176,8 +176,8 @@ impl Reader<'_> {
         };
         if terms.len() != names.len() || names.is_empty() {
             let problem = format!(
-                "has {} columns of numbers, topics × terms, but {} terms; a table has one row per \
-                 topic and one column per term, or columns topic, term, weight",
+                "has {} numeric columns but {} terms: a table has a row per topic and a column per \
+                 term, or the columns topic, term and weight",
                 names.len(),
                 terms.len()
             );
@@ -273,7 +273,7 @@ fn term_column(schema: &Schema) -> Option<String> {
     }
 }
 
-/// Returns the names of the number columns, without `indexes` if these hold whole numbers: those are row indexes,
+/// Returns the names of the numeric columns, without `indexes` if these hold whole numbers: those are row indexes,
 /// whereas "topic" as a term has weights.
 fn number_columns(schema: &Schema, indexes: &[&str]) -> Vec<String> {
     let fields = schema.fields().iter();
@@ -318,7 +318,7 @@ fn filled<A: Array>(
         0 => Ok(array),
         nulls => {
             let problem = format!(
-                "column {name} has nulls or values that are not {kind}s, {nulls} in a batch of {}",
+                "column {name} has values that are null or not {kind}s: {nulls} of {} in a batch",
                 array.len()
             );
             Err(Failure::file(path, problem))

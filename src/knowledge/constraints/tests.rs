@@ -30,22 +30,22 @@ fn a_line_that_is_no_constraint_is_named() {
         ("must: ", "column 6: a word is missing here"),
         (
             "must: king",
-            "column 6: `must` needs two words at least: a, b",
+            "column 6: `must` needs at least two words: a, b",
         ),
         ("cannot: é, , b", "column 11: a word is missing here"),
         ("must: a, b, ", "column 12: a word is missing here"),
         ("must: a, b, a", "column 13: `a` is listed twice"),
         (
             "split: bank",
-            "column 7: `split` needs a word and two senses",
+            "column 7: `split` needs a word and at least two senses",
         ),
         (
             "split: bank: money",
-            "column 7: `split` needs a word and two senses",
+            "column 7: `split` needs a word and at least two senses",
         ),
         (
             "split: : money | river",
-            "column 7: `split` needs a word and two senses",
+            "column 7: `split` needs a word and at least two senses",
         ),
         ("split: bank: money | ", "column 21: a word is missing here"),
         (
@@ -72,7 +72,7 @@ fn a_line_that_is_no_constraint_is_named() {
     let flag = Constraint::parse(Relation::Must, "king").unwrap_err();
     assert_eq!(
         flag.to_string(),
-        "column 1: `must` needs two words at least: a, b"
+        "column 1: `must` needs at least two words: a, b"
     );
 }
 

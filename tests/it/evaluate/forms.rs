@@ -84,7 +84,7 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
         "{negative}"
     );
     let nothing = told(vec![("term", texts(&["a"])), ("topic", texts(&["0"]))]);
-    assert!(nothing.contains("no number column"), "{nothing}");
+    assert!(nothing.contains("no numeric column"), "{nothing}");
 }
 
 #[test]
