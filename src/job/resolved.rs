@@ -72,7 +72,8 @@ impl Job {
         self.project_hash().chars().take(12).collect()
     }
 
-    /// Hashes lines `section.key=value`, with values as JSON, a form that no crate's version changes.
+    /// Hashes lines `section.key=value`, with values as JSON, a form that no crate's version changes. The number in
+    /// the first line is raised when the same settings no longer give the bytes of the last release.
     fn hash(&self, name: &str, stage: Stage, before: &[(&str, &str)]) -> String {
         let mut text = format!("topicmill {name} 1\n");
         for (key, value) in before {
