@@ -23,7 +23,7 @@ pub(crate) struct Records {
     pub(crate) cutter: RecordCutter<Box<dyn Read + Send>>,
     /// The columns of a file that has some; `None` if the file should begin with a header but is empty.
     header: Option<Arc<Header>>,
-    /// Pieces that were read with the header: the first row of a file without one, or a break.
+    /// What was read instead of a header, if anything: the first row of a file without one, or a break.
     first: Vec<Piece>,
 }
 
@@ -69,8 +69,7 @@ impl Records {
     ) -> Result<(), InputError> {
         self.cutter.skip_line_breaks();
         loop {
-            let mut pieces = self.cutter.next_pieces(self.cutter.offset() + 1);
-            let rest = pieces.split_off(pieces.len().min(1));
+            let pieces = self.cutter.next_pieces(self.cutter.offset() + 1);
             match pieces.first() {
                 None | Some(Piece::Truncated { .. }) => {
                     self.first = pieces;
@@ -86,12 +85,9 @@ impl Records {
                     if bytes.trim_ascii().is_empty() || names_delimiter(bytes) => {}
                 Some(Piece::Records { bytes, .. }) => {
                     self.header = Some(Arc::new(Header::parse(bytes, dialect, file, settings)?));
+                    self.first = pieces.into_iter().filter(|_| !settings.header).collect();
+                    return Ok(());
                 }
-            }
-            if self.header.is_some() || !rest.is_empty() {
-                let row = pieces.into_iter().filter(|_| !settings.header);
-                self.first = row.chain(rest).collect();
-                return Ok(());
             }
         }
     }
