@@ -3,7 +3,7 @@
 /// A document: distinct terms, ascending, and how often each occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bag<'a> {
-    /// Distinct terms, ascending.
+    /// Distinct terms, ascending; below the size of the model's vocabulary, or inference panics.
     pub terms: &'a [u32],
     /// The tokens of each term; as long as `terms`.
     pub counts: &'a [u32],
@@ -41,16 +41,24 @@ impl Default for Bags {
 }
 
 impl Bags {
-    /// Adds a document. Its terms must ascend, below the size of the vocabulary; its counts must be at least 1.
+    /// Adds a document, which may be empty. `document` is its number, by which its random draws are keyed. Its terms
+    /// must ascend, below the size of the vocabulary; its counts must be at least 1.
+    ///
+    /// # Panics
+    /// Panics if there are more or fewer counts than terms.
     pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
-        debug_assert_eq!(terms.len(), counts.len());
+        assert_eq!(terms.len(), counts.len(), "counts of terms");
         self.documents.push(document);
         self.terms.extend_from_slice(terms);
         self.counts.extend_from_slice(counts);
         self.ends.push(self.terms.len());
     }
 
-    /// Labels the document added last; `labels` must ascend.
+    /// Labels the document added last, at most once: it may have only these topics. `labels` must ascend, below the
+    /// number of topics.
+    ///
+    /// # Panics
+    /// Panics if there is no document.
     pub fn label(&mut self, labels: &[u16]) {
         let (all, ends) = &mut self.labels;
         if !labels.is_empty() {

@@ -32,10 +32,10 @@ use std::collections::VecDeque;
 use crate::bags::Bags;
 use crate::infer::ImpossibleDraw;
 use crate::math::random::Stage;
-use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
+use crate::model::{MAX_TOPICS, Priors};
 use active::ActiveBags;
 pub use expectation::start;
 use norms::Norms;
@@ -63,13 +63,13 @@ pub enum TrainError {
 /// The input of training, besides the documents.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
-    /// The priors.
+    /// The priors; they determine the number of topics.
     pub priors: &'a Priors,
-    /// Section `[train]` of the job.
+    /// How to train.
     pub settings: &'a TrainSettings,
-    /// The job's seed.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// V.
+    /// V, at most [`MAX_TERMS`](crate::model::statistics::MAX_TERMS).
     pub vocabulary_size: usize,
     /// The model to start from, if [`TrainSettings::warm_start`] is set.
     pub warm_start: Option<&'a WarmStart>,
@@ -88,14 +88,28 @@ pub struct Trained {
     pub assignments: Vec<Vec<u16>>,
 }
 
-/// Trains on `sample` on one thread, reporting each round. A phase ends after the requested passes, or when quality
-/// on the `held_out` documents has stopped improving.
+/// Trains on `sample` on one thread. A phase ends after the requested passes, or when quality on the `held_out`
+/// documents, which may be none, has stopped improving.
+///
+/// After each round, calls `report` with its number and, if the held-out documents were scored, their log-likelihood
+/// per token in nats.
+///
+/// # Errors
+/// Returns an error if a draw has impossible masses, because a prior is not a positive number or is extreme.
+///
+/// # Panics
+/// Panics if there are more than [`MAX_TOPICS`] topics, a document has a term that is not below
+/// [`Setup::vocabulary_size`] or a label that is not below the number of topics, or a setting is invalid.
 pub fn train(
     sample: &Bags,
     held_out: &Bags,
     setup: &Setup<'_>,
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
+    assert!(
+        setup.priors.topic_count() <= MAX_TOPICS,
+        "at most {MAX_TOPICS} topics"
+    );
     let documents = sample.len() as u64;
     let bags = (0..sample.len()).map(|index| sample.bag(index));
     let visited = bags.filter(|&bag| setup.warm_start.is_none_or(|start| start.revisits(bag)));

@@ -168,8 +168,11 @@ impl MeanField {
         Ok(change)
     }
 
-    /// Returns θ_d = a_d / Σ_k a_dk by CVB0; adds up to 1. Iterations and errors are those of
-    /// [`variational`](Self::variational); the first iteration is the sequential one.
+    /// Returns θ_d = a_d / Σ_k a_dk by CVB0; adds up to 1. Iterations are those of [`variational`](Self::variational);
+    /// the first one is sequential.
+    ///
+    /// # Errors
+    /// Returns the errors of [`variational`](Self::variational).
     pub fn cvb0(
         &mut self,
         bag: Bag<'_>,

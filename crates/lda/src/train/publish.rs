@@ -58,6 +58,9 @@ pub fn choose<E>(
 }
 
 /// Returns the score of the held-out documents with φ published with `eta`.
+///
+/// # Errors
+/// Returns an error if the model has no positive, finite factor for a term.
 pub fn heldout(
     documents: &Bags,
     parameters: &Parameters,
