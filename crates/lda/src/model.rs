@@ -21,7 +21,7 @@ pub const MAX_TOPICS: usize = u16::MAX as usize;
 /// The priors of a model, and how its factors are computed from the parameters.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Priors {
-    /// α_k, the document–topic Dirichlet prior; one value per topic.
+    /// α_k, the document–topic Dirichlet prior: a positive number for each topic, at most [`MAX_TOPICS`] of them.
     pub alpha: Vec<f64>,
     /// η, the topic–term Dirichlet prior, at least 1e-6: below that, a token that is alone in its topic may be
     /// redrawn endlessly.
@@ -34,17 +34,17 @@ pub struct Priors {
 }
 
 impl Priors {
-    /// Returns the priors that `settings` request, for a sample of this many documents and tokens; `learns_alpha`:
-    /// whether training learns α.
+    /// Returns the priors that `settings` request, for a sample of this many documents and tokens. `learns_alpha`:
+    /// whether training learns α ([`Schedule::learns_alpha`](crate::train::schedule::Schedule::learns_alpha)).
     ///
-    /// Without a value in the job, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at least
+    /// Without a value in `settings`, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at least
     /// 10), or at 2 √K if that is less: wide enough for documents to try many topics before they settle
     /// (docs/EXPERIMENTS.md, “Where α starts”). The sum is at most a fifth of the mean document length (or 1, if
     /// that is more), because the prior would otherwise outweigh short documents: on 262,000 commit messages of 28
     /// tokens on average, 16 passes with sums of 20, 10 and 5 reach −7.220, −7.172 and −7.164. If α is fixed, its
     /// sum is 5: a document has a handful of topics, however many there are in all.
     ///
-    /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
+    /// Without a value in `settings`, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
     /// (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
     /// there η = 0.4, the smallest value of the paper (§4.1).
     pub fn new(

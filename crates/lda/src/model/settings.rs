@@ -1,18 +1,20 @@
-//! The settings of the model; the caller has checked them.
+//! The settings of the model. They are not checked here.
 
 /// The prior of labels in inference, before a document is seen ([`labels`](crate::train::labels)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LabelPrior {
     /// The same for every label: Labeled LDA.
+    #[default]
     Uniform,
     /// By the number of documents that have the label: Prior-LDA.
     Frequency,
 }
 
 /// How topic–term factors e_kw are computed from λ_kw within a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Geometry {
     /// The mean of the Dirichlet: e_kw = λ_kw / Σ_w λ_kw. Measured to be the better one.
+    #[default]
     Mean,
     /// The paper's exp E[log β]: e_kw = exp(Ψ(λ_kw) − Ψ(Σ_w λ_kw)) (Mimno 2012, Eq. 9).
     ExpPsi,
@@ -45,12 +47,21 @@ impl Alpha {
     }
 }
 
-/// Section `[model]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+/// The settings of a model: section `[model]` of a topicmill job. [`Priors::new`](super::Priors::new) uses the number
+/// of topics, α, η and the geometry; the rest is for programs that keep their settings here.
+///
+/// ```
+/// # use lda::model::{Priors, settings::ModelSettings};
+/// let settings = ModelSettings { topics: 20, ..ModelSettings::default() };
+/// // For 2,000 documents with 300,000 tokens of 10,000 terms.
+/// let priors = Priors::new(&settings, 10_000, [2_000, 300_000], true);
+/// assert_eq!(priors.topic_count(), 20);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelSettings {
-    /// Number of topics, K: 1 to 65,535; 0 if there is one for each label of the collection.
+    /// Number of topics, K: 1 to 65,535. In a job, 0 stands for one topic per label of the collection.
     pub topics: usize,
-    /// The seed of every random choice.
+    /// The seed of every random choice; [`train`](crate::train::train()) takes its own.
     pub seed: u64,
     /// The document–topic prior; if absent, it depends on the sample and on whether α is learnt.
     pub alpha: Option<Alpha>,

@@ -11,7 +11,7 @@ use crate::bags::Bags;
 use crate::infer::label_topics::LabelTopics;
 use crate::model::Priors;
 use crate::model::published::publish;
-use crate::model::settings::{Geometry, LabelPrior, ModelSettings};
+use crate::model::settings::{LabelPrior, ModelSettings};
 
 /// Σ_k α_k in training (Papanikolaou 2017, Eq. 58), and of the part of inference's prior that follows
 /// frequencies (Eq. 59).
@@ -42,7 +42,7 @@ pub fn inference_alpha(prior: LabelPrior, alpha_sum: f64, documents: &[u64]) -> 
 }
 
 /// Learns `topics` topics over labels, for Dependency-LDA, from documents whose labels are the terms of `sets`;
-/// there are `labels` labels in all. `alpha_sum` is A of the prior.
+/// there are `labels` labels in all, at least 1. `alpha_sum` is A of the prior.
 ///
 /// # Errors
 /// Returns an error if a draw has impossible masses.
@@ -59,12 +59,7 @@ pub fn label_topics(
     };
     let model = ModelSettings {
         topics,
-        seed,
-        alpha: None,
-        eta: None,
-        published_eta: None,
-        geometry: Geometry::Mean,
-        label_prior: LabelPrior::Uniform,
+        ..ModelSettings::default()
     };
     let size = [sets.len() as u64, sets.token_count()];
     let priors = Priors::new(&model, labels, size, true);
