@@ -1,4 +1,4 @@
-//! One document's proportions, by the method that a job requests.
+//! One document's proportions, by any method.
 
 use super::hybrid::Hybrid;
 use super::label_topics::LabelTopics;

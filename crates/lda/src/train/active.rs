@@ -32,7 +32,7 @@ pub(super) use alone::ActiveBags;
 const UNIT: f64 = (1u64 << 16) as f64;
 /// The largest ξ: that of a document of a million tokens.
 const LARGEST: f64 = (1u64 << 20) as f64;
-/// The ξ of documents that settle, under [`DocumentSchedule::Moved`], if the job does not set it.
+/// The ξ of documents that settle, under [`DocumentSchedule::Moved`], if [`TrainSettings::residual_floor`] is `None`.
 const LEAST_MOVED: f64 = 0.1;
 /// [`Draw::weight`] of a document that is as likely as in a uniform draw, if documents are weighted.
 pub const WEIGHT_UNIT: f64 = 16.0;

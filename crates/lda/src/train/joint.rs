@@ -43,12 +43,12 @@ pub struct Passes {
     pub rounds: u64,
     /// How θ is estimated in a pass.
     pub estimator: Estimator,
-    /// The job's seed.
+    /// The seed of every random choice.
     pub seed: u64,
 }
 
 impl Passes {
-    /// Returns the passes of section `[project]`.
+    /// Returns the passes that `settings` request.
     pub fn new(settings: &InferSettings, seed: u64) -> Self {
         Self {
             burn_in: u64::from(settings.burn_in_sweeps),

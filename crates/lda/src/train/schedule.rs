@@ -37,7 +37,7 @@ use crate::model::parameters::GlobalStep;
 /// The number of rounds whose statistics may be outstanding while the next is sampled.
 pub const LAG: usize = 1;
 
-/// If the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds: more rounds learn a
+/// Without a setting of the minibatch, a pass over N tokens has √(N / 1500) online rounds: more rounds learn a
 /// large sample sooner, but a small one less well (docs/EXPERIMENTS.md).
 const TOKENS_A_SQUARED_ROUND: u64 = 1500;
 const LEAST_ROUNDS: u64 = 16;
@@ -46,7 +46,7 @@ const MINIBATCHES: [u64; 2] = [64, 2048];
 /// The most minibatches that a Gibbs round takes: fresher counts gain little there, and each round has its cost.
 const MINIBATCHES_A_ROUND: u64 = 8;
 
-/// If the job does not set the passes, they draw this many tokens, within bounds.
+/// Without a setting of the passes, they draw this many tokens, within bounds.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
 /// The bounds without memory: a large sample gets one pass.

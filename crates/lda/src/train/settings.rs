@@ -1,4 +1,5 @@
-//! The settings of training; the caller has checked them.
+//! The settings of training. They are not checked here: topicmill's `docs/JOB.md` lists the valid values and
+//! combinations.
 
 use super::warm_start::Unassigned;
 use super::{senses, units};
@@ -16,7 +17,10 @@ pub enum Memory {
     Off,
 }
 
-/// The local step of an online round.
+/// The local step of an online round. All but [`Sampled`](Self::Sampled) are for comparison with the papers, and need
+/// other settings: [`Memory::Off`], except that `Cvb0` needs [`Memory::On`]; one pass with `Smc`; the geometry
+/// [`ExpPsi`](crate::model::settings::Geometry::ExpPsi) with `OnlineVb` and `BatchVb`, otherwise the mean; the schedule
+/// [`Uniform`](DocumentSchedule::Uniform) with `BatchVb` and `Cvb0`; a prune of 0 with `OnlineVb` and `Scvb0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalMethod {
     /// Samples its topics (Mimno 2012).
@@ -90,8 +94,9 @@ impl DocumentSchedule {
     }
 }
 
-/// Section `[train]` of a job. Numbers that are `None` follow from the sample
-/// ([`Schedule::new`](super::schedule::Schedule::new)).
+/// How to train: section `[train]` of a topicmill job. Numbers that are `None` follow from the sample
+/// ([`Schedule::new`](super::schedule::Schedule::new)). [`train`](super::train()) ignores `sample_bytes` and
+/// the settings of checkpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSettings {
     /// The local step of an online round.
@@ -104,7 +109,7 @@ pub struct TrainSettings {
     pub residual_floor: Option<f64>,
     /// ε: draws are uniform if |log D − H(p)| is at most this.
     pub residual_switch: f64,
-    /// Documents in a minibatch.
+    /// Documents in a minibatch, ≥ 1.
     pub minibatch: Option<MinibatchSize>,
     /// The maximum number of passes over the training sample.
     pub passes: Option<u32>,
@@ -129,9 +134,9 @@ pub struct TrainSettings {
     pub sample_bytes: u64,
     /// Sweeps discarded after the sequential first one, in each online visit (B of Mimno 2012).
     pub burn_in_sweeps: u32,
-    /// Sweeps that count, in each online visit (S of Mimno 2012).
+    /// Sweeps that count, in each online visit, ≥ 1 (S of Mimno 2012).
     pub kept_sweeps: u32,
-    /// t_0 of the step size (t_0 + t)^−κ.
+    /// t_0 of the step size (t_0 + t)^−κ, ≥ 0.
     pub step_offset: f64,
     /// κ of the step size.
     pub step_decay: f64,
@@ -141,7 +146,7 @@ pub struct TrainSettings {
     pub evaluate_every: Option<u32>,
     /// Training stops when this many evaluations in a row have not improved; 0 never stops early.
     pub patience: u32,
-    /// The improvement in log-likelihood per token that counts as one.
+    /// The improvement in log-likelihood per token, in nats, that counts as one.
     pub tolerance: f64,
     /// Rounds between two checkpoints; 0 ignores rounds.
     pub checkpoint_every: u32,
