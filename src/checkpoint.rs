@@ -23,7 +23,7 @@ use crate::failure::{Exit, Failure};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
 use lda::train::RoundReport;
-use lda::train::publish::published;
+use lda::train::publish::published_priors;
 use lda::train::schedule::Position;
 use lda::train::stop::StopRule;
 
@@ -62,7 +62,7 @@ pub struct Header {
 impl Header {
     /// Returns the priors of the published model; for a checkpoint, those of training.
     pub(crate) fn published(&self) -> Priors {
-        published(&self.priors, self.published_eta.unwrap_or(self.priors.eta))
+        published_priors(&self.priors, self.published_eta.unwrap_or(self.priors.eta))
     }
 
     /// Returns the number of rows of the parameters: one per term or, under a tree, per leaf.

@@ -30,7 +30,7 @@ use lda::model::Priors;
 use lda::model::statistics::Assigned;
 use lda::train::joint::sums::TopicSums;
 use lda::train::joint::{Passes, Visitor, sampled_with};
-use lda::train::publish::published;
+use lda::train::publish::published_priors;
 use load::load;
 
 /// The documents to sample, and the model.
@@ -185,7 +185,7 @@ impl JointSampling {
             models,
             documents: Arc::clone(documents),
             passes,
-            published: published(plan.priors, plan.published_eta),
+            published: published_priors(plan.priors, plan.published_eta),
             priors: sampled_with(plan.infer.method, plan.priors, plan.published_eta),
             visitor: Visitor::new(terms, topics),
             dealt: Vec::new(),

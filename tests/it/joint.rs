@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use lda::bags::Bags;
 use lda::infer::settings::Method;
 use lda::train::joint::{Passes, sampled_with};
-use lda::train::publish::published;
+use lda::train::publish::published_priors;
 use topicmill::checkpoint;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
@@ -79,7 +79,7 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
     let infer = job.project.infer.as_ref().unwrap();
     let setup = Setup {
         trained: &trained,
-        published: &published(learnt, eta),
+        published: &published_priors(learnt, eta),
         fixed: (method == Method::GibbsJoint).then_some(&trained),
         priors: &sampled_with(method, learnt, eta),
         passes: Passes::new(infer, job.model.seed),

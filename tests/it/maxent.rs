@@ -11,7 +11,7 @@ use lda::infer::project::Projector;
 use lda::infer::settings::{Estimator, InferSettings};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
-use lda::train::publish::published;
+use lda::train::publish::published_priors;
 use topicmill::checkpoint;
 use topicmill::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use topicmill::corpus::ShardDocument;
@@ -180,7 +180,7 @@ fn the_classifier_comes_near_to_sampling_and_the_hybrid_nearer() {
     assert!(root.join(COLLECTION_FILE).exists());
     let saved = checkpoint::read(&root.join(MODEL_FILE)).unwrap();
     let (_, classifier) = classifier::read(&root.join(CLASSIFIER_FILE)).unwrap();
-    let priors = published(&saved.header.priors, saved.header.published_eta.unwrap());
+    let priors = published_priors(&saved.header.priors, saved.header.published_eta.unwrap());
     let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lda::bags::Bags;
 use lda::model::{Priors, published::publish};
-use lda::train::publish::{provisional_eta, published};
+use lda::train::publish::{provisional_eta, published_priors};
 use lda::train::{Setup, TrainError, settings::TrainSettings, train};
 
 const SENTENCES: [&str; 8] = [
@@ -56,7 +56,7 @@ pub fn main() -> Result<(), TrainError> {
     };
     let trained = train(&documents, &Bags::default(), &setup, |_, _| {})?;
 
-    let priors = published(&trained.priors, provisional_eta(&trained.priors));
+    let priors = published_priors(&trained.priors, provisional_eta(&trained.priors));
     let topics = publish(&[&trained.parameters], &priors);
     for (number, topic) in topics.iter().enumerate() {
         let mut weights = topic.weights.clone();

@@ -27,7 +27,7 @@ use lda::model::published::{PublishedNode, PublishedTopic, publish, publish_node
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
-use lda::train::publish::published;
+use lda::train::publish::published_priors;
 use lda::train::schedule::Schedule;
 use mesh::interrupt::Deferral;
 
@@ -42,7 +42,7 @@ pub(super) struct Model {
 impl Model {
     /// Returns the priors that φ is published with.
     pub(super) fn published(&self) -> Priors {
-        published(&self.priors, self.published_eta)
+        published_priors(&self.priors, self.published_eta)
     }
 
     /// Returns for each topic the nodes of the prior's tree that have tokens.
@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
         let trained = train(worker, plan, priors, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
-        let topics = self.topics(&model, &published(&priors, published_eta))?;
+        let topics = self.topics(&model, &published_priors(&priors, published_eta))?;
         let tickets = &self.shared.coherence;
         let training = (&*sample.training, tickets);
         let coherence = coherence(worker, self.process, training, topics, vocabulary_size)?;

@@ -48,7 +48,7 @@ impl Trainer {
         let plan = Rc::clone(&self.plan);
         let (process, model) = (&plan.process, &plan.model);
         let seed = process.job.model.seed;
-        let priors = publish::published(&self.priors(), eta);
+        let priors = publish::published_priors(&self.priors(), eta);
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
         let held_out = &plan.sample.held_out;
         for number in 0..held_out.count() {

@@ -17,7 +17,7 @@
 pub mod sums;
 
 use super::TrainError;
-use super::publish::published;
+use super::publish::published_priors;
 use super::round::{LocalStep, StreamKey, Visit};
 use crate::estimate::Proportions;
 use crate::infer::Bag;
@@ -99,8 +99,8 @@ impl Passes {
 /// training, and has the η of training. Both have only the mean geometry.
 pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Priors {
     match method {
-        Method::Retrain => published(priors, priors.eta),
-        _ => published(priors, published_eta),
+        Method::Retrain => published_priors(priors, priors.eta),
+        _ => published_priors(priors, published_eta),
     }
 }
 

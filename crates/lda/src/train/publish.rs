@@ -16,7 +16,7 @@ const SMALLER: &[f64] = &[0.03, 0.01, 0.003];
 const LARGER: &[f64] = &[0.3, 1.0];
 
 /// Returns the priors that φ is published with: the mean geometry and another η.
-pub fn published(priors: &Priors, eta: f64) -> Priors {
+pub fn published_priors(priors: &Priors, eta: f64) -> Priors {
     Priors {
         eta,
         exp_psi: false,
@@ -68,7 +68,7 @@ pub fn heldout(
     seed: u64,
     eta: f64,
 ) -> Result<Completion, TrainError> {
-    let priors = published(priors, eta);
+    let priors = published_priors(priors, eta);
     let factors = Factors::prepare(parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
