@@ -33,6 +33,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(20);
 
 /// The processes to start, and their hosts.
+///
+/// Process p of P runs `program command -n P -p p arguments`. Its environment has the addresses ([`HOSTS_VARIABLE`]),
+/// the name of the attempt ([`RUN_VARIABLE`]) and the secret ([`SECRET_VARIABLE`]). It should call
+/// [`follow_parent`](crate::spawn::follow_parent).
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// `host:port` of each process, in order; at least one.
@@ -41,9 +45,9 @@ pub struct Launch {
     pub program: PathBuf,
     /// The folder in which it runs, on every host.
     pub directory: PathBuf,
-    /// Its subcommand.
+    /// Its first argument: a subcommand.
     pub command: &'static str,
-    /// Its arguments, without its place in the run.
+    /// Its arguments after its place in the run.
     pub arguments: Vec<OsString>,
     /// The shell command that runs a command on another host: `COMMAND HOST 'REMOTE COMMAND'`.
     pub ssh: String,

@@ -71,7 +71,7 @@ pub struct Placement {
     pub threads: usize,
     /// The number of this process, from 0.
     pub process: usize,
-    /// `host:port` of each process, in order; empty if this is the only process.
+    /// `host:port` of each process, in order, as [`hosts`] reads and checks them; empty if this is the only process.
     pub addresses: Vec<String>,
 }
 
@@ -229,8 +229,11 @@ impl ClusterError {
 /// timeouts; for a run of one process only the stall timeout matters.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], because the
-/// other workers would wait for it forever; only a run of a single worker returns its error. The
-/// dataflows that `func` leaves behind are run to completion first.
+/// other workers would wait for it forever; call [`guard::install`] first, or the message is lost. Only a run of a
+/// single worker returns its error. The dataflows that `func` leaves behind are run to completion first.
+///
+/// While `func` runs, its worker also has a dataflow that shows that it is alive: to wait for others, step until a
+/// probe is done; `has_dataflows()` stays true.
 ///
 /// # Errors
 /// The processes could not connect, or the single worker failed.

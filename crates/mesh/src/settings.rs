@@ -17,17 +17,16 @@ pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long processes that were told to stop may take, by default.
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a worker may show no sign of life, by default. Workers tick between documents, and the
-/// largest document that a job accepts by default, about 45 million tokens, takes 20 minutes at 100
-/// sweeps and 300 ns per token. A false alarm would recur at every restart; a hang costs this time
-/// only once.
+/// How long a worker may show no sign of life, by default: long, because a false alarm would recur at every restart,
+/// and a hang costs this time only once. topicmill ticks between documents, and the largest that it accepts by default,
+/// about 45 million tokens, takes 20 minutes at 100 sweeps and 300 ns per token.
 pub const DEFAULT_STALL_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// How the processes of a run join and stay connected. For a run of one process, only the stall
 /// timeout matters.
 #[derive(Clone, Debug)]
 pub struct ClusterSettings {
-    /// Identifies the build of the program by up to 16 bytes; processes of another build are refused.
+    /// Identifies the build of the program by its first 16 bytes; processes of another build are refused.
     pub build: &'static str,
     /// Identifies everything that must be equal in all processes; those with another hash are
     /// refused.
@@ -39,8 +38,8 @@ pub struct ClusterSettings {
     pub deadline: Duration,
     /// How long a process may send nothing before it counts as lost.
     pub peer_timeout: Duration,
-    /// How long a worker of this process may show no sign of life before the run ends; `None` for no
-    /// limit.
+    /// How long a worker of this process may show no sign of life before the run ends; `None` for no limit. A worker
+    /// shows one when it steps timely or calls `tick` of the crate `topicmill-liveness`, as long computations should.
     pub stall_timeout: Option<Duration>,
     /// The secret by which a process proves that it may join; needed unless all addresses are loopback addresses.
     pub secret: Option<Secret>,

@@ -23,9 +23,10 @@ const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
 /// Starts `processes` processes on this machine, waits for them, and returns how they ended.
 ///
-/// `command` returns the command of the process with a number; the addresses of all are added to its
-/// environment. Process 0 keeps the standard output and error; the standard error of the others goes
-/// to `watch`, line by line. `interrupts` are passed on to all.
+/// `command` returns the command of the process with a number. Its environment gets the addresses of all
+/// ([`HOSTS_VARIABLE`]) and the name of the run ([`RUN_VARIABLE`]); it should call [`follow_parent`]. Process 0 keeps
+/// the standard output and error; the standard error of the others goes to `watch`, line by line. `interrupts` are
+/// passed on to all.
 ///
 /// # Errors
 /// No free port is found, or a process cannot be started.
