@@ -20,7 +20,6 @@ use clap_complete::Shell;
 
 use super::peers::PeerArgs;
 use crate::job::keys;
-use mesh::exit::EXIT_CODES;
 pub(crate) use watching::WatchingArgs;
 
 pub(crate) use constrain::{ConstrainArgs, Unassign};
@@ -51,6 +50,19 @@ const LONG_VERSION: &str = concat!(
     "\nfeatures: ",
     env!("TOPICMILL_FEATURES")
 );
+
+/// The part of `--help` about exit codes (`mesh::exit`).
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  done, or already done
+   64  the command line or the job file is wrong; nothing was done
+   65  the input or a stored result is wrong
+   69  another process or host is unreachable or was lost; a worker stalled
+   70  a bug in topicmill; please report it
+   74  reading or writing failed
+   75  a temporary failure; the same command may succeed later
+  137  a process was killed; rerun to resume
+  143  stopped (SIGTERM, SIGINT); rerun to resume";
 
 /// Topic models for collections that are too large for other tools.
 ///

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// The command line or the job is wrong; nothing was done (EX_USAGE).
+    /// The command line or the settings are wrong; nothing was done (EX_USAGE).
     Usage = 64,
     /// The input or a stored result is wrong (EX_DATAERR).
     Data = 65,
     /// Another process or host cannot be reached, or was lost; a worker stalled (EX_UNAVAILABLE).
     Unavailable = 69,
-    /// A bug in topicmill (EX_SOFTWARE).
+    /// A bug in the program (EX_SOFTWARE).
     Internal = 70,
     /// Reading or writing failed (EX_IOERR).
     Io = 74,
@@ -45,16 +45,3 @@ impl From<Exit> for ExitCode {
         Self::from(exit as u8)
     }
 }
-
-/// The part of `--help` about exit codes.
-pub const EXIT_CODES: &str = "\
-Exit codes:
-    0  done, or already done
-   64  the command line or the job file is wrong; nothing was done
-   65  the input or a stored result is wrong
-   69  another process or host is unreachable or was lost; a worker stalled
-   70  a bug in topicmill; please report it
-   74  reading or writing failed
-   75  a temporary failure; the same command may succeed later
-  137  a process was killed; rerun to resume
-  143  stopped (SIGTERM, SIGINT); rerun to resume";

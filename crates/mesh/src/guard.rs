@@ -3,7 +3,7 @@
 //! timely has no recovery: when one worker stops, the others wait for its messages forever. A
 //! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
 //! here: the other processes are told, so that they end in the same way (`farewell`, through a hook);
-//! the first cause is reported through the hook that the command line supplied; and the process exits.
+//! the first cause is reported through the hook that the program supplied; and the process exits.
 //! Nothing is cleaned up: complete results are already stored under their final names, everything
 //! else is temporary.
 
@@ -183,7 +183,7 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         format!(" at {}:{}", at.file(), at.line())
     });
     let mut text = format!(
-        "internal error: {message}{location} (thread {thread}, topicmill {}); this is a bug, please report it",
+        "internal error: {message}{location} (thread {thread}, topicmill-mesh {}); this is a bug, please report it",
         env!("CARGO_PKG_VERSION")
     );
     let backtrace = std::backtrace::Backtrace::capture();
