@@ -71,7 +71,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// V, at most [`MAX_TERMS`](crate::model::statistics::MAX_TERMS).
     pub vocabulary_size: usize,
-    /// The model to start from, if [`TrainSettings::warm_start`] is set.
+    /// The model to start from, if any; [`TrainSettings::warm_start`] must be its
+    /// [`unassigned`](WarmStart::unassigned), or `None` without one.
     pub warm_start: Option<&'a WarmStart>,
 }
 

@@ -12,7 +12,7 @@ use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 
 /// The model that documents are inferred against; inference never changes it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The factors of all terms, in the mean geometry.
     pub table: FactorTable<'a>,
@@ -22,7 +22,7 @@ pub struct Target<'a> {
     pub classifier: Option<&'a Classifier>,
 }
 
-const NO_CLASSIFIER: &str = "a run trains the classifier before the methods that need it";
+const NO_CLASSIFIER: &str = "a classifier, which the method needs";
 
 /// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]

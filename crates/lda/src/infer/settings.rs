@@ -14,9 +14,11 @@ pub enum Estimator {
 pub enum Method {
     /// Gibbs3: each document alone, sampled against the frozen model.
     Gibbs,
-    /// Gibbs2: all documents that were not trained on, together; the sample's counts are fixed.
+    /// Gibbs2: all documents that were not trained on, together ([`joint`](crate::train::joint)); the sample's counts
+    /// are fixed. A single document is inferred as by `Gibbs`.
     GibbsJoint,
-    /// Gibbs1: all documents together, including the sample's: training continues with all documents.
+    /// Gibbs1: all documents together, including the sample's: training continues with all documents. A single
+    /// document is inferred as by `Gibbs`.
     Retrain,
     /// Mean-field variational inference, each document alone.
     Variational,
