@@ -10,6 +10,7 @@ mod chi_square;
 mod examples;
 mod inference;
 mod joint;
+mod limits;
 mod posterior;
 mod serial;
 mod tree;
