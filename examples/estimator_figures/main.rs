@@ -191,7 +191,7 @@ fn fit(documents: &Bags, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]
         for estimate in &mut estimates {
             estimate.start_counted(counted.topic_count());
         }
-        add(&sampler, counted, &mut estimates);
+        add(&mut sampler, counted, &mut estimates);
         for (estimate, sum) in estimates.iter_mut().zip(&mut sums) {
             estimate.finish(sampler.token_count(), counted, &mut theta);
             *sum += log_likelihood(bag, &theta, phi).0;
@@ -274,7 +274,7 @@ fn score(
             }
             let due = wanted.samples.iter().map(|&samples| samples >= sample);
             for (estimates, _) in estimates.iter_mut().zip(due).filter(|(_, due)| *due) {
-                add(&sampler, table, estimates);
+                add(&mut sampler, table, estimates);
             }
         }
     }
@@ -291,12 +291,7 @@ fn score(
 }
 
 /// Adds the current sample to both estimates: plain counts, and soft ones.
-fn add(sampler: &Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proportions; 2]) {
-    let sample = sampler.sample();
-    counts.add_counts(sample);
-    soft.begin_sample();
-    for (index, (_, row, own)) in sampler.runs().enumerate() {
-        soft.add_term(index, row, own, sample, table);
-    }
-    soft.end_sample(sample, table);
+fn add(sampler: &mut Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proportions; 2]) {
+    counts.add_counts(sampler.sample());
+    sampler.add_soft(soft, table);
 }
