@@ -408,7 +408,7 @@ def check_vocabulary(db):
     none_of(db, "vocabulary: term {!r} has term_id {} and status {}", """
         SELECT term, term_id, status FROM vocabulary
         WHERE (term_id IS NOT NULL) <> (status = 'kept')
-           OR status NOT IN ('kept', 'stop', 'rare', 'frequent', 'capped')""")
+           OR status NOT IN ('kept', 'stop', 'rare', 'frequent', 'capped', 'unknown')""")
     kept, most, tokens = db.execute(
         "SELECT count(DISTINCT term_id), max(term_id), sum(count) FILTER (term_id IS NOT NULL) FROM vocabulary"
     ).fetchall()[0]

@@ -8,6 +8,7 @@
 
 pub mod defaults;
 mod fill;
+mod inherit;
 pub mod keys;
 mod kind;
 pub mod process_status;
@@ -38,6 +39,7 @@ use corpus::settings::{
 };
 use corpus::synth_settings::SynthSettings;
 use corpus::tokenizer::Tokenizer;
+use corpus::vocabulary_file::VOCABULARY_FILE;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};
@@ -75,6 +77,8 @@ pub struct Job {
     pub train: TrainSettings,
     /// The folder of the result that training starts from.
     pub(crate) warm_start: Option<PathBuf>,
+    /// The folder of the result whose model is used instead of training one.
+    pub(crate) model_from: Option<PathBuf>,
     /// How documents are projected, and what is written of the result.
     pub project: ProjectSettings,
     /// The figures that `topicmill evaluate` computes, and their documents.
@@ -153,6 +157,8 @@ impl SynthStage {
 /// A file whose contents are part of the job: the hashes cover them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedFile {
+    /// The key that names it.
+    key: &'static str,
     pub(crate) path: PathBuf,
     /// The sha256 of its contents, in hex; for a tree, of the knowledge in it.
     pub(crate) sha256: String,
@@ -195,6 +201,7 @@ impl Job {
             // Values from overrides stay.
             source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
         }
+        source.inherit(&folder_of(path))?;
         Self::of(&source, path)
     }
 
@@ -205,7 +212,7 @@ impl Job {
 
     /// Checks a job as written at `path`.
     fn of(source: &Source, path: &Path) -> Result<Self, Failure> {
-        let folder = absolute(path.parent().unwrap_or(Path::new("")));
+        let folder = folder_of(path);
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
@@ -218,6 +225,7 @@ impl Job {
             tree: values.tree(),
             train: values.train(),
             warm_start: values.get("train.warm_start"),
+            model_from: values.get("model.from"),
             project: values.project(),
             evaluate: values.evaluate(),
             output: values.output(),
@@ -263,13 +271,14 @@ impl Job {
         });
         let synth = self.synth.iter();
         let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
-        let digest = |(key, path): (&str, &PathBuf)| {
+        let digest = |(key, path): (&'static str, &PathBuf)| {
             let contents = std::fs::read(path).map_err(|error| {
                 let mut failure = unreadable(path, error);
                 failure.help = named_at(source, key, "; such paths are relative to the job file");
                 failure
             })?;
             Ok(NamedFile {
+                key,
                 path: path.clone(),
                 sha256: hex::encode(Sha256::digest(&contents)),
             })
@@ -284,15 +293,20 @@ impl Job {
             .filter_map(|(key, path)| Some((key, path.as_ref()?)));
         let texts = lists.chain(words).chain(phrases);
         let mut files: Vec<_> = texts.map(digest).collect::<Result<_, Failure>>()?;
-        if let Some(folder) = &self.warm_start {
-            let model = folder.join(state::MODEL_FILE);
-            let file = digest(("train.warm_start", &model))?;
-            // `--overwrite` would remove the result that training starts from.
-            let [start, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
-            if output.is_some() && output == start {
-                source.refuse("output.path", || {
-                    "a folder other than train.warm_start".into()
-                })?;
+        let results = [
+            ("train.warm_start", &self.warm_start, state::MODEL_FILE),
+            ("model.from", &self.model_from, state::MODEL_FILE),
+            ("vocabulary.from", &self.vocabulary.from, VOCABULARY_FILE),
+        ];
+        for (key, folder, file) in results {
+            let Some(folder) = folder else {
+                continue;
+            };
+            let file = digest((key, &folder.join(file)))?;
+            // `--overwrite` would remove that result.
+            let [result, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
+            if output.is_some() && output == result {
+                source.refuse("output.path", || format!("a folder other than {key}"))?;
             }
             files.push(NamedFile {
                 path: folder.clone(),
@@ -313,6 +327,7 @@ impl Job {
         })?;
         tree.word_count = knowledge.word_count();
         Ok(Some(NamedFile {
+            key: "tree.file",
             path: tree.path.clone(),
             sha256: knowledge.fingerprint(),
         }))
@@ -339,6 +354,11 @@ fn named_at(source: &Source, key: &str, more: &str) -> Option<String> {
 fn synth_input(folder: &Path) -> String {
     let folder = glob::Pattern::escape(&absolute(folder).to_string_lossy());
     format!("{folder}/documents-*.jsonl")
+}
+
+/// Returns the folder of a job file, to which paths in it are relative.
+fn folder_of(path: &Path) -> PathBuf {
+    absolute(path.parent().unwrap_or(Path::new("")))
 }
 
 /// Makes a path absolute, from the current directory; returns it unchanged if there is none.

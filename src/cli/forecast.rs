@@ -211,24 +211,6 @@ impl Forecast {
         )
     }
 
-    fn time(&self) -> String {
-        if self.output == OutputState::Complete {
-            return "none: the result is complete".to_owned();
-        }
-        let seconds = self.seconds;
-        let [total, ingest, train, project] = [
-            seconds.total(),
-            seconds.ingest,
-            seconds.train,
-            seconds.project,
-        ]
-        .map(figures::about_seconds);
-        format!(
-            "about {total} (ingest {ingest}, train {train} or less, project {project}); held-out \
-             quality may end training sooner"
-        )
-    }
-
     fn memory(&self) -> String {
         let memory = self.estimate.memory;
         let mut parts = vec![

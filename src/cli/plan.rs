@@ -68,9 +68,21 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
     rows.push(("tokens", tokens(&job.tokens)));
     rows.extend(phrases(&job.phrases).map(|text| ("phrases", text)));
     rows.push(("vocabulary", vocabulary(job)));
-    rows.push(("sample", sample(job)));
-    rows.push(("model", model(&job.model)));
-    rows.push(("train", train(job)));
+    match &job.model_from {
+        Some(folder) => {
+            let topics = job.model.topics;
+            let model = format!(
+                "the {topics} topics of {}; nothing is trained",
+                folder.display()
+            );
+            rows.push(("model", model));
+        }
+        None => {
+            rows.push(("sample", sample(job)));
+            rows.push(("model", model(&job.model)));
+            rows.push(("train", train(job)));
+        }
+    }
     rows.push(("project", project(job)));
     rows.push(("runs on", runs_on(placement)));
     rows.push(("model id", job.train_hash()[..16].to_owned()));
@@ -163,6 +175,9 @@ fn vocabulary(job: &Job) -> String {
             StopWords::File(path) => path.display().to_string(),
         })
         .collect();
+    if let Some(folder) = &vocabulary.from {
+        return format!("the terms of {}", folder.display());
+    }
     let mut text = format!(
         "at most {} terms, each in at least {} documents and at most {} % of them",
         figures::grouped(vocabulary.max_terms as u64),

@@ -53,7 +53,10 @@ pub(super) fn describe(
     }
     let mut rows = plan::describe(job, placement);
     rows.push(("output", described(&job.output.path)?));
-    rows.push(("stages", stages.to_string()));
+    rows.push(match &job.model_from {
+        Some(_) if stages == Stages::All => ("stages", "ingest, project".to_owned()),
+        _ => ("stages", stages.to_string()),
+    });
     super::print(&plan::rows(&rows))
 }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use super::ingest::read_vocabulary;
 use super::process::Process;
 use super::project::{Drift, Projected, Tally, written_parts};
-use super::record::TrainingRecord;
+use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
@@ -89,6 +89,9 @@ pub(crate) fn finish(
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
+    if let Some(drift) = finisher.drift() {
+        write_trained(process, &drift.trained)?;
+    }
     finisher.write_rollups(&mut written)?;
     finisher.write_labels(&mut written)?;
     finisher.write_topic_nodes(priors, &mut written)?;

@@ -51,6 +51,7 @@ use corpus::sample::SampleRule;
 use counters::Counters;
 pub(crate) use drift::{Drift, DriftLine, Listed};
 pub(crate) use labels::{LabelSums, SCORES};
+use lda::evaluate::drift::DriftSums;
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
@@ -84,6 +85,8 @@ pub(crate) struct ProjectPlan {
     pub(crate) labels: Arc<LabelModel>,
     /// The documents that were inferred together, if the method does so.
     pub(crate) together: Option<Together>,
+    /// The sums over the documents that the model was trained on, if these are of another result.
+    pub(crate) trained: Option<Arc<DriftSums>>,
     /// Numbers the process's shards as they are taken.
     pub(crate) shards: Arc<Tickets>,
     /// The metadata of every part; parts of another model are recognised by its model hash.

@@ -1,6 +1,9 @@
 //! The record of a finished training: the training log as a table and, beside the model, what later
 //! stages need from it.
 
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::coherence::{Coherence, TopTerm};
@@ -12,6 +15,7 @@ use crate::tables::FileMetadata;
 use crate::tables::rows::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
+use lda::evaluate::drift::DriftSums;
 use lda::train::RoundReport;
 
 /// Path of the record of training, below the output's root.
@@ -56,11 +60,41 @@ impl TrainingRecord {
 
     /// Reads the record of an earlier run, or of an earlier stage.
     pub(crate) fn read(process: &Process) -> Result<Self, Failure> {
-        let path = process.output.local(RECORD)?;
-        let io = Failure::io(&path);
-        let bytes = std::fs::read(&path).map_err(&io)?;
-        serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
+        read_json(&process.output.local(RECORD)?)
     }
+
+    /// Reads the record of the training of another result, for a job that uses its model: nothing of its own
+    /// collection was held out.
+    pub(crate) fn of_result(folder: &Path) -> Result<Self, Failure> {
+        Ok(Self {
+            held_out_documents: 0,
+            heldout: Completion::default(),
+            ..read_json(&folder.join(RECORD))?
+        })
+    }
+}
+
+/// Path of the sums over the documents trained on, below the output's root: with them drift is measured, also by jobs
+/// that use the model.
+const TRAINED: &str = "model/trained.json";
+
+/// Reads the sums over the documents on which the model of another result was trained; `None` if it has none, because
+/// it projected nothing.
+pub(crate) fn read_trained(folder: &Path) -> Result<Option<DriftSums>, Failure> {
+    let path = folder.join(TRAINED);
+    path.exists().then(|| read_json(&path)).transpose()
+}
+
+/// Writes the sums over the documents trained on.
+pub(crate) fn write_trained(process: &Process, trained: &DriftSums) -> Result<(), Failure> {
+    let json = serde_json::to_vec(trained).expect("numbers are JSON");
+    process.output.write_atomic(TRAINED, &json)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let io = Failure::io(path);
+    let bytes = std::fs::read(path).map_err(&io)?;
+    serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
 }
 
 /// Writes the training log and the record, before the model is published.

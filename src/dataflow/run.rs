@@ -5,6 +5,7 @@
 //! ingest ─▶ corpus/   sample, train ─▶ model/   project ─▶ documents/, document_topics/   finish
 //! ```
 
+mod adopt;
 mod checks;
 mod model;
 mod output;
@@ -36,6 +37,7 @@ use crate::tables::FileMetadata;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::synth::synthesize;
+use lda::evaluate::drift::DriftSums;
 use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
@@ -56,6 +58,7 @@ pub(crate) struct RunShared {
     assignments: Once<Arc<Assignments>>,
     tree: Once<Option<Planted>>,
     warm_start: Once<Option<Start>>,
+    trained: Once<Option<Arc<DriftSums>>>,
     topics: Once<Arc<[PublishedTopic]>>,
     coherence: Tickets,
     term_topics: Once<Arc<TermTopics>>,
@@ -261,6 +264,7 @@ impl<'a> Run<'a> {
             classifier,
             labels,
             together,
+            trained: self.trained_elsewhere()?.cloned(),
             shards: Arc::clone(&self.shared.shards),
             metadata: metadata.clone(),
         };

@@ -93,11 +93,17 @@ impl Values {
 
     pub(super) fn vocabulary(&self) -> VocabularySettings {
         settings! { self, VocabularySettings, "vocabulary":
-            stop_words, stop_top, min_documents, max_share, max_terms;
+            stop_words, stop_top, min_documents, max_share, max_terms, from;
         }
     }
 
     pub(super) fn sample(&self) -> SampleSettings {
+        if self.is_trained_elsewhere() {
+            return SampleSettings {
+                size: SampleSize::Fraction(0.0),
+                held_out: 0.0,
+            };
+        }
         let size = match self.has("sample.fraction") {
             true => SampleSize::Fraction(self.get("sample.fraction")),
             false => SampleSize::Documents(self.get("sample.documents")),
@@ -201,6 +207,8 @@ mod tests {
     use crate::job::Job;
     use crate::job::keys::{Key, SECTIONS};
     use crate::job::state::MODEL_FILE;
+    use crate::tables::output::JOB_FILE;
+    use corpus::vocabulary_file::VOCABULARY_FILE;
 
     /// Candidate values; for every key, one of them is valid and not the default.
     const CANDIDATES: [&str; 11] = [
@@ -221,8 +229,11 @@ mod tests {
     fn every_key_is_read_into_a_setting() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("m"), "must: word, other\n").unwrap();
-        std::fs::create_dir_all(folder.path().join("w/model")).unwrap();
-        std::fs::write(folder.path().join("w").join(MODEL_FILE), "its bytes").unwrap();
+        for file in [MODEL_FILE, VOCABULARY_FILE, JOB_FILE] {
+            let path = folder.path().join("w").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
         let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
         let labelled = text.replace("topics = 2\n", "");

@@ -1,6 +1,7 @@
 //! Turns a job as written into the value of every key: checks values by their kinds, fills in defaults, and
 //! enforces what one key demands of another. Nothing is read from disk here.
 
+mod from;
 mod labels;
 mod languages;
 mod tree;
@@ -44,6 +45,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_alternatives(source)?;
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
+    values.settle_from(source)?;
     values.settle_labels(source)?;
     values.settle_languages(source)?;
     values.settle_tree(source)?;
@@ -55,6 +57,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_label_topics(source)?;
     values.settle_trends(source)?;
     values.settle_evaluate(source)?;
+    values.forget_training();
     sections().try_for_each(|section| values.require(section, path))?;
     Ok(values)
 }

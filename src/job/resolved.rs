@@ -107,20 +107,20 @@ impl Job {
                 None
             }
             _ if key.path.starts_with("maxent.") && !self.project.needs_classifier() => None,
-            Kind::File | Kind::StopWords => Some(self.contents(value)),
+            Kind::File | Kind::StopWords => Some(self.contents(key.path, value)),
             _ => Some(value.clone()),
         }
     }
 
-    /// Replaces the paths of files in a value by the hashes of their contents.
-    fn contents(&self, value: &Value) -> Value {
+    /// Replaces the paths of files in a key's value by the hashes of their contents.
+    fn contents(&self, key: &str, value: &Value) -> Value {
         let named = |path: &String| {
-            let mut files = self.files.iter();
+            let mut files = self.files.iter().filter(|file| file.key == key);
             files.find(|file| file.path.to_string_lossy() == path[..])
         };
         match value {
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.contents(item)).collect())
+                Value::Array(items.iter().map(|item| self.contents(key, item)).collect())
             }
             Value::String(path) => {
                 let file = named(path);

@@ -141,6 +141,25 @@ impl Source {
             .retain(|path, entry| !is_forgotten(path, entry));
     }
 
+    /// Sets a key to a value that follows from another key's.
+    pub(super) fn replace(&mut self, path: &'static str, value: Value, because: &Entry) {
+        let entry = Entry {
+            value,
+            ..because.clone()
+        };
+        self.entries.insert(path, entry);
+    }
+
+    /// Takes the entries of another source.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.entries.extend(other.entries);
+    }
+
+    /// Returns all entries, with the paths of their keys.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, &Entry)> {
+        self.entries.iter().map(|(path, entry)| (*path, entry))
+    }
+
     /// Returns the entry of a key, if it was set.
     pub(super) fn get(&self, path: &str) -> Option<&Entry> {
         debug_assert!(keys::key(path).is_some(), "{path} is no key");

@@ -32,6 +32,7 @@ mod languages;
 mod launch;
 mod maxent;
 mod messy;
+mod new_documents;
 #[cfg(feature = "s3")]
 mod object_store;
 mod observe;

@@ -30,16 +30,19 @@ pub enum TermStatus {
     Frequent = 3,
     /// Beyond the first `vocabulary.max_terms`.
     Capped = 4,
+    /// Not in the collection whose terms are kept (`vocabulary.from`).
+    Unknown = 5,
 }
 
 impl TermStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Kept,
         Self::Stop,
         Self::Rare,
         Self::Frequent,
         Self::Capped,
+        Self::Unknown,
     ];
 
     /// Returns the name written to the tables.
@@ -50,6 +53,7 @@ impl TermStatus {
             Self::Rare => "rare",
             Self::Frequent => "frequent",
             Self::Capped => "capped",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -141,6 +145,43 @@ impl Vocabulary {
         others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
         terms.append(&mut others);
         Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
+    }
+
+    /// Creates the vocabulary of a collection with the kept terms of another, `before`: all of them, under the same
+    /// term ids, also those that the collection lacks. Its other terms have the status that they have there; if they are
+    /// not there, `Stop` on the stop list, otherwise `Unknown`.
+    ///
+    /// `counts` has each term once, in any order.
+    pub fn with_terms_of(
+        before: &Self,
+        counts: Vec<TermCount>,
+        stop_list: &BTreeSet<String>,
+    ) -> Self {
+        let kept = before.kept_terms().iter().map(|term| VocabularyTerm {
+            tokens: 0,
+            documents: 0,
+            ..term.clone()
+        });
+        let (mut terms, mut others) = (kept.collect::<Vec<_>>(), Vec::new());
+        for count in counts {
+            let new = || match stop_list.contains(&count.term) {
+                true => TermStatus::Stop,
+                false => TermStatus::Unknown,
+            };
+            let term = VocabularyTerm {
+                status: before.status(&count.term).unwrap_or_else(new),
+                tokens: count.tokens,
+                documents: count.documents,
+                term: count.term,
+            };
+            match before.id(&term.term) {
+                Some(id) => terms[id as usize] = term,
+                None => others.push(term),
+            }
+        }
+        others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
+        terms.append(&mut others);
+        Self::from_terms(terms).expect("kept terms come first, and each term comes once")
     }
 
     /// Creates a vocabulary from terms read back, or received from another process: kept terms first, by term id.
@@ -278,7 +319,7 @@ const STOPPED: u32 = u32::MAX - 1;
 /// Returns where the tokens of a term go, given its index in the vocabulary and its status.
 fn destination(place: u32, status: TermStatus) -> u32 {
     match status {
-        TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
+        TermStatus::Kept | TermStatus::Rare | TermStatus::Capped | TermStatus::Unknown => place,
         TermStatus::Stop => STOPPED,
         TermStatus::Frequent => DROPPED,
     }
@@ -320,7 +361,8 @@ impl TermMap {
         }
     }
 
-    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms move to `pruned`;
+    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare, capped and unknown terms move to
+    /// `pruned`;
     /// others are dropped, and the tokens of stop words are added to `tokens_stopped`. A document that had a text and
     /// has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total` is 0; other statuses stay. Every local
     /// id must be below the counter's length.

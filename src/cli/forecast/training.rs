@@ -1,14 +1,18 @@
-//! The plan's row about training.
+//! The plan's rows about training and time.
 
 use super::Forecast;
 use crate::cli::figures;
 use crate::job::Job;
+use crate::job::state::OutputState;
 use lda::train::settings::{LocalMethod, Memory};
 
 impl Forecast {
     /// Describes the documents, the rounds and what is remembered.
     pub(super) fn training(&self, job: &Job) -> String {
         let estimate = &self.estimate;
+        if job.model_from.is_some() {
+            return "none".to_owned();
+        }
         let [passes, online] = estimate.passes;
         format!(
             "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
@@ -23,6 +27,26 @@ impl Forecast {
                 false => "the sample is kept in memory",
             },
         )
+    }
+
+    pub(super) fn time(&self) -> String {
+        if self.output == OutputState::Complete {
+            return "none: the result is complete".to_owned();
+        }
+        let seconds = self.seconds;
+        let [total, ingest, train, project] = [
+            seconds.total(),
+            seconds.ingest,
+            seconds.train,
+            seconds.project,
+        ]
+        .map(figures::about_seconds);
+        let sooner = "; held-out quality may end training sooner";
+        let [train, sooner] = match seconds.train {
+            0.0 => Default::default(),
+            _ => [format!(", train {train} or less"), sooner.to_owned()],
+        };
+        format!("about {total} (ingest {ingest}{train}, project {project}){sooner}")
     }
 
     fn remembering(&self, job: &Job) -> String {

@@ -79,7 +79,13 @@ fn prune(
 ) -> Result<(Vec<u64>, Agreed), Failure> {
     let job = &process.job;
     let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let vocabulary = Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list);
+    let vocabulary = match &job.vocabulary.from {
+        None => Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list),
+        Some(result) => {
+            let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+            Vocabulary::with_terms_of(&before, counts, &stop_list)
+        }
+    };
     if vocabulary.kept() == 0 {
         return Err(Failure::data(nothing_kept(
             process,

@@ -49,6 +49,8 @@ pub(crate) struct Drift {
     pub(crate) groups: Vec<DriftLine>,
     /// True if there are too many groups for one line each.
     pub(crate) too_many_groups: bool,
+    /// The sums over the documents trained on.
+    pub(crate) trained: DriftSums,
 }
 
 impl Drift {
@@ -110,9 +112,10 @@ impl DriftCounter {
         seen.for_each(|(&(term, _), _)| known.insert(term));
         let empty = DriftSums::new(topics.len(), collection.terms_total as usize);
         let of_group = DriftSums::new(topics.len(), vocabulary_size);
+        let trained = plan.trained.as_ref().map(|sums| DriftSums::clone(sums));
         Self {
             known,
-            trained: [empty.clone(), empty.clone()],
+            trained: [empty.clone(), trained.unwrap_or_else(|| empty.clone())],
             new: [empty.clone(), empty],
             groups: Groups::new((plan, worker), GROUP_DRIFT, DRIFT_BUCKET, of_group),
             names: HashSet::new(),
@@ -189,6 +192,7 @@ impl DriftCounter {
             run: line(None, &self.new[1], &self.trained[1]),
             groups: lines,
             too_many_groups: groups as u64 > MOST_GROUPS,
+            trained: self.trained[1].clone(),
         }
     }
 }

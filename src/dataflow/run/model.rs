@@ -11,7 +11,7 @@ use super::tree::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Saved};
 use crate::dataflow::coherence::coherence;
-use crate::dataflow::gather::all_gather;
+use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
@@ -63,7 +63,17 @@ impl<'a> Run<'a> {
         summary: &mut Summary,
     ) -> Result<Model, Failure> {
         let output = &self.process.output;
-        let is_complete = self.process.is_published(worker, MODEL_FILE)?;
+        let mut is_complete = self.process.is_published(worker, MODEL_FILE)?;
+        if let Some(folder) = &self.process.job.model_from
+            && !is_complete
+            && self.stages.trains()
+        {
+            if worker.index() == 0 {
+                self.adopt(folder, collection)?;
+            }
+            barrier(worker);
+            is_complete = self.process.is_published(worker, MODEL_FILE)?;
+        }
         if !is_complete && !self.stages.trains() {
             return Err(Failure::data(format!(
                 "{} has no model yet: run `topicmill train` or `topicmill run` first",
@@ -72,7 +82,9 @@ impl<'a> Run<'a> {
         }
         if is_complete {
             let saved = self.shared.saved.get(|| self.read_model(collection))?;
-            summary.already_complete.push("train".to_owned());
+            if self.process.job.model_from.is_none() {
+                summary.already_complete.push("train".to_owned());
+            }
             let model = self.model(collection, Some(saved), &saved.header.priors)?;
             let published_eta = saved.header.published().eta;
             let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());

@@ -194,6 +194,9 @@ pub(super) const VOCABULARY: Section = rows! {
     /// Keep at most this many of the remaining terms, by document frequency.
     // The vocabulary of Mimno 2012, 2^16; rarer terms are mostly OCR errors.
     max_terms: Whole(1, TERM_IDS), Default(65536);
+    /// A finished result whose terms are kept, under the same term ids, whatever their frequency here; all other terms
+    /// are left out. `""`: the terms that the keys above choose.
+    from: File, Default(""), Later;
 };
 
 pub(super) const SYNTH: Section = rows! {

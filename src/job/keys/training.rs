@@ -31,6 +31,10 @@ pub(super) const SAMPLE: Section = rows! {
 pub(super) const MODEL: Section = rows! {
     "model", Some(Stage::Train);
 
+    /// A finished result whose model is used as it is: nothing is trained, and all documents are projected onto its topics
+    /// ([OPERATIONS.md](OPERATIONS.md#new-documents)). `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` are then those
+    /// of that result. `""`: a model is trained.
+    from: File, Default(""), Later;
     /// Number of topics.
     topics: Whole(1, 65_535), Required(100);
     /// The seed of every random choice.

@@ -75,7 +75,10 @@ impl Seconds {
             .languages
             .as_ref()
             .map_or(0.0, |_| 1.0 / IDENTIFIED);
-        let rounds = schedule.round_count() as f64;
+        let rounds = match &job.model_from {
+            Some(_) => 0.0,
+            None => schedule.round_count() as f64,
+        };
         let visited = match job.train.method.is_dense() {
             true => (schedule.passes * pairs(tokens, trained)) as f64 * topics * DENSE_PAIR,
             false => draws(job, &schedule) as f64 * tokens as f64 / drawn,

@@ -2,8 +2,10 @@
 
 use super::topic_count;
 use crate::job::Job;
+use crate::job::state::MODEL_FILE;
 use lda::infer::settings::Estimator;
 use lda::math::special::ln;
+use lda::model::parameters::Entry;
 
 /// Numbers of weights of a model.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,16 @@ pub(super) struct Weights {
 }
 
 pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
+    if let Some(folder) = &job.model_from {
+        let bytes = std::fs::metadata(folder.join(MODEL_FILE)).map_or(0, |file| file.len());
+        let stored = bytes / size_of::<Entry>() as u64;
+        return Weights {
+            stored,
+            left: stored,
+            is_dense: false,
+            dense: stored,
+        };
+    }
     let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
     let topics = topic_count(job) as f64;
     let terms = kept as f64;

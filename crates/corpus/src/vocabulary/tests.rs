@@ -15,6 +15,7 @@ fn settings() -> VocabularySettings {
         min_documents: 1,
         max_share: 1.0,
         max_terms: usize::MAX,
+        from: None,
     }
 }
 
@@ -49,6 +50,41 @@ fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
         .iter()
         .map(|t| (t.term.as_str(), pair(t)))
         .collect()
+}
+
+#[test]
+fn terms_of_another_vocabulary_keep_their_ids() {
+    let rare = VocabularySettings {
+        min_documents: 3,
+        ..settings()
+    };
+    let list = counts(&[
+        ("sea", 8, 6),
+        ("whale", 9, 4),
+        ("ahab", 2, 1),
+        ("the", 90, 9),
+    ]);
+    let before = Vocabulary::prune(list, 9, &rare, &stop_list("the"));
+    let list = counts(&[
+        ("whale", 1, 1),
+        ("drone", 50, 40),
+        ("ahab", 7, 5),
+        ("a", 5, 5),
+        ("the", 3, 2),
+    ]);
+    let after = Vocabulary::with_terms_of(&before, list, &stop_list("the a"));
+    let expected = [
+        ("sea", "kept"),
+        ("whale", "kept"),
+        ("a", "stop"),
+        ("ahab", "rare"),
+        ("drone", "unknown"),
+        ("the", "stop"),
+    ];
+    assert_eq!(statuses(&after), expected);
+    assert_eq!(after.fingerprint(), before.fingerprint());
+    let found: Vec<u64> = after.terms().iter().map(|term| term.tokens).collect();
+    assert_eq!(found, [0, 1, 5, 7, 50, 3], "tokens of the new collection");
 }
 
 #[test]

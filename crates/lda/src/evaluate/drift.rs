@@ -78,7 +78,7 @@ impl TermSet {
 }
 
 /// Sums over a set of documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftSums {
     /// Documents that have terms of the vocabulary.
     pub documents: i64,
@@ -92,7 +92,8 @@ pub struct DriftSums {
     pub likelihood: i64,
     /// Σ_d θ_dk N_d for each topic, over the topics listed for a document, in fixed point.
     pub topics: Vec<i64>,
-    /// The distinct terms in them, by position in the vocabulary.
+    /// The distinct terms in them, by position in the vocabulary. Not serialized: positions depend on the collection.
+    #[serde(skip)]
     pub terms: TermSet,
 }
 
