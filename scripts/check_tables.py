@@ -269,7 +269,8 @@ def check_diagnostics(db):
     none_of(db, "topic_term_diagnostics: topic {}, rank {}: {} characters, {} documents, exclusivity {}", f"""
         SELECT topic, rank, a.word_length, a.documents, a.exclusivity
         FROM topic_term_diagnostics a JOIN vocabulary v USING (term_id)
-        WHERE a.word_length <> length(a.term) OR a.documents > v.document_count
+        WHERE a.word_length <> length(a.term)
+           OR (a.documents > v.document_count AND EXISTS (FROM training_log)) -- otherwise trained on other documents
            OR NOT a.exclusivity BETWEEN 0 AND 1 + {TOPIC_TOLERANCE} OR a.coherence > 0""")
     none_of(db, "topics: topic {}: token_document_difference {}, its terms' parts sum to {}", f"""
         SELECT topic, any_value(t.token_document_difference) AS whole, sum(d.token_document_difference) AS parts
