@@ -41,6 +41,8 @@ pub(crate) struct TrendColumn {
     pub(crate) others: usize,
     /// How values are grouped, if they are dates.
     scale: Option<Scale>,
+    /// Whether a document has several values.
+    has_lists: bool,
 }
 
 /// A row of the table.
@@ -95,7 +97,7 @@ pub(crate) fn count_values(
     let most = shares_of_named(&counts, process.topic_count(collection));
     choose(&mut columns, counts, &most);
     // A document with several dates in a group has been counted for each of them.
-    if (columns.iter()).any(|column| column.scale.is_some() && column.others > 0) {
+    if columns.iter().any(TrendColumn::may_repeat) {
         let counts = count(worker, process, collection, second, &columns)?;
         choose(&mut columns, counts, &most);
     }
@@ -116,6 +118,7 @@ fn count(
         if document.status.has_terms() {
             for (counts, column) in mine.iter_mut().zip(columns) {
                 let values = column.values_of(document);
+                counts.has_lists |= values.len() > 1;
                 values.iter().for_each(|value| counts.add(value, 1));
             }
         }
@@ -123,13 +126,14 @@ fn count(
     };
     let metadata = Columns::Metadata;
     for_each_document(worker, process, tickets, collection, metadata, visit)?;
-    let bytes = serde_json::to_vec(&mine.iter().map(|c| &c.0).collect::<Vec<_>>());
+    let bytes = serde_json::to_vec(&mine).expect("texts and numbers are JSON");
     let mut all = vec![Counts::default(); columns.len()];
-    for bytes in all_gather(worker, &bytes.expect("texts and numbers are JSON")) {
-        let counted: Vec<BTreeMap<String, u64>> =
-            serde_json::from_slice(&bytes).expect("written by a peer");
+    for bytes in all_gather(worker, &bytes) {
+        let counted: Vec<Counts> = serde_json::from_slice(&bytes).expect("written by a peer");
         for (all, counted) in all.iter_mut().zip(counted) {
-            counted.iter().for_each(|(value, &n)| all.add(value, n));
+            all.has_lists |= counted.has_lists;
+            let values = counted.documents.iter();
+            values.for_each(|(value, &n)| all.add(value, n));
         }
     }
     Ok(all)
@@ -152,11 +156,17 @@ impl TrendColumn {
         grouped.collect()
     }
 
+    /// Whether a document may have been counted more than once in a group that is not named.
+    fn may_repeat(&self) -> bool {
+        self.has_lists && self.scale.is_some() && self.others > 0
+    }
+
     fn choose(&mut self, counts: Counts, most: usize) {
-        let values = || counts.0.iter().map(|(value, &n)| (&value[..], n));
+        let values = || (counts.documents.iter()).map(|(value, &n)| (&value[..], n));
+        self.has_lists = counts.has_lists;
         self.scale = self.scale.or_else(|| Scale::of(values(), most));
         let mut grouped: BTreeMap<String, u64> = BTreeMap::new();
-        for (value, documents) in counts.0 {
+        for (value, documents) in counts.documents {
             *grouped.entry(grouped_as(value, self.scale)).or_default() += documents;
         }
         let mut counted: Vec<(String, u64)> = grouped.into_iter().collect();
@@ -170,21 +180,27 @@ impl TrendColumn {
 }
 
 /// Documents by the values of a column.
-#[derive(Clone, Debug, Default)]
-struct Counts(BTreeMap<String, u64>, usize);
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Counts {
+    documents: BTreeMap<String, u64>,
+    /// Bytes of the values.
+    bytes: usize,
+    /// Whether a document has several values.
+    has_lists: bool,
+}
 
 impl Counts {
     fn add(&mut self, value: &str, documents: u64) {
-        if let Some(count) = self.0.get_mut(value) {
+        if let Some(count) = self.documents.get_mut(value) {
             *count += documents;
         } else if !self.are_too_many() {
-            self.1 += value.len();
-            self.0.insert(value.to_owned(), documents);
+            self.bytes += value.len();
+            self.documents.insert(value.to_owned(), documents);
         }
     }
 
     fn are_too_many(&self) -> bool {
-        self.0.len() > MOST_DISTINCT || self.1 > MOST_VALUE_BYTES
+        self.documents.len() > MOST_DISTINCT || self.bytes > MOST_VALUE_BYTES
     }
 }
 
@@ -197,12 +213,12 @@ fn grouped_as(value: String, scale: Option<Scale>) -> String {
 fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
     let mut left = MOST_PAIRS / topics.max(1);
     let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by_key(|&column| counts[column].0.len());
+    order.sort_by_key(|&column| counts[column].documents.len());
     let mut most = vec![0; counts.len()];
     for (done, &column) in order.iter().enumerate() {
         let share = left / (counts.len() - done);
         most[column] = share.clamp(LEAST_VALUES, MOST_VALUES);
-        left = left.saturating_sub(most[column].min(counts[column].0.len()));
+        left = left.saturating_sub(most[column].min(counts[column].documents.len()));
     }
     most
 }

@@ -35,6 +35,18 @@ fn dates_are_grouped_until_they_are_few() {
 }
 
 #[test]
+fn only_lists_of_dates_that_are_not_all_named_are_counted_again() {
+    let mut found = Counts::default();
+    for day in ["1998-07-01", "1998-07-02", "2011-08-01"] {
+        found.add(day, 1);
+    }
+    assert!(!column(found.clone(), 1).may_repeat());
+    found.has_lists = true;
+    assert!(column(found.clone(), 1).may_repeat());
+    assert!(!column(found, 2).may_repeat());
+}
+
+#[test]
 fn columns_with_few_values_leave_room_to_the_others() {
     let columns = |sizes: &[usize]| sizes.iter().map(|&n| counts(n)).collect::<Vec<_>>();
     assert_eq!(shares_of_named(&columns(&[5, 2000]), 100), [1000, 1000]);
@@ -51,7 +63,7 @@ fn too_many_values_are_too_many() {
     let mut found = counts(MOST_DISTINCT + 1);
     assert!(found.are_too_many());
     found.add("one more", 1);
-    assert_eq!(found.0.len(), MOST_DISTINCT + 1);
+    assert_eq!(found.documents.len(), MOST_DISTINCT + 1);
     let mut found = Counts::default();
     (0..=16).for_each(|n| found.add(&format!("{n}{}", " long".repeat(1 << 18)), 1));
     assert!(found.are_too_many());
