@@ -32,8 +32,8 @@ impl Finisher<'_> {
         let heldout = self.record.heldout.per_token();
         let perplexity = heldout.map(|value| lda::math::special::exp(-value));
         let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
-        let of_heldout =
-            |metric, unit, value| figure(metric, completion::METHOD, "held_out", unit, value);
+        let method = completion::METHOD_AND_SWEEPS;
+        let of_heldout = |metric, unit, value| figure(metric, method, "held_out", unit, value);
         let of_topics = |metric, method, unit, value| figure(metric, method, "sample", unit, value);
         let [of_20, of_10] = ["mean over topics, 20 terms", "mean over topics, 10 terms"];
         vec![

@@ -2,7 +2,7 @@
 
 function overview() {
   const facts = data.facts;
-  const heldOut = data.figures.find((f) => f.metric === "log_likelihood_per_token" && f.method === "document_completion");
+  const heldOut = data.figures.find((f) => f.metric === "log_likelihood_per_token" && f.method.startsWith("document_completion"));
   const coherence = data.figures.find((f) => f.metric === "coherence_npmi");
   return [
     h("h2", { tabindex: "-1", class: "hidden" }, "Overview"),

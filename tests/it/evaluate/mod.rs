@@ -152,6 +152,7 @@ fn completion_of_the_own_model_is_the_figure_of_the_run() {
     let summary = RUN.summary("own", &[BOTH]);
     let rows = read::head(&RUN.path("out/evaluation"), 1).unwrap();
     let of_run: f64 = rows.rows[0][4].parse().unwrap();
+    assert_eq!(summary["figures"][0]["method"], rows.rows[0][1]);
     let figures = figures(&summary);
     assert_eq!(figures[COMPLETION], of_run);
     assert_eq!(summary["split"], "held_out");

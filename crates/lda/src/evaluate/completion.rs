@@ -13,6 +13,9 @@ use crate::model::factors::FactorTable;
 /// The name of this measure in tables and logs.
 pub const METHOD: &str = "document_completion";
 
+/// The same with the number of sweeps, as tables of figures name it.
+pub const METHOD_AND_SWEEPS: &str = "document_completion, 16 sweeps";
+
 /// Log-likelihoods are summed in units of 2⁻²⁰.
 pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
