@@ -15,13 +15,7 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
         Ok(found) if found == text => return Ok(()),
         Ok(_) if !overwrite => {
             let message = format!("{}: exists, and is another file", path.display());
-            let run = match path.extension().is_some_and(|ending| ending == "toml") {
-                true => format!("run that one: topicmill run {}; or ", path.display()),
-                false => String::new(),
-            };
-            return Err(Failure::usage(message).help(format!(
-                "{run}choose another --output, or replace it: --overwrite"
-            )));
+            return Err(Failure::usage(message).help(instead_of(path)));
         }
         _ => {}
     }
@@ -33,6 +27,16 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
     write(&file, text).map_err(unwritable)?;
     Disk.commit(&file, path)
         .map_err(|error| unwritable(error.into()))
+}
+
+/// Says what to do instead of writing over a file, or over the result of a job in that file.
+pub(super) fn instead_of(path: &Path) -> String {
+    let is_job = path.extension().is_some_and(|ending| ending == "toml") && path.exists();
+    let run = match is_job {
+        true => format!("run that one: topicmill run {}; or ", path.display()),
+        false => String::new(),
+    };
+    format!("{run}choose another --output, or replace it: --overwrite")
 }
 
 /// Returns a result's path with a name that the names of files beside it can start with: resolves `.` and `..`.

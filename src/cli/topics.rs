@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::args::{RunArgs, StartArgs, TopicsArgs};
-use super::beside::write_beside;
+use super::beside::{instead_of, named, write_beside};
 use super::placement::Placement;
 use super::starter::{Starter, job_file};
 use super::{Failure, plan, run};
@@ -16,8 +16,9 @@ use crate::job::{Job, Stages};
 /// The flags are wrong; the input cannot be read or modelled; the output belongs to another job;
 /// any error that ends a run.
 pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
-    let path = job_file(&args.output);
-    let starter = Starter::new(&args.starter, &path, &args.output, args.start.overwrite)?;
+    let output = named(&args.output);
+    let path = job_file(&output);
+    let starter = Starter::new(&args.starter, &path, &output, args.start.overwrite)?;
     if !args.start.overwrite {
         refuse_other_job(&starter.job)?;
     }
@@ -51,5 +52,5 @@ pub(super) fn refuse_other_job(job: &Job) -> Result<(), Failure> {
     };
     let output = job.output.path.display();
     let message = format!("{output}: contains the result of another job, whose {differs} differs");
-    Err(Failure::usage(message).help("choose another --output, or replace it: --overwrite"))
+    Err(Failure::usage(message).help(instead_of(&job.path)))
 }

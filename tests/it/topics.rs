@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use crate::workdir::{Workdir, said, succeed};
+use crate::workdir::{Workdir, program, said, succeed};
 
 const SEA: &str = "the whale and the ship in the harbour with the sailors of the ocean storm";
 const SKY: &str = "the planet and the comet in the orbit of the telescope with the galaxy star";
@@ -713,4 +713,29 @@ fn a_result_within_its_input_is_no_document() {
     let second = said(&place.output(&format!("{line} --output second")));
     assert!(second.contains("text, plain: 40 files"), "{second}");
     assert!(digests.iter().all(|digest| *digest == digests[0]));
+    // The second job is now among what the first would exclude.
+    let repeated = place.denied(64, line);
+    let help = "run that one: topicmill run topics-out.toml; or choose another --output";
+    assert!(repeated.contains(help), "{repeated}");
+}
+
+#[test]
+fn a_result_in_the_current_folder_has_its_job_beside_it() {
+    let place = Workdir::new();
+    place.write("news.jsonl", lines(60));
+    fs::create_dir(place.path("here")).expect("made");
+    let line = "topics ../news.jsonl --topics 2 --set vocabulary.max_share=0.6 --output .";
+    succeed(program(&place.path("here"), line));
+    assert!(place.path("here.toml").is_file() && place.path("here/topics").is_dir());
+}
+
+#[test]
+fn a_table_of_counts_is_told_from_texts() {
+    let place = Workdir::new();
+    let row = |i: usize| format!("d{},{},2\n", i / 6, SEA.split(' ').nth(i % 6).unwrap());
+    let rows: String = (0..60).map(row).collect();
+    place.write("counts.csv", format!("document,term,count\n{rows}"));
+    let said = said(&place.output("topics counts.csv --text term"));
+    assert!(said.contains("one word; read counts of words"), "{said}");
+    assert!(said.contains("corpus.counts"), "{said}");
 }
