@@ -241,7 +241,7 @@ impl Preview {
             false => format!("the columns are: {}", columns.join(", ")),
         };
         let (some, help) = match absent.is_empty() {
-            true => (String::new(), "name the column to use: --text COLUMN"),
+            true => (String::new(), columns_of(file.format)),
             false => (
                 format!("; only some files have: {}", absent.join(", ")),
                 "pass only files with the same columns, or give these the same names",
@@ -275,6 +275,24 @@ impl Preview {
     /// frequent first; leaves out those of few texts and those without a stop list.
     pub(crate) fn languages(&self, text: &[String]) -> Vec<&'static str> {
         language::of(&self.records.texts(text))
+    }
+}
+
+/// Says which columns to name for files of this format.
+fn columns_of(format: Format) -> &'static str {
+    match format {
+        Format::Json | Format::JsonLines => {
+            "name the column to use: --text COLUMN; or, if each document is an object of words and their counts, \
+             its key: --set corpus.counts=KEY"
+        }
+        Format::Parquet | Format::Arrow => {
+            "name the column to use: --text COLUMN; or, if each row counts a term of a document, three columns: \
+             --id DOCUMENT --text TERM --set corpus.counts=COUNT"
+        }
+        _ => {
+            "name the column to use: --text COLUMN; a table in which each row counts a term of a document must be \
+             Parquet or Arrow"
+        }
     }
 }
 

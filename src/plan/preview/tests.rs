@@ -277,7 +277,10 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         numbers.contains("no column contains text; the columns are: id, year"),
         "{numbers}"
     );
-    assert!(numbers.ends_with("--text COLUMN"), "{numbers}");
+    assert!(numbers.contains("--text COLUMN"), "{numbers}");
+    assert!(numbers.ends_with("must be Parquet or Arrow"), "{numbers}");
+    let counts = refused("a.jsonl", b"{\"id\": 1, \"words\": {\"a\": 2}}\n");
+    assert!(counts.ends_with("--set corpus.counts=KEY"), "{counts}");
 }
 
 #[test]
