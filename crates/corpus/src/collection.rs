@@ -20,7 +20,7 @@ pub const COLLECTION_FILE: &str = "corpus/collection.json";
 pub const SHARDS_FOLDER: &str = "corpus/shards";
 
 /// An ingested collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
     /// Version of this file's layout.
