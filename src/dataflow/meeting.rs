@@ -15,7 +15,7 @@ const SPINS: u32 = 1000;
 #[derive(Debug)]
 pub(super) struct Meeting {
     workers: usize,
-    /// 0 if this process has more workers than the machine has cores: spinning would delay those still at work.
+    /// 0 if this machine has more workers than cores: spinning would delay those still at work.
     spins: u32,
     arrived: AtomicUsize,
     /// How many times all have met.
@@ -25,12 +25,16 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
-    /// Creates a barrier for `workers` threads.
-    pub(super) fn new(workers: usize) -> Self {
+    /// Creates a barrier for `workers` threads in each of `processes` on this machine.
+    pub(super) fn new(workers: usize, processes: usize) -> Self {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             workers,
-            spins: if workers <= cores { SPINS } else { 0 },
+            spins: if workers * processes <= cores {
+                SPINS
+            } else {
+                0
+            },
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             sleeping: Mutex::new(()),
@@ -81,11 +85,17 @@ mod tests {
     }
 
     #[test]
+    fn nobody_spins_where_processes_share_too_few_cores() {
+        assert_eq!(Meeting::new(1, 1).spins, SPINS);
+        assert_eq!(Meeting::new(1, 1 << 20).spins, 0);
+    }
+
+    #[test]
     fn all_wait_for_all_every_time() {
         for spins in [0, SPINS] {
             let meeting = Meeting {
                 spins,
-                ..Meeting::new(4)
+                ..Meeting::new(4, 1)
             };
             let counts: [AtomicUsize; 4] = Default::default();
             let (meeting, counts) = (&meeting, &counts);

@@ -26,6 +26,7 @@ use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 use corpus::block::Share;
 use corpus::collection::Collection;
+use mesh::hosts::host_of;
 use mesh::{ClusterError, ClusterSettings, Placement, execute};
 
 /// A process's scratch file for documents to train on, if they exceed the memory for them.
@@ -65,7 +66,10 @@ pub struct Process {
 impl Process {
     /// Creates the state for the workers of `placement` that are in this process.
     pub fn new(job: Job, output: Output, placement: Placement) -> Self {
-        let meeting = Meeting::new(placement.threads);
+        let hosts = placement.addresses.iter().map(|address| host_of(address));
+        let here = placement.addresses.get(placement.process);
+        let here = hosts.filter(|host| here.is_some_and(|here| host_of(here) == *host));
+        let meeting = Meeting::new(placement.threads, here.count().max(1));
         Self {
             job,
             output,
