@@ -118,7 +118,7 @@ pub enum ClusterError {
     #[error(
         "cannot listen on {address}: {source}; {}", match source.kind() {
             ErrorKind::PermissionDenied => "choose a port above 1023",
-            ErrorKind::AddrInUse => "check that no other run uses the port",
+            ErrorKind::AddrInUse => "another program uses the port: run again later, or choose another port",
             _ => "check that the host file has the right address for this process",
         }
     )]
