@@ -16,8 +16,8 @@ use super::defaults;
 use super::keys::{self, Mark, Preset, SECTIONS, Section};
 use super::settings::Budget;
 use super::source::Source;
-use super::synth_input;
 use super::words::Setting;
+use super::{absolute, synth_input};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use lda::infer::settings::Method;
@@ -170,10 +170,13 @@ impl Values {
         if self.value("corpus.base") == Some(&"".into()) {
             self.set("corpus.base", folder.to_string_lossy().into_owned());
         }
-        if source.has("synth") && !self.has("corpus.input") {
-            let made = self.value("synth.path").and_then(Value::as_str);
-            let input = synth_input(Path::new(made.unwrap_or_default()));
-            self.set("corpus.input", vec![input]);
+        if source.has("synth") {
+            let made: String = self.get("synth.path");
+            let made = absolute(Path::new(&made));
+            self.set("synth.path", made.to_string_lossy().into_owned());
+            if !self.has("corpus.input") {
+                self.set("corpus.input", vec![synth_input(&made)]);
+            }
         }
     }
 

@@ -9,8 +9,8 @@ use super::kind::Kind;
 
 impl Job {
     /// Returns the complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.
-    /// Parsing it returns this job again, wherever the text is stored (`corpus.base` is absolute; `output.path`
-    /// and `synth.path` stay relative to the current directory).
+    /// Parsing it returns this job again, wherever the text is stored (`corpus.base` and `synth.path` are absolute;
+    /// `output.path` stays relative to the current directory).
     pub fn resolved_toml(&self) -> String {
         let section = |section: &super::keys::Section| {
             let line = |key: &Key| {

@@ -175,6 +175,8 @@ fn a_resolved_job_is_the_same_job() {
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         again.path = job.path.clone();
         assert_eq!(again, job, "{text}");
+        // It is the same job in another folder.
+        assert!(!text.contains("path = \"made\""), "{text}");
         assert_eq!(again.resolved_toml(), text);
         assert_eq!(again.project_hash(), job.project_hash());
     }
