@@ -60,7 +60,14 @@ pub fn load(
     };
     for source in lists {
         match source {
-            StopWords::Language(name) => language(name)?.into_iter().for_each(&mut add),
+            StopWords::Language(name) => {
+                for word in language(name)? {
+                    add(word);
+                    if name == "el" {
+                        accented(word).for_each(|word| add(&word));
+                    }
+                }
+            }
             StopWords::File(path) => {
                 let text = word_file::read("vocabulary.stop_words", path)?;
                 text.lines().map(without_comment).for_each(&mut add);
@@ -87,6 +94,21 @@ fn language(name: &str) -> Result<Vec<&'static str>, StopWordsError> {
             suggestion: nearest(name).to_owned(),
             available: languages().collect::<Vec<_>>().join(" "),
         })
+}
+
+/// Returns a Greek word with an accent on each of its vowels in turn: the list has hardly any accents, and `∆` (U+2206)
+/// for δ.
+fn accented(word: &str) -> impl Iterator<Item = String> {
+    let word = word.replace('\u{2206}', "δ");
+    let vowels = "αεηιουω".chars();
+    let places: Vec<usize> = vowels
+        .flat_map(|vowel| {
+            word.match_indices(vowel)
+                .map(move |(at, _)| at + vowel.len_utf8())
+        })
+        .collect();
+    let accented = move |at: usize| format!("{}\u{301}{}", &word[..at], &word[at..]);
+    places.into_iter().map(accented)
 }
 
 /// Returns the list with the nearest name, on a tie the first; `english` and `en_GB` find `en`.
@@ -152,6 +174,17 @@ mod tests {
         let path = folder.path().join("stop.txt");
         fs::File::create(&path).unwrap().write_all(text).unwrap();
         (folder, StopWords::File(path))
+    }
+
+    #[test]
+    fn greek_words_are_stopped_with_and_without_accents() {
+        let el = [StopWords::Language("el".into())];
+        let words = load(&el, &settings(TokenRule::Words, false)).unwrap();
+        for word in "είναι αλλά όμως εδώ αυτό ειναι αλλα και".split(' ')
+        {
+            assert!(words.contains(word), "{word}");
+        }
+        assert!(!words.contains("θάλασσα"));
     }
 
     #[test]

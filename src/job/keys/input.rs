@@ -128,7 +128,7 @@ pub(super) const TOKENS: Section = rows! {
     /// `"words"`: Unicode's UAX #29; `"dictionary"`: the same, and words of a dictionary where a script has no spaces
     /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and `"words"` would give single characters; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
     rule: Word(RULES), Default("words");
-    /// Lower-case every token.
+    /// Lower-case every token; `I` becomes `i`, in Turkish too.
     lower_case: Flag, Default(true);
     /// Shortest token kept, in characters.
     // Nearly all English words of two letters are function words (MALLET's importer draws the same line).
