@@ -66,6 +66,10 @@ pub(crate) fn report(output: &Output) -> Result<String, Failure> {
 fn gather(root: &Path) -> Result<ReportData, Failure> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;
+    if lines.is_empty() {
+        let message = "has no table topics; rerun the job with --overwrite";
+        return Err(Failure::file(root, message));
+    }
     let model: ForeignModel = matrix::read(root, None)?;
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);

@@ -5,7 +5,6 @@
 //! the output folder: temporary names, publishing, the lock; `manifest` lists the files. `verify` and `digest` read
 //! everything back; `read` reads tables for display.
 
-pub mod columns;
 pub mod compare;
 pub mod digest;
 pub mod documents;
@@ -16,7 +15,7 @@ pub mod output;
 mod parts;
 pub mod projected;
 pub mod read;
-mod records;
+pub(crate) mod records;
 pub mod rows;
 mod schema;
 pub(crate) mod similar;

@@ -5,63 +5,42 @@ use std::io::{self, Write};
 
 use super::{Sink, Source};
 use crate::failure::Failure;
-use crate::tables::columns::{Row, for_each_row};
+use crate::tables::records::{Records, record};
 
-/// The columns of `topics`, and the topic attributes that they become.
-const TOPIC_COLUMNS: [&str; 12] = [
-    "tokens",
-    "document_entropy",
-    "word_length",
-    "coherence_umass",
-    "uniform_distance",
-    "corpus_distance",
-    "effective_terms",
-    "token_document_difference",
-    "rank1_share",
-    "allocation_ratio",
-    "allocation_count",
-    "exclusivity",
-];
-const TOPIC_ATTRIBUTES: [&str; 12] = [
-    "tokens",
-    "document_entropy",
-    "word-length",
-    "coherence",
-    "uniform_dist",
-    "corpus_dist",
-    "eff_num_words",
-    "token-doc-diff",
-    "rank_1_docs",
-    "allocation_ratio",
-    "allocation_count",
-    "exclusivity",
-];
+record! {
+    struct Topic {
+        tokens: i64,
+        document_entropy: Option<f64>,
+        word_length: Option<f64>,
+        coherence_umass: Option<f64>,
+        uniform_distance: Option<f64>,
+        corpus_distance: Option<f64>,
+        effective_terms: Option<f64>,
+        token_document_difference: Option<f64>,
+        rank1_share: Option<f64>,
+        allocation_ratio: Option<f64>,
+        allocation_count: Option<f64>,
+        exclusivity: Option<f64>,
+    }
+}
 
-/// The columns of `topic_term_diagnostics`: the word's own, and from the eighth on its attributes.
-const WORD_COLUMNS: [&str; 13] = [
-    "topic",
-    "term",
-    "rank",
-    "count",
-    "weight",
-    "cumulative",
-    "documents",
-    "word_length",
-    "coherence",
-    "uniform_distance",
-    "corpus_distance",
-    "token_document_difference",
-    "exclusivity",
-];
-const WORD_ATTRIBUTES: [&str; 6] = [
-    "word-length",
-    "coherence",
-    "uniform_dist",
-    "corpus_dist",
-    "token-doc-diff",
-    "exclusivity",
-];
-const DOCUMENTS: usize = 6;
+record! {
+    struct Word {
+        topic: i32,
+        term: String,
+        rank: i32,
+        count: f64,
+        weight: f32,
+        cumulative: f64,
+        documents: Option<i64>,
+        word_length: i32,
+        coherence: Option<f64>,
+        uniform_distance: f64,
+        corpus_distance: Option<f64>,
+        token_document_difference: Option<f64>,
+        exclusivity: f64,
+    }
+}
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
@@ -69,16 +48,13 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     let topics = source.require("topics")?;
     sink.file(|out| {
         writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<model>")?;
-        let mut number = 0;
-        for_each_row(topics.path(), &TOPIC_COLUMNS, |topic| {
+        for (number, topic) in Records::<Topic>::within(topics.path())?.enumerate() {
             write!(out, "<topic id='{number}'")?;
-            attributes(out, &TOPIC_ATTRIBUTES, |place| figure(&topic, place))?;
+            topic?.write(out)?;
             writeln!(out, ">")?;
             out.write_all(words.get(number).map_or(b"", Vec::as_slice))?;
             writeln!(out, "</topic>")?;
-            number += 1;
-            Ok::<(), Failure>(())
-        })?;
+        }
         Ok(writeln!(out, "</model>")?)
     })
 }
@@ -88,42 +64,64 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
 fn words(source: &Source) -> Result<Vec<Vec<u8>>, Failure> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let table = source.require("topic_term_diagnostics")?;
-    for_each_row(table.path(), &WORD_COLUMNS, |word| {
-        let Some(documents) = word.number(DOCUMENTS) else {
-            return Ok(());
-        };
-        let topic = figure(&word, 0) as usize;
-        if topic >= words.len() {
-            words.resize(topic + 1, Vec::new());
+    for word in Records::<Word>::within(table.path())? {
+        let word = word?;
+        let topic = word.topic as usize;
+        if let Some(documents) = word.documents {
+            if topic >= words.len() {
+                words.resize(topic + 1, Vec::new());
+            }
+            word.write(documents, &mut words[topic])?;
         }
-        let [rank, count, weight, cumulative] = [2, 3, 4, 5].map(|column| figure(&word, column));
-        let out = &mut words[topic];
-        write!(
-            out,
-            "<word rank='{rank}' count='{count:.0}' prob='{weight:.5}' cumulative='{cumulative:.5}' docs='{documents}'"
-        )?;
-        attributes(out, &WORD_ATTRIBUTES, |place| {
-            figure(&word, DOCUMENTS + 1 + place)
-        })?;
-        writeln!(out, ">{}</word>", escaped(word.text(1)))?;
-        Ok::<(), Failure>(())
-    })?;
+    }
     Ok(words)
 }
 
-fn attributes(
-    out: &mut impl Write,
-    names: &[&str],
-    figure: impl Fn(usize) -> f64,
-) -> io::Result<()> {
-    for (place, name) in names.iter().enumerate() {
-        write!(out, " {name}='{:.4}'", figure(place))?;
+impl Topic {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let attributes = [
+            ("tokens", Some(self.tokens as f64)),
+            ("document_entropy", self.document_entropy),
+            ("word-length", self.word_length),
+            ("coherence", self.coherence_umass),
+            ("uniform_dist", self.uniform_distance),
+            ("corpus_dist", self.corpus_distance),
+            ("eff_num_words", self.effective_terms),
+            ("token-doc-diff", self.token_document_difference),
+            ("rank_1_docs", self.rank1_share),
+            ("allocation_ratio", self.allocation_ratio),
+            ("allocation_count", self.allocation_count),
+            ("exclusivity", self.exclusivity),
+        ];
+        attributes_of(out, &attributes)
     }
-    Ok(())
 }
 
-fn figure(row: &Row<'_>, column: usize) -> f64 {
-    row.number(column).unwrap_or(f64::NAN)
+impl Word {
+    fn write(&self, documents: i64, out: &mut impl Write) -> io::Result<()> {
+        write!(
+            out,
+            "<word rank='{}' count='{:.0}' prob='{:.5}' cumulative='{:.5}' docs='{documents}'",
+            self.rank, self.count, self.weight, self.cumulative
+        )?;
+        let attributes = [
+            ("word-length", Some(self.word_length.into())),
+            ("coherence", self.coherence),
+            ("uniform_dist", Some(self.uniform_distance)),
+            ("corpus_dist", self.corpus_distance),
+            ("token-doc-diff", self.token_document_difference),
+            ("exclusivity", Some(self.exclusivity)),
+        ];
+        attributes_of(out, &attributes)?;
+        writeln!(out, ">{}</word>", escaped(&self.term))
+    }
+}
+
+fn attributes_of(out: &mut impl Write, attributes: &[(&str, Option<f64>)]) -> io::Result<()> {
+    attributes.iter().try_for_each(|(name, figure)| {
+        let figure = figure.unwrap_or(f64::NAN);
+        write!(out, " {name}='{figure:.4}'")
+    })
 }
 
 /// Escapes a text within an element. XML 1.0 cannot represent control characters at all.

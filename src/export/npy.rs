@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use super::{Sink, Source};
 use crate::failure::Failure;
-use crate::tables::columns::for_each_row;
+use crate::tables::records::{Records, record};
 
 const FILES: [&str; 7] = [
     "alpha.npy",
@@ -21,6 +21,30 @@ const FILES: [&str; 7] = [
     "theta_indices.npy",
     "theta_indptr.npy",
 ];
+
+record! {
+    struct Document {
+        doc_id: i64,
+    }
+}
+
+record! {
+    struct Topic {
+        topic: i32,
+    }
+}
+
+record! {
+    struct Proportion {
+        weight: f32,
+    }
+}
+
+record! {
+    struct Label {
+        label: String,
+    }
+}
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&FILES)?;
@@ -60,31 +84,26 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     let entries = source.rows("document_topics");
     sink.named(data, |out| {
         header(out, "<f4", &[entries])?;
-        for_each_row(theta.path(), &["weight"], |row| {
-            let weight = row.number(0).unwrap_or_default() as f32;
-            Ok(out.write_all(&weight.to_le_bytes())?)
-        })
+        Records::<Proportion>::within(theta.path())?
+            .try_for_each(|row| Ok(out.write_all(&row?.weight.to_le_bytes())?))
     })?;
     sink.named(indices, |out| {
         header(out, "<i4", &[entries])?;
-        for_each_row(theta.path(), &["topic"], |row| {
-            let topic = row.number(0).unwrap_or_default() as i32;
-            Ok(out.write_all(&topic.to_le_bytes())?)
-        })
+        Records::<Topic>::within(theta.path())?
+            .try_for_each(|row| Ok(out.write_all(&row?.topic.to_le_bytes())?))
     })?;
     sink.named(indptr, |out| {
         header(out, "<i8", &[source.documents() + 1])?;
         let (mut next, mut before) = (0, 0_u64);
         // For each document, the number of entries before it; at the end, of all.
-        for_each_row(theta.path(), &["doc_id"], |row| {
-            let document = row.number(0).unwrap_or_default() as u64;
+        for row in Records::<Document>::within(theta.path())? {
+            let document = row?.doc_id as u64;
             while next <= document {
                 out.write_all(&before.to_le_bytes())?;
                 next += 1;
             }
             before += 1;
-            Ok::<(), Failure>(())
-        })?;
+        }
         while next <= source.documents() {
             out.write_all(&before.to_le_bytes())?;
             next += 1;
@@ -99,8 +118,8 @@ fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), Failure>
         return Ok(());
     };
     sink.named(name, |out| {
-        for_each_row(table.path(), &["label"], |row| {
-            let label = row.text(0).replace(['\n', '\r'], " ");
+        Records::<Label>::within(table.path())?.try_for_each(|row| {
+            let label = row?.label.replace(['\n', '\r'], " ");
             Ok(writeln!(out, "{label}")?)
         })
     })

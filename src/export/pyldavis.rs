@@ -10,20 +10,29 @@ use serde::Serialize;
 use super::relevance::Relevance;
 use super::{Sink, Source};
 use crate::failure::Failure;
-use crate::tables::columns::for_each_row;
+use crate::tables::records::{Records, record};
 use lda::evaluate::map::topic_map;
 
 /// Terms that a bar chart shows.
 const BARS: usize = 30;
 
+record! {
+    struct Topic {
+        tokens: i64,
+    }
+}
+
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let (phi, terms) = (source.phi()?, source.terms()?);
-    let mut tokens = Vec::new();
-    for_each_row(source.require("topics")?.path(), &["tokens"], |row| {
-        tokens.push(row.number(0).unwrap_or_default());
-        Ok::<(), Failure>(())
-    })?;
+    let table = source.require("topics")?;
+    let topics = Records::<Topic>::within(table.path())?;
+    let tokens = topics.map(|topic| Ok(topic?.tokens as f64));
+    let tokens: Vec<f64> = tokens.collect::<Result<_, Failure>>()?;
+    if tokens.len() != phi.topics.len() {
+        let message = "does not have the model's topics; rerun the job with --overwrite";
+        return Err(Failure::file(table.path(), message));
+    }
     let places = topic_map(&phi.distributions(), &tokens).places;
     let relevance = Relevance::new(&phi, &tokens);
     let bars = BARS.min(terms.len());

@@ -50,8 +50,18 @@ impl Sink {
     /// one file.
     ///
     /// # Errors
-    /// A file exists; the store does not respond.
+    /// A file exists, or a folder in the place of a file; the store does not respond.
     pub(crate) fn check(&self, names: &[&str]) -> Result<(), Failure> {
+        let (found, wanted) = match names {
+            [] => (self.path.is_dir(), "a folder: name a file"),
+            _ => (self.path.is_file(), "a file: name a folder"),
+        };
+        if found {
+            return Err(Failure::usage(format!(
+                "{} is {wanted}",
+                self.path.display()
+            )));
+        }
         let folder = names.iter().map(|name| self.path.join(name));
         let file = names.is_empty().then(|| self.path.clone());
         for path in folder.chain(file) {

@@ -169,7 +169,7 @@ fn batch_rows(footer: &ArrowReaderMetadata) -> usize {
 }
 
 /// Returns a column of a batch by name and type.
-pub(super) fn column<'a, T: Array + 'static>(
+pub(crate) fn column<'a, T: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,
     name: &str,

@@ -7,11 +7,12 @@ use arrow_array::{
     RecordBatch, StringArray,
 };
 
+pub(crate) use super::parts::column;
 use super::parts::{Batches, part_files};
 use crate::failure::Failure;
 
 /// The columns read of a table's row. Implemented by [`record`].
-pub(super) trait Record: Sized {
+pub(crate) trait Record: Sized {
     /// The names of its columns.
     const COLUMNS: &'static [&'static str];
     /// Their arrays in a batch.
@@ -25,7 +26,7 @@ pub(super) trait Record: Sized {
 }
 
 /// The rows of parts, in order.
-pub(super) struct Records<R: Record> {
+pub(crate) struct Records<R: Record> {
     batches: Batches,
     columns: Option<R::Columns>,
     rows: std::ops::Range<usize>,
@@ -34,13 +35,18 @@ pub(super) struct Records<R: Record> {
 }
 
 /// Reads the rows of a table of the output in `root`; none without the table.
-pub(super) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, Failure> {
-    Ok(Records::of(part_files(&root.join(table))?))
+pub(crate) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, Failure> {
+    Records::within(&root.join(table))
 }
 
 impl<R: Record> Records<R> {
+    /// Reads the rows of the parts in a folder.
+    pub(crate) fn within(folder: &Path) -> Result<Self, Failure> {
+        Ok(Self::of(part_files(folder)?))
+    }
+
     /// Reads the rows of some parts.
-    pub(super) fn of(parts: Vec<PathBuf>) -> Self {
+    pub(crate) fn of(parts: Vec<PathBuf>) -> Self {
         Self {
             batches: Batches::new(parts, Some(R::COLUMNS)),
             columns: None,
@@ -50,12 +56,12 @@ impl<R: Record> Records<R> {
     }
 
     /// Returns the part of the last row.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.batches.path()
     }
 
     /// Returns the next row, if there is one and it is wanted; an unwanted row stays next.
-    pub(super) fn next_if(
+    pub(crate) fn next_if(
         &mut self,
         is_wanted: impl FnOnce(&R) -> bool,
     ) -> Result<Option<R>, Failure> {
@@ -73,7 +79,7 @@ impl<R: Record> Records<R> {
     }
 
     /// Collects the rows that are wanted.
-    pub(super) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, Failure> {
+    pub(crate) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, Failure> {
         let rows = self.filter(|row| row.as_ref().map_or(true, &is_wanted));
         rows.collect()
     }
@@ -102,7 +108,7 @@ impl<R: Record> Iterator for Records<R> {
 }
 
 /// A value of a column.
-pub(super) trait Value {
+pub(crate) trait Value {
     /// The type of the column.
     type Column: Array + Clone + 'static;
 
@@ -167,8 +173,8 @@ macro_rules! record {
             fn columns(
                 path: &std::path::Path,
                 batch: &arrow_array::RecordBatch,
-            ) -> Result<Self::Columns, $crate::tables::Failure> {
-                $( let $field = $crate::tables::parts::column(path, batch, stringify!($field))?; )*
+            ) -> Result<Self::Columns, $crate::failure::Failure> {
+                $( let $field = $crate::tables::records::column(path, batch, stringify!($field))?; )*
                 Ok(($( Clone::clone($field), )*))
             }
 
@@ -182,4 +188,4 @@ macro_rules! record {
         }
     };
 }
-pub(super) use record;
+pub(crate) use record;

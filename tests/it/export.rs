@@ -13,7 +13,7 @@ use topicmill::corpus::ShardDocument;
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::evaluate::foreign::{self, ForeignModel};
 use topicmill::export::Format;
-use topicmill::tables::{columns, matrix};
+use topicmill::tables::{matrix, read};
 
 use crate::workdir::{Workdir, program, said, succeed};
 
@@ -194,16 +194,15 @@ fn arrays_and_the_wide_table_are_the_models_phi() {
     assert_eq!(starts[8], starts[9]);
     let mut row = 0;
     let topics = RESULT.path("out/document_topics");
-    columns::for_each_row(&topics, &["doc_id", "topic", "weight"], |entry| {
-        let [document, topic, weight] = [0, 1, 2].map(|column| entry.number(column).unwrap());
-        let document = document as usize;
+    let table = read::head(&topics, usize::MAX).unwrap();
+    assert_eq!(table.columns[..3], ["doc_id", "topic", "weight"]);
+    for entry in &table.rows {
+        let document: usize = entry[0].parse().unwrap();
         assert!(starts[document] <= row && row < starts[document + 1]);
-        assert_eq!(indices[row], (topic as i32).to_le_bytes());
-        assert_eq!(data[row], (weight as f32).to_le_bytes());
+        assert_eq!(indices[row], entry[1].parse::<i32>().unwrap().to_le_bytes());
+        assert_eq!(data[row], entry[2].parse::<f32>().unwrap().to_le_bytes());
         row += 1;
-        Ok::<(), topicmill::failure::Failure>(())
-    })
-    .unwrap();
+    }
     assert_eq!(row, data.len());
 }
 
@@ -268,24 +267,17 @@ fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
                    token-doc-diff exclusivity";
     assert_eq!(names(word).join(" "), of_word);
     assert!(xml.contains(">&lt;plea&gt;</word>") && xml.contains(">r&amp;d</word>"));
-    let mut tokens = Vec::new();
-    columns::for_each_row(
-        &RESULT.path("out/topics"),
-        &["tokens", "exclusivity"],
-        |row| {
-            let [tokens_of, exclusivity] = [0, 1].map(|column| row.number(column).unwrap());
-            tokens.push(format!("tokens='{tokens_of:.4}' "));
-            tokens.push(format!(" exclusivity='{exclusivity:.4}'>"));
-            Ok::<(), topicmill::failure::Failure>(())
-        },
-    )
-    .unwrap();
-    for (place, figure) in tokens.iter().enumerate() {
-        assert!(
-            topics[place / 2].contains(figure),
-            "{figure} in {}",
-            topics[place / 2]
-        );
+    let table = read::head(&RESULT.path("out/topics"), usize::MAX).unwrap();
+    let place = |name| table.columns.iter().position(|it| it == name).unwrap();
+    for (row, topic) in table.rows.iter().zip(topics) {
+        let figure = |name| row[place(name)].parse::<f64>().unwrap();
+        let [tokens, exclusivity] = ["tokens", "exclusivity"].map(figure);
+        for figure in [
+            format!("tokens='{tokens:.4}' "),
+            format!(" exclusivity='{exclusivity:.4}'>"),
+        ] {
+            assert!(topic.contains(&figure), "{figure} in {topic}");
+        }
     }
 }
 
@@ -343,6 +335,11 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
             "pass the folder that the job names",
         ),
         ("export . --format npy".to_owned(), 65, "not a result"),
+        (
+            "export out --format npy --output taken.json".to_owned(),
+            64,
+            "taken.json is a file: name a folder",
+        ),
         (
             "export out --format csv".to_owned(),
             64,
@@ -407,4 +404,7 @@ fn a_result_that_projects_nothing_has_a_model_to_export() {
     }
     assert!(place.path("out-npy/phi.npy").exists());
     assert!(!place.path("out-npy/theta_data.npy").exists());
+    fs::remove_dir_all(place.path("out/topics")).unwrap();
+    let refused = place.denied(65, "export out --format pyldavis --overwrite");
+    assert!(refused.contains("rerun the job"), "{refused}");
 }

@@ -367,4 +367,7 @@ fn what_is_no_finished_result_is_refused_with_the_remedy() {
     place.succeed("report out --to a/new/page.html");
     place.succeed("report out --to a/new/page.html --overwrite");
     assert!(Path::new(&place.path("out/report.html")).exists());
+    refused("report out --to other --overwrite", 64, &["name a file"]);
+    fs::remove_dir_all(place.path("out/topics")).unwrap();
+    refused("report out", 65, &["no table topics; rerun the job"]);
 }
