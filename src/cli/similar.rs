@@ -78,7 +78,14 @@ fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
             (file.display().to_string(), read)
         }
     };
-    read.map_err(|error| Failure::new(Exit::Io, error).context(&name))?;
+    read.map_err(|error| {
+        let exit = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Exit::Usage,
+            _ => Exit::Io,
+        };
+        let failure = Failure::new(exit, error).context(format!("--text {name}"));
+        failure.help("pass a text file, or - for standard input")
+    })?;
     let model = StreamModel::load(&Source::find(root, &[])?)?;
     let topics = answer::topics_of(&model, &bytes)?;
     if topics.is_empty() {
