@@ -154,7 +154,7 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"ids": range(401)}, ValueError, "ids has more values than the 400 texts"),
         # Refused before the texts are read.
         ({"texts": (1 / 0 for _ in "a"), "backend": "Pandas"}, ValueError, "backend is 'Pandas', but must be one of"),
-        ({"threads": -1}, UsageError, "invalid value '-1' for '--threads"),
+        ({"threads": -1}, UsageError, "invalid value '-1' for 'threads'"),
         ({"model__topics": 3}, TypeError, "model.topics is an argument of its own: pass topics .of TopicMill: n_comp"),
         ({"settings": {"model.seed": 3}}, TypeError, "model.seed is an argument of its own: pass seed"),
         ({"output__path": "out"}, TypeError, "output.path is an argument of its own: pass output"),

@@ -126,7 +126,7 @@ def test_it_shows_itself(result, capsys):
     result.show(terms=15)
     shown = {line.split(maxsplit=4)[-1] for line in capsys.readouterr().out.splitlines()[1:]}
     assert shown == {" ".join(row[:15]) for row in result.topics["top_terms"]}
-    with pytest.raises(topicmill.errors.UsageError, match="invalid value '-1' for '--topics"):
+    with pytest.raises(topicmill.errors.UsageError, match="invalid value '-1' for 'topics'"):
         result.show(-1)
     assert repr(result) == "<topicmill.Result: 5 topics, 50 terms, 400 documents>"
     page = result._repr_html_()
@@ -226,3 +226,12 @@ def test_the_saved_job_names_the_texts(result):
     assert [Path(name).suffix for name in names] == [".jsonl", ".toml"]
     first = json.loads((folder / names[0]).open().readline())
     assert first.keys() == {"id", "text", "year"}
+
+
+def test_errors_name_arguments_instead_of_flags():
+    said = "error: invalid value '0' for '--limit <N>': 0 is not in 1..=9\n\nFor more information, try '--help'.\n"
+    assert topicmill.errors.from_exit(64, said).message == "invalid value '0' for 'n': 0 is not in 1..=9"
+    said = "error: x exists; replace it with --overwrite\nhelp: run that one: topicmill run x.toml --overwrite\n"
+    error = topicmill.errors.from_exit(64, said)
+    assert error.message == "x exists; replace it with overwrite=True"
+    assert error.remedy == "run that one: topicmill run x.toml --overwrite"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "DataError",
     "InternalError",
@@ -97,6 +99,23 @@ class StoppedError(TopicMillError):
     code = 143
 
 
+# The program's flags that are arguments here.
+_ARGUMENTS = {
+    "limit": "n",
+    "overwrite": "overwrite=True",
+    "source-id": "source_id",
+    **{name: name for name in ("document", "format", "output", "terms", "text", "threads", "topic", "topics")},
+}
+_FLAG = re.compile(rf"(?<!\S)('?)--({'|'.join(_ARGUMENTS)})(?![\w-])(?: <\w+>)?")
+
+
+def _in_python(text: str) -> str:
+    """Return a line of a message with arguments instead of flags; the flags of commands stay."""
+    if "topicmill " in text:
+        return text
+    return _FLAG.sub(lambda flag: flag[1] + _ARGUMENTS[flag[2]], text.replace("--set ", ""))
+
+
 _BY_CODE = {kind.code: kind for kind in TopicMillError.__subclasses__() if kind.code is not None}
 
 
@@ -111,10 +130,10 @@ def from_exit(code: int, stderr: str) -> TopicMillError:
     lines = stderr.splitlines()
     starts = [at for at, line in enumerate(lines) if line.startswith("error: ")]
     said = lines[starts[-1] :] if starts else lines[-5:]
+    said = [_in_python(line) for line in said if not line.startswith(("Usage: ", "For more information, try "))]
     remedies = [line.removeprefix("help: ") for line in said if line.startswith("help: ")]
     message = "\n".join(line for line in said if not line.startswith("help: "))
-    # Settings are not flags here.
-    message = message.removeprefix("error: ").removeprefix("--set ")
+    message = message.removeprefix("error: ")
     kind = _BY_CODE.get(code, InternalError)
     error = kind(message.strip() or f"topicmill exited with {code}", "\n".join(remedies) or None)
     error.code = code
