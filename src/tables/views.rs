@@ -98,7 +98,8 @@ pub(crate) fn views_sql(output: &Output) -> Result<String, Failure> {
 fn views_of(stands: impl Fn(&str) -> bool) -> String {
     let mut sql = String::from(
         "-- Views over this result. From this folder: duckdb -init views.sql\n\
-         -- (paths are relative to the folder duckdb is started in).\n",
+         -- Paths are relative to the folder duckdb is started in. From others, or for several results in one\n\
+         -- session, each in a schema of its own, make them absolute: sed \"s|FROM '|FROM '$PWD/|\" views.sql\n",
     );
     for table in TABLES.iter().filter(|table| stands(table.name)) {
         let name = table.name;
