@@ -94,6 +94,7 @@ def test_numpy_reads_the_arrays(result, folder):
         shape=result.theta.shape,
     )
     assert (theta != result.theta).nnz == 0
+    assert (path / "documents.txt").read_text().split() == list(result.documents["source_id"])
     assert (path / "terms.txt").read_text(encoding="utf-8").split("\n")[:-1] == list(result.terms)
 
 

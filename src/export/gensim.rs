@@ -45,6 +45,6 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
 }
 
 /// Puts a text on one line, without tabs.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     text.replace(|c: char| c.is_control(), " ")
 }

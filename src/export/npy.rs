@@ -1,6 +1,6 @@
 //! The model as NumPy arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt`; `labels.txt` if topics are labels; and,
 //! if documents were projected, θ as the three arrays of SciPy's `csr_array`, with the proportions in the table
-//! `document_topics`.
+//! `document_topics`, and `documents.txt`, the documents' ids line by line.
 //!
 //! ```text
 //! theta = csr_array((data, indices, indptr), shape=(documents, K))
@@ -8,12 +8,14 @@
 
 use std::io::{self, Write};
 
+use super::gensim::line;
 use super::{Sink, Source};
 use crate::failure::Failure;
 use crate::tables::records::{Records, record};
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "alpha.npy",
+    "documents.txt",
     "labels.txt",
     "phi.npy",
     "terms.txt",
@@ -48,7 +50,7 @@ record! {
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&FILES)?;
-    let [alpha, labels, phi, terms, data, indices, indptr] = FILES;
+    let [alpha, documents, labels, phi, terms, data, indices, indptr] = FILES;
     sink.named(terms, |out| {
         let terms = source.terms()?;
         terms
@@ -78,9 +80,24 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         Ok(())
     })?;
     drop(model);
+    write_theta(source, sink, [documents, data, indices, indptr])
+}
+
+/// Writes θ and the documents' ids to files of these names, if documents were projected.
+fn write_theta(
+    source: &Source,
+    sink: &Sink,
+    [documents, data, indices, indptr]: [&str; 4],
+) -> Result<(), Failure> {
     let Some(theta) = source.table("document_topics")? else {
         return Ok(());
     };
+    let ids = source.require("documents")?;
+    sink.named(documents, |out| {
+        for_each_row(ids.path(), &["source_id"], |row| {
+            Ok(writeln!(out, "{}", line(row.text(0)))?)
+        })
+    })?;
     let entries = source.rows("document_topics");
     sink.named(data, |out| {
         header(out, "<f4", &[entries])?;

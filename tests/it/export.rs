@@ -15,7 +15,7 @@ use topicmill::evaluate::foreign::{self, ForeignModel};
 use topicmill::export::Format;
 use topicmill::tables::{matrix, read};
 
-use crate::workdir::{Workdir, program, said, succeed};
+use crate::workdir::{Row, Workdir, program, said, succeed};
 
 const TOPICS: usize = 3;
 
@@ -190,6 +190,10 @@ fn arrays_and_the_wide_table_are_the_models_phi() {
     let (data, indices) = (values(&data, 4), values(&indices, 4));
     assert_eq!(starts.len(), 151);
     assert_eq!((starts[0], starts[150]), (0, data.len()));
+    let ids = fs::read_to_string(folder.join("documents.txt")).unwrap();
+    let documents = RESULT.table("out/documents");
+    let on_a_line = |row: &Row| row["source_id"].replace(char::is_control, " ");
+    assert!(ids.lines().eq(documents.iter().map(on_a_line)));
     // Document 8 has no terms.
     assert_eq!(starts[8], starts[9]);
     let mut row = 0;
