@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
 use values::Bins;
-pub(super) use values::values;
+pub(super) use values::{NO_VALUE, values};
 
 /// The columns and the bins of their values.
 pub(super) struct Columns {

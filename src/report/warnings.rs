@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bounds::NAMED_TOPICS;
 use super::data::{Drift, Warning};
-use super::trends::LeftOut;
+use super::trends::{LeftOut, NO_VALUE};
 use crate::tables::read::TopicLine;
 use corpus::DocumentStatus;
 
@@ -25,7 +25,12 @@ pub(super) fn warnings(
     warnings.extend(left_out.iter().map(|column| {
         plain(
             format!("Column {} is not shown: {}.", column.name, column.reason),
-            "Ignore this if it contains ids. To see topics by its values, group them first.",
+            match column.reason {
+                NO_VALUE => "Check the spelling of its key or column in the job.",
+                _ => {
+                    "Ignore this if it contains ids. To see topics by its values, group them first."
+                }
+            },
         )
     }));
     warnings

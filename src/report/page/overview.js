@@ -87,10 +87,11 @@ function movingTopics(trend) {
 }
 
 function specialTopics(trend) {
-  const special = (value) => d3.sort(topics, (topic) => {
-    const share = trend.shares[topic.number][value] / 1e6;
-    return share > 0 ? -share * Math.log(share / Math.max(topic.share, 1e-9)) : 0;
-  }).slice(0, 3);
+  const special = (value) => {
+    const shareOf = (topic) => trend.shares[topic.number][value] / 1e6;
+    const above = topics.filter((topic) => shareOf(topic) > topic.share);
+    return d3.sort(above, (topic) => -shareOf(topic) * Math.log(shareOf(topic) / Math.max(topic.share, 1e-9))).slice(0, 3);
+  };
   const rows = trend.values.slice(0, 20).map((value, i) => [
     value,
     count(trend.documents[i]),

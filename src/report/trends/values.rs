@@ -6,6 +6,9 @@ use crate::report::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 use corpus::dates::{Scale, day_of};
 use corpus::labels::split;
 
+/// The reason why a column without values is not shown.
+pub(crate) const NO_VALUE: &str = "no document has a value";
+
 /// The values of a column, as they are shown.
 #[derive(Debug, PartialEq)]
 pub(super) struct Bins {
@@ -47,6 +50,9 @@ impl Bins {
     pub(crate) fn of(counts: HashMap<String, u64>, bounds: &Bounds) -> Result<Self, &'static str> {
         if counts.len() > MOST_DISTINCT {
             return Err("it has too many different values");
+        }
+        if counts.is_empty() {
+            return Err(NO_VALUE);
         }
         if counts.len() < 2 {
             return Err("it has fewer than two values");
