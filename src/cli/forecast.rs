@@ -181,10 +181,11 @@ impl Forecast {
             false => format!("about {}", figures::about(self.survey.documents)),
         };
         format!(
-            "{documents} with about {} tokens, in about {} of {}",
+            "{documents} with about {} tokens, in about {} of {}{}",
             figures::about(self.survey.tokens),
             figures::counted(self.survey.blocks, "block"),
             figures::bytes(self.survey.block_bytes),
+            self.survey.lacking,
         )
     }
 

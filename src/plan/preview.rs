@@ -23,7 +23,7 @@ pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
-use corpus::input::{self, Input, InputError, InputFile};
+use corpus::input::{self, Input, InputError, InputFile, hint};
 use corpus::settings::{CorpusSettings, Format, Markup};
 use corpus::stop_words;
 use corpus::tokenizer::{Tokenizer, hyphens};
@@ -156,6 +156,15 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     })
 }
 
+/// Returns the keys or columns of the first records of a job's input.
+///
+/// # Errors
+/// Those of [`preview`].
+pub(crate) fn keys(settings: &CorpusSettings) -> Result<Vec<String>, Failure> {
+    let input = input::discover(settings)?;
+    Ok(first_records(&input, settings)?.names().to_vec())
+}
+
 /// Counts the tokens of the first records of a job's input, and corrects the survey with them.
 ///
 /// # Errors
@@ -190,6 +199,11 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
     count_values(job, &records, scale, survey);
+    let names = records.names();
+    let is_absent = |name: &&String| words == 0 && !names.is_empty() && !names.contains(name);
+    if let Some(name) = job.corpus.text.iter().find(is_absent) {
+        survey.lacking = format!("; the first ones have no `{name}`{}", hint(name, names));
+    }
     Ok(())
 }
 

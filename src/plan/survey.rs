@@ -54,6 +54,9 @@ pub struct Survey {
     pub(crate) trend_values: Option<u64>,
     /// Approximate bytes of metadata and of the names of volumes.
     pub(crate) metadata_bytes: u64,
+    /// Which key with text the first records lack, if they have no text; else empty.
+    #[serde(skip)]
+    pub(crate) lacking: String,
 }
 
 /// Files of one format and compression.

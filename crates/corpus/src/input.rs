@@ -15,7 +15,7 @@ pub(crate) mod partition;
 mod pattern;
 pub(crate) mod vocabulary;
 
-pub use error::InputError;
+pub use error::{InputError, hint};
 use examine::{Examiner, Found};
 pub use format::{BYTE_ORDER_MARK, spans_lines, without_mark};
 pub use partition::partitions;

@@ -243,6 +243,11 @@ impl Records {
         self.absent.iter().cloned().collect()
     }
 
+    /// Returns the names of all columns.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Returns the number of records, not counting documents that are files.
     pub(super) fn len(&self) -> usize {
         self.records.len()

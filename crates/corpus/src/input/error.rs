@@ -246,7 +246,7 @@ impl InputError {
 }
 
 /// Returns the nearest existing name, as a question, or nothing.
-fn hint(wanted: &str, available: &[String]) -> String {
+pub fn hint(wanted: &str, available: &[String]) -> String {
     let distance =
         |name: &String| strsim::osa_distance(&name.to_lowercase(), &wanted.to_lowercase());
     let named = available.iter().map(|name| (distance(name), name));
