@@ -219,10 +219,10 @@ pub(crate) struct RunArgs {
     /// Replace the output of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "json")]
+    /// Print only errors and warnings
+    #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print one JSON object per line on stdout: progress, then the summary
+    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -365,10 +365,10 @@ pub(crate) struct SynthArgs {
     /// Use the words in this file, one per line, instead of generated ones
     #[arg(long, value_name = "FILE")]
     pub(crate) words: Option<PathBuf>,
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "json")]
+    /// Print only errors and warnings
+    #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print one JSON object per line on stdout: progress, then the summary
+    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
     #[arg(long)]
     pub(crate) json: bool,
 }

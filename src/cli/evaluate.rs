@@ -174,7 +174,7 @@ fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     let summary = summary?;
     match (evaluation.process.placement.process, here.display) {
         (1.., _) | (_, Display::Quiet) => Ok(()),
-        (0, Display::Json) => {
+        (0, Display::Json | Display::QuietJson) => {
             let json = serde_json::to_value(&summary);
             super::print_json(&json.expect("numbers and texts are JSON"))
         }

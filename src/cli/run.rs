@@ -14,7 +14,9 @@ use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
+use crate::plan::preview::keys;
 use crate::tables::output::{Output, Place, SUCCESS, exists};
+use corpus::input::hint;
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
@@ -214,39 +216,58 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
     let summary = run_stages(process, &shared, stages, here.settings);
     drop(renderer);
-    let warn = |line: &str| {
-        if display != Display::Quiet {
-            super::warn(line);
-        }
-    };
-    for warning in shared.warnings() {
-        tracing::warn!(warning, "warning");
-        warn(&warning);
-    }
-    let mut summary = summary?;
-    summary.peak_memory_bytes = machine::peak_resident_bytes();
     let remarks = shared.remarks();
     for remark in &remarks {
         tracing::warn!(remark, "document without text");
     }
-    let warnings = [
-        misencoded(&summary),
-        without_vocabulary(&summary, &process.job),
-        without_text(&remarks, &summary),
-    ];
-    warnings.iter().flatten().for_each(|line| warn(line));
-    match process.placement.process {
-        0 => summary::print(summary, &process.job, &args.overrides(), display),
-        _ => Ok(()),
+    let mut warnings = shared.warnings();
+    warnings.extend(without_key(&shared.absent(), &process.job));
+    if let Ok(summary) = &summary {
+        let more = [
+            misencoded(summary),
+            without_vocabulary(summary, &process.job),
+            without_text(&remarks, summary),
+        ];
+        warnings.extend(more.into_iter().flatten());
     }
+    let is_first = process.placement.process == 0;
+    for warning in &warnings {
+        tracing::warn!(warning, "warning");
+        if is_first {
+            super::warn(warning);
+        }
+    }
+    let mut summary = summary?;
+    summary.peak_memory_bytes = machine::peak_resident_bytes();
+    summary.warnings = warnings;
+    match is_first {
+        true => summary::print(summary, &process.job, &args.overrides(), display),
+        false => Ok(()),
+    }
+}
+
+/// Returns a warning for each key or column that the job names and no document has.
+fn without_key(absent: &[String], job: &Job) -> Vec<String> {
+    let known = match absent {
+        [] => Vec::new(),
+        _ => keys(&job.corpus).unwrap_or_default(),
+    };
+    let unknown = absent.iter().filter(|name| !known.contains(name));
+    unknown
+        .map(|name| format!("no document has `{name}`{}", hint(name, &known)))
+        .collect()
 }
 
 /// Returns one warning for all documents without text, which names the first.
 fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
-    let first = remarks.iter().min()?;
+    let first = remarks.first()?;
     let statuses = summary.documents_by_status.iter();
     let without = statuses.filter(|(status, count)| {
-        **count > 0 && !matches!(status.as_str(), "ok" | "no_vocabulary" | "filtered")
+        **count > 0
+            && !matches!(
+                status.as_str(),
+                "ok" | "repaired" | "no_vocabulary" | "filtered"
+            )
     });
     let kinds: Vec<String> = without
         .clone()
@@ -255,7 +276,7 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     Some(match without.map(|(_, count)| count).sum() {
         0 | 1 => first.clone(),
         documents => format!(
-            "{} documents have no text that can be read ({}), the first: {first}; the table \
+            "{} documents have no text that can be read ({}), for example {first}; the table \
              `documents` has the status of each",
             figures::grouped(documents),
             kinds.join(", "),

@@ -18,8 +18,10 @@ const JSON_EVERY: Duration = Duration::from_secs(1);
 /// How a person or a program watches a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Display {
-    /// Nothing but errors.
+    /// Nothing but errors and warnings.
     Quiet,
+    /// At the end, a JSON object on stdout.
+    QuietJson,
     /// Plain lines on stderr.
     Plain,
     /// A bar on stderr, a terminal.
@@ -33,8 +35,9 @@ impl Display {
     pub(crate) fn choose(quiet: bool, json: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         match (quiet, json) {
-            (true, _) => Self::Quiet,
-            (_, true) => Self::Json,
+            (true, true) => Self::QuietJson,
+            (true, false) => Self::Quiet,
+            (false, true) => Self::Json,
             _ if io::stderr().is_terminal() && !dumb => Self::Bar,
             _ => Self::Plain,
         }
@@ -44,7 +47,7 @@ impl Display {
 /// Returns the screen of a display; none if it shows nothing.
 pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
     match display {
-        Display::Quiet => None,
+        Display::Quiet | Display::QuietJson => None,
         Display::Plain => Some(Box::new(Lines::new(io::stderr(), PLAIN_EVERY, own_line))),
         Display::Json => Some(Box::new(Lines::new(io::stdout(), JSON_EVERY, json_line))),
         Display::Bar => Some(Box::new(ProgressBar::no_length())),

@@ -36,7 +36,7 @@ pub(super) fn print(
     }
     match display {
         Display::Quiet => Ok(()),
-        Display::Json => super::print_data(&json_summary(&summary)),
+        Display::Json | Display::QuietJson => super::print_data(&json_summary(&summary)),
         Display::Plain | Display::Bar => {
             super::print(&text(&summary, job, overrides, &curve, page_width()))
         }
@@ -144,15 +144,15 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows
 }
 
-/// Describes labels: "159, predicted for 2,514 documents: F1 0.413 micro-averaged, 0.291 over labels, 0.412 over
-/// documents; 2 without a document in the sample: …".
+/// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 over labels, 0.412 over documents, on 2,514
+/// that were not trained on; 2 without a document in the sample: …".
 fn of_labels(labels: &LabelSummary) -> String {
     let mut text = figures::grouped(labels.labels);
     let f1 = (labels.micro_f1, labels.macro_f1, labels.document_f1);
     if let (Some(micro), Some(by_label), Some(by_document)) = f1 {
         text.push_str(&format!(
-            ", predicted for {} documents: F1 {micro:.3} micro-averaged, {by_label:.3} over labels, \
-             {by_document:.3} over documents",
+            "; F1 of predictions {micro:.3} micro-averaged, {by_label:.3} over labels, {by_document:.3} over \
+             documents, on {} that were not trained on",
             figures::grouped(labels.documents)
         ));
     }

@@ -23,7 +23,7 @@ pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
     let made = make(&stage, display)?;
     match display {
         Display::Quiet => Ok(()),
-        Display::Json => super::print_json(&json_of(&stage, &made)),
+        Display::Json | Display::QuietJson => super::print_json(&json_of(&stage, &made)),
         Display::Plain | Display::Bar => super::print(&plan::rows(&rows_of(&stage, &made))),
     }
 }

@@ -17,6 +17,7 @@ mod drafts;
 mod joiner;
 mod pairs;
 mod phrases;
+mod remarks;
 mod reuse;
 mod vocabulary;
 mod words;
@@ -30,22 +31,20 @@ use timely::worker::Worker;
 
 pub(super) use self::drafts::cause_first;
 use self::drafts::{Draft, Written};
+use self::remarks::Remarks;
 use self::vocabulary::Agreed;
 use super::gather::{all_gather, gather_records};
 use super::process::{Once, Process, Tickets};
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
+use corpus::DocumentStatus;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
-use corpus::labels::LabelCounter;
+use corpus::labels::{Label, LabelCounter, differing_by_case};
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
-use corpus::{Body, DocumentStatus};
-
-/// The most remarks kept for the user.
-const MAX_REMARKS: usize = 20;
 
 /// The state that the workers of one process share during ingest.
 #[derive(Default)]
@@ -53,7 +52,8 @@ pub struct IngestShared {
     source: Once<Source>,
     volumes: Tickets,
     blocks: Once<BlockQueue>,
-    remarks: Mutex<Vec<String>>,
+    remarks: Remarks,
+    absent: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -61,7 +61,12 @@ impl IngestShared {
     /// Returns the errors of the first few documents that could not be read: file, place and remedy.
     /// The collection has the number of such documents, by status.
     pub fn remarks(&self) -> Vec<String> {
-        self.remarks.lock().clone()
+        self.remarks.reasons()
+    }
+
+    /// Returns the keys or columns that the job names and no document has; empty except on worker 0's process.
+    pub(super) fn absent(&self) -> Vec<String> {
+        self.absent.lock().clone()
     }
 
     /// Returns warnings about likely mistakes in the job.
@@ -71,18 +76,6 @@ impl IngestShared {
 
     fn warn(&self, warning: String) {
         self.warnings.lock().push(warning);
-    }
-
-    /// Keeps the reason why a document has no text, unless it was filtered out.
-    fn remark(&self, body: &Body<'_>) {
-        if let Body::Missing { status, reason } = body
-            && *status != DocumentStatus::Filtered
-        {
-            let mut remarks = self.remarks.lock();
-            if remarks.len() < MAX_REMARKS {
-                remarks.push(reason.clone());
-            }
-        }
     }
 }
 
@@ -176,13 +169,7 @@ pub fn ingest(
             joiner,
         )?);
     }
-    let labels = match &process.job.corpus.labels {
-        Some(settings) => {
-            let counted = all_gather(worker, &labels.to_bytes());
-            LabelCounter::finish(&counted, settings).map_err(Failure::data)?
-        }
-        None => Vec::new(),
-    };
+    let labels = gather_labels(worker, process, shared, &labels)?;
     let mut written: Vec<Written> = gather_records(worker, &written);
     written.sort_unstable_by_key(|shard| shard.number);
     let describe = || Collection {
@@ -191,6 +178,26 @@ pub fn ingest(
         ..collection(process, source, &agreed, &all, &written)
     };
     Ok((publish(worker, process, describe)?, true))
+}
+
+/// Returns the labels of the collection, if the job has some; warns of labels that are probably the same.
+fn gather_labels(
+    worker: &mut Worker,
+    process: &Process,
+    shared: &IngestShared,
+    counter: &LabelCounter,
+) -> Result<Vec<Label>, Failure> {
+    let Some(settings) = &process.job.corpus.labels else {
+        return Ok(Vec::new());
+    };
+    let counted = all_gather(worker, &counter.to_bytes());
+    let labels = LabelCounter::finish(&counted, settings).map_err(Failure::data)?;
+    if let Some([one, other]) = differing_by_case(&labels).filter(|_| worker.index() == 0) {
+        shared.warn(format!(
+            "labels {one:?} and {other:?} differ only by case: each is a topic of its own"
+        ));
+    }
+    Ok(labels)
 }
 
 /// Reads the vocabulary of an ingested collection: every term, kept or not.

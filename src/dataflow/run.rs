@@ -75,6 +75,11 @@ impl RunShared {
         self.ingest.remarks()
     }
 
+    /// Returns the keys or columns that the job names and no document has; empty except on worker 0's process.
+    pub(crate) fn absent(&self) -> Vec<String> {
+        self.ingest.absent()
+    }
+
     /// Returns warnings about damage that was skipped, and about likely mistakes in the job.
     pub(crate) fn warnings(&self) -> Vec<String> {
         [self.ingest.warnings(), self.checkpoints.warnings()].concat()

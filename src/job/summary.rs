@@ -28,6 +28,8 @@ pub(crate) struct Summary {
     pub(crate) report: Option<PathBuf>,
     /// The stages that were already complete and were not run again.
     pub(crate) already_complete: Vec<String>,
+    /// The warnings that were printed.
+    pub(crate) warnings: Vec<String>,
     /// The peak memory of the reporting process, in bytes; absent if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peak_memory_bytes: Option<u64>,

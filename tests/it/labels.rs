@@ -92,7 +92,7 @@ fn each_label_is_a_topic_of_its_own_words() {
     let ground = ground();
     let screen = ground.succeed("run job.toml -w 2");
     assert!(screen.contains(" art: word0x"), "{screen}");
-    assert!(screen.contains("6, predicted for "), "{screen}");
+    assert!(screen.contains("6; F1 of predictions "), "{screen}");
     assert!(ground.succeed("inspect out").contains(" art: word0x"));
     let page = ground.succeed("inspect out --topic 2");
     assert!(page.contains("2, cars, fast: "), "{page}");

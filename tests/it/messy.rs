@@ -149,13 +149,60 @@ fn every_document_has_a_row_whatever_is_wrong_with_it() {
         .collect();
     assert_eq!(statuses(&run), expected);
     let warnings = String::from_utf8_lossy(&run.stderr);
-    assert!(warnings.contains("lines.jsonl@"), "{warnings}");
+    let first = "5 documents have no text that can be read (2 empty, 2 parse_error, 1 too_large), for example \
+                 lines.jsonl@92780: not a JSON object";
+    assert!(warnings.contains(first), "{warnings}");
     let verified = folder.output(&["verify", "out"]);
     assert!(
         verified.status.success(),
         "{}",
         String::from_utf8_lossy(&verified.stdout)
     );
+}
+
+#[test]
+fn a_mistyped_key_and_labels_that_differ_by_case_are_warned_of_also_if_quiet() {
+    let folder = Workdir::new();
+    let record = |n: usize| {
+        let desk = ["News", "news"][n % 2];
+        format!(
+            "{{\"key\": \"a@{n}\", \"section\": 1, \"desk\": \"{desk}\", \"body\": \"{}\"}}\n",
+            words(n)
+        )
+    };
+    let records: String = (0..60).map(record).collect();
+    folder.write(
+        "lines.jsonl",
+        records + "{\"body\": null}\nbroken\n{\"body\": 7, \"key\": [\n",
+    );
+    folder.write(
+        "job.toml",
+        "[corpus]\ninput = \"lines.jsonl\"\ntext = \"body\"\nid = \"key\"\ngroup = \"sectoin\"\n\
+         metadata = [\"desk\", \"dat\"]\nlabels = \"desk\"\n[train]\npasses = 2\n[output]\npath = \"out\"\n",
+    );
+    let plan = folder.succeed("plan job.toml --set corpus.text=boddy");
+    let absent = "; the first ones have no `boddy`; did you mean `body`?";
+    assert!(plan.contains(absent), "{plan}");
+    let run = folder.output("run job.toml --quiet --json --processes 2 -w 1");
+    let said = String::from_utf8_lossy(&run.stderr);
+    let warnings: Vec<&str> = said
+        .lines()
+        .map(|line| line.trim_start_matches("[0] "))
+        .collect();
+    assert_eq!(
+        warnings[..3],
+        [
+            "warning: labels \"News\" and \"news\" differ only by case: each is a topic of its own",
+            "warning: no document has `sectoin`; did you mean `section`?",
+            "warning: no document has `dat`",
+        ],
+        "{said}"
+    );
+    assert!(said.contains("(1 empty, 2 parse_error)"), "{said}");
+    let lines = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    let summary: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(summary["warnings"].as_array().unwrap().len(), 4);
 }
 
 #[test]

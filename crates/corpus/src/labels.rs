@@ -106,6 +106,15 @@ impl LabelReader {
     }
 }
 
+/// Returns the first labels that differ only by case.
+pub fn differing_by_case(labels: &[Label]) -> Option<[&str; 2]> {
+    let mut seen = HashMap::new();
+    labels.iter().find_map(|Label { label, .. }| {
+        let other: Option<&String> = seen.insert(label.to_lowercase(), label);
+        other.map(|other| [other.as_str(), label])
+    })
+}
+
 /// Returns the distinct labels of a value: the elements of a JSON list, else the parts between separators, without
 /// spaces around them.
 pub fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {

@@ -199,6 +199,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Returns the body of a record without this.
+    fn empty(&self, offset: u64, what: &str) -> Body<'static> {
+        Body::Missing {
+            status: DocumentStatus::Empty,
+            reason: format!("{}: no {what}", self.place(offset)),
+        }
+    }
+
     /// Replaces counts that are more than a text within the limit can have, even in one-letter words.
     fn within_limit<'d>(&self, mut document: RawDocument<'d>) -> RawDocument<'d> {
         let tokens: u64 = match &document.body {
@@ -307,16 +315,21 @@ pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> 
     }
 }
 
-/// Returns the body of a document with this text, if it has one.
-fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
+/// Returns the body of a document with this text, if it has one; its record begins at `offset`.
+fn body<'a>(
+    context: &Context<'_>,
+    offset: u64,
+    text: Option<Cow<'a, str>>,
+    repaired: bool,
+) -> Body<'a> {
     match text {
         Some(text) => Body::Text {
             text: context.settings.markup.apply(text),
             repaired,
         },
-        None => Body::Missing {
-            status: DocumentStatus::Empty,
-            reason: format!("no text under `{}`", context.settings.text.join("`, `")),
-        },
+        None => context.empty(
+            offset,
+            &format!("text under `{}`", context.settings.text.join("`, `")),
+        ),
     }
 }

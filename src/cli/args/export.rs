@@ -30,7 +30,7 @@ pub(crate) struct ExportArgs {
     /// Replace existing files
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Print only errors
+    /// Print only errors and warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

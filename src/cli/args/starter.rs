@@ -66,10 +66,10 @@ pub(crate) struct StartArgs {
     /// Replace the job and the result of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "json")]
+    /// Print only errors and warnings
+    #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Print one JSON object per line on stdout: progress, then the summary
+    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -13,6 +13,7 @@ use super::IngestShared;
 use super::joiner::Joiner;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
+use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use crate::job::WorkStage;
 use corpus::block::{Block, BlockQueue};
@@ -21,6 +22,7 @@ use corpus::draft::Drafter;
 use corpus::input::InputError;
 use corpus::labels::LabelCounter;
 use corpus::reader::read_block;
+use corpus::settings::CorpusSettings;
 use corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
 use corpus::terms::TermCounter;
 use corpus::tokenizer::Tokenizer;
@@ -78,8 +80,10 @@ pub(super) fn draft_all(
     }
     let mut frequencies = Frequencies::new(worker);
     let mut drafts = Vec::new();
+    let named = named(&process.job.corpus);
+    let mut found = vec![0; named.len()];
     while let Some(block) = blocks.next_block().map_err(cause_first)? {
-        let draft = draft(process, shared, &block, &mut drafter)?;
+        let draft = draft(process, shared, &block, &mut drafter, &mut found)?;
         process.progress.add(block.content_bytes());
         let progress = &process.progress;
         progress.work(WorkStage::Ingest, draft.documents, draft.tokens);
@@ -90,6 +94,14 @@ pub(super) fn draft_all(
         }
         worker.step();
     }
+    let found = sum(worker, &found);
+    let absent = named
+        .into_iter()
+        .zip(found)
+        .filter(|(_, found)| *found == 0);
+    if worker.index() == 0 {
+        *shared.absent.lock() = absent.filter_map(|(name, _)| name).collect();
+    }
     let totals = frequencies.finish(worker, drafter.terms_mut());
     Ok(Drafted {
         terms: drafter.into_terms(),
@@ -98,12 +110,13 @@ pub(super) fn draft_all(
     })
 }
 
-/// Drafts a block; if it has no documents, its file is removed.
+/// Drafts a block; if it has no documents, its file is removed. Sets `found` where a document has one of its [`values`].
 fn draft(
     process: &Process,
     shared: &IngestShared,
     block: &Block,
     drafter: &mut Drafter,
+    found: &mut [i64],
 ) -> Result<Draft, Failure> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
@@ -122,8 +135,12 @@ fn draft(
         if failed.is_some() {
             return;
         }
-        shared.remark(&raw.body);
+        shared.remarks.add(&draft, &raw.body);
         drafter.draft(raw, &mut document);
+        found
+            .iter_mut()
+            .zip(values(&document))
+            .for_each(|(found, has)| *found |= i64::from(has));
         draft.documents += 1;
         draft.documents_with_tokens += u64::from(!document.terms.is_empty());
         draft.tokens += u64::from(document.tokens_total);
@@ -137,6 +154,24 @@ fn draft(
         store::remove_file(&path).map_err(Failure::io(path))?;
     }
     Ok(draft)
+}
+
+/// Returns the keys or columns that the job names, in the order of [`values`].
+fn named(settings: &CorpusSettings) -> Vec<Option<String>> {
+    let id = Some(&settings.id).filter(|id| !["", "id"].contains(&id.as_str()));
+    let metadata = settings.metadata.iter().map(Some);
+    let all = [settings.group.as_ref(), id].into_iter().chain(metadata);
+    all.map(|name| name.cloned()).collect()
+}
+
+/// Returns whether a document has a group, an id of its own (not `<file>@<place>`), and each of its metadata.
+fn values(document: &ShardDocument) -> impl Iterator<Item = bool> {
+    let place = document.source_id.rsplit_once('@');
+    let has_id = place.is_none_or(|(_, place)| place.parse::<u64>().is_err());
+    let metadata = document.metadata.iter().map(Option::is_some);
+    [document.group.is_some(), has_id]
+        .into_iter()
+        .chain(metadata)
 }
 
 /// Lets the worker that hit the error end the run, so that the user reads the cause.

@@ -171,7 +171,7 @@ fn nothing_kept(
             .count()
     };
     if vocabulary.terms().is_empty() {
-        let first = shared.remarks().into_iter().min();
+        let first = shared.remarks().into_iter().next();
         let first = first.map_or_else(String::new, |remark| format!("; for example, {remark}"));
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \

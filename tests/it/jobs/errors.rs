@@ -270,7 +270,7 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
             "error: texts/job.toml: cannot be read\ncause: ",
         ),
         (
-            &["run", job, "--quiet", "--json"],
+            &["plan", job, "--resolved", "--json"],
             64,
             "cannot be used with",
         ),

@@ -43,7 +43,7 @@ impl Header {
             Some(text).filter(|text| !text.is_empty())
         });
         let text = join_texts(texts);
-        let body = body(context, text, repaired);
+        let body = body(context, offset, text, repaired);
         self.with_body(context, offset, fields, body)
     }
 

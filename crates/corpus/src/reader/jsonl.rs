@@ -15,7 +15,7 @@ use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::{lines, objects};
 use crate::block::header::{Columns, RETURNS_REMEDY};
 use crate::settings::Format;
-use crate::{Body, DocumentStatus, RawDocument};
+use crate::{Body, RawDocument};
 use held::{AnyValue, Held};
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -115,7 +115,7 @@ impl<'s> Keys<'s> {
         repaired: bool,
     ) -> RawDocument<'a> {
         let document = context.record(&self.columns, offset, |key| values[key].to_value());
-        let body = self.body(context, values, repaired);
+        let body = self.body(context, offset, values, repaired);
         RawDocument {
             body: body.unwrap_or_else(|what| context.unparsable(offset, &what)),
             ..document
@@ -126,6 +126,7 @@ impl<'s> Keys<'s> {
     fn body<'a>(
         &self,
         context: &Context<'_>,
+        offset: u64,
         mut values: Vec<Held<'a>>,
         repaired: bool,
     ) -> Result<Body<'a>, String> {
@@ -139,10 +140,7 @@ impl<'s> Keys<'s> {
                     words: true,
                     repaired,
                 },
-                None => Body::Missing {
-                    status: DocumentStatus::Empty,
-                    reason: format!("no counts under `{name}`"),
-                },
+                None => context.empty(offset, &format!("counts under `{name}`")),
             });
         }
         let mut texts = Vec::with_capacity(self.columns.text.len());
@@ -153,7 +151,8 @@ impl<'s> Keys<'s> {
                 format!("`{name}` holds {kind}; name a key with text in corpus.text")
             })?);
         }
-        Ok(body(context, join_texts(texts.into_iter()), repaired))
+        let text = join_texts(texts.into_iter());
+        Ok(body(context, offset, text, repaired))
     }
 
     /// Parses the values of the kept keys.

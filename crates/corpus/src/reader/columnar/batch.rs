@@ -124,7 +124,7 @@ impl Batch {
         let document = context.record(columns, row, |place| self.values[place].value(index));
         let body = match bytes > context.settings.max_document_bytes {
             true => context.too_large(&document.source_id, bytes),
-            false => body(context, text, repaired),
+            false => body(context, row, text, repaired),
         };
         RawDocument { body, ..document }
     }

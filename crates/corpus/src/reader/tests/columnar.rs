@@ -196,10 +196,10 @@ fn fields_within_structures_and_lists_of_them_are_columns() {
         settings.metadata = vec!["turns.n".into(), "post.body.n".into()];
         let seen = read_in_every_cut(&mut settings);
         let texts: Vec<_> = seen.iter().map(|seen| seen.text.as_str()).collect();
-        let empty = "no text under `post.body.words`, `turns.words`";
+        let empty = |row| format!("{name}@{row}: no text under `post.body.words`, `turns.words`");
         assert_eq!(
             texts,
-            ["one\none\ntwo", "two", empty, empty, "five\nfive"],
+            ["one\none\ntwo", "two", &empty(2), &empty(3), "five\nfive"],
             "{name}"
         );
         let numbers: Vec<_> = seen

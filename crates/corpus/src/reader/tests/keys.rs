@@ -129,7 +129,7 @@ fn a_dot_leads_into_an_object_unless_the_key_has_it() {
         let seen = documents_of(&[name], lines);
         seen.into_iter().map(|seen| seen.text).collect::<Vec<_>>()
     };
-    let empty = "no text under `a.b.c`";
+    let empty = "f@224: no text under `a.b.c`";
     assert_eq!(texts("a.b.c"), ["other", "x\ny", "whole", empty]);
     assert_eq!(texts("a.n")[0], "5");
 }
@@ -142,8 +142,8 @@ fn a_dot_leads_into_the_objects_of_an_array() {
 "#;
     let seen = documents_of(&["a.b"], lines);
     let texts: Vec<_> = seen.iter().map(|seen| seen.text.as_str()).collect();
-    let empty = "no text under `a.b`";
-    assert_eq!(texts, ["one\ntwo\nthree\nfour", empty, empty]);
+    let empty = |offset| format!("f@{offset}: no text under `a.b`");
+    assert_eq!(texts, ["one\ntwo\nthree\nfour", &empty(176), &empty(192)]);
 }
 
 #[test]
