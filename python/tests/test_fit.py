@@ -17,6 +17,7 @@ import pytest
 from conftest import TOPICS, planted
 
 import topicmill
+from topicmill import _job
 from topicmill.errors import DataError, UsageError
 
 PASSES = {"train.passes": 5}
@@ -42,12 +43,14 @@ def test_settings_and_keywords_mean_the_same(texts):
     assert 'stop_words = ["en", "de"]' in (first.path / "job.toml").read_text().replace('", \n', '", ')
 
 
-def test_a_path_as_a_setting_is_relative_to_the_current_directory(texts, tmp_path, monkeypatch):
+def test_a_file_in_a_setting_is_relative_to_the_current_directory(texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("words.txt").write_text("cat\ndog\n")
-    result = topicmill.fit(texts, TOPICS, vocabulary__stop_words=Path("words.txt"), settings=PASSES)
+    result = topicmill.fit(texts, TOPICS, vocabulary__stop_words=["en", "words.txt"], settings=PASSES)
     assert "kitten" in result.terms
     assert not {"cat", "dog"} & set(result.terms)
+    for file in ("tree.txt", Path("tree.txt")):
+        assert _job.flags({"tree.file": file}) == ["--set", f'tree.file="{tmp_path / "tree.txt"}"']
 
 
 def test_missing_texts_keep_their_rows():

@@ -108,6 +108,8 @@ def test_similar_documents_are_the_nearest_ones(result):
     for wrong in ({}, {"document": 7, "topic": 0}):
         with pytest.raises(TypeError, match="pass one of document, source_id, topic and text"):
             result.similar(**wrong)
+    with pytest.raises(TypeError, match="pass source_id='7'"):
+        result.similar("7")
     with pytest.raises(topicmill.errors.UsageError, match="there is no such document"):
         result.similar(source_id="-x")
 

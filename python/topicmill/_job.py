@@ -9,6 +9,18 @@ from typing import Any
 
 Settings = Mapping[str, Any]
 
+# Keys that name files; the program resolves these relative to the job file.
+_FILES = {
+    "cluster.secret_file",
+    "corpus.base",
+    "phrases.deletions",
+    "phrases.found",
+    "phrases.replacements",
+    "synth.words",
+    "train.warm_start",
+    "tree.file",
+}
+
 
 def merged(settings: Settings | None, keywords: Settings) -> dict[str, Any]:
     """Return ``{"section.key": value}`` from such a dict and keywords ``section__key=value``."""
@@ -25,8 +37,18 @@ def merged(settings: Settings | None, keywords: Settings) -> dict[str, Any]:
 
 
 def flags(settings: Settings) -> list[str]:
-    """Return ``--set section.key=value`` for each setting; paths become absolute."""
-    return [part for key, value in settings.items() for part in ("--set", f"{key}={_toml(value)}")]
+    """Return ``--set section.key=value`` for each setting; files become absolute."""
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={_toml(_located(key, value))}")]
+
+
+def _located(key: str, value: Any) -> Any:
+    """Return a value with its files as paths."""
+    if key == "vocabulary.stop_words" and not isinstance(value, str) and isinstance(value, Iterable):
+        return [_located(key, item) for item in value]
+    if not isinstance(value, str) or not value or "://" in value:
+        return value
+    is_list = key == "vocabulary.stop_words" and ("/" in value or value.endswith(".txt"))
+    return Path(value) if is_list or key in _FILES else value
 
 
 def threads(count: int | None) -> list[str]:

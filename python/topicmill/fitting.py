@@ -82,7 +82,7 @@ def fit(
     settings : dict, optional
         Keys of the job that are not arguments, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
     **keywords
-        The same as keywords, such as ``train__passes=50``. A ``pathlib.Path`` value becomes absolute.
+        The same as keywords, such as ``train__passes=50``. Files are relative to the current directory.
 
     Returns
     -------

@@ -255,6 +255,8 @@ class Result:
         list of DocumentDistance
             Triples of document number, id and distance, from 0 to 1.
         """
+        if isinstance(document, str):
+            raise TypeError(f"document is a number (doc_id): pass source_id={document!r} for an id")
         text_file = None if text is None else "-"
         near = {"document": document, "source-id": source_id, "topic": topic, "text": text_file}
         flags = [f"--{name}={value}" for name, value in near.items() if value is not None]
