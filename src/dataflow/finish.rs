@@ -50,7 +50,17 @@ pub(crate) struct Finished<'a> {
     /// For each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,
     /// The topics that training started from, after a warm start.
-    pub(crate) before: Option<&'a [PublishedTopic]>,
+    pub(crate) before: Option<&'a Before>,
+}
+
+/// The topics of another result.
+pub(crate) struct Before {
+    /// The topics, with this result's numbers of terms; those of `gone` follow.
+    pub(crate) topics: Vec<PublishedTopic>,
+    /// Terms that this result does not have.
+    pub(crate) gone: Vec<String>,
+    /// Terms that only this result has, ascending.
+    pub(crate) new: Vec<u32>,
 }
 
 /// Writes the remaining tables and declares the output complete.

@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
                 metadata: &metadata,
                 projected: projected.as_ref(),
                 nodes: model.nodes(),
-                before: self.warm_start()?.map(|start| &start.topics[..]),
+                before: self.warm_start()?.map(|start| &start.before),
             };
             finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }

@@ -1,6 +1,6 @@
 //! `topic_changes`: how topics have moved since the result that training started from.
 
-use super::{Finisher, Written};
+use super::{Before, Finisher, Written};
 use crate::failure::Failure;
 use crate::tables::read::ChangeLine;
 use crate::tables::rows::TopicChangeRow;
@@ -14,11 +14,11 @@ impl Finisher<'_> {
         let Some(before) = self.finished.before else {
             return Ok(Vec::new());
         };
-        let totals =
-            [before, self.topics].map(|topics| topics.iter().map(|t| t.total).sum::<f64>());
-        let pairs = before.iter().zip(&self.distributions);
-        let changes: Vec<ChangeLine> = pairs.map(|(old, new)| self.change(old, new)).collect();
-        let rows = (0..).zip(before).zip(&changes);
+        let totals = [&before.topics[..], self.topics]
+            .map(|topics| topics.iter().map(|t| t.total).sum::<f64>());
+        let pairs = before.topics.iter().zip(self.topics);
+        let changes: Vec<ChangeLine> = pairs.map(|pair| self.change(before, pair)).collect();
+        let rows = (0..).zip(&before.topics).zip(&changes);
         let rows = rows.map(|((topic, old), change)| TopicChangeRow {
             topic,
             distance: change.distance,
@@ -31,16 +31,35 @@ impl Finisher<'_> {
         Ok(changes)
     }
 
-    fn change(&self, old: &PublishedTopic, new: &TermDistribution<'_>) -> ChangeLine {
-        let old = TermDistribution::of(old, self.vocabulary.kept());
+    fn change(
+        &self,
+        Before { gone, new, .. }: &Before,
+        pair: (&PublishedTopic, &PublishedTopic),
+    ) -> ChangeLine {
+        let kept = self.vocabulary.kept();
+        let all = kept + gone.len();
         let most = self.process.job.project.top_terms;
-        let [before, now] = [&old, new].map(|topic| topic.top_terms(most));
+        let top = |topic| TermDistribution::of(topic, all).top_terms(most);
+        let (before, now) = (top(pair.0), top(pair.1));
+        let name = |term: u32| match gone.get((term as usize).wrapping_sub(kept)) {
+            Some(gone) => gone.clone(),
+            None => self.term(term).to_owned(),
+        };
         let without = |terms: &[u32], others: &[u32]| -> Vec<String> {
             let own = terms.iter().filter(|term| !others.contains(term));
-            own.map(|&term| self.term(term).to_owned()).collect()
+            own.map(|&term| name(term)).collect()
         };
+        // A term that only the other vocabulary has is impossible.
+        let mut old = pair.0.clone();
+        old.weights.extend(new.iter().map(|&term| (term, 0.0)));
+        old.weights.sort_by_key(|entry| entry.0);
+        let mut now_has = pair.1.clone();
+        now_has
+            .weights
+            .extend((kept..all).map(|term| (term as u32, 0.0)));
+        let [p, q] = [&old, &now_has].map(|topic| TermDistribution::of(topic, all));
         ChangeLine {
-            distance: hellinger(&old, new),
+            distance: hellinger(&p, &q),
             gained: without(&now, &before),
             lost: without(&before, &now),
         }

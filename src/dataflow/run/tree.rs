@@ -7,6 +7,7 @@ use super::Run;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::failure::Failure;
 use crate::knowledge::Pruned;
+use corpus::vocabulary::Vocabulary;
 use lda::model::Priors;
 use lda::train::senses::are_remembered;
 use lda::tree::Tree;
@@ -19,12 +20,16 @@ pub(super) struct Planted {
 
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |number: usize, noun| match number {
+            1 => format!("1 {noun}"),
+            _ => format!("{number} {noun}s"),
+        };
         write!(
             f,
-            "{} nodes over {} terms, at most {} senses; {}",
-            self.tree.inner_count() - 1,
-            self.tree.structured_count(),
-            self.tree.most_senses(),
+            "{} over {}, at most {}; {}",
+            counted(self.tree.inner_count() - 1, "node"),
+            counted(self.tree.structured_count(), "term"),
+            counted(self.tree.most_senses(), "sense"),
             self.pruned
         )
     }
@@ -58,13 +63,24 @@ impl<'a> Run<'a> {
 
     /// Builds the tree of the job's knowledge; returns it, and what it leaves out.
     pub(super) fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, Failure> {
+        match self.process.job.tree {
+            Some(_) => self.grow_on(&read_vocabulary(self.process)?, eta),
+            None => Ok(None),
+        }
+    }
+
+    /// Builds the same tree for another vocabulary.
+    pub(super) fn grow_on(
+        &self,
+        vocabulary: &Vocabulary,
+        eta: f64,
+    ) -> Result<Option<(Tree, Pruned)>, Failure> {
         let job = &self.process.job;
         let Some(settings) = &job.tree else {
             return Ok(None);
         };
-        let vocabulary = read_vocabulary(self.process)?;
         let knowledge = settings.read()?;
-        let grown = knowledge.tree(&vocabulary, &job.tokens, &settings.knowledge(eta))?;
+        let grown = knowledge.tree(vocabulary, &job.tokens, &settings.knowledge(eta))?;
         Ok(Some(grown))
     }
 }

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use super::Run;
 use crate::checkpoint;
+use crate::dataflow::finish::Before;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
 use corpus::collection::Collection;
+use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::model::Priors;
 use lda::model::parameters::Row;
@@ -20,8 +22,8 @@ use lda::tree::Tree;
 /// A model to start from, on the vocabulary of this job.
 pub(super) struct Start {
     pub(super) model: WarmStart,
-    /// Its topics; terms that this job does not have are left out.
-    pub(super) topics: Vec<PublishedTopic>,
+    /// Its topics.
+    pub(super) before: Before,
 }
 
 impl<'a> Run<'a> {
@@ -43,8 +45,8 @@ impl<'a> Run<'a> {
                     header.topic_count
                 )));
             }
-            let before = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
-            if before.kept() != header.vocabulary_size {
+            let known = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
+            if known.kept() != header.vocabulary_size {
                 return Err(Failure::data(format!(
                     "train.warm_start: model and vocabulary of {} do not belong together",
                     folder.display()
@@ -52,24 +54,24 @@ impl<'a> Run<'a> {
             }
             let vocabulary = read_vocabulary(self.process)?;
             let kept = vocabulary.kept_terms().iter();
-            let terms: Vec<_> = kept.map(|term| before.id(&term.term)).collect();
+            let terms: Vec<_> = kept.map(|term| known.id(&term.term)).collect();
             let parameters = saved.parameters(0, 1);
-            let mut topics = publish(&[&parameters], &header.published());
-            let kept = before.kept_terms().iter();
-            let numbers: Vec<_> = kept.map(|term| vocabulary.id(&term.term)).collect();
-            topics
-                .iter_mut()
-                .for_each(|topic| translate(topic, &numbers));
+            let topics = publish(&[&parameters], &header.published());
+            let before = renumbered(topics, &known, &vocabulary);
             // Some priors within its structures are relative to η: with that of the model, they
             // differ only where the knowledge does.
             let eta = header.priors.tree.as_deref().map_or(header.priors.eta, Tree::eta);
             let tree = self.grow(eta)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
-            let model = WarmStart::new(unassigned, model, terms, tree.as_ref());
+            let mut model = WarmStart::new(unassigned, model, terms, tree.as_ref());
             if model.is_partial() {
-                self.check_same_sample(folder)?;
+                let pruned = self.grow_on(&known, eta).ok().flatten();
+                match pruned.map(|(tree, _)| tree).as_ref() == header.priors.tree.as_deref() {
+                    true => model = model.of_same_knowledge(),
+                    false => self.check_same_sample(folder)?,
+                }
             }
-            Ok::<_, Failure>(Some(Start { model, topics }))
+            Ok::<_, Failure>(Some(Start { model, before }))
         })?;
         Ok(start.as_ref())
     }
@@ -111,13 +113,30 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Renumbers a topic's terms; those without a new number are left out.
-fn translate(topic: &mut PublishedTopic, numbers: &[Option<u32>]) {
-    let weights = topic.weights.iter().zip(&topic.counts);
-    let mut entries: Vec<_> = weights
-        .filter_map(|(&(term, weight), &count)| Some((numbers[term as usize]?, weight, count)))
-        .collect();
-    entries.sort_unstable_by_key(|entry| entry.0);
-    topic.weights = entries.iter().map(|entry| (entry.0, entry.1)).collect();
-    topic.counts = entries.iter().map(|entry| entry.2).collect();
+/// Gives the terms of `topics`, which are those of vocabulary `old`, the numbers that vocabulary `new` has for them.
+fn renumbered(mut topics: Vec<PublishedTopic>, old: &Vocabulary, new: &Vocabulary) -> Before {
+    let mut gone = Vec::new();
+    let number = |term: &VocabularyTerm| {
+        new.id(&term.term).unwrap_or_else(|| {
+            gone.push(term.term.clone());
+            (new.kept() + gone.len() - 1) as u32
+        })
+    };
+    let numbers: Vec<u32> = old.kept_terms().iter().map(number).collect();
+    for topic in &mut topics {
+        let weights = topic.weights.iter().zip(&topic.counts);
+        let mut entries: Vec<_> = weights
+            .map(|(&(term, weight), &count)| (numbers[term as usize], weight, count))
+            .collect();
+        entries.sort_unstable_by_key(|entry| entry.0);
+        topic.weights = entries.iter().map(|entry| (entry.0, entry.1)).collect();
+        topic.counts = entries.iter().map(|entry| entry.2).collect();
+    }
+    let is_new = |(_, term): &(u32, &VocabularyTerm)| old.id(&term.term).is_none();
+    let of_new = (0..).zip(new.kept_terms()).filter(is_new);
+    Before {
+        topics,
+        gone,
+        new: of_new.map(|(number, _)| number).collect(),
+    }
 }

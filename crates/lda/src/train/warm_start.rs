@@ -42,6 +42,7 @@ pub struct WarmStart {
     terms: Vec<Option<u32>>,
     /// For each term, whether the trees differ around it.
     changed: Vec<bool>,
+    is_partial: bool,
 }
 
 impl WarmStart {
@@ -65,13 +66,17 @@ impl WarmStart {
             surroundings(tree, &Some),
         ];
         let of = |all: &[Vec<Arc<str>>], term: u32| all.get(term as usize).cloned();
-        let changed = (0..).zip(&terms).map(|(number, term)| {
-            let before = term.and_then(|term| of(&old, term));
-            before.unwrap_or_default() != of(&new, number).unwrap_or_default()
-        });
+        let changed: Vec<bool> = (0..)
+            .zip(&terms)
+            .map(|(number, term)| {
+                let before = term.and_then(|term| of(&old, term));
+                before.unwrap_or_default() != of(&new, number).unwrap_or_default()
+            })
+            .collect();
         Self {
             unassigned,
-            changed: changed.collect(),
+            is_partial: changed.contains(&true),
+            changed,
             parameters,
             tree: priors.tree.clone(),
             alpha: priors.alpha.clone(),
@@ -91,7 +96,16 @@ impl WarmStart {
 
     /// Returns whether the prior has changed, so that only some documents are visited again.
     pub fn is_partial(&self) -> bool {
-        self.changed.contains(&true)
+        self.is_partial
+    }
+
+    /// Visits all documents, as without a change: the trees differ only because the vocabularies do.
+    pub fn of_same_knowledge(self) -> Self {
+        Self {
+            unassigned: Unassigned::Nothing,
+            is_partial: false,
+            ..self
+        }
     }
 
     /// Returns the terms around which the trees differ.
@@ -104,6 +118,9 @@ impl WarmStart {
     /// when the documents are withdrawn: nothing or, if all terms are unassigned, the first weights of
     /// cannot-links, which last until each document has been assigned again.
     pub fn changed_rows(&self, priors: &Priors, seed: u64) -> Vec<Row> {
+        if !self.is_partial {
+            return Vec::new();
+        }
         let tree = priors.tree.as_deref();
         let rows = |term: u32| match tree {
             Some(tree) => tree.leaves_of(term),

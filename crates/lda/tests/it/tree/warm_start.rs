@@ -129,6 +129,24 @@ fn without_a_change_topics_keep_their_numbers_and_all_documents_are_visited() {
 }
 
 #[test]
+fn trees_that_differ_by_vocabulary_are_continued_on_all_documents() {
+    let bags = documents();
+    let must = structures(TERMS, &[vec![8, 9]], &[], STRENGTHS).unwrap();
+    let tree = Tree::new(TERMS, STRENGTHS.ordinary, &must).unwrap();
+    let before = flat(&bags);
+    let start = warm(&before, Unassigned::Terms, Some(&tree)).of_same_knowledge();
+    assert!(!start.is_partial() && start.changed_rows(&priors(Some(&tree)), 2).is_empty());
+    assert_eq!(start.revisited(&bags)[0], bags.len() as u64);
+    let begun = start.start(&priors(Some(&tree)), 2, [0, 1]);
+    let tokens = bags.token_count() as f64;
+    assert_eq!(
+        begun.totals().iter().sum::<f64>(),
+        tokens,
+        "nothing is forgotten"
+    );
+}
+
+#[test]
 fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
     let bags = documents();
     let must = structures(TERMS, &[vec![8, 9]], &[], STRENGTHS).unwrap();
