@@ -11,6 +11,7 @@ mod fill;
 mod inherit;
 pub mod keys;
 mod kind;
+mod made;
 pub mod process_status;
 mod progress;
 mod resolve;
@@ -42,6 +43,7 @@ use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
+use made::Made;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
@@ -91,6 +93,8 @@ pub struct Job {
     pub synth: Option<SynthStage>,
     /// The files that the job names, with the hashes of their contents when it was read.
     pub(crate) files: Vec<NamedFile>,
+    /// The stored hashes of the result that contains this job, if the job is that of a result made from another one.
+    made: Option<Made>,
     /// The values that filled the settings. Hashes and the resolved job are made from these, not from the fields.
     values: Values,
 }
@@ -232,12 +236,14 @@ impl Job {
             cluster: values.cluster(),
             synth: source.has("synth").then(|| values.synth()),
             files: Vec::new(),
+            made: None,
             values,
         };
         if source.get("corpus.base").is_none() {
             // A folder's name may not be UTF-8.
             job.corpus.base = folder;
         }
+        job.made = job.find_made(source);
         job.files = job.named_files(source)?;
         let tree = job.read_tree(source)?;
         job.files.extend(tree);
@@ -302,16 +308,17 @@ impl Job {
             let Some(folder) = folder else {
                 continue;
             };
-            let file = digest((key, &folder.join(file)))?;
             // `--overwrite` would remove that result.
             let [result, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
             if output.is_some() && output == result {
                 source.refuse("output.path", || format!("a folder other than {key}"))?;
             }
-            files.push(NamedFile {
-                path: folder.clone(),
-                ..file
-            });
+            if self.made.is_none() {
+                files.push(NamedFile {
+                    path: folder.clone(),
+                    ..digest((key, &folder.join(file)))?
+                });
+            }
         }
         Ok(files)
     }
