@@ -80,7 +80,7 @@ tables! {
         topic_shift_hellinger: Option<f64>, /// Hellinger distance of the same.
         loglik_per_token: Option<f64>,      /// Log-likelihood per token in the vocabulary given the documents' own proportions, nats.
         loglik_shift: Option<f64>,          /// That minus the same of the training sample.
-        retrain: bool,                      /// True when fewer than 70 % of the distinct terms are known: train again.
+        retrain: bool,                      /// True when fewer than 70 % of the distinct terms are known: train again; for the run, only with the model of another result.
     }
 
     /// Every figure of quality with its method, its unit and its documents, so that only comparable figures

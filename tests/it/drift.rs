@@ -1,5 +1,5 @@
-//! Drift of whole runs, compared with independent counts, for any number of workers; a run that
-//! advises retraining, and one that does not; and two results compared.
+//! Drift of whole runs, compared with independent counts, for any number of workers; runs whose
+//! sample lacks many terms, and few; and two results compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -171,7 +171,8 @@ fn drift_is_what_counting_by_hand_finds_for_any_number_of_workers() {
         let found = ["terms", "known_terms"].map(|column| number(row, column) as usize);
         assert_eq!(found, [expected.terms.len(), common]);
         assert_eq!(number(row, "known_term_share"), share);
-        assert_eq!(cells(&drift, "retrain")[row], (share < 0.7).to_string());
+        let advised = group.is_some() && share < 0.7;
+        assert_eq!(cells(&drift, "retrain")[row], advised.to_string());
         let per_token = |sums: &Counted| sums.likelihood / sums.kept as f64;
         let shift = per_token(expected) - per_token(trained);
         assert!((number(row, "loglik_shift") - shift).abs() < 1e-4);
@@ -243,18 +244,14 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     }
 }
 
-/// Runs the job on one to three threads; checks the counts, and returns whether the run advises
-/// retraining.
-fn advises_training(folder: &Path, terms: &Terms) -> bool {
-    let (out, page) = topicmill("run", folder, "out", &["-w", "1"]);
+/// Runs the job on one to three threads, and checks the counts. A random sample never advises retraining.
+fn check_counts(folder: &Path, terms: &Terms) {
+    let (out, _) = topicmill("run", folder, "out", &["-w", "1"]);
     for threads in ["2", "3"] {
         let (other, again) = topicmill("run", folder, threads, &["-w", threads]);
         let digest = |out: &Path| tables::digest(out).unwrap();
         assert_eq!(digest(&out), digest(&other), "{threads} threads");
-        assert_eq!(
-            again.contains("retrain with"),
-            page.contains("retrain with")
-        );
+        assert!(!again.contains("retrain"), "{again}");
     }
     let drift = head(&out.join("drift"), 10).unwrap();
     let cell = |column| cells(&drift, column)[0].clone();
@@ -266,24 +263,23 @@ fn advises_training(folder: &Path, terms: &Terms) -> bool {
     let status: BTreeMap<_, _> = status.zip(cells(&vocabulary, "status")).collect();
     let pruned = ["new0", "old0", "shared0", "the", "ubiquitous"].map(|term| &status[term][..]);
     assert_eq!(pruned, ["rare", "rare", "rare", "stop", "frequent"]);
-    assert_eq!(cell("retrain") == "true", page.contains("retrain with"));
-    page.contains("retrain with")
+    assert_eq!(cell("retrain"), "false");
 }
 
 #[test]
-fn a_sample_that_lacks_a_third_of_the_new_terms_is_to_be_trained_again() {
+fn a_sample_may_lack_a_third_of_the_new_terms() {
     let folder = tempfile::tempdir().unwrap();
     let terms = write_documents(folder.path(), SampleSize::Fraction(0.5), 4);
     assert!(10 * terms.known < 7 * terms.new.len());
-    assert!(advises_training(folder.path(), &terms));
+    check_counts(folder.path(), &terms);
 }
 
 #[test]
-fn a_sample_that_lacks_a_tenth_of_them_is_not() {
+fn a_sample_may_lack_a_tenth_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let terms = write_documents(folder.path(), SampleSize::Documents(150), 16);
     assert!(terms.known < terms.new.len() && 10 * terms.known > 7 * terms.new.len());
-    assert!(!advises_training(folder.path(), &terms));
+    check_counts(folder.path(), &terms);
 }
 
 #[test]

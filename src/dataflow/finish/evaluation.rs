@@ -65,8 +65,10 @@ impl Finisher<'_> {
         let Some(drift) = self.drift() else {
             return Ok(());
         };
-        let lines = drift.groups.iter().chain([&drift.run]);
-        self.write(lines.map(drift_row), written)
+        let groups = drift.groups.iter();
+        let groups = groups.map(|line| drift_row(line, line.figures.advises_training()));
+        let run = drift_row(&drift.run, drift.advises_training());
+        self.write(groups.chain([run]), written)
     }
 }
 
@@ -110,7 +112,7 @@ fn drift_figures(line: &DriftLine) -> [Figure; 6] {
     ]
 }
 
-fn drift_row(line: &DriftLine) -> DriftRow<'_> {
+fn drift_row(line: &DriftLine, retrain: bool) -> DriftRow<'_> {
     let figures = &line.figures;
     DriftRow {
         scope: if line.group.is_some() { "group" } else { "run" },
@@ -127,6 +129,6 @@ fn drift_row(line: &DriftLine) -> DriftRow<'_> {
         topic_shift_hellinger: figures.topic_shift_hellinger,
         loglik_per_token: figures.loglik_per_token,
         loglik_shift: figures.loglik_shift,
-        retrain: figures.advises_training(),
+        retrain,
     }
 }

@@ -51,9 +51,17 @@ pub(crate) struct Drift {
     pub(crate) too_many_groups: bool,
     /// The sums over the documents trained on.
     pub(crate) trained: DriftSums,
+    /// True if these are of another result.
+    pub(crate) is_foreign: bool,
 }
 
 impl Drift {
+    /// Whether training again is advised because of the run's figures: only if the model is another result's. A random
+    /// sample knows the fewer terms of its own collection the smaller it is.
+    pub(crate) fn advises_training(&self) -> bool {
+        self.is_foreign && self.run.figures.advises_training()
+    }
+
     /// Returns the line about drift at the end of a run with `held_out` held-out documents; `None` without new
     /// documents. It advises training again only if there are other new documents.
     pub(crate) fn summary(&self, held_out: u64) -> Option<DriftSummary> {
@@ -68,7 +76,7 @@ impl Drift {
             topic_shift_js: figures.topic_shift_js,
             loglik_shift: figures.loglik_shift,
             are_held_out: !has_others,
-            retrain: advises(figures),
+            retrain: self.advises_training(),
             groups: self.groups.len(),
             groups_to_retrain: to_retrain.count(),
             too_many_groups: self.too_many_groups,
@@ -84,6 +92,7 @@ pub(super) struct DriftCounter {
     trained: [DriftSums; 2],
     /// All others with terms of the vocabulary.
     new: [DriftSums; 2],
+    is_foreign: bool,
     groups: Groups<DriftSums>,
     /// The hashes of the names of the groups that this worker owns, at most one more than [`MOST_GROUPS`].
     names: HashSet<u64>,
@@ -117,6 +126,7 @@ impl DriftCounter {
             known,
             trained: [empty.clone(), trained.unwrap_or_else(|| empty.clone())],
             new: [empty.clone(), empty],
+            is_foreign: plan.trained.is_some(),
             groups: Groups::new((plan, worker), GROUP_DRIFT, DRIFT_BUCKET, of_group),
             names: HashSet::new(),
         }
@@ -193,6 +203,7 @@ impl DriftCounter {
             groups: lines,
             too_many_groups: groups as u64 > MOST_GROUPS,
             trained: self.trained[1].clone(),
+            is_foreign: self.is_foreign,
         }
     }
 }
@@ -307,6 +318,7 @@ mod tests {
             known: TermSet::new(64),
             trained: [empty.clone(), empty.clone()],
             new: [empty.clone(), empty.clone()],
+            is_foreign: false,
             groups: Groups::in_buckets(
                 (GROUP_DRIFT, worker),
                 3,
