@@ -108,7 +108,7 @@ impl Forecast {
             rows.push(("host", format!("{address} (process {index})")));
         }
         let path = job.output.path.display();
-        rows.push(("output", format!("{path} ({})", words_for(&self.output))));
+        rows.push(("output", format!("{path} ({})", self.output)));
         rows
     }
 
@@ -259,11 +259,7 @@ fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
 
 /// Adds a remedy if a job's input does not exist.
 fn without_input(error: InputError) -> Failure {
-    let is_absent = matches!(
-        error,
-        InputError::NoMatch { .. } | InputError::EmptyFolder { .. } | InputError::NoFiles
-    );
-    match is_absent {
+    match error.is_absence() {
         true => Failure::from(error)
             .help("jobs/planted.toml needs no input: it generates its own corpus"),
         false => error.into(),
@@ -279,21 +275,6 @@ fn sharing_host(addresses: &[String], index: usize) -> usize {
         .map(host)
         .filter(|host| Some(host) == mine.as_ref());
     here.count().max(1)
-}
-
-fn words_for(state: &OutputState) -> String {
-    match state {
-        OutputState::Empty => "empty".to_owned(),
-        OutputState::Complete => "complete: a run has nothing to do".to_owned(),
-        OutputState::Resumable { next } => format!("begun: a run resumes with {next}"),
-        OutputState::OtherJob { differs } => {
-            format!("from another job, whose {differs} differs: a run needs --overwrite")
-        }
-        OutputState::InUse { holder } => format!("in use by another run, {holder}"),
-        OutputState::NotOurs { found } => {
-            format!("contains {found:?}, which topicmill has not written: a run refuses it")
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! Read-only. A damaged file is an error here if it is one for the run itself.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, exists, foreign_at, holder};
 use crate::tables::read::{TableListing, listing};
 use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::input::identify;
 use store::{Disk, Store};
 
 /// Path of the finished model in the output folder.
@@ -73,7 +75,7 @@ pub(crate) enum OutputState {
     },
     /// Something that topicmill wrote for another configuration.
     OtherJob {
-        /// The part that differs: "corpus", "model" or "projection".
+        /// The part that differs: "corpus", "model", "projection" or "input".
         differs: &'static str,
     },
     /// Another run is writing here.
@@ -86,6 +88,35 @@ pub(crate) enum OutputState {
         /// One of them.
         found: String,
     },
+}
+
+impl fmt::Display for OutputState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "empty"),
+            Self::Complete => write!(f, "complete: a run has nothing to do"),
+            Self::Resumable { next } => write!(f, "begun: a run resumes with {next}"),
+            Self::OtherJob { differs } => {
+                write!(
+                    f,
+                    "from another job, whose {differs} differs: a run needs --overwrite"
+                )?;
+                match *differs {
+                    "projection" => {
+                        write!(f, ", and `topicmill project --overwrite` keeps the model")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::InUse { holder } => write!(f, "in use by another run, {holder}"),
+            Self::NotOurs { found } => {
+                write!(
+                    f,
+                    "contains {found:?}, which topicmill has not written: a run refuses it"
+                )
+            }
+        }
+    }
 }
 
 impl RunState {
@@ -144,10 +175,14 @@ impl RunState {
         if self.complete {
             let manifest = Manifest::read(root)?;
             let project_hash = job.project_hash();
-            let is_same = manifest.settings.values().any(|hash| *hash == project_hash);
-            return Ok((!is_same).then_some("projection"));
+            if !manifest.settings.values().any(|hash| *hash == project_hash) {
+                return Ok(Some("projection"));
+            }
         }
-        Ok(None)
+        // A result can be used without its input.
+        let found = self.collection.as_ref().zip(identify(&job.corpus).ok());
+        let is_other = found.is_some_and(|(ours, (_, found))| ours.input_fingerprint != found);
+        Ok(is_other.then_some("input"))
     }
 }
 

@@ -150,6 +150,11 @@ fn a_result_whose_input_has_changed_is_not_complete() {
     place.write("texts.jsonl", lines(61));
     let told = place.denied(65, again);
     assert!(told.contains("whose input has changed"), "{told}");
+    let plan = place.succeed("plan job.toml --set vocabulary.max_share=1.0");
+    assert!(
+        plan.contains("whose input differs: a run needs --overwrite"),
+        "{plan}"
+    );
     // If the input is gone, the result is still valid.
     fs::remove_file(place.path("texts.jsonl")).expect("ours");
     assert!(place.succeed(again).contains("(from an earlier run)"));

@@ -43,7 +43,13 @@ impl Run<'_> {
             ("project", "project"),
         ] {
             if manifest.settings.get(section) != ours.get(section) {
-                return Err(other_settings(output.root(), what));
+                let failure = other_settings(output.root(), what);
+                return Err(match section {
+                    "project" => {
+                        failure.help("`topicmill project JOB --overwrite` keeps the model")
+                    }
+                    _ => failure,
+                });
             }
         }
         if worker.index() == 0 && self.stages.ingests() {

@@ -201,6 +201,14 @@ impl InputError {
         matches!(self, Self::Unreadable { .. })
     }
 
+    /// Returns whether there is nothing to read.
+    pub fn is_absence(&self) -> bool {
+        matches!(
+            self,
+            Self::NoMatch { .. } | Self::EmptyFolder { .. } | Self::NoFiles
+        )
+    }
+
     /// Returns the constructor of an [`InputError::Unreadable`] for this path.
     pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
