@@ -19,12 +19,12 @@ mod pairs;
 mod phrases;
 mod remarks;
 mod reuse;
+mod source;
 mod vocabulary;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 use timely::worker::Worker;
@@ -32,17 +32,19 @@ use timely::worker::Worker;
 pub(super) use self::drafts::cause_first;
 use self::drafts::{Draft, Written};
 use self::remarks::Remarks;
+use self::source::Source;
 use self::vocabulary::Agreed;
 use super::gather::{all_gather, gather_records};
 use super::process::{Once, Process, Tickets};
+use super::sum::sum;
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
+use crate::tables::documents::metadata_columns;
 use corpus::DocumentStatus;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
 use corpus::labels::{Label, LabelCounter, differing_by_case};
-use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 
@@ -77,33 +79,15 @@ impl IngestShared {
     fn warn(&self, warning: String) {
         self.warnings.lock().push(warning);
     }
-}
 
-/// The input, as one process sees it.
-struct Source {
-    input: Arc<Input>,
-    fingerprint: String,
-    tokenizer: Tokenizer,
-}
-
-impl Source {
-    fn discover(process: &Process) -> Result<Self, Failure> {
-        let (input, fingerprint) = identify(&process.job.corpus)?;
-        Ok(Self {
-            input: Arc::new(input),
-            fingerprint,
-            tokenizer: process.job.tokenizer(&[])?,
-        })
-    }
-
-    /// Returns the process's share of the input, in which the files at `copies` are marked as copies.
-    fn blocks(&self, process: &Process, copies: &BTreeSet<usize>) -> BlockQueue {
-        let mut input = Arc::clone(&self.input);
-        if !copies.is_empty() {
-            let files = &mut Arc::make_mut(&mut input).files;
-            copies.iter().for_each(|&place| files[place].is_copy = true);
+    /// Warns of columns whose names the tables have already.
+    fn warn_of_renamed(&self, columns: &[String]) {
+        let renamed = columns.iter().zip(metadata_columns(columns));
+        for (name, renamed) in renamed.filter(|(name, renamed)| *name != renamed) {
+            self.warn(format!(
+                "corpus.metadata: `{name}` is `{renamed}` in the tables, which have a `{name}` already"
+            ));
         }
-        BlockQueue::new(input, &process.job.corpus, process.input_share())
     }
 }
 
@@ -119,11 +103,14 @@ pub fn ingest(
     process: &Process,
     shared: &IngestShared,
 ) -> Result<(Collection, bool), Failure> {
-    let source = shared.source.get(|| Source::discover(process))?;
+    let source = shared.source.get(|| Source::discover(process, shared))?;
     let found = find_complete(worker, process, source)?;
     let found = found.map_or_else(|| reuse::reuse(worker, process, source), |it| Ok(Some(it)))?;
     if let Some(collection) = found {
         return Ok((collection, false));
+    }
+    if worker.index() == 0 {
+        shared.warn_of_renamed(&process.job.corpus.columns());
     }
     let copies = copies::find(worker, process, shared, &source.input)?;
     let blocks = (shared.blocks).make(|| source.blocks(process, &copies));
@@ -144,17 +131,8 @@ pub fn ingest(
     let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
     let (terms, totals) = (drafted.terms, drafted.totals);
     let (map, agreed) = vocabulary::agree(worker, process, shared, terms, totals, with_tokens)?;
-    let documents = drafted
-        .drafts
-        .iter()
-        .map(|draft| draft.documents)
-        .sum::<u64>();
-    begin(
-        worker,
-        process,
-        ["ingest", "documents"],
-        documents * process.placement.threads as u64,
-    );
+    let documents = documents_here(worker, process, &drafted.drafts);
+    begin(worker, process, ["ingest", "documents"], documents);
     let mut written = Vec::with_capacity(drafted.drafts.len());
     let mut labels = LabelCounter::default();
     for &draft in &drafted.drafts {
@@ -208,6 +186,14 @@ pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
     Ok(vocabulary_file::read(
         &process.output.local(VOCABULARY_FILE)?,
     )?)
+}
+
+/// Returns the number of documents in the drafts of the process's workers.
+fn documents_here(worker: &mut Worker, process: &Process, drafts: &[Draft]) -> u64 {
+    let mut shares = vec![0; process.placement.processes()];
+    let here = process.placement.process;
+    shares[here] = drafts.iter().map(|draft| draft.documents as i64).sum();
+    sum(worker, &shares)[here] as u64
 }
 
 /// Begins a phase, for all workers of the process together.

@@ -54,9 +54,7 @@ pub(super) fn join(
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let parts = tokens.div_ceil(PAIRS_A_PART * worker.peers() as u64).max(1);
     let passes = if settings.max_words > 2 { 2 } else { 1 };
-    let documents: u64 = drafts.iter().map(|draft| draft.documents).sum();
-    let threads = process.placement.threads as u64;
-    let total = documents * threads * (passes * parts + 1);
+    let total = super::documents_here(worker, process, &drafts) * (passes * parts + 1);
     super::begin(worker, process, ["phrases", "documents"], total);
     let mut phrases: Vec<Phrase> = Vec::new();
     let mut joiner = Joiner::new(&phrases, &mut terms);

@@ -2,7 +2,8 @@
 
 use timely::worker::Worker;
 
-use super::{Source, begin, publish};
+use super::source::{Source, reusable};
+use super::{begin, publish};
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
@@ -20,13 +21,10 @@ pub(super) fn reuse(
         return Ok(None);
     };
     let path = folder.join(COLLECTION_FILE);
-    let is_ours = |collection: &Collection| {
-        collection.settings_hash == process.job.corpus_hash()
-            && collection.input_fingerprint == source.fingerprint
-    };
+    let is_ours = |collection: &Collection| collection.input_fingerprint == source.fingerprint;
     let mut json = String::new();
     if worker.index() == 0
-        && let Some(collection) = Collection::read_file(&path).ok().filter(is_ours)
+        && let Some(collection) = reusable(process).filter(is_ours)
     {
         json = collection.to_json();
     }
