@@ -115,10 +115,16 @@ fn rows(
             },
         ),
     };
-    let left_out = match found.unmatched + found.ambiguous {
+    let mut left_out = match found.unmatched {
         0 => String::new(),
         documents => format!("; {} of the first are not", figures::grouped(documents)),
     };
+    if found.ambiguous > 0 {
+        let documents = figures::counted(found.ambiguous, "document");
+        left_out.push_str(&format!(
+            "; {documents} of the first with an id that occurs twice left out"
+        ));
+    }
     let documents = match found.documents {
         0 => format!("none in both{left_out}: nothing to compare"),
         documents => format!(

@@ -12,7 +12,7 @@
 
 mod model;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::manifest::Manifest;
@@ -93,8 +93,11 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, F
     match manifests[0].input_fingerprint == manifests[1].input_fingerprint {
         true => join.by_number(a, b)?,
         false => {
-            let documents: u64 = manifests[1].documents_by_status.values().sum();
-            join.by_source(a, b, documents / HELD_DOCUMENTS + 1)?;
+            let documents = manifests
+                .iter()
+                .map(|it| it.documents_by_status.values().sum());
+            let most: u64 = documents.max().unwrap_or(0);
+            join.by_source(a, b, most / HELD_DOCUMENTS + 1)?;
         }
     }
     Ok(Comparison {
@@ -215,7 +218,7 @@ impl Join {
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
             let of_part = |id: &str| id_hash(id) % parts == part;
-            // None: the id has been matched, or several documents have it.
+            // None: several documents have the id.
             let mut held: HashMap<String, Option<Held>> = HashMap::new();
             let mut document = ProjectedDocument::default();
             let mut reader = ProjectedReader::open(b)?;
@@ -232,15 +235,26 @@ impl Join {
                     Some(other) => *other = None,
                 }
             }
+            let mut seen = HashSet::new();
+            let mut reader = ProjectedReader::open(a)?;
+            while reader.read_into(&mut document)? {
+                let is_wanted = of_part(&document.source_id) && self.is_wanted(&document);
+                if is_wanted
+                    && let Some(value) = held.get_mut(&document.source_id)
+                    && !seen.insert(document.source_id.clone())
+                {
+                    *value = None;
+                }
+            }
             let mut reader = ProjectedReader::open(a)?;
             while reader.read_into(&mut document)? {
                 if !of_part(&document.source_id) || !self.is_wanted(&document) {
                     continue;
                 }
-                match held.get_mut(&document.source_id).map(Option::take) {
+                match held.get(&document.source_id) {
                     None => self.unmatched += 1,
                     Some(None) => self.ambiguous += 1,
-                    Some(Some(q)) => self.add(a, b, &document, &q)?,
+                    Some(Some(q)) => self.add(a, b, &document, q)?,
                 }
             }
         }
