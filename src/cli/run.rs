@@ -180,7 +180,7 @@ pub(super) fn watched(
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let watch = Watch::start(process, stages, &args.watching);
-    let result = work();
+    let result = work().map_err(|failure| process.output.check().err().unwrap_or(failure));
     match &result {
         Ok(()) => watch.end(0, ""),
         Err(failure) => watch.end(failure.exit as u8, &format!("{failure:#}")),

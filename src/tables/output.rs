@@ -214,7 +214,12 @@ impl Output {
         Ok(self.writable()?.remove(&self.path(relative))?)
     }
 
-    /// Returns the store for writing; fails if another run has taken over the lock.
+    /// Fails if the lock was lost: another run has taken over, or somebody has removed the folder.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.writable().map(drop)
+    }
+
+    /// Returns the store for writing; fails if the lock was lost.
     fn writable(&self) -> Result<&dyn Store, Failure> {
         let lost = self.lock.as_ref().and_then(|lock| lock.check().err());
         match lost {

@@ -36,7 +36,15 @@ pub(super) fn not_ours(root: &Path, found: &str) -> Failure {
 }
 
 /// Returns the first name in an open store that shows that topicmill has not written the folder.
+///
+/// # Errors
+/// The path leads through a file; the store does not respond.
 pub(super) fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, Failure> {
+    if let Some(file) = root.ancestors().find(|path| path.is_file()) {
+        let file = file.display();
+        let message = format!("{file}: is a file; choose a folder for output.path");
+        return Err(Failure::usage(message));
+    }
     let mut names = store.names(root)?;
     names.retain(|name| !name.starts_with('.'));
     let foreign = names.iter().find(|name| !is_known(name));
