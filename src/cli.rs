@@ -192,22 +192,33 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
         .help("pass the folder that the job names as `output.path`"))
 }
 
+/// Refuses a path that topicmill has not written.
+fn check_written(root: &Path) -> Result<(), Failure> {
+    let is_file = !is_remote(root) && root.is_file();
+    match is_file || check_ours(root).is_err() {
+        true => Err(not_a_result(root)),
+        false => Ok(()),
+    }
+}
+
+fn not_a_result(path: &Path) -> Failure {
+    let message = format!("{}: not a result", path.display());
+    Failure::data(message).help("pass the folder that the job names as `output.path`")
+}
+
 /// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
 fn check_finished(root: &Path) -> Result<(), Failure> {
     existing_output(root)?;
     // An evaluation has no corpus.
-    let has_collection = exists(&root.join("corpus"))?;
-    if has_collection && exists(&root.join(SUCCESS))? {
+    let is_complete = exists(&root.join(SUCCESS))?;
+    if is_complete && exists(&root.join("corpus"))? {
         return Ok(());
     }
-    let path = root.display();
-    let is_file = !is_remote(root) && root.is_file();
-    if is_file || check_ours(root).is_err() || !has_collection {
-        let message = format!("{path}: not a result");
-        return Err(
-            Failure::data(message).help("pass the folder that the job names as `output.path`")
-        );
+    check_written(root)?;
+    if is_complete {
+        return Err(not_a_result(root));
     }
+    let path = root.display();
     let message = format!("{path}: its run has not ended, so there is no result yet");
     Err(Failure::data(message).help(format!(
         "`topicmill status {path}` shows how far it is; rerun the job to resume it"

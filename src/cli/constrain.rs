@@ -52,7 +52,20 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     if pruned.unknown_words > 0 {
         // They would be dropped silently.
         let message = format!("{}: {pruned}", result.display());
-        return Err(Failure::usage(message).help("name words as the vocabulary has them"));
+        let names_one = |constraint: &&Constraint| {
+            let text = constraint.to_string();
+            let mut words = text.split([':', ',', '|']).map(str::trim);
+            words.any(|word| pruned.examples.iter().any(|example| example == word))
+        };
+        let lines: Vec<_> = new
+            .iter()
+            .filter(names_one)
+            .map(Constraint::to_string)
+            .collect();
+        return Err(Failure::usage(message).help(format!(
+            "name words as the vocabulary has them, or leave them out: {}",
+            lines.join("; ")
+        )));
     }
     let mut all = known(&finished)?;
     for constraint in new {

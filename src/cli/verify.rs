@@ -17,6 +17,9 @@ use crate::tables::{VerifyReport, digest, output, verify};
 /// written.
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
+    if !output::exists(&args.output.join(output::SUCCESS))? {
+        super::check_written(&args.output)?;
+    }
     if args.digest {
         return print_digest(args);
     }

@@ -54,11 +54,10 @@ impl fmt::Display for Pruned {
             SYNSETS => ("terms", "in WordNet"),
             _ => ("words", "in the vocabulary"),
         };
-        write!(
-            f,
-            "{} of {} {words} are not {missing}",
-            self.unknown_words, self.words
-        )?;
+        match self.unknown_words {
+            0 => write!(f, "all {} {words} are {missing}", self.words)?,
+            unknown => write!(f, "{unknown} of {} {words} are not {missing}", self.words)?,
+        }
         if !self.examples.is_empty() {
             let more = self.unknown_words > self.examples.len();
             let more = if more { ", …" } else { "" };

@@ -183,16 +183,99 @@ fn a_warm_start_without_a_change_trains_all_documents_further() {
 }
 
 #[test]
+fn words_that_a_vocabulary_has_no_longer_are_lost() {
+    let ground = finished();
+    ground.write("stop.txt", "travel61\ntravel62\nmoney5\n");
+    let sets =
+        "--set vocabulary.stop_words=stop.txt --set train.passes=4 --set output.path=without";
+    ground.succeed(&format!(
+        "run job.toml --quiet --set train.warm_start=out {sets}"
+    ));
+    let [before, after] = ["out", "without"].map(|out| ground.table(&format!("{out}/topic_terms")));
+    let absent = |out: &str| {
+        let topics = ground.table(&format!("{out}/topics")).into_iter();
+        topics
+            .map(|row| number(&row, "absent_weight"))
+            .collect::<Vec<f64>>()
+    };
+    let absent = ["out", "without"].map(absent);
+    let terms = ground.table("out/vocabulary").into_iter();
+    let terms = terms
+        .filter(|row| row["status"] == "kept")
+        .map(|row| row["term"].clone());
+    let terms: Vec<String> = terms.collect();
+    let stopped = ["travel61", "travel62", "money5"];
+    for (topic, row) in ground.table("without/topic_changes").iter().enumerate() {
+        let of = |rows: &[Row]| -> Vec<Row> {
+            let own = rows.iter().filter(|row| row["topic"] == topic.to_string());
+            own.cloned().collect()
+        };
+        let top = |rows: &[Row]| -> Vec<String> {
+            let top = of(rows).into_iter().take(20);
+            top.map(|row| row["term"].clone()).collect()
+        };
+        let (old, new) = (top(&before), top(&after));
+        let lost: Vec<&str> = (old.iter().filter(|term| !new.contains(term)))
+            .map(String::as_str)
+            .collect();
+        assert_eq!(row["lost"], format!("[{}]", lost.join(", ")));
+        let root = |rows: &[Row], absent: f64, term: &str| {
+            let listed = rows.iter().find(|row| row["term"] == term);
+            listed.map_or(absent, |row| number(row, "weight")).sqrt()
+        };
+        let [old, new] = [&before, &after].map(|rows| of(rows));
+        let common = terms
+            .iter()
+            .filter(|term| !stopped.contains(&term.as_str()));
+        let overlap = common
+            .map(|term| root(&old, absent[0][topic], term) * root(&new, absent[1][topic], term));
+        let distance = (1.0 - overlap.sum::<f64>()).sqrt();
+        assert!(
+            (number(row, "distance") - distance).abs() < 1e-4,
+            "{row:?}, {distance}"
+        );
+    }
+}
+
+#[test]
 fn a_warm_start_with_the_same_tree_trains_all_documents_further() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");
-    let more = "--set train.warm_start=out --set train.passes=4 --set output.path=further";
-    ground.succeed(&format!("run job.toml --quiet -w 2 {more}"));
-    let log = ground.table("further/training_log");
-    let seen = number(log.last().expect("rounds"), "documents_seen");
-    let documents = ground.table("further/documents").into_iter();
-    let sample = documents.filter(|row| row["split"] == "sample").count();
-    assert_eq!(seen, 4.0 * sample as f64);
+    // Without these words, less of it fits the vocabulary.
+    ground.write("stop.txt", "money2\nriver1\n");
+    for stop_words in ["none", "stop.txt"] {
+        let more = "--set train.warm_start=out --set train.passes=4 --set output.path=further";
+        ground.succeed(&format!(
+            "run job.toml --quiet -w 2 --overwrite {more} --set vocabulary.stop_words={stop_words}"
+        ));
+        let log = ground.table("further/training_log");
+        let seen = number(log.last().expect("rounds"), "documents_seen");
+        let documents = ground.table("further/documents").into_iter();
+        let sample = documents.filter(|row| row["split"] == "sample").count();
+        assert_eq!(seen, 4.0 * sample as f64);
+    }
+}
+
+#[test]
+fn a_result_does_not_need_the_one_that_it_started_from() {
+    let ground = finished();
+    let started = "--set train.warm_start=out --set train.passes=4";
+    ground.succeed(&format!(
+        "run job.toml --quiet {started} --set output.path=further"
+    ));
+    std::fs::rename(ground.path("out"), ground.path("gone")).expect("renamed");
+    for command in ["evaluate further --quiet", "run further --quiet"] {
+        ground.succeed(command);
+    }
+    let plan = ground.succeed("plan further");
+    assert!(plan.contains("a run has nothing to do"), "{plan}");
+    ground.succeed(&["constrain", "further", "--merge", "north, south", "--quiet"][..]);
+    let output = ground.output("plan further --set train.passes=5");
+    assert!(
+        said(&output).contains("out/model/topics.model"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]
@@ -237,7 +320,14 @@ fn what_cannot_be_corrected_is_refused() {
         64,
         "--split 'bank: money3'",
     );
-    denied(&["out", "--merge", "north, south, sooth"], 64, "sooth");
+    let sooth = [
+        "out",
+        "--merge",
+        "money1, money2",
+        "--merge",
+        "north, south, sooth",
+    ];
+    denied(&sooth, 64, "leave them out: must: north, south, sooth\n");
     denied(&["out", "--merge", "nord, sud"], 65, "nothing is left");
     let both = [
         "out",

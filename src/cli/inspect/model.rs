@@ -106,10 +106,10 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
     let eta = figures::parameter(header.priors.eta);
     let tree = header.priors.tree.as_ref().map(|tree| {
         let text = format!(
-            "{} nodes over {} terms, at most {} senses",
-            figures::grouped(tree.inner_count() as u64 - 1),
-            figures::grouped(tree.structured_count() as u64),
-            tree.most_senses()
+            "{} over {}, at most {}",
+            figures::counted(tree.inner_count() as u64 - 1, "node"),
+            figures::counted(tree.structured_count() as u64, "term"),
+            figures::counted(tree.most_senses() as u64, "sense"),
         );
         ("tree", text)
     });

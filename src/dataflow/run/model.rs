@@ -324,16 +324,17 @@ fn train_summary(
         true => "held-out quality stopped improving".to_owned(),
         false => format!("{passes} passes done"),
     };
+    let documents = match record.heldout.documents {
+        1 => "1 document".to_owned(),
+        documents => format!("{documents} documents"),
+    };
     TrainSummary {
         seconds,
         rounds: record.rounds,
         sample_documents: record.training_documents,
         tokens_per_second: tokens as f64 / seconds.max(1e-9),
         heldout_loglik_per_token: record.heldout.per_token(),
-        heldout_method: format!(
-            "document completion, {} documents, K = {}",
-            record.heldout.documents, settings.topics
-        ),
+        heldout_method: format!("document completion, {documents}, K = {}", settings.topics),
         tree: None,
         ended,
     }
