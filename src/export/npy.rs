@@ -31,6 +31,12 @@ record! {
 }
 
 record! {
+    struct Id {
+        source_id: String,
+    }
+}
+
+record! {
     struct Topic {
         topic: i32,
     }
@@ -94,9 +100,8 @@ fn write_theta(
     };
     let ids = source.require("documents")?;
     sink.named(documents, |out| {
-        for_each_row(ids.path(), &["source_id"], |row| {
-            Ok(writeln!(out, "{}", line(row.text(0)))?)
-        })
+        Records::<Id>::within(ids.path())?
+            .try_for_each(|row| Ok(writeln!(out, "{}", line(&row?.source_id))?))
     })?;
     let entries = source.rows("document_topics");
     sink.named(data, |out| {
