@@ -13,12 +13,14 @@ Settings = Mapping[str, Any]
 _FILES = {
     "cluster.secret_file",
     "corpus.base",
+    "model.from",
     "phrases.deletions",
     "phrases.found",
     "phrases.replacements",
     "synth.words",
     "train.warm_start",
     "tree.file",
+    "vocabulary.from",
 }
 
 

@@ -232,7 +232,7 @@ mod tests {
         for file in [MODEL_FILE, VOCABULARY_FILE, JOB_FILE] {
             let path = folder.path().join("w").join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "").unwrap();
+            std::fs::write(path, "[model]\ntopics = 2\n").unwrap();
         }
         let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
