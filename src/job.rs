@@ -7,11 +7,11 @@
 //! docs/JOB.md describes every key for users.
 
 pub mod defaults;
+mod files;
 mod fill;
 mod inherit;
 pub mod keys;
 mod kind;
-mod made;
 pub mod process_status;
 mod progress;
 mod resolve;
@@ -27,7 +27,6 @@ mod words;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use toml::Value;
 
 use crate::evaluate::settings::EvaluateSettings;
@@ -36,14 +35,13 @@ use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
-    CorpusSettings, PhraseSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
+    CorpusSettings, PhraseSettings, SampleSettings, TokenSettings, VocabularySettings,
 };
 use corpus::synth_settings::SynthSettings;
 use corpus::tokenizer::Tokenizer;
-use corpus::vocabulary_file::VOCABULARY_FILE;
+use files::NamedFile;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
-use made::Made;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
@@ -93,8 +91,6 @@ pub struct Job {
     pub synth: Option<SynthStage>,
     /// The files that the job names, with the hashes of their contents when it was read.
     pub(crate) files: Vec<NamedFile>,
-    /// The stored hashes of the result that contains this job, if the job is that of a result made from another one.
-    made: Option<Made>,
     /// The values that filled the settings. Hashes and the resolved job are made from these, not from the fields.
     values: Values,
 }
@@ -158,16 +154,6 @@ impl SynthStage {
     }
 }
 
-/// A file whose contents are part of the job: the hashes cover them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedFile {
-    /// The key that names it.
-    key: &'static str,
-    pub(crate) path: PathBuf,
-    /// The sha256 of its contents, in hex; for a tree, of the knowledge in it.
-    pub(crate) sha256: String,
-}
-
 impl Job {
     /// Reads and checks the job file at `path`, or the job of the result in the folder `path`, even if that has been
     /// moved. `overrides` are `section.key=value`; later ones win.
@@ -205,7 +191,7 @@ impl Job {
             // Values from overrides stay.
             source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
         }
-        source.inherit(&folder_of(path))?;
+        source.inherit(path, &folder_of(path))?;
         Self::of(&source, path)
     }
 
@@ -236,14 +222,12 @@ impl Job {
             cluster: values.cluster(),
             synth: source.has("synth").then(|| values.synth()),
             files: Vec::new(),
-            made: None,
             values,
         };
         if source.get("corpus.base").is_none() {
             // A folder's name may not be UTF-8.
             job.corpus.base = folder;
         }
-        job.made = job.find_made(source);
         job.files = job.named_files(source)?;
         let tree = job.read_tree(source)?;
         job.files.extend(tree);
@@ -268,61 +252,6 @@ impl Job {
         Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
     }
 
-    /// Hashes every file that the job names, except its tree.
-    fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, Failure> {
-        let lists = self.vocabulary.stop_words.iter();
-        let lists = lists.filter_map(|list| match list {
-            StopWords::File(path) => Some(("vocabulary.stop_words", path)),
-            StopWords::Language(_) => None,
-        });
-        let synth = self.synth.iter();
-        let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
-        let digest = |(key, path): (&'static str, &PathBuf)| {
-            let contents = std::fs::read(path).map_err(|error| {
-                let mut failure = unreadable(path, error);
-                failure.help = named_at(source, key, "; such paths are relative to the job file");
-                failure
-            })?;
-            Ok(NamedFile {
-                key,
-                path: path.clone(),
-                sha256: hex::encode(Sha256::digest(&contents)),
-            })
-        };
-        let phrases = [
-            ("phrases.replacements", &self.phrases.replacements),
-            ("phrases.deletions", &self.phrases.deletions),
-            ("phrases.found", &self.phrases.found),
-        ];
-        let phrases = phrases
-            .into_iter()
-            .filter_map(|(key, path)| Some((key, path.as_ref()?)));
-        let texts = lists.chain(words).chain(phrases);
-        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, Failure>>()?;
-        let results = [
-            ("train.warm_start", &self.warm_start, state::MODEL_FILE),
-            ("model.from", &self.model_from, state::MODEL_FILE),
-            ("vocabulary.from", &self.vocabulary.from, VOCABULARY_FILE),
-        ];
-        for (key, folder, file) in results {
-            let Some(folder) = folder else {
-                continue;
-            };
-            // `--overwrite` would remove that result.
-            let [result, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
-            if output.is_some() && output == result {
-                source.refuse("output.path", || format!("a folder other than {key}"))?;
-            }
-            if self.made.is_none() {
-                files.push(NamedFile {
-                    path: folder.clone(),
-                    ..digest((key, &folder.join(file)))?
-                });
-            }
-        }
-        Ok(files)
-    }
-
     /// Reads the knowledge for the job's tree.
     fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, Failure> {
         let Some(tree) = &mut self.tree else {
@@ -344,7 +273,7 @@ impl Job {
 /// Returns the error for a job file, or a file that it names, that cannot be read.
 fn unreadable(path: &Path, source: io::Error) -> Failure {
     let exit = match source.kind() {
-        io::ErrorKind::NotFound => Exit::Usage,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Exit::Usage,
         _ => Exit::Io,
     };
     Failure::new(exit, source).context(format!("{}: cannot be read", path.display()))

@@ -14,6 +14,7 @@ use super::process::Process;
 use super::project::{Drift, Projected, Tally, written_parts};
 use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
+use crate::job::state::TRAINED_FILE;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::{JOB_FILE, REPORT};
@@ -99,8 +100,10 @@ pub(crate) fn finish(
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
-    if let Some(drift) = finisher.drift() {
-        write_trained(process, &drift.trained)?;
+    match finisher.drift() {
+        _ if process.job.model_from.is_some() => {}
+        Some(drift) => write_trained(process, &drift.trained)?,
+        None => process.output.remove(TRAINED_FILE)?,
     }
     finisher.write_rollups(&mut written)?;
     finisher.write_labels(&mut written)?;
@@ -313,6 +316,7 @@ impl Finisher<'_> {
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = settings(job);
+        manifest.results = job.results();
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
         manifest.describe(output, written)?;
         output.clear("checkpoints")?;

@@ -117,7 +117,7 @@ pub fn ingest(
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
     let mut drafted = drafts::draft_all(worker, process, shared, (blocks, &source.tokenizer))?;
-    let (mut found, mut joiner) = (Vec::new(), None);
+    let (mut found, mut joiner) = (source.phrases.clone(), None);
     if let Some(settings) = &process.job.phrases.detection {
         let joined = phrases::join(worker, process, settings, drafted)?;
         drafted = joined.drafted;

@@ -11,6 +11,7 @@ use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
 use crate::failure::Failure;
+use crate::job::state::TRAINED_FILE;
 use crate::tables::FileMetadata;
 use crate::tables::rows::TrainingLogRow;
 use corpus::collection::Collection;
@@ -74,27 +75,24 @@ impl TrainingRecord {
     }
 }
 
-/// Path of the sums over the documents trained on, below the output's root: with them drift is measured, also by jobs
-/// that use the model.
-const TRAINED: &str = "model/trained.json";
-
-/// Reads the sums over the documents on which the model of another result was trained; `None` if it has none, because
-/// it projected nothing.
-pub(crate) fn read_trained(folder: &Path) -> Result<Option<DriftSums>, Failure> {
-    let path = folder.join(TRAINED);
-    path.exists().then(|| read_json(&path)).transpose()
+/// Reads the sums over the documents trained on from a file, [`TRAINED_FILE`] of a result.
+pub(crate) fn read_trained(path: &Path) -> Result<DriftSums, Failure> {
+    read_json(path)
 }
 
 /// Writes the sums over the documents trained on.
 pub(crate) fn write_trained(process: &Process, trained: &DriftSums) -> Result<(), Failure> {
     let json = serde_json::to_vec(trained).expect("numbers are JSON");
-    process.output.write_atomic(TRAINED, &json)
+    process.output.write_atomic(TRAINED_FILE, &json)
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let io = Failure::io(path);
-    let bytes = std::fs::read(path).map_err(&io)?;
-    serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
+    let bytes = std::fs::read(path).map_err(io)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Failure::data(message).help("copy the file back, or make that result again")
+    })
 }
 
 /// Writes the training log and the record, before the model is published.

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
+use toml::Value;
+
 use super::kind::located;
 use super::source::{Entry, Source};
-use super::{JOB_FILE, unreadable};
+use super::{JOB_FILE, absolute, keys, unreadable};
 use crate::failure::Failure;
-use corpus::collection::COLLECTION_FILE;
+use store::is_remote;
 
 /// The sections that are those of the result.
 const INHERITED: [&str; 4] = ["tokens", "phrases", "vocabulary", "model"];
 /// The sections about a training that does not take place.
 const OF_TRAINING: [&str; 3] = ["sample", "tree", "train"];
-/// The keys about phrases that are detected in a collection.
+/// The keys about phrases that are detected in a collection: those of the result are in its `collection.json`.
 const DETECTED: [&str; 4] = [
     "phrases.detect",
     "phrases.min_count",
@@ -29,18 +31,22 @@ fn is_inherited(path: &str) -> bool {
     INHERITED.contains(&section(path))
 }
 
+/// Whether a key is that of the result, or has no effect.
+fn is_concerned(path: &str) -> bool {
+    path != "model.from" && (is_inherited(path) || is_of_training(path))
+}
+
 fn section(path: &str) -> &str {
     path.split('.').next().unwrap_or(path)
 }
 
 impl Source {
     /// Takes `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` from the result that `model.from` names, if it
-    /// names one: phrases that were detected there are joined, and its terms are kept. A resolved job has all of this
-    /// already. `folder` is that of the job.
+    /// names one; its terms are kept. `job` is the path of the job, `folder` its absolute folder.
     ///
     /// # Errors
     /// There is no such result, or its topics are labels; the job sets a key to another value.
-    pub(super) fn inherit(&mut self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn inherit(&mut self, job: &Path, folder: &Path) -> Result<(), Failure> {
         let Some(from) = self.get("model.from").cloned() else {
             return Ok(());
         };
@@ -48,67 +54,66 @@ impl Source {
             return Ok(());
         };
         let result = located(name, folder);
-        if self
-            .get("vocabulary.from")
-            .is_some_and(|it| it.value == result)
-        {
+        if self.has_inherited(job, &result) {
             return Ok(());
         }
         let root = Path::new(result.as_str().unwrap_or_default());
-        let mut theirs = read_job(root, &from)?;
-        for (path, entry) in self.entries() {
-            let there = theirs.get(path).map(|entry| &entry.value);
-            let is_concerned = is_inherited(path) || is_of_training(path);
-            if path != "model.from" && is_concerned && there != Some(&entry.value) {
+        let theirs = read_job(root, &from)?;
+        let mut derived = theirs.clone();
+        derived.forget(|path, _| {
+            let is_by_frequency = section(path) == "vocabulary" && path != "vocabulary.stop_words";
+            !is_inherited(path) || is_by_frequency || DETECTED.contains(&path)
+        });
+        for path in ["vocabulary.from", "model.from"] {
+            derived.replace(path, result.clone(), &from);
+        }
+        for (path, entry) in self.entries().filter(|(path, _)| is_concerned(path)) {
+            let key = keys::key(path).expect("a source has keys only");
+            let value = key.kind.value(&entry.value, folder);
+            let value_in = |source: &Self| Some(source.get(path)?.value.clone());
+            let default = key
+                .default_value()
+                .and_then(|value| key.kind.value(&value, folder));
+            let there = value_in(&theirs).or(default.clone());
+            if value != there && value != value_in(&derived).or(default) {
+                let there = there.filter(|value| *value != Value::from(""));
                 let there = there.map_or_else(String::new, |value| format!(" ({value} there)"));
                 let allowed = format!("absent, or as in the result of model.from{there}");
                 return Err(entry.invalid(path, allowed));
             }
         }
-        if theirs.has_effect("phrases.detect") {
-            let found = root.join(COLLECTION_FILE).to_string_lossy().into_owned();
-            theirs.forget(|path, _| DETECTED.contains(&path));
-            theirs.replace("phrases.found", found.into(), &from);
-        }
-        theirs.forget(|path, _| {
-            let is_by_frequency = section(path) == "vocabulary" && path != "vocabulary.stop_words";
-            !is_inherited(path) || is_by_frequency
-        });
-        for path in ["vocabulary.from", "model.from"] {
-            theirs.replace(path, result.clone(), &from);
-        }
-        self.forget(|path, _| is_inherited(path) || is_of_training(path));
-        self.extend(theirs);
+        self.forget(|path, _| is_concerned(path) || path == "model.from");
+        self.extend(derived);
         Ok(())
     }
 
-    /// Whether a key is set, and not to `""` or `false`.
-    fn has_effect(&self, path: &str) -> bool {
-        let value = self.get(path).map(|entry| &entry.value);
-        value.is_some_and(|value| *value != "".into() && *value != false.into())
+    /// Whether this is the job of a finished result, which has everything that it has taken from `result`.
+    fn has_inherited(&self, job: &Path, result: &Value) -> bool {
+        let value = |path| self.get(path).map(|entry| &entry.value);
+        let output = value("output.path").and_then(Value::as_str).map(Path::new);
+        output.is_some_and(|output| absolute(&output.join(JOB_FILE)) == absolute(job))
+            && value("vocabulary.from") == Some(result)
+            && (self.entries()).all(|(path, entry)| entry.is_in_file || !is_concerned(path))
     }
 }
 
-/// Reads the job of the result in a folder, which `from` names; refuses one whose settings no other job can have.
+/// Reads the job of the result in a folder, which `from` names; refuses one whose topics no other job can have.
 fn read_job(root: &Path, from: &Entry) -> Result<Source, Failure> {
-    let (path, place) = (root.join(JOB_FILE), &from.place);
+    let (path, place, shown) = (root.join(JOB_FILE), &from.place, root.display());
+    if is_remote(root) {
+        let message = format!("{place}: `model.from` is {shown}, but must be a folder");
+        return Err(Failure::usage(message).help("copy that result to a folder on each host"));
+    }
     let text = std::fs::read_to_string(&path).map_err(|error| {
         let help = format!("{place}: name the folder of a finished result");
         unreadable(&path, error).help(help)
     })?;
     let job = Source::parse(&text, &path)?;
-    let refuse = |problem: &str| {
-        let root = root.display();
-        Err(
-            Failure::usage(format!("{place}: `model.from` names {root}, {problem}"))
-                .help("project new documents by `topicmill project RESULT --stdin`"),
-        )
-    };
-    if job.has_effect("corpus.labels") {
-        return refuse("whose topics are labels");
-    }
-    if job.has_effect("phrases.detect") && job.has_effect("phrases.found") {
-        return refuse("which has detected phrases besides those of phrases.found");
+    let labels = job.get("corpus.labels").map(|entry| &entry.value);
+    if labels.is_some_and(|labels| *labels != Value::from("")) {
+        let message = format!("{place}: `model.from` names {shown}, whose topics are labels");
+        let help = "project new documents by `topicmill project RESULT --stdin`";
+        return Err(Failure::usage(message).help(help));
     }
     Ok(job)
 }

@@ -171,11 +171,14 @@ impl Values {
             self.set("corpus.base", folder.to_string_lossy().into_owned());
         }
         if source.has("synth") {
-            let made: String = self.get("synth.path");
-            let made = absolute(Path::new(&made));
-            self.set("synth.path", made.to_string_lossy().into_owned());
+            let made = self.value("synth.path").and_then(Value::as_str);
+            let made = made.map(|path| absolute(Path::new(path)));
             if !self.has("corpus.input") {
-                self.set("corpus.input", vec![synth_input(&made)]);
+                let input = synth_input(made.as_deref().unwrap_or(Path::new("")));
+                self.set("corpus.input", vec![input]);
+            }
+            if let Some(made) = made {
+                self.set("synth.path", made.to_string_lossy().into_owned());
             }
         }
     }

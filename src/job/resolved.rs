@@ -27,16 +27,12 @@ impl Job {
     /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`,
     /// `[vocabulary]` and `[synth]`, with the contents of files; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
-        let stored = self.made.as_ref().and_then(|made| made.corpus.clone());
-        stored.unwrap_or_else(|| self.hash("corpus", Stage::Corpus, &[]))
+        self.hash("corpus", Stage::Corpus, &[])
     }
 
     /// Identifies the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and of `[sample]`,
     /// `[model]`, `[tree]` and `[train]`, except for keys that change no result.
     pub fn train_hash(&self) -> String {
-        if let Some(made) = &self.made {
-            return made.train.clone();
-        }
         let corpus = self.corpus_hash();
         self.hash("train", Stage::Train, &[("corpus", &corpus)])
     }

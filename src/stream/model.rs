@@ -145,7 +145,8 @@ impl StreamModel {
 /// Returns the phrases and labels found in the collection, if the job looks for any.
 fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Failure> {
     let Source { job, root } = source;
-    if job.phrases.detection.is_none() && job.corpus.labels.is_none() {
+    let may_have_phrases = job.phrases.detection.is_some() || job.model_from.is_some();
+    if !may_have_phrases && job.corpus.labels.is_none() {
         return Ok((Vec::new(), Vec::new()));
     }
     let file = View::open(&root.join(COLLECTION_FILE), Wanted::All)?;

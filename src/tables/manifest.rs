@@ -31,6 +31,9 @@ pub struct Manifest {
     pub(crate) job_id: String,
     /// Hash of the settings that each stage depends on, by stage.
     pub(crate) settings: BTreeMap<String, String>,
+    /// Hash of what the job read of each other result, by the key that names it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) results: BTreeMap<String, String>,
     /// The job's seed.
     pub(crate) seed: u64,
     /// Fingerprint of the input (names, formats, sizes, samples of the content), as ingest saw it.
@@ -95,6 +98,7 @@ impl Manifest {
             commit: COMMIT.to_owned(),
             job_id: job_id.to_owned(),
             settings: BTreeMap::new(),
+            results: BTreeMap::new(),
             seed,
             input_fingerprint: input_fingerprint.to_owned(),
             documents_by_status: BTreeMap::new(),

@@ -270,12 +270,8 @@ fn a_result_does_not_need_the_one_that_it_started_from() {
     let plan = ground.succeed("plan further");
     assert!(plan.contains("a run has nothing to do"), "{plan}");
     ground.succeed(&["constrain", "further", "--merge", "north, south", "--quiet"][..]);
-    let output = ground.output("plan further --set train.passes=5");
-    assert!(
-        said(&output).contains("out/model/topics.model"),
-        "{}",
-        said(&output)
-    );
+    let plan = ground.succeed("plan further --set train.passes=5");
+    assert!(plan.contains("--overwrite"), "{plan}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::workdir::{Row, Workdir};
+use crate::workdir::{Row, Workdir, succeed};
 
 const JOB: &str = r#"
 [corpus]
@@ -149,6 +149,8 @@ fn new_documents_are_projected_by_any_number_of_workers() {
         (&drift["terms"], &drift["known_terms"]),
         (&distinct.len().to_string(), &known.to_string())
     );
+    let advises = 10 * known < 7 * distinct.len();
+    assert_eq!(drift["retrain"], advises.to_string());
     assert!(
         !drift["topic_shift_js"].is_empty() && !drift["loglik_shift"].is_empty(),
         "{drift:?}"
@@ -165,9 +167,47 @@ fn the_result_is_complete_in_itself() {
         let [before, after] = ["new", "next"].map(|out| ground.table(&format!("{out}/{table}")));
         assert_eq!(before, after, "{table}");
     }
-    ground.succeed("evaluate new --set evaluate.split=all --quiet");
     ground.succeed("run new/job.toml --quiet -w 3 --set output.path=copy");
     assert_eq!(ground.digest("copy"), ground.digest("new"));
+    // Neither the documents nor their phrases need the result from which the model came.
+    std::fs::rename(ground.path("old"), ground.path("elsewhere")).unwrap();
+    ground.succeed("evaluate new --set evaluate.split=all --quiet");
+    ground.succeed("run new --quiet");
+    let mut stream = ground.command("project new --stdin");
+    stream.stdin(std::fs::File::open(ground.path("old.jsonl")).unwrap());
+    let answers = String::from_utf8(succeed(stream).stdout).unwrap();
+    assert!(
+        answers
+            .lines()
+            .all(|line| line.contains("\"tokens_unknown\":0")),
+        "{answers}"
+    );
+    ground.denied(64, "run new.toml --quiet --set output.path=other");
+}
+
+#[test]
+fn what_a_result_has_become_is_noticed() {
+    let ground = finished();
+    ground.succeed("run new.toml --quiet -w 2");
+    ground.succeed("run job.toml --quiet -w 2 --overwrite --set model.seed=5");
+    let message = ground.denied(64, "run new.toml --quiet");
+    assert!(message.contains("--overwrite"), "{message}");
+    ground.succeed("run new --quiet");
+    // A model whose job has projected nothing has no documents to compare with.
+    ground.succeed("run job.toml --quiet -w 2 --set output.path=bare --set project.method=none");
+    ground.succeed("run new.toml --quiet -w 2 --set model.from=bare --set output.path=some");
+    let drift = drift(&ground, "some");
+    let known: f64 = drift["known_term_share"].parse().unwrap();
+    assert!(
+        known > 0.5 && drift["topic_shift_js"].is_empty(),
+        "{drift:?}"
+    );
+    // Keys may not contradict the result, also where a job says all itself.
+    let old = ground.path("old");
+    let whole = format!("from = {old:?}\ntopics = 6\n[vocabulary]\nfrom = {old:?}");
+    ground.write("six.toml", NEW.replace("from = \"old\"", &whole));
+    let message = ground.denied(64, "run six.toml --quiet --set output.path=six");
+    assert!(message.contains("(4 there)"), "{message}");
 }
 
 #[test]
@@ -224,6 +264,15 @@ fn a_model_that_cannot_be_used_is_refused() {
     ground.succeed("run job.toml --quiet --set model.from=old --set corpus.input=new.jsonl --set output.path=same");
     ground.succeed("run new.toml --quiet");
     assert_eq!(ground.digest("same"), ground.digest("new"));
+    let spelt = "--set vocabulary.max_share=0.5 --set model.label_prior=frequency --set phrases.min_count=5";
+    let spelt = format!("{spelt} --set train.warm_start= --set output.path=spelt");
+    ground.succeed(&format!("run new.toml --quiet {spelt}"));
+    ground.write("empty.jsonl", "{\"text\": \"nothing alike\"}\n");
+    let message = ground.denied(
+        65,
+        "run new.toml --quiet --set corpus.input=empty.jsonl --set output.path=empty",
+    );
+    assert!(message.contains("another language"), "{message}");
     let labelled = JOB
         .replace("topics = 4\n", "")
         .replace("[phrases]\ndetect = true\n", "");

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::{Input, identify};
+use corpus::phrases::Phrase;
 use corpus::tokenizer::Tokenizer;
 
 /// The input, as one process sees it.
@@ -16,6 +17,8 @@ pub(super) struct Source {
     pub(super) input: Arc<Input>,
     pub(super) fingerprint: String,
     pub(super) tokenizer: Tokenizer,
+    /// Phrases that were detected in the collection of the model that the job uses.
+    pub(super) phrases: Vec<Phrase>,
 }
 
 impl Source {
@@ -32,10 +35,15 @@ impl Source {
             }
             found => found?,
         };
+        let phrases = match &process.job.model_from {
+            Some(folder) => Collection::read(folder)?.phrases,
+            None => Vec::new(),
+        };
         Ok(Self {
             input: Arc::new(input),
             fingerprint,
-            tokenizer: process.job.tokenizer(&[])?,
+            tokenizer: process.job.tokenizer(&phrases)?,
+            phrases,
         })
     }
 

@@ -83,10 +83,15 @@ fn prune(
         None => Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list),
         Some(result) => {
             let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+            job.check_result("vocabulary.from")?;
             Vocabulary::with_terms_of(&before, counts, &stop_list)
         }
     };
-    if vocabulary.kept() == 0 {
+    if vocabulary
+        .kept_terms()
+        .iter()
+        .all(|term| term.documents == 0)
+    {
         return Err(Failure::data(nothing_kept(
             process,
             shared,
@@ -170,12 +175,20 @@ fn nothing_kept(
             .filter(|term| term.status == status)
             .count()
     };
-    if vocabulary.terms().is_empty() {
+    if vocabulary.terms().iter().all(|term| term.documents == 0) {
         let first = shared.remarks().into_iter().next();
         let first = first.map_or_else(String::new, |remark| format!("; for example, {remark}"));
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \
              tokens.min_length and tokens.numbers{first}"
+        );
+    }
+    if let Some(result) = &settings.from {
+        return format!(
+            "none of {} terms in {document_count} documents is a term of {}: are the documents in another language, or \
+             their texts under another key (corpus.text)?",
+            count(TermStatus::Unknown),
+            result.display(),
         );
     }
     format!(

@@ -67,7 +67,8 @@ impl Drift {
     pub(crate) fn summary(&self, held_out: u64) -> Option<DriftSummary> {
         let figures = &self.run.figures;
         let has_others = self.run.documents.unsigned_abs() > held_out;
-        let advises = |figures: &DriftFigures| has_others && figures.advises_training();
+        let may_advise = self.is_foreign && has_others;
+        let advises = |figures: &DriftFigures| may_advise && figures.advises_training();
         let to_retrain = self.groups.iter().filter(|g| advises(&g.figures));
         (self.run.documents > 0).then(|| DriftSummary {
             documents: self.run.documents,

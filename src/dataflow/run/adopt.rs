@@ -4,34 +4,47 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Run;
-use crate::checkpoint::{self, Header};
+use crate::checkpoint::{self, Header, Saved};
 use crate::dataflow::ingest::read_vocabulary;
-use crate::dataflow::record::{TrainingRecord, read_trained, write_training};
+use crate::dataflow::record::{TrainingRecord, read_trained, write_trained, write_training};
 use crate::failure::Failure;
-use crate::job::state::MODEL_FILE;
+use crate::job::state::{MODEL_FILE, TRAINED_FILE};
 use corpus::collection::Collection;
-use corpus::vocabulary::TermStatus;
+use corpus::vocabulary::{TermStatus, Vocabulary};
+use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::drift::DriftSums;
 
 impl<'a> Run<'a> {
-    /// Publishes the model of the result in `folder`, and the record of its training, as this job's.
+    /// Publishes the model of the result in `folder`, and what is known of its training, as this job's. From then on
+    /// the job does not need that result.
     pub(super) fn adopt(&self, folder: &Path, collection: &Collection) -> Result<(), Failure> {
-        let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
-        if saved.header.vocabulary_hash != collection.vocabulary_fingerprint {
+        let (saved, _) = read_result("model.from", folder)?;
+        let (job, output) = (&self.process.job, &self.process.output);
+        let path = folder.join(TRAINED_FILE);
+        // There are no sums if that job projected nothing.
+        let trained = match path.exists() {
+            true => read_trained(&path)?,
+            false => DriftSums::new(saved.header.topic_count, 0),
+        };
+        let has_changed = saved.header.vocabulary_hash != collection.vocabulary_fingerprint
+            || [saved.header.topic_count, trained.topics.len()] != [job.model.topics; 2];
+        if has_changed {
+            let folder = folder.display();
             return Err(Failure::data(format!(
-                "model.from: model and vocabulary of {} do not belong together",
-                folder.display()
-            )));
+                "model.from: {folder} is not the result whose terms were ingested, or is damaged"
+            ))
+            .help("run again with --overwrite"));
         }
         let record = TrainingRecord::of_result(folder)?;
         write_training(self.process, &record, &[], collection)?;
+        write_trained(self.process, &trained)?;
         let header = Header {
-            settings_hash: self.process.job.train_hash(),
+            settings_hash: job.train_hash(),
             ..saved.header.clone()
         };
-        let output = &self.process.output;
         let temporary = output.temporary_path("model");
         checkpoint::write(&temporary, &header, &[&saved.parameters(0, 1)])?;
+        job.check_result("model.from")?;
         output.publish(&temporary, MODEL_FILE)
     }
 
@@ -39,20 +52,31 @@ impl<'a> Run<'a> {
     /// of its collection count as theirs.
     pub(super) fn trained_elsewhere(&self) -> Result<Option<&'a Arc<DriftSums>>, Failure> {
         let trained = self.shared.trained.get(|| {
-            let Some(folder) = &self.process.job.model_from else {
-                return Ok(None);
-            };
-            let Some(mut trained) = read_trained(folder)? else {
+            if self.process.job.model_from.is_none() {
                 return Ok::<_, Failure>(None);
-            };
+            }
+            let mut trained = read_trained(&self.process.output.local(TRAINED_FILE)?)?;
             let vocabulary = read_vocabulary(self.process)?;
-            let mut all = DriftSums::new(0, vocabulary.terms().len()).terms;
+            trained.terms = DriftSums::new(0, vocabulary.terms().len()).terms;
             let known = (0..).zip(vocabulary.terms());
             let known = known.filter(|(_, term)| term.status != TermStatus::Unknown);
-            known.for_each(|(place, _)| all.insert(place));
-            trained.terms = all;
+            known.for_each(|(place, _)| trained.terms.insert(place));
             Ok(Some(Arc::new(trained)))
         })?;
         Ok(trained.as_ref())
+    }
+}
+
+/// Reads the model and the vocabulary of the result in `folder`, which `key` names.
+pub(super) fn read_result(key: &str, folder: &Path) -> Result<(Saved, Vocabulary), Failure> {
+    let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
+    let vocabulary = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
+    match vocabulary.fingerprint() == saved.header.vocabulary_hash {
+        true => Ok((saved, vocabulary)),
+        false => Err(Failure::data(format!(
+            "{key}: model and vocabulary of {} do not belong together",
+            folder.display()
+        ))
+        .help("copy that folder again, or make that result again")),
     }
 }

@@ -268,9 +268,14 @@ impl<'a> Run<'a> {
             let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
-            let warm = self.warm_start()?.filter(|warm| {
-                saved.is_none_or(|it| warm.model.is_partial() && it.header.next.is_some())
-            });
+            // A finished model does not need the result that its training started from.
+            let is_finished = saved.is_some_and(|saved| saved.header.next.is_none());
+            let start = if is_finished {
+                None
+            } else {
+                self.warm_start()?
+            };
+            let warm = start.filter(|warm| saved.is_none() || warm.model.is_partial());
             Ok::<_, Failure>(Arc::new(match (warm, saved) {
                 (Some(warm), _) => {
                     model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))

@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use super::Run;
-use crate::checkpoint;
+use super::adopt::read_result;
 use crate::dataflow::finish::Before;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::job::state::MODEL_FILE;
 use corpus::collection::Collection;
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
-use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::model::Priors;
 use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
@@ -34,7 +32,7 @@ impl<'a> Run<'a> {
             let (Some(folder), Some(unassigned)) = (&job.warm_start, job.train.warm_start) else {
                 return Ok(None);
             };
-            let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
+            let (saved, known) = read_result("train.warm_start", folder)?;
             let header = &saved.header;
             if header.topic_count != job.model.topics {
                 return Err(Failure::data(format!(
@@ -43,13 +41,6 @@ impl<'a> Run<'a> {
                     header.topic_count,
                     job.model.topics,
                     header.topic_count
-                )));
-            }
-            let known = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
-            if known.kept() != header.vocabulary_size {
-                return Err(Failure::data(format!(
-                    "train.warm_start: model and vocabulary of {} do not belong together",
-                    folder.display()
                 )));
             }
             let vocabulary = read_vocabulary(self.process)?;

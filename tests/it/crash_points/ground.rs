@@ -49,6 +49,8 @@ const TOPICS: usize = 4;
 
 /// The exit code for I/O.
 pub const EXIT_IO: i32 = 74;
+/// The exit status of what the job asks for and cannot have.
+pub const EXIT_USAGE: i32 = 64;
 
 /// A folder with the job.
 pub struct Ground(Workdir, &'static [&'static str]);
@@ -101,7 +103,9 @@ impl Ground {
     /// Reads the lines of a trace; none if there were no operations.
     pub fn trace(&self, name: &str) -> Vec<String> {
         let text = fs::read_to_string(self.path(name)).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        // The corpus is named by its whole path.
+        let folder = format!("{}/", self.0.root().display());
+        text.lines().map(|line| line.replace(&folder, "")).collect()
     }
 
     /// Returns the digest of the result, which must be complete and sound.
