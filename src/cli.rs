@@ -52,7 +52,7 @@ pub(crate) use args::{Cli, Command};
 pub(crate) use screen::Display;
 
 use crate::job::Stages;
-use crate::tables::output::{SUCCESS, check_ours, exists};
+use crate::tables::output::{LOCK, SUCCESS, check_ours, exists};
 use store::is_remote;
 
 /// Parses the command line.
@@ -195,7 +195,8 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
 /// Refuses a path that topicmill has not written.
 fn check_written(root: &Path) -> Result<(), Failure> {
     let is_file = !is_remote(root) && root.is_file();
-    match is_file || check_ours(root).is_err() {
+    let is_begun = exists(&root.join(LOCK))? || exists(&root.join("corpus"))?;
+    match is_file || !is_begun || check_ours(root).is_err() {
         true => Err(not_a_result(root)),
         false => Ok(()),
     }

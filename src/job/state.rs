@@ -194,11 +194,11 @@ impl RunState {
 /// Something there cannot be read or is damaged.
 pub(crate) fn output_state(job: &Job) -> Result<OutputState, Failure> {
     let root = &job.output.path;
-    if !exists(root)? {
-        return Ok(OutputState::Empty);
-    }
     if let Some(found) = foreign_at(root)? {
         return Ok(OutputState::NotOurs { found });
+    }
+    if !exists(root)? {
+        return Ok(OutputState::Empty);
     }
     if let Some(holder) = holder(root)? {
         return Ok(OutputState::InUse { holder });

@@ -150,10 +150,22 @@ fn a_result_whose_input_has_changed_is_not_complete() {
     place.write("texts.jsonl", lines(61));
     let told = place.denied(65, again);
     assert!(told.contains("whose input has changed"), "{told}");
+    let file = "job.toml --set output.path=texts.jsonl/below";
+    for command in ["run", "plan"] {
+        let told = place.denied(64, &format!("{command} {file}"));
+        assert!(told.contains("texts.jsonl: is a file"), "{told}");
+    }
     let plan = place.succeed("plan job.toml --set vocabulary.max_share=1.0");
     assert!(
         plan.contains("whose input differs: a run needs --overwrite"),
         "{plan}"
+    );
+    let sets = "--set corpus.metadata=[\"section\"] --set output.path=renamed";
+    let output = place.output(&format!("ingest {} {sets}", &again[4..]));
+    assert!(
+        said(&output).contains("`section_input`"),
+        "{}",
+        said(&output)
     );
     // If the input is gone, the result is still valid.
     fs::remove_file(place.path("texts.jsonl")).expect("ours");

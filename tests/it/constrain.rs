@@ -263,12 +263,13 @@ fn a_result_does_not_need_the_one_that_it_started_from() {
     ground.succeed(&format!(
         "run job.toml --quiet {started} --set output.path=further"
     ));
-    std::fs::rename(ground.path("out"), ground.path("gone")).expect("renamed");
+    for gone in ["out", "documents.jsonl"] {
+        let other = ground.path(&format!("{gone}-elsewhere"));
+        std::fs::rename(ground.path(gone), other).expect("renamed");
+    }
     for command in ["evaluate further --quiet", "run further --quiet"] {
         ground.succeed(command);
     }
-    let plan = ground.succeed("plan further");
-    assert!(plan.contains("a run has nothing to do"), "{plan}");
     ground.succeed(&["constrain", "further", "--merge", "north, south", "--quiet"][..]);
     let plan = ground.succeed("plan further --set train.passes=5");
     assert!(plan.contains("--overwrite"), "{plan}");
