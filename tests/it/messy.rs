@@ -170,7 +170,9 @@ fn a_mistyped_key_and_labels_that_differ_by_case_are_warned_of_also_if_quiet() {
             words(n)
         )
     };
-    let records: String = (0..60).map(record).collect();
+    // Broken lines are in several blocks, so that either process may read them.
+    let lines = (0..700).map(record).chain(["broken\n".to_owned()]);
+    let lines: String = lines.chain((700..3000).map(record)).collect();
     folder.write(
         "lines.jsonl",
         records + "{\"body\": null}\nbroken\n{\"body\": 7, \"key\": [\n",
@@ -178,7 +180,7 @@ fn a_mistyped_key_and_labels_that_differ_by_case_are_warned_of_also_if_quiet() {
     folder.write(
         "job.toml",
         "[corpus]\ninput = \"lines.jsonl\"\ntext = \"body\"\nid = \"key\"\ngroup = \"sectoin\"\n\
-         metadata = [\"desk\", \"dat\"]\nlabels = \"desk\"\n[train]\npasses = 2\n[output]\npath = \"out\"\n",
+         metadata = [\"desk\", \"dat\"]\nlabels = \"desk\"\nblock_mib = 0.02\n[train]\npasses = 2\n[output]\npath = \"out\"\n",
     );
     let plan = folder.succeed("plan job.toml --set corpus.text=boddy");
     let absent = "; the first ones have no `boddy`; did you mean `body`?";
@@ -198,7 +200,12 @@ fn a_mistyped_key_and_labels_that_differ_by_case_are_warned_of_also_if_quiet() {
         ],
         "{said}"
     );
-    assert!(said.contains("(1 empty, 2 parse_error)"), "{said}");
+    let unread = "3 documents have no text that can be read (1 empty, 2 parse_error), for example lines.jsonl@";
+    let unread = format!(
+        "{unread}{}: not a JSON object",
+        (0..700).map(|n| record(n).len()).sum::<usize>()
+    );
+    assert!(warnings[3].contains(&unread), "{said}");
     let lines = String::from_utf8_lossy(&run.stdout);
     assert_eq!(lines.lines().count(), 1, "{lines}");
     let summary: serde_json::Value = serde_json::from_str(&lines).unwrap();

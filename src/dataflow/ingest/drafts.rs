@@ -102,6 +102,7 @@ pub(super) fn draft_all(
     if worker.index() == 0 {
         *shared.absent.lock() = absent.filter_map(|(name, _)| name).collect();
     }
+    shared.remarks.gather(worker);
     let totals = frequencies.finish(worker, drafter.terms_mut());
     Ok(Drafted {
         terms: drafter.into_terms(),
