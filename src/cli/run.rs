@@ -14,9 +14,7 @@ use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
-use crate::plan::preview::keys;
 use crate::tables::output::{Output, Place, SUCCESS, exists};
-use corpus::input::hint;
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
@@ -221,7 +219,8 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
         tracing::warn!(remark, "document without text");
     }
     let mut warnings = shared.warnings();
-    warnings.extend(without_key(&shared.absent(), &process.job));
+    let absent = shared.absent().into_iter();
+    warnings.extend(absent.map(|name| format!("no document has `{name}`")));
     if let Ok(summary) = &summary {
         let more = [
             misencoded(summary),
@@ -244,18 +243,6 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
         true => summary::print(summary, &process.job, &args.overrides(), display),
         false => Ok(()),
     }
-}
-
-/// Returns a warning for each key or column that the job names and no document has.
-fn without_key(absent: &[String], job: &Job) -> Vec<String> {
-    let known = match absent {
-        [] => Vec::new(),
-        _ => keys(&job.corpus).unwrap_or_default(),
-    };
-    let unknown = absent.iter().filter(|name| !known.contains(name));
-    unknown
-        .map(|name| format!("no document has `{name}`{}", hint(name, &known)))
-        .collect()
 }
 
 /// Returns one warning for all documents without text, which names the first.

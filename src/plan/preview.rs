@@ -156,15 +156,6 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     })
 }
 
-/// Returns the keys or columns of the first records of a job's input.
-///
-/// # Errors
-/// Those of [`preview`].
-pub(crate) fn keys(settings: &CorpusSettings) -> Result<Vec<String>, Failure> {
-    let input = input::discover(settings)?;
-    Ok(first_records(&input, settings)?.names().to_vec())
-}
-
 /// Counts the tokens of the first records of a job's input, and corrects the survey with them.
 ///
 /// # Errors

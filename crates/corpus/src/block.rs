@@ -50,6 +50,18 @@ impl Block {
         (self.source, self.number)
     }
 
+    /// Returns whether an id was made for a document without one: the name of a file of the input, and a place there.
+    pub fn is_place(&self, id: &str) -> bool {
+        let is_file = |name: &str| {
+            let files = &self.input.files;
+            files
+                .binary_search_by(|file| file.name.as_str().cmp(name))
+                .is_ok()
+        };
+        id.rsplit_once('@')
+            .is_some_and(|(name, place)| place.parse::<u64>().is_ok() && is_file(name))
+    }
+
     /// Returns the (first) file that the block's documents come from.
     pub(crate) fn file(&self) -> &InputFile {
         &self.input.files[self.source as usize]

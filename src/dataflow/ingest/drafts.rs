@@ -81,9 +81,9 @@ pub(super) fn draft_all(
     let mut frequencies = Frequencies::new(worker);
     let mut drafts = Vec::new();
     let named = named(&process.job.corpus);
-    let mut found = vec![0; named.len()];
+    let mut missing: Vec<usize> = named.iter().map(|&(_, place)| place).collect();
     while let Some(block) = blocks.next_block().map_err(cause_first)? {
-        let draft = draft(process, shared, &block, &mut drafter, &mut found)?;
+        let draft = draft(process, shared, &block, &mut drafter, &mut missing)?;
         process.progress.add(block.content_bytes());
         let progress = &process.progress;
         progress.work(WorkStage::Ingest, draft.documents, draft.tokens);
@@ -94,13 +94,16 @@ pub(super) fn draft_all(
         }
         worker.step();
     }
-    let found = sum(worker, &found);
-    let absent = named
-        .into_iter()
-        .zip(found)
-        .filter(|(_, found)| *found == 0);
+    let found = named
+        .iter()
+        .map(|(_, place)| i64::from(!missing.contains(place)));
+    let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
-        *shared.absent.lock() = absent.filter_map(|(name, _)| name).collect();
+        let absent = named
+            .into_iter()
+            .zip(found)
+            .filter(|(_, found)| *found == 0);
+        *shared.absent.lock() = absent.map(|((name, _), _)| name).collect();
     }
     shared.remarks.gather(worker);
     let totals = frequencies.finish(worker, drafter.terms_mut());
@@ -111,13 +114,14 @@ pub(super) fn draft_all(
     })
 }
 
-/// Drafts a block; if it has no documents, its file is removed. Sets `found` where a document has one of its [`values`].
+/// Drafts a block; if it has no documents, its file is removed. Removes from `missing` the places of [`named`] that a
+/// document has.
 fn draft(
     process: &Process,
     shared: &IngestShared,
     block: &Block,
     drafter: &mut Drafter,
-    found: &mut [i64],
+    missing: &mut Vec<usize>,
 ) -> Result<Draft, Failure> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
@@ -138,10 +142,11 @@ fn draft(
         }
         shared.remarks.add(&draft, &raw.body);
         drafter.draft(raw, &mut document);
-        found
-            .iter_mut()
-            .zip(values(&document))
-            .for_each(|(found, has)| *found |= i64::from(has));
+        missing.retain(|&place| match place {
+            GROUP => document.group.is_none(),
+            ID => block.is_place(&document.source_id),
+            place => document.metadata[place].is_none(),
+        });
         draft.documents += 1;
         draft.documents_with_tokens += u64::from(!document.terms.is_empty());
         draft.tokens += u64::from(document.tokens_total);
@@ -157,22 +162,17 @@ fn draft(
     Ok(draft)
 }
 
-/// Returns the keys or columns that the job names, in the order of [`values`].
-fn named(settings: &CorpusSettings) -> Vec<Option<String>> {
-    let id = Some(&settings.id).filter(|id| !["", "id"].contains(&id.as_str()));
-    let metadata = settings.metadata.iter().map(Some);
-    let all = [settings.group.as_ref(), id].into_iter().chain(metadata);
-    all.map(|name| name.cloned()).collect()
-}
+/// The places of group and id among the keys or columns that a job names; others are those of metadata.
+const GROUP: usize = usize::MAX;
+const ID: usize = usize::MAX - 1;
 
-/// Returns whether a document has a group, an id of its own (not `<file>@<place>`), and each of its metadata.
-fn values(document: &ShardDocument) -> impl Iterator<Item = bool> {
-    let place = document.source_id.rsplit_once('@');
-    let has_id = place.is_none_or(|(_, place)| place.parse::<u64>().is_err());
-    let metadata = document.metadata.iter().map(Option::is_some);
-    [document.group.is_some(), has_id]
-        .into_iter()
-        .chain(metadata)
+/// Returns the keys or columns that the job names, and their places.
+fn named(settings: &CorpusSettings) -> Vec<(String, usize)> {
+    let group = settings.group.iter().map(|name| (name, GROUP));
+    let id = Some(&settings.id).filter(|id| !["", "id"].contains(&id.as_str()));
+    let metadata = settings.metadata.iter().zip(0..);
+    let all = group.chain(id.map(|name| (name, ID))).chain(metadata);
+    all.map(|(name, place)| (name.clone(), place)).collect()
 }
 
 /// Lets the worker that hit the error end the run, so that the user reads the cause.
