@@ -178,7 +178,10 @@ pub(super) fn watched(
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let watch = Watch::start(process, stages, &args.watching);
-    let result = work().map_err(|failure| process.output.check().err().unwrap_or(failure));
+    let result = work().map_err(|failure| match failure.exit {
+        Exit::Io => process.output.check().err().unwrap_or(failure),
+        _ => failure,
+    });
     match &result {
         Ok(()) => watch.end(0, ""),
         Err(failure) => watch.end(failure.exit as u8, &format!("{failure:#}")),
