@@ -113,7 +113,9 @@ pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
     let mut refused = Vec::new();
-    let input = Examiner::new(settings).input(find(settings)?, |path, error| {
+    let mut found = find(settings)?;
+    found.iter_mut().for_each(|file| file.is_named = true);
+    let input = Examiner::new(settings).input(found, |path, error| {
         refused.push((path, error));
         Ok(())
     })?;
@@ -131,39 +133,71 @@ pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError
     Ok((input, examiner.fingerprint()))
 }
 
+/// Returns whether no pattern of the job's input matches anything.
+pub fn is_gone(settings: &CorpusSettings) -> bool {
+    let is_gone = |pattern: &String| {
+        matches!(
+            find_pattern(settings, pattern),
+            Err(InputError::NoMatch { .. })
+        )
+    };
+    settings.input.iter().all(is_gone)
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns the files that a pattern of the job names, and whether it is the name of one.
+fn find_pattern(settings: &CorpusSettings, text: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
+    let is_path = text.contains('$') && settings.base.join(text).exists();
+    let expanded = match is_path {
+        true => text.to_owned(),
+        false => pattern::expand(text, &environment)?,
+    };
+    let found = match objects::address(&settings.base, &expanded) {
+        Some(address) => objects::find(text, &address)?,
+        None => pattern::find(&settings.base, text, &expanded)?,
+    };
+    let is_name = found.len() == 1 && found[0].file_name() == Path::new(&expanded).file_name();
+    Ok((found, is_name))
+}
+
 /// Returns the files that the job names, in the input's order.
 fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
-    let environment = &|name: &str| std::env::var(name).ok();
-    let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
-    let mut paths: BTreeMap<OsString, PathBuf> = BTreeMap::new();
+    let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, &environment)?;
+    let mut paths: BTreeMap<OsString, (PathBuf, bool)> = BTreeMap::new();
     for text in &settings.input {
-        let is_path = text.contains('$') && settings.base.join(text).exists();
-        let expanded = match is_path {
-            true => text.clone(),
-            false => pattern::expand(text, environment)?,
-        };
-        let found = match objects::address(&settings.base, &expanded) {
-            Some(address) => objects::find(text, &address)?,
-            None => pattern::find(&settings.base, text, &expanded)?,
-        };
+        let (found, is_name) = find_pattern(settings, text)?;
         for path in found {
             let normal = pattern::normalize(&path).into_os_string();
-            paths.entry(normal).or_insert(path);
+            paths.entry(normal).or_insert((path, false)).1 |= is_name;
         }
     }
     let mut files = Vec::new();
-    for path in paths.into_values() {
+    for (path, is_named) in paths.into_values() {
         let name = name_of(&path, &settings.base);
         if exclusions.contain(&path, Path::new(&name)) {
             continue;
         }
         if let Some(format) = format::of(&path, settings.format) {
             format::check(&path, format, settings)?;
-            files.push(Found { name, path, format });
+            files.push(Found {
+                name,
+                path,
+                format,
+                is_named,
+            });
         }
     }
     if files.is_empty() {
         return Err(InputError::NoFiles);
+    }
+    if files
+        .iter()
+        .all(|file| format::unsupported(&file.name).is_some())
+    {
+        files.iter_mut().for_each(|file| file.is_named = true);
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     Ok(files)
@@ -315,5 +349,24 @@ mod tests {
         let (_folder, mut settings) = folder(&[("a.tex", b"text")]);
         settings.format = Some(Format::Text);
         assert_eq!(discover(&settings).unwrap().files.len(), 1);
+    }
+
+    #[test]
+    fn a_kind_of_text_among_others_is_refused_only_by_name() {
+        let (_folder, mut settings) = folder(&[("a.tex", b"text"), ("b.txt", b"text")]);
+        assert_eq!(discover(&settings).unwrap().files.len(), 2);
+        assert_eq!(discover_supported(&settings).unwrap().1.len(), 1);
+        settings.input = vec!["*.txt".into(), "a.tex".into()];
+        let error = discover(&settings).unwrap_err().to_string();
+        assert!(error.contains("is LaTeX"), "{error}");
+    }
+
+    #[test]
+    fn an_input_is_gone_if_nothing_of_it_is_left() {
+        let (folder, mut settings) = folder(&[("a.txt", b"text")]);
+        settings.input = vec!["a.txt".into(), "b.txt".into()];
+        assert!(discover(&settings).is_err() && !is_gone(&settings));
+        std::fs::remove_file(folder.path().join("a.txt")).unwrap();
+        assert!(is_gone(&settings));
     }
 }

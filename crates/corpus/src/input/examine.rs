@@ -28,6 +28,8 @@ pub(super) struct Found {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) format: Format,
+    /// Whether a text that is not only text, or more than one, is refused: if it was named, or there is nothing else.
+    pub(super) is_named: bool,
 }
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
@@ -96,7 +98,7 @@ impl Examiner {
     }
 
     fn examine(&mut self, found: Found) -> Result<InputFile, InputError> {
-        let Found { name, path, format } = found;
+        let (name, path, format) = (found.name, found.path, found.format);
         if let Some(digest) = &mut self.digest {
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(name.as_bytes());
@@ -129,7 +131,7 @@ impl Examiner {
             let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
             return Err(refuse("a tar archive", remedy));
         }
-        if let Some(kind) = unsupported(&name).filter(|_| !self.names_format) {
+        if let Some(kind) = unsupported(&name).filter(|_| found.is_named && !self.names_format) {
             return Err(refuse(kind, CONVERT));
         }
         // A text is decoded as a whole.
