@@ -103,9 +103,12 @@ pub fn ingest(
     process: &Process,
     shared: &IngestShared,
 ) -> Result<(Collection, bool), Failure> {
-    let source = shared.source.get(|| Source::discover(process, shared))?;
+    let source = shared.source.get(|| Source::discover(process))?;
     let found = find_complete(worker, process, source)?;
-    let found = found.map_or_else(|| reuse::reuse(worker, process, source), |it| Ok(Some(it)))?;
+    let found = found.map_or_else(
+        || reuse::reuse(worker, process, shared, source),
+        |it| Ok(Some(it)),
+    )?;
     if let Some(collection) = found {
         return Ok((collection, false));
     }

@@ -276,6 +276,37 @@ fn a_result_does_not_need_the_one_that_it_started_from() {
 }
 
 #[test]
+fn a_collection_takes_the_place_of_its_input_only_if_all_of_that_is_gone() {
+    let ground = finished();
+    let job = std::fs::read_to_string(ground.path("job.toml")).unwrap();
+    let both = job.replace(
+        "\"documents.jsonl\"",
+        "[\"documents.jsonl\", \"more.jsonl\"]",
+    );
+    assert_ne!(job, both);
+    ground.write("job.toml", both);
+    ground.write(
+        "more.jsonl",
+        "{\"id\": \"e\", \"text\": \"money1 money2\"}\n",
+    );
+    ground.succeed("run job.toml --quiet --overwrite -w 2");
+    let further = "run job.toml --quiet --processes 2 -w 1 --set train.warm_start=out \
+                   --set train.passes=4 --set output.path=further";
+    let without = |file: &str| {
+        std::fs::remove_file(ground.path(file)).expect("removed");
+        ground.output(further)
+    };
+    let partly = without("more.jsonl");
+    assert!(!partly.status.success() && !ground.path("further/topics").exists());
+    assert!(said(&partly).contains("no file matches `more.jsonl`"));
+    let gone = said(&without("documents.jsonl"));
+    for what in ["no file matches", "copied from train.warm_start"] {
+        assert_eq!(gone.matches(what).count(), 1, "{gone}");
+    }
+    assert_eq!(ground.digest("further").len(), 64);
+}
+
+#[test]
 fn words_that_are_apart_already_stay_where_they_are() {
     let ground = finished();
     let pairs = [

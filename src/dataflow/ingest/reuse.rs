@@ -3,7 +3,7 @@
 use timely::worker::Worker;
 
 use super::source::{Source, reusable};
-use super::{begin, publish};
+use super::{IngestShared, begin, publish};
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ use corpus::vocabulary_file::VOCABULARY_FILE;
 pub(super) fn reuse(
     worker: &mut Worker,
     process: &Process,
+    shared: &IngestShared,
     source: &Source,
 ) -> Result<Option<Collection>, Failure> {
     let Some(folder) = &process.job.warm_start else {
@@ -48,5 +49,12 @@ pub(super) fn reuse(
         process.progress.add(1);
     }
     barrier(worker);
+    if let Some(error) = source.gone.as_ref().filter(|_| worker.index() == 0) {
+        shared.warn(format!(
+            "{error}; instead, its collection was copied from train.warm_start, {}, with all documents: to leave \
+             some out, set corpus.input to the others and choose another output.path",
+            folder.display()
+        ));
+    }
     publish(worker, process, || collection).map(Some)
 }

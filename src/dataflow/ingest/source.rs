@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::IngestShared;
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection};
-use corpus::input::{Input, identify};
+use corpus::input::{Input, identify, is_gone};
 use corpus::phrases::Phrase;
 use corpus::tokenizer::Tokenizer;
 
@@ -16,20 +15,21 @@ use corpus::tokenizer::Tokenizer;
 pub(super) struct Source {
     pub(super) input: Arc<Input>,
     pub(super) fingerprint: String,
+    /// The error of an input that is gone.
+    pub(super) gone: Option<String>,
     pub(super) tokenizer: Tokenizer,
     /// Phrases that were detected in the collection of the model that the job uses.
     pub(super) phrases: Vec<Phrase>,
 }
 
 impl Source {
-    /// Finds the input; if it is gone, the collection of `train.warm_start` may take its place.
-    pub(super) fn discover(process: &Process, shared: &IngestShared) -> Result<Self, Failure> {
+    /// Finds the input; if all of it is gone, the collection of `train.warm_start` may take its place.
+    pub(super) fn discover(process: &Process) -> Result<Self, Failure> {
+        let mut gone = None;
         let (input, fingerprint) = match identify(&process.job.corpus) {
-            Err(error) if error.is_absence() => {
+            Err(error) if is_gone(&process.job.corpus) => {
+                gone = Some(error.to_string());
                 let reusable = reusable(process).ok_or(error)?;
-                shared.warn(
-                    "the input is gone: its collection is copied from train.warm_start".into(),
-                );
                 let (files, total_bytes) = (Vec::new(), 0);
                 (Input { files, total_bytes }, reusable.input_fingerprint)
             }
@@ -42,6 +42,7 @@ impl Source {
         Ok(Self {
             input: Arc::new(input),
             fingerprint,
+            gone,
             tokenizer: process.job.tokenizer(&phrases)?,
             phrases,
         })
