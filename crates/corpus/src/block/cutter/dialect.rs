@@ -39,15 +39,15 @@ impl Dialect {
         dialect
     }
 
-    /// Returns whether a field with line breaks ends at a quote at the start of a field or line, with text after it: an
-    /// earlier quote is not closed, and has swallowed rows up to the next quote.
+    /// Returns whether a field with line breaks ends at a quote after a delimiter, with text after it: an earlier quote
+    /// is not closed, and has swallowed rows up to the next quote.
     pub fn joins_rows(self, row: &[u8]) -> bool {
         let (mut place, mut before, mut has_breaks) = (Place::default(), [0; 2], false);
         row.iter().any(|&byte| {
             let next = place.after(byte, self);
             has_breaks |= byte == b'\n' && next.is_within_quotes();
             let is_malformed = place == Place::AfterQuote && next == Place::Unquoted;
-            let begins_field = before[0] == self.delimiter || before[0] == b'\n';
+            let begins_field = before[0] == self.delimiter;
             (place, before) = (next, [before[1], byte]);
             is_malformed && begins_field && has_breaks
         })
@@ -144,7 +144,7 @@ mod tests {
     fn a_quote_that_is_not_closed_joins_rows() {
         for (row, joins) in [
             ("1,\"5 mm,x\n2,\"b\",y\n", true),
-            ("1,\"5 mm\n\"b\",y\n", true),
+            ("7,\"a\n\"b\" c\"\n", false),
             ("1,\"a\nb, \"\"c\"\"\",\"d\"\n", false),
             ("1,\"a\nso \"b\" c\",x\n", false),
             ("1,\"a\n,\"\n", false),
