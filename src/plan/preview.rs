@@ -238,6 +238,13 @@ impl Preview {
         }
     }
 
+    /// Says which columns to name instead if each value of these is one word: the rows may be counts.
+    pub(crate) fn help_with_words(&self, text: &[String]) -> Option<&'static str> {
+        let is_word = |name: &String| self.column(name).is_some_and(Column::is_word);
+        let file = self.example.as_ref().filter(|_| text.iter().all(is_word));
+        file.map(|file| columns_of(file.format))
+    }
+
     /// Returns the error that no column contains text.
     fn no_text(&self, file: &InputFile) -> Failure {
         let (columns, absent) = (self.names(), self.records.absent());

@@ -736,6 +736,12 @@ fn a_table_of_counts_is_told_from_texts() {
     let rows: String = (0..60).map(row).collect();
     place.write("counts.csv", format!("document,term,count\n{rows}"));
     let said = said(&place.output("topics counts.csv --text term"));
-    assert!(said.contains("one word; read counts of words"), "{said}");
-    assert!(said.contains("corpus.counts"), "{said}");
+    let note = "each text is one word; name the column to use: --text COLUMN; a table in which each row counts";
+    assert!(said.contains(note), "{said}");
+    let chinese = "大海上的船在风中航行".repeat(3);
+    let row = |i: usize| format!("d{i},{chinese}{i}\n");
+    let rows: String = (0..60).map(row).collect();
+    place.write("chinese.csv", format!("id,body\n{rows}"));
+    let said = place.output("topics chinese.csv --text body --output chinese");
+    assert!(!self::said(&said).contains("one word"));
 }

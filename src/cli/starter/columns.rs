@@ -64,11 +64,8 @@ pub(super) fn set(
             text.iter().map(words).collect::<Vec<_>>().join("; "),
         ),
     ];
-    let is_word = |name: &String| preview.column(name).is_some_and(|it| it.mean_words() < 1.1);
-    if text.iter().all(is_word) {
-        let how =
-            "read counts of words with --set corpus.counts=COLUMN (docs/FORMATS.md, Long tables)";
-        rows.push(("note", format!("each text is one word; {how}")));
+    if let Some(help) = preview.help_with_words(&text) {
+        rows.push(("note", format!("each text is one word; {help}")));
     }
     rows.extend(unread(preview, &text, asked));
     let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;

@@ -49,6 +49,9 @@ const IDS: [&str; 18] = [
 const PROSE_WORDS: f64 = 4.0;
 /// Maximum mean characters per value of metadata.
 const SHORT: f64 = 40.0;
+
+/// Mean characters of words, at most.
+const WORD: f64 = 12.0;
 /// Maximum number of metadata columns.
 const MOST_METADATA: usize = 8;
 
@@ -101,6 +104,11 @@ impl Column {
             numbers: values.iter().filter(is_number).count(),
             dates: values.iter().filter(|value| is_date(value)).count(),
         }
+    }
+
+    /// Returns whether values are single words; a long one is a text in a script without spaces.
+    pub(super) fn is_word(&self) -> bool {
+        self.values > 0 && self.mean_words() < 1.1 && self.mean_characters() <= WORD
     }
 
     /// Returns the mean number of words of a value.
