@@ -20,7 +20,7 @@ use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use corpus::input::{Input, InputError, InputFile};
 use corpus::reader::{Candidate, candidate, metadata_keys};
-use corpus::settings::Format;
+use corpus::settings::{CorpusSettings, Format};
 
 /// For each edition, which copies share, the volume that is read.
 #[derive(Default)]
@@ -63,7 +63,8 @@ pub(super) fn find(
     shared: &IngestShared,
     input: &Input,
 ) -> Result<BTreeSet<usize>, Failure> {
-    let filters = &process.job.corpus.htrc;
+    let settings = &process.job.corpus;
+    let filters = &settings.htrc;
     if filters.unique_by.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -82,7 +83,7 @@ pub(super) fn find(
         let Some(file) = input.files.get(place) else {
             break;
         };
-        let volume = (file.format == Format::Htrc).then(|| candidate(file, filters));
+        let volume = (file.format == Format::Htrc).then(|| candidate(file, settings));
         let fits = |volume: &Candidate| volume.htid.len() <= MOST_NAME_BYTES;
         let volume = volume.flatten().filter(fits);
         if let Some(Candidate { has, .. }) = &volume {
@@ -107,7 +108,7 @@ pub(super) fn find(
     delivery.send(outbox.all());
     delivery.finish(worker);
     let counts = sum(worker, &counts);
-    check_keys(worker, shared, input, &filters.unique_by, &counts)?;
+    check_keys(worker, shared, input, settings, &counts)?;
     let copies = editions.take().copies;
     let copies = gather_records(worker, &copies).into_iter();
     Ok(copies.map(|[place]| place as usize).collect())
@@ -119,9 +120,10 @@ fn check_keys(
     worker: &Worker,
     shared: &IngestShared,
     input: &Input,
-    keys: &[String],
+    settings: &CorpusSettings,
     counts: &[i64],
 ) -> Result<(), Failure> {
+    let keys = &settings.htrc.unique_by;
     let (volumes, counts) = counts.split_last().expect("the last is of all volumes");
     let without = keys.iter().zip(counts).filter(|(_, count)| **count == 0);
     for (key, _) in without.filter(|_| *volumes > 0) {
@@ -129,7 +131,9 @@ fn check_keys(
         if *key == keys[0]
             && let Some(file) = input.files.iter().find(is_volume)
         {
-            return Err(InputError::missing_key(&file.path, key, &metadata_keys(file)).into());
+            return Err(
+                InputError::missing_key(&file.path, key, &metadata_keys(file, settings)).into(),
+            );
         }
         if worker.index() == 0 {
             shared.warn(format!(

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::input::{BYTE_ORDER_MARK, InputFile, without_mark};
 use crate::reader::text::read_all;
-use crate::settings::HtrcSettings;
+use crate::settings::{CorpusSettings, HtrcSettings};
 
 /// Our names for keys that schemas 1.5 and 2.0 name differently.
 const OUR_KEYS: [&str; 4] = ["record", "author", "year", "rights"];
@@ -113,8 +113,9 @@ pub struct Candidate {
 
 /// Reads the metadata by which copies of a volume are found; `None` for a volume that the job leaves out, or
 /// that cannot be read.
-pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> {
-    let head = Head::of(file)?;
+pub fn candidate(file: &InputFile, settings: &CorpusSettings) -> Option<Candidate> {
+    let filters = &settings.htrc;
+    let head = Head::of(file, settings.max_document_bytes)?;
     let htid = head.htid.or(head.id)?.trim().to_owned();
     let metadata = head.metadata?;
     if htid.is_empty() || metadata.reason_to_filter(filters).is_some() {
@@ -137,8 +138,9 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
 }
 
 /// Returns the keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
-pub fn metadata_keys(file: &InputFile) -> Vec<String> {
-    let metadata = Head::of(file).and_then(|head| head.metadata);
+pub fn metadata_keys(file: &InputFile, settings: &CorpusSettings) -> Vec<String> {
+    let head = Head::of(file, settings.max_document_bytes);
+    let metadata = head.and_then(|head| head.metadata);
     let metadata = metadata.unwrap_or_default();
     let ours = OUR_KEYS.map(str::to_owned).into_iter();
     let mut keys: Vec<String> = metadata.0.keys().cloned().chain(ours).collect();
@@ -156,20 +158,21 @@ struct Head {
 }
 
 impl Head {
-    /// Reads it from a file; from the whole of it if the start is not UTF-8, with such bytes replaced.
-    fn of(file: &InputFile) -> Option<Self> {
-        let head = Self::read(file.compression.open(&file.path).ok()?);
-        if head.metadata.is_some() {
-            return Some(head);
+    /// Reads it from a file; if it is not UTF-8, from up to `limit` bytes of the file, with such bytes replaced.
+    fn of(file: &InputFile, limit: u64) -> Option<Self> {
+        let mut head = Self::default();
+        let read = head.read(file.compression.open(&file.path).ok()?);
+        let is_utf_8 = |error: serde_json::Error| !error.to_string().contains("invalid unicode");
+        if head.metadata.is_none() && !read.err().is_none_or(is_utf_8) {
+            let mut bytes = Vec::new();
+            read_all(file, limit, &mut bytes).ok()?.ok()?;
+            let _ = head.read(String::from_utf8_lossy(&bytes).as_bytes());
         }
-        let mut bytes = Vec::new();
-        read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
-        Some(Self::read(String::from_utf8_lossy(&bytes).as_bytes()))
+        Some(head)
     }
 
-    /// Reads as much of it as there is.
-    fn read(mut file: impl Read) -> Self {
-        let mut head = Self::default();
+    /// Reads as much of it as there is. The visitor stops at the pages, with an error.
+    fn read(&mut self, mut file: impl Read) -> serde_json::Result<()> {
         let mut start = Vec::new();
         // An error occurs again below.
         let _ = file
@@ -178,9 +181,7 @@ impl Head {
             .read_to_end(&mut start);
         let buffered = std::io::BufReader::new(without_mark(&start).chain(file));
         let mut parser = serde_json::Deserializer::from_reader(buffered);
-        // The visitor stops at the pages, with an error.
-        let _ = serde::Deserializer::deserialize_map(&mut parser, &mut head);
-        head
+        serde::Deserializer::deserialize_map(&mut parser, self)
     }
 }
 

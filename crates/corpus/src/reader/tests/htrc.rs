@@ -165,7 +165,7 @@ fn a_volume_may_begin_with_a_byte_order_mark() {
     let json = format!("\u{feff}{}", volume(&PAGES));
     let (_folder, settings) = one_file("v.json.bz2", &bzip(json.as_bytes()));
     let file = &discover(&settings).unwrap().files[0];
-    assert!(metadata_keys(file).contains(&"title".to_owned()));
+    assert!(metadata_keys(file, &settings).contains(&"title".to_owned()));
     assert!(words_of(file).unwrap().contains("swims"));
 }
 
@@ -178,7 +178,7 @@ fn bytes_that_are_not_utf_8_hide_no_copy() {
         let (_folder, mut settings) = one_file("v.json.bz2", &bzip(&bytes));
         settings.htrc.unique_by = vec!["title".into()];
         let file = &discover(&settings).unwrap().files[0];
-        candidate(file, &settings.htrc).unwrap().edition.unwrap()
+        candidate(file, &settings).unwrap().edition.unwrap()
     });
     assert_eq!(editions[0], editions[1]);
 }
