@@ -95,9 +95,9 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, F
         false => {
             let documents = manifests
                 .iter()
-                .map(|it| it.documents_by_status.values().sum());
-            let most: u64 = documents.max().unwrap_or(0);
-            join.by_source(a, b, most / HELD_DOCUMENTS + 1)?;
+                .map(|it| it.documents_by_status.values().sum::<u64>());
+            let all: u64 = documents.sum();
+            join.by_source(a, b, all / HELD_DOCUMENTS + 1)?;
         }
     }
     Ok(Comparison {
@@ -183,8 +183,13 @@ struct Join {
     spread: [Vec<f64>; 2],
 }
 
-/// The part of a document of the second result that is kept: its topics and its dropped mass.
+/// The part of a document that is kept: its topics and its dropped mass.
 type Held = (Vec<(i32, f32)>, f32);
+
+fn held(document: &ProjectedDocument) -> Held {
+    let dropped = document.dropped_mass.unwrap_or(0.0);
+    (document.topics.clone(), dropped)
+}
 
 impl Join {
     fn is_wanted(&self, document: &ProjectedDocument) -> bool {
@@ -206,7 +211,7 @@ impl Join {
             }
             let is_match = more && q.doc_id == p.doc_id && self.is_wanted(&q);
             match is_match {
-                true => self.add(a, b, &p, &(q.topics.clone(), q.dropped_mass.unwrap_or(0.0)))?,
+                true => self.add(a, b, &held(&p), &held(&q))?,
                 false => self.unmatched += 1,
             }
         }
@@ -217,59 +222,53 @@ impl Join {
     /// ids at a time.
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
-            let of_part = |id: &str| id_hash(id) % parts == part;
+            let is_of_part = |id: &str| id_hash(id) % parts == part;
+            let [first, second] = [self.held(a, is_of_part)?, self.held(b, is_of_part)?];
             // None: several documents have the id.
-            let mut held: HashMap<String, Option<Held>> = HashMap::new();
-            let mut document = ProjectedDocument::default();
-            let mut reader = ProjectedReader::open(b)?;
-            while reader.read_into(&mut document)? {
-                if !of_part(&document.source_id) || !self.is_wanted(&document) {
-                    continue;
-                }
-                let value = (
-                    document.topics.clone(),
-                    document.dropped_mass.unwrap_or(0.0),
-                );
-                match held.get_mut(&document.source_id) {
-                    None => drop(held.insert(document.source_id.clone(), Some(value))),
-                    Some(other) => *other = None,
-                }
+            let mut partners: HashMap<&str, Option<&Held>> = HashMap::new();
+            for (id, q) in &second {
+                let partner = partners.entry(id);
+                partner.and_modify(|it| *it = None).or_insert(Some(q));
             }
             let mut seen = HashSet::new();
-            let mut reader = ProjectedReader::open(a)?;
-            while reader.read_into(&mut document)? {
-                let is_wanted = of_part(&document.source_id) && self.is_wanted(&document);
-                if is_wanted
-                    && let Some(value) = held.get_mut(&document.source_id)
-                    && !seen.insert(document.source_id.clone())
-                {
-                    *value = None;
-                }
+            for (id, _) in first.iter().filter(|(id, _)| !seen.insert(id)) {
+                partners.entry(id).and_modify(|it| *it = None);
             }
-            let mut reader = ProjectedReader::open(a)?;
-            while reader.read_into(&mut document)? {
-                if !of_part(&document.source_id) || !self.is_wanted(&document) {
-                    continue;
-                }
-                match held.get(&document.source_id) {
+            for (id, p) in &first {
+                match partners.get(id.as_str()) {
                     None => self.unmatched += 1,
                     Some(None) => self.ambiguous += 1,
-                    Some(Some(q)) => self.add(a, b, &document, q)?,
+                    Some(Some(q)) => self.add(a, b, p, q)?,
                 }
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, a: &Path, b: &Path, p: &ProjectedDocument, q: &Held) -> Result<(), Failure> {
+    /// Returns the wanted documents of a result whose ids are chosen.
+    fn held(
+        &self,
+        root: &Path,
+        is_chosen: impl Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Held)>, Failure> {
+        let (mut all, mut document) = (Vec::new(), ProjectedDocument::default());
+        let mut reader = ProjectedReader::open(root)?;
+        while reader.read_into(&mut document)? {
+            if is_chosen(&document.source_id) && self.is_wanted(&document) {
+                all.push((document.source_id.clone(), held(&document)));
+            }
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, a: &Path, b: &Path, p: &Held, q: &Held) -> Result<(), Failure> {
         let unknown = |root: &Path, topic: i32| {
             let message = format!("document_topics has topic {topic}, which topics lacks");
             Failure::file(root, format!("{message}; run `topicmill verify`"))
         };
         let [first, second] = &mut self.spread;
-        let dropped = p.dropped_mass.unwrap_or(0.0);
         self.places
-            .spread(0, &p.topics, dropped, first)
+            .spread(0, &p.0, p.1, first)
             .map_err(|topic| unknown(a, topic))?;
         self.places
             .spread(1, &q.0, q.1, second)
