@@ -117,7 +117,14 @@ pub fn report(failure: &Failure) {
 /// exits. Call this before anything else.
 pub fn guard() {
     mesh::guard::install(|failure| {
-        report(&Failure::message(failure.exit, &failure.message));
+        let version = match failure.exit {
+            Exit::Internal => concat!("topicmill ", env!("CARGO_PKG_VERSION"), ": "),
+            _ => "",
+        };
+        report(&Failure::message(
+            failure.exit,
+            format!("{version}{}", failure.message),
+        ));
         // Last, because the log may be on a file system that does not respond.
         watching::end_current(failure.exit as u8, &failure.message);
     });

@@ -183,8 +183,7 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         format!(" at {}:{}", at.file(), at.line())
     });
     let mut text = format!(
-        "internal error: {message}{location} (thread {thread}, topicmill-mesh {}); this is a bug, please report it",
-        env!("CARGO_PKG_VERSION")
+        "internal error: {message}{location} (thread {thread}); this is a bug, please report it"
     );
     let backtrace = std::backtrace::Backtrace::capture();
     if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
