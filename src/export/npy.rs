@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use super::gensim::line;
 use super::{Sink, Source};
 use crate::failure::Failure;
-use crate::tables::records::{Records, record};
+use crate::tables::records::each_value;
 
 const FILES: [&str; 8] = [
     "alpha.npy",
@@ -23,36 +23,6 @@ const FILES: [&str; 8] = [
     "theta_indices.npy",
     "theta_indptr.npy",
 ];
-
-record! {
-    struct Document {
-        doc_id: i64,
-    }
-}
-
-record! {
-    struct Id {
-        source_id: String,
-    }
-}
-
-record! {
-    struct Topic {
-        topic: i32,
-    }
-}
-
-record! {
-    struct Proportion {
-        weight: f32,
-    }
-}
-
-record! {
-    struct Label {
-        label: String,
-    }
-}
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&FILES)?;
@@ -100,32 +70,35 @@ fn write_theta(
     };
     let ids = source.require("documents")?;
     sink.named(documents, |out| {
-        Records::<Id>::within(ids.path())?
-            .try_for_each(|row| Ok(writeln!(out, "{}", line(&row?.source_id))?))
+        each_value(ids.path(), "source_id", |id: String| {
+            Ok(writeln!(out, "{}", line(&id))?)
+        })
     })?;
     let entries = source.rows("document_topics");
     sink.named(data, |out| {
         header(out, "<f4", &[entries])?;
-        Records::<Proportion>::within(theta.path())?
-            .try_for_each(|row| Ok(out.write_all(&row?.weight.to_le_bytes())?))
+        each_value(theta.path(), "weight", |weight: f32| {
+            Ok(out.write_all(&weight.to_le_bytes())?)
+        })
     })?;
     sink.named(indices, |out| {
         header(out, "<i4", &[entries])?;
-        Records::<Topic>::within(theta.path())?
-            .try_for_each(|row| Ok(out.write_all(&row?.topic.to_le_bytes())?))
+        each_value(theta.path(), "topic", |topic: i32| {
+            Ok(out.write_all(&topic.to_le_bytes())?)
+        })
     })?;
     sink.named(indptr, |out| {
         header(out, "<i8", &[source.documents() + 1])?;
         let (mut next, mut before) = (0, 0_u64);
         // For each document, the number of entries before it; at the end, of all.
-        for row in Records::<Document>::within(theta.path())? {
-            let document = row?.doc_id as u64;
-            while next <= document {
+        each_value(theta.path(), "doc_id", |document: i64| {
+            while next <= document as u64 {
                 out.write_all(&before.to_le_bytes())?;
                 next += 1;
             }
             before += 1;
-        }
+            Ok(())
+        })?;
         while next <= source.documents() {
             out.write_all(&before.to_le_bytes())?;
             next += 1;
@@ -140,9 +113,8 @@ fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), Failure>
         return Ok(());
     };
     sink.named(name, |out| {
-        Records::<Label>::within(table.path())?.try_for_each(|row| {
-            let label = row?.label.replace(['\n', '\r'], " ");
-            Ok(writeln!(out, "{label}")?)
+        each_value(table.path(), "label", |label: String| {
+            Ok(writeln!(out, "{}", line(&label))?)
         })
     })
 }

@@ -10,25 +10,21 @@ use serde::Serialize;
 use super::relevance::Relevance;
 use super::{Sink, Source};
 use crate::failure::Failure;
-use crate::tables::records::{Records, record};
+use crate::tables::records::each_value;
 use lda::evaluate::map::topic_map;
 
 /// Terms that a bar chart shows.
 const BARS: usize = 30;
 
-record! {
-    struct Topic {
-        tokens: i64,
-    }
-}
-
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     sink.check(&[])?;
     let (phi, terms) = (source.phi()?, source.terms()?);
     let table = source.require("topics")?;
-    let topics = Records::<Topic>::within(table.path())?;
-    let tokens = topics.map(|topic| Ok(topic?.tokens as f64));
-    let tokens: Vec<f64> = tokens.collect::<Result<_, Failure>>()?;
+    let mut tokens = Vec::new();
+    each_value(table.path(), "tokens", |of_topic: i64| {
+        tokens.push(of_topic as f64);
+        Ok(())
+    })?;
     if tokens.len() != phi.topics.len() {
         let message = "does not have the model's topics; rerun the job with --overwrite";
         return Err(Failure::file(table.path(), message));

@@ -107,6 +107,20 @@ impl<R: Record> Iterator for Records<R> {
     }
 }
 
+/// Passes the values of a column of the parts in a folder to `each`.
+pub(crate) fn each_value<V: Value>(
+    folder: &Path,
+    name: &str,
+    mut each: impl FnMut(V) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut batches = Batches::new(part_files(folder)?, Some(&[name]));
+    while let Some(batch) = batches.next()? {
+        let values = column(batches.path(), &batch, name)?;
+        (0..batch.num_rows()).try_for_each(|row| each(V::read(values, row)))?;
+    }
+    Ok(())
+}
+
 /// A value of a column.
 pub(crate) trait Value {
     /// The type of the column.
