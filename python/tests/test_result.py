@@ -198,7 +198,7 @@ def test_a_missing_folder_is_an_error_with_the_remedy(tmp_path):
 
 
 def test_a_folder_without_a_finished_result_is_an_error_with_the_remedy(tmp_path):
-    with pytest.raises(topicmill.errors.DataError, match="it has no _SUCCESS; rerun the job") as refused:
+    with pytest.raises(topicmill.errors.DataError, match="not a result") as refused:
         topicmill.read(tmp_path)
     assert refused.value.code == 65
 
