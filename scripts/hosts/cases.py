@@ -304,7 +304,7 @@ def disk(ground: Ground) -> Iterator[Row]:
     since = time.monotonic()
     run = ground.start("--join-timeout", "5")
     run.wait()
-    check(run.ended[0].code == 74, "an output that cannot be made is code 74", run)
+    check(run.ended[0].code == 64, "an output that is a file is code 64", run)
     os.remove(ground.out)
     yield resumed(ground, run, "output cannot be written", since, 0)
 
