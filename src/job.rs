@@ -77,6 +77,8 @@ pub struct Job {
     pub train: TrainSettings,
     /// The folder of the result that training starts from.
     pub(crate) warm_start: Option<PathBuf>,
+    /// The folder of the result whose terms are kept, whatever their frequency.
+    pub(crate) vocabulary_from: Option<PathBuf>,
     /// The folder of the result whose model is used instead of training one.
     pub(crate) model_from: Option<PathBuf>,
     /// How documents are projected, and what is written of the result.
@@ -215,6 +217,7 @@ impl Job {
             tree: values.tree(),
             train: values.train(),
             warm_start: values.get("train.warm_start"),
+            vocabulary_from: values.get("vocabulary.from"),
             model_from: values.get("model.from"),
             project: values.project(),
             evaluate: values.evaluate(),

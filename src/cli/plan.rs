@@ -175,7 +175,7 @@ fn vocabulary(job: &Job) -> String {
             StopWords::File(path) => path.display().to_string(),
         })
         .collect();
-    if let Some(folder) = &vocabulary.from {
+    if let Some(folder) = &job.vocabulary_from {
         return format!("the terms of {}", folder.display());
     }
     let mut text = format!(

@@ -75,18 +75,14 @@ impl TrainingRecord {
     }
 }
 
-/// Reads the sums over the documents trained on from a file, [`TRAINED_FILE`] of a result.
-pub(crate) fn read_trained(path: &Path) -> Result<DriftSums, Failure> {
-    read_json(path)
-}
-
 /// Writes the sums over the documents trained on.
 pub(crate) fn write_trained(process: &Process, trained: &DriftSums) -> Result<(), Failure> {
     let json = serde_json::to_vec(trained).expect("numbers are JSON");
     process.output.write_atomic(TRAINED_FILE, &json)
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+/// Reads what a training has recorded in a file.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let io = Failure::io(path);
     let bytes = std::fs::read(path).map_err(io)?;
     serde_json::from_slice(&bytes).map_err(|error| {

@@ -59,7 +59,7 @@ impl Job {
         let results = [
             ("train.warm_start", &self.warm_start),
             ("model.from", &self.model_from),
-            ("vocabulary.from", &self.vocabulary.from),
+            ("vocabulary.from", &self.vocabulary_from),
         ];
         let mut recorded = self.recorded_results(source);
         for (key, folder) in results {

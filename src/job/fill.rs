@@ -93,7 +93,7 @@ impl Values {
 
     pub(super) fn vocabulary(&self) -> VocabularySettings {
         settings! { self, VocabularySettings, "vocabulary":
-            stop_words, stop_top, min_documents, max_share, max_terms, from;
+            stop_words, stop_top, min_documents, max_share, max_terms;
         }
     }
 

@@ -310,8 +310,6 @@ pub struct VocabularySettings {
     pub max_share: f64,
     /// At most this many of the remaining terms are kept, by document frequency.
     pub max_terms: usize,
-    /// The result whose terms are kept instead, whatever their frequency.
-    pub from: Option<PathBuf>,
 }
 
 /// The size of the sample.

@@ -79,7 +79,7 @@ fn prune(
 ) -> Result<(Vec<u64>, Agreed), Failure> {
     let job = &process.job;
     let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let vocabulary = match &job.vocabulary.from {
+    let vocabulary = match &job.vocabulary_from {
         None => Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list),
         Some(result) => {
             let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
@@ -183,7 +183,7 @@ fn nothing_kept(
              tokens.min_length and tokens.numbers{first}"
         );
     }
-    if let Some(result) = &settings.from {
+    if let Some(result) = &process.job.vocabulary_from {
         return format!(
             "none of {} terms in {document_count} documents is a term of {}: are the documents in another language, or \
              their texts under another key (corpus.text)?",

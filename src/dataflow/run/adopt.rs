@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Run;
 use crate::checkpoint::{self, Header, Saved};
 use crate::dataflow::ingest::read_vocabulary;
-use crate::dataflow::record::{TrainingRecord, read_trained, write_trained, write_training};
+use crate::dataflow::record::{TrainingRecord, read_json, write_trained, write_training};
 use crate::failure::Failure;
 use crate::job::state::{MODEL_FILE, TRAINED_FILE};
 use corpus::collection::Collection;
@@ -23,7 +23,7 @@ impl<'a> Run<'a> {
         let path = folder.join(TRAINED_FILE);
         // There are no sums if that job projected nothing.
         let trained = match path.exists() {
-            true => read_trained(&path)?,
+            true => read_json(&path)?,
             false => DriftSums::new(saved.header.topic_count, 0),
         };
         let has_changed = saved.header.vocabulary_hash != collection.vocabulary_fingerprint
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
             if self.process.job.model_from.is_none() {
                 return Ok::<_, Failure>(None);
             }
-            let mut trained = read_trained(&self.process.output.local(TRAINED_FILE)?)?;
+            let mut trained: DriftSums = read_json(&self.process.output.local(TRAINED_FILE)?)?;
             let vocabulary = read_vocabulary(self.process)?;
             trained.terms = DriftSums::new(0, vocabulary.terms().len()).terms;
             let known = (0..).zip(vocabulary.terms());

@@ -15,7 +15,6 @@ fn settings() -> VocabularySettings {
         min_documents: 1,
         max_share: 1.0,
         max_terms: usize::MAX,
-        from: None,
     }
 }
 
