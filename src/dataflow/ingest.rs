@@ -350,6 +350,8 @@ fn collection(
             documents_with_terms: shard.documents_with_terms(),
             tokens: shard.tokens,
             first_section,
+            bytes: shard.bytes,
+            sha256: hex::encode(shard.sha256),
         });
         first_document += documents;
     }

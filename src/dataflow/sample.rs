@@ -23,7 +23,7 @@ use corpus::labels::LabelReader;
 use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use corpus::settings::SampleSize;
-use corpus::shard::{Columns, ShardReader};
+use corpus::shard::Columns;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
@@ -148,9 +148,10 @@ pub(super) fn read_shard(
     mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let path = process.output.local(&Collection::shard_name(number))?;
-    let mut reader = ShardReader::open(&path, columns)?;
+    let entry = &collection.shards[number];
+    let mut reader = entry.open(&path, columns)?;
     let mut document = ShardDocument::default();
-    let mut next = collection.shards[number].first_document;
+    let mut next = entry.first_document;
     while reader.read_into(&mut document)? {
         visit(next, &document)?;
         next += 1;

@@ -9,7 +9,7 @@ use crate::tables::Manifest;
 use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists, incomplete};
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection};
-use corpus::shard::{Columns, ShardReader};
+use corpus::shard::Columns;
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
@@ -98,9 +98,9 @@ impl Source {
         let path = self.root.join(COLLECTION_FILE);
         let collection = Collection::from_json(&small(&path)?, &path)?;
         let (mut number, mut document) = (0, ShardDocument::default());
-        for shard in 0..collection.shards.len() {
+        for (shard, entry) in collection.shards.iter().enumerate() {
             let file = self.view(&Collection::shard_name(shard))?;
-            let mut reader = ShardReader::open(file.path(), columns)?;
+            let mut reader = entry.open(file.path(), columns)?;
             while reader.read_into(&mut document)? {
                 visit(number, &document)?;
                 number += 1;

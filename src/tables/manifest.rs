@@ -42,7 +42,7 @@ pub struct Manifest {
     pub(crate) documents_by_status: BTreeMap<String, u64>,
     /// The tables, by name.
     pub(crate) tables: BTreeMap<String, TableManifest>,
-    /// All other files that are part of the result: the model's.
+    /// The model's files, the vocabulary, and the collection's description.
     pub(crate) files: Vec<FileManifest>,
     /// When the output was completed, UTC; outside the promise of equal bytes.
     created: String,

@@ -1,7 +1,6 @@
 //! Reads the parts of a table in order, batch by batch, with bounded memory.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
@@ -11,13 +10,13 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
-use sha2::{Digest, Sha256};
 use store::{Disk, Store};
 
 use super::manifest::ColumnManifest;
 use super::schema::Kind;
 use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
+use corpus::shard;
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -58,27 +57,10 @@ pub(crate) fn scan(path: &Path) -> Result<PartInfo, Failure> {
     })
 }
 
-/// Returns the size and SHA-256 of a file.
+/// Returns the size of a file, and its SHA-256 in hexadecimal.
 pub(super) fn hash_file(path: &Path) -> Result<(u64, String), Failure> {
-    let mut hash = Sha256::new();
-    let bytes = read_chunks(path, |chunk| hash.update(chunk))?;
-    Ok((bytes, hex::encode(hash.finalize())))
-}
-
-/// Passes a file in chunks to `each`; returns its size.
-pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, Failure> {
-    let mut file = File::open(path).map_err(Failure::io(path))?;
-    let mut chunk = vec![0; 1 << 18];
-    let mut bytes = 0;
-    loop {
-        liveness::tick();
-        let read = file.read(&mut chunk).map_err(Failure::io(path))?;
-        if read == 0 {
-            return Ok(bytes);
-        }
-        each(&chunk[..read]);
-        bytes += read as u64;
-    }
+    let (bytes, sha256) = shard::hash_file(path).map_err(Failure::io(path))?;
+    Ok((bytes, hex::encode(sha256)))
 }
 
 /// Returns the name, kind (or Arrow's name for it) and nullability of each column.

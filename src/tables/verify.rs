@@ -1,6 +1,7 @@
-//! Verifies a finished output. Every file is hashed again and compared with the manifest; then the tables are
-//! checked against each other: documents without gaps, proportions and term distributions that sum to 1, token
-//! counts that agree. Memory is bounded by the number of topics, not by the collection.
+//! Verifies a finished output. Every file is hashed again and compared with the manifest, and the shards with the
+//! description of the collection; then the tables are checked against each other: documents without gaps, proportions
+//! and term distributions that sum to 1, token counts that agree. Memory is bounded by the number of topics, not by the
+//! collection.
 
 mod diagnostics;
 mod documents;
@@ -16,6 +17,7 @@ use super::manifest::{Manifest, PartManifest};
 use super::output::{SUCCESS, incomplete};
 use super::parts::{footer, hash_file};
 use crate::failure::Failure;
+use corpus::collection::Collection;
 use store::{Disk, Store};
 
 /// Maximum number of problems that are described; further ones are only counted.
@@ -95,6 +97,12 @@ fn verify_files(
     }
     for file in &manifest.files {
         verify_file(root, &file.path, file.bytes, &file.sha256, report);
+    }
+    if let Ok(collection) = Collection::read(root) {
+        for (number, shard) in collection.shards.iter().enumerate() {
+            let path = Collection::shard_name(number);
+            verify_file(root, &path, shard.bytes, &shard.sha256, report);
+        }
     }
     for table in TABLES {
         let folder = root.join(table.name);

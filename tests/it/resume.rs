@@ -227,11 +227,19 @@ fn a_shard_that_is_damaged_or_gone_is_made_again_as_its_error_says() {
     let out = |name: &str| folder.path("undisturbed").join(name);
     let shard = out("corpus/shards/shard-00000.parquet");
     let remove = |path| fs::remove_file(path).unwrap();
-    for is_gone in [false, true] {
-        match is_gone {
-            true => remove(shard.clone()),
-            false => fs::write(&shard, "PAR1").unwrap(),
+    for damage in ["gone", "replaced", "a flipped bit"] {
+        let mut bytes = fs::read(&shard).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        match damage {
+            "gone" => remove(shard.clone()),
+            "replaced" => fs::write(&shard, "PAR1").unwrap(),
+            _ => fs::write(&shard, &bytes).unwrap(),
         }
+        let verified = folder.output("verify undisturbed");
+        assert_eq!(verified.status.code(), Some(65), "{damage}");
+        let found = String::from_utf8_lossy(&verified.stdout);
+        assert!(found.contains("shards/shard-00000"), "{damage}: {found}");
         remove(out("_SUCCESS"));
         let output = folder.output(&run);
         assert_eq!(output.status.code(), Some(65), "{}", said(&output));

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::labels::Label;
 use super::phrases::Phrase;
+use super::shard::{Columns, ShardError, ShardReader, hash_file};
 
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
@@ -80,6 +81,26 @@ pub struct ShardEntry {
     /// The position in its volume of the first document that has one; not 0 if the volume began in another shard.
     #[serde(default)]
     pub first_section: u64,
+    /// Size of its file.
+    pub bytes: u64,
+    /// SHA-256 of its file, in hexadecimal.
+    pub sha256: String,
+}
+
+impl ShardEntry {
+    /// Opens the shard's file, at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not the file that ingest wrote.
+    pub fn open(&self, path: &Path, columns: Columns) -> Result<ShardReader, ShardError> {
+        let (_, sha256) = hash_file(path).map_err(|error| ShardError::opening(path, error))?;
+        let sha256 = hex::encode(sha256);
+        if sha256 != self.sha256 {
+            let changed = format!("its SHA-256 is {sha256}, not {}", self.sha256);
+            return Err(ShardError::damaged(path, io::Error::other(changed)));
+        }
+        ShardReader::open(path, columns)
+    }
 }
 
 /// A `collection.json` that cannot be used.
@@ -115,7 +136,7 @@ impl CollectionError {
 
 impl Collection {
     /// The required version in [`format`](Self::format).
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// Reads the collection of the output folder `root`.
     ///
@@ -213,6 +234,8 @@ mod tests {
                     documents_with_terms,
                     tokens,
                     first_section: 0,
+                    bytes: 0,
+                    sha256: String::new(),
                 })
             })
             .collect();
@@ -252,7 +275,7 @@ mod tests {
         let json = written.to_json();
         for damaged in [
             json[..json.len() / 2].to_owned(),
-            json.replace("\"format\": 1", "\"format\": 2"),
+            json.replace("\"format\": 2", "\"format\": 1"),
             json.replace("\"first_document\": 3", "\"first_document\": 2"),
             json.replace("\"documents\": 8", "\"documents\": 9"),
             json.replace("\"grouped\"", "\"unheard_of\""),

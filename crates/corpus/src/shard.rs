@@ -13,10 +13,12 @@ pub use reader::{Columns, ShardReader};
 pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 
 use std::error::Error;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
+use sha2::{Digest, Sha256};
 
 /// Maximum number of documents in a record batch, which the reader holds decoded.
 const BATCH_ROWS: usize = 1024;
@@ -95,6 +97,14 @@ impl ShardError {
         }
     }
 
+    /// Returns the error that a shard that must be there cannot be opened.
+    pub(crate) fn opening(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::damaged(path, source),
+            _ => Self::io(path, source),
+        }
+    }
+
     fn writing(path: &Path, source: impl Into<ParquetError>) -> Self {
         Self::io(path, write_error(source.into()))
     }
@@ -106,7 +116,7 @@ impl ShardError {
         }
     }
 
-    fn damaged(path: &Path, source: impl Error + Send + Sync + 'static) -> Self {
+    pub(crate) fn damaged(path: &Path, source: impl Error + Send + Sync + 'static) -> Self {
         Self::Damaged {
             path: path.to_owned(),
             source: source.into(),
@@ -117,6 +127,26 @@ impl ShardError {
         Self::NotAShard {
             path: path.to_owned(),
             reason: reason.into(),
+        }
+    }
+}
+
+/// Returns the size and SHA-256 of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn hash_file(path: &Path) -> io::Result<(u64, [u8; 32])> {
+    let mut file = File::open(path)?;
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
+    let mut chunk = vec![0; 1 << 18];
+    loop {
+        liveness::tick();
+        match file.read(&mut chunk)? {
+            0 => return Ok((bytes, hash.finalize().into())),
+            read => {
+                hash.update(&chunk[..read]);
+                bytes += read as u64;
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ use corpus::input::InputError;
 use corpus::labels::LabelCounter;
 use corpus::reader::read_block;
 use corpus::settings::CorpusSettings;
-use corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
+use corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter, hash_file};
 use corpus::terms::TermCounter;
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::TermMap;
@@ -203,6 +203,10 @@ pub(super) struct Written {
     pub(super) last_sections: u64,
     /// Documents by status.
     pub(super) by_status: [u64; DocumentStatus::ALL.len()],
+    /// Size of the file.
+    pub(super) bytes: u64,
+    /// SHA-256 of the file.
+    pub(super) sha256: [u8; 32],
 }
 
 impl Written {
@@ -258,6 +262,7 @@ pub(super) fn rewrite(
         writer.push(&document)?;
     }
     let info = writer.finish()?;
+    let (bytes, sha256) = hash_file(&temporary).map_err(Failure::io(&temporary))?;
     process.output.publish(&temporary, &name)?;
     drop(reader);
     store::remove_file(&source).map_err(Failure::io(&source))?;
@@ -272,6 +277,8 @@ pub(super) fn rewrite(
         last_volume: volume_digest(volumes.group()),
         last_sections,
         by_status,
+        bytes,
+        sha256,
     })
 }
 

@@ -59,7 +59,7 @@ impl Shard {
         let path = output.local(&Collection::shard_name(number))?;
         let entry = &plan.collection.shards[number];
         Ok(Self {
-            reader: ShardReader::open(&path, Columns::All)?,
+            reader: entry.open(&path, Columns::All)?,
             next: entry.first_document,
             sections: Sections::starting(entry.first_section),
             tally: done.unwrap_or_else(|| plan.tally()),

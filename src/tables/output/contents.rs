@@ -7,9 +7,11 @@ use crate::failure::Failure;
 use crate::tables::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
 use crate::tables::parts::{describe, footer, hash_file, part_names, scan};
 use crate::tables::{PartInfo, TABLES};
+use corpus::collection::SHARDS_FOLDER;
 
 impl Manifest {
-    /// Lists every table and model file of the output. `written` has the parts whose [`PartInfo`] is known, by relative
+    /// Lists the files of all tables and of the model, the vocabulary, and the description of the collection, which
+    /// has the hashes of the shards. `written` has the parts whose [`PartInfo`] is known, by relative
     /// path; the others are read and hashed.
     pub fn describe(
         &mut self,
@@ -24,14 +26,17 @@ impl Manifest {
             }
         }
         self.files = Vec::new();
-        for name in output.names("model")? {
-            let path = format!("model/{name}");
-            let (bytes, sha256) = hash_file(&output.local(&path)?)?;
-            self.files.push(FileManifest {
-                path,
-                bytes,
-                sha256,
-            });
+        for folder in ["model", "corpus"] {
+            let names = output.names(folder)?.into_iter();
+            let paths = names.map(|name| format!("{folder}/{name}"));
+            for path in paths.filter(|path| path != SHARDS_FOLDER) {
+                let (bytes, sha256) = hash_file(&output.local(&path)?)?;
+                self.files.push(FileManifest {
+                    path,
+                    bytes,
+                    sha256,
+                });
+            }
         }
         Ok(())
     }

@@ -4,7 +4,6 @@
 //! huge documents increases the decoded data in memory.
 
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
@@ -51,10 +50,7 @@ pub struct ShardReader {
 impl ShardReader {
     /// Opens a shard and checks its schema; fails if it is missing, damaged, or not a shard.
     pub fn open(path: &Path, columns: Columns) -> Result<Self, ShardError> {
-        let file = File::open(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => ShardError::damaged(path, error),
-            _ => ShardError::io(path, error),
-        })?;
+        let file = File::open(path).map_err(|error| ShardError::opening(path, error))?;
         let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|e| ShardError::reading(path, e))?;
         let metadata_names = check_schema(path, &footer)?;
