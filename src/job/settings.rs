@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::knowledge::wordnet::WordNetSettings;
 use crate::knowledge::{self, Kind, Knowledge, KnowledgeSettings};
+use corpus::dates::DateUnit;
 use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
@@ -93,6 +94,8 @@ pub struct ProjectSettings {
     pub(crate) top: usize,
     /// Columns of metadata by whose values `topic_trends` sums topics.
     pub(crate) trends: Vec<String>,
+    /// The unit by which their dates are grouped; if absent, one that suits them.
+    pub(crate) date_unit: Option<DateUnit>,
     /// Whether tables with sums over documents are written.
     pub(crate) rollups: bool,
     /// Topics over labels; 0 if labels are independent.

@@ -9,6 +9,7 @@ use super::settings::Budget;
 use crate::evaluate::settings::Metric;
 use crate::knowledge::Kind;
 use crate::knowledge::wordnet::{Part, Structure};
+use corpus::dates::DateUnit;
 use corpus::encoding::TextEncoding;
 use corpus::sample::Split;
 use corpus::settings::{Format, Markup, OnDamage, StopWords, TokenRule};
@@ -87,6 +88,7 @@ words!(METHODS: Method, none "none" {
     "naive-bayes" => NaiveBayes, "hybrid" => Hybrid
 });
 words!(ESTIMATORS: Estimator { "soft" => Soft, "counts" => Counts });
+words!(DATE_UNITS: DateUnit, none "auto" { "day" => Day, "month" => Month, "year" => Year, "decade" => Decade });
 words!(METRICS: Metric {
     "completion" => Completion, "left-to-right" => LeftToRight, "umass" => Umass, "npmi" => Npmi, "c_v" => CV
 });

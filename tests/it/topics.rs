@@ -98,6 +98,12 @@ fn dates_are_carried_along_and_grouped_whatever_their_form() {
         "{days:?}"
     );
     assert!(column("out/documents", "Published").contains("January 1, 2001"));
+    place.succeed(&format!(
+        "topics news.csv {flags} --set project.date_unit=month --overwrite"
+    ));
+    let months = [2001, 2002].map(|year| [1, 6, 12].map(|month| format!("{year}-{month:02}")));
+    let found = column("out/topic_trends", "value");
+    assert_eq!(found, months.concat().into_iter().collect());
     let page = fs::read_to_string(place.path("out/report.html")).expect("written");
     assert!(page.contains("\"kind\":\"time\""));
     // A setting may name a column before the columns are detected.

@@ -22,15 +22,19 @@ struct Date {
     /// From 1; 1 if the value has none.
     day: u8,
     /// The finest unit of the value.
-    unit: Unit,
+    unit: DateUnit,
 }
 
 /// The precision of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Unit {
+pub enum DateUnit {
+    /// `1998-07-21`.
     Day,
+    /// `1998-07`.
     Month,
+    /// `1998`.
     Year,
+    /// `1990s`.
     Decade,
 }
 
@@ -77,15 +81,15 @@ impl Date {
         Self::day(text.trim(), format)
     }
 
-    fn label(self, unit: Unit) -> String {
+    fn label(self, unit: DateUnit) -> String {
         let Self {
             year, month, day, ..
         } = self;
         match unit {
-            Unit::Day => format!("{year}-{month:02}-{day:02}"),
-            Unit::Month => format!("{year}-{month:02}"),
-            Unit::Year => year.to_string(),
-            Unit::Decade => format!("{}0s", year / 10),
+            DateUnit::Day => format!("{year}-{month:02}-{day:02}"),
+            DateUnit::Month => format!("{year}-{month:02}"),
+            DateUnit::Year => year.to_string(),
+            DateUnit::Decade => format!("{}0s", year / 10),
         }
     }
 
@@ -97,8 +101,8 @@ impl Date {
             .unwrap_or(plain);
         let plain = plain.strip_suffix(".0").unwrap_or(plain);
         let (plain, unit) = match plain.strip_suffix("0s") {
-            Some(_) => (&plain[..plain.len() - 1], Unit::Decade),
-            None => (plain, Unit::Year),
+            Some(_) => (&plain[..plain.len() - 1], DateUnit::Decade),
+            None => (plain, DateUnit::Year),
         };
         Some(Self {
             year: number(plain, 4, 1000..=2999)?,
@@ -114,7 +118,7 @@ impl Date {
             year: number(year, 4, 1000..=2999)?,
             month: number(month, 2, 1..=12)? as u8,
             day: 1,
-            unit: Unit::Month,
+            unit: DateUnit::Month,
         })
     }
 
@@ -144,7 +148,7 @@ impl Date {
             year: year.filter(|year| (1000..=2999).contains(year))?,
             month: date.month() as u8,
             day: date.day() as u8,
-            unit: Unit::Day,
+            unit: DateUnit::Day,
         })
     }
 }
@@ -168,8 +172,8 @@ fn is_slashed(value: &str) -> bool {
 
 /// Returns the day of a date, as `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
 pub fn day_of(value: &str) -> Cow<'_, str> {
-    if let Some(date) = Date::parse(value).filter(|date| date.unit == Unit::Day) {
-        return Cow::Owned(date.label(Unit::Day));
+    if let Some(date) = Date::parse(value).filter(|date| date.unit == DateUnit::Day) {
+        return Cow::Owned(date.label(DateUnit::Day));
     }
     match value.trim().split_once([' ', 'T', ',']) {
         Some((day, _)) if is_slashed(value) => Cow::Borrowed(day),
@@ -180,23 +184,24 @@ pub fn day_of(value: &str) -> Cow<'_, str> {
 /// The grouping of a column's dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    unit: Unit,
+    unit: DateUnit,
     is_day_first: bool,
 }
 
 impl Scale {
-    /// Chooses the finest unit that all dates of a column have and that makes at most `most` groups, or else the
-    /// coarsest; `None` if less than 95 % of the documents have a date. `counted` has the values, each with its number
-    /// of documents.
+    /// Groups by `unit`, or by the finest one that all dates of a column have and that makes at most `most` groups, or
+    /// else the coarsest; returns `None` if less than 95 % of the documents have a date. `counted` has the values, each
+    /// with its number of documents.
     pub fn of<'v>(
         counted: impl Iterator<Item = (&'v str, u64)> + Clone,
         most: usize,
+        unit: Option<DateUnit>,
     ) -> Option<Self> {
         let is_slashed = |value, is_day_first| Date::slashed(value, is_day_first).is_some();
         let is_day_first = (counted.clone())
             .any(|(value, _)| !is_slashed(value, false) && is_slashed(value, true));
         let mut scale = Self {
-            unit: Unit::Day,
+            unit: DateUnit::Day,
             is_day_first,
         };
         let (mut dates, mut dated, mut all) = (Vec::new(), 0, 0);
@@ -211,11 +216,15 @@ impl Scale {
         if (dated as f64) < MOSTLY * all as f64 {
             return None;
         }
-        let is_few = |unit: Unit| {
+        if let Some(unit) = unit {
+            scale.unit = unit;
+            return Some(scale);
+        }
+        let is_few = |unit: DateUnit| {
             let labels: BTreeSet<String> = dates.iter().map(|date| date.label(unit)).collect();
             labels.len() <= most
         };
-        for unit in [Unit::Month, Unit::Year, Unit::Decade] {
+        for unit in [DateUnit::Month, DateUnit::Year, DateUnit::Decade] {
             if unit > scale.unit && !is_few(scale.unit) {
                 scale.unit = unit;
             }
@@ -223,9 +232,11 @@ impl Scale {
         Some(scale)
     }
 
-    /// Returns the group of a value: `1998-07-21`, `1998-07`, `1998` or `1990s`; `None` if it is no date.
+    /// Returns the group of a value: `1998-07-21`, `1998-07`, `1998` or `1990s`; `None` if it is no date. A date that
+    /// is less precise than the unit is its own group.
     pub fn label(self, value: &str) -> Option<String> {
-        self.date(value).map(|date| date.label(self.unit))
+        let date = self.date(value)?;
+        Some(date.label(self.unit.max(date.unit)))
     }
 
     fn date(self, value: &str) -> Option<Date> {
@@ -267,7 +278,7 @@ mod tests {
             year,
             month,
             day,
-            unit: Unit::Day,
+            unit: DateUnit::Day,
         };
         for text in [
             "1998-07-21",
@@ -291,11 +302,11 @@ mod tests {
             assert_eq!(Date::parse(text), Some(day(1998, 7, 21)), "{text}");
         }
         let month = Date {
-            unit: Unit::Month,
+            unit: DateUnit::Month,
             ..day(1998, 7, 1)
         };
         let year = Date {
-            unit: Unit::Year,
+            unit: DateUnit::Year,
             ..day(1998, 1, 1)
         };
         assert_eq!(Date::parse("1998-07"), Some(month));
@@ -304,7 +315,7 @@ mod tests {
         }
         let decade = Date {
             year: 1990,
-            unit: Unit::Decade,
+            unit: DateUnit::Decade,
             ..year
         };
         assert_eq!(Date::parse("1990s"), Some(decade));

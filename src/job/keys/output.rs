@@ -6,7 +6,7 @@ use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named};
-use crate::job::words::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
+use crate::job::words::{BUDGETS, DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use lda::evaluate::coherence::MOST_TERMS;
 
 /// Keeps products with φ within 32 bits.
@@ -63,6 +63,9 @@ pub(super) const PROJECT: Section = rows! {
     // A job has to say which columns are worth it.
     trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference,
         RolledUp, Later;
+    /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
+    /// trends of several results are to be compared.
+    date_unit: Word(DATE_UNITS), Default("auto"), Inference, RolledUp, Later;
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
     /// written.
     // They take little of a projection's time, and answer what most results are made for.

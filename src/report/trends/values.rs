@@ -77,6 +77,7 @@ impl Bins {
         let scale = Scale::of(
             counted.iter().map(|(value, n)| (&value[..], *n)),
             bounds.values,
+            None,
         )?;
         let label = |(value, _): &(String, u64)| Some((value.clone(), scale.label(value)?));
         let times: Vec<(String, String)> = counted.iter().filter_map(label).collect();

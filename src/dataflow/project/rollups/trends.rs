@@ -20,7 +20,7 @@ use crate::tables::documents::metadata_columns;
 use crate::tables::rows::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
-use corpus::dates::{Scale, day_of};
+use corpus::dates::{DateUnit, Scale, day_of};
 use corpus::labels::split;
 use corpus::shard::Columns;
 use lda::evaluate::bootstrap::{Sum, Weights, weights};
@@ -84,6 +84,7 @@ pub(crate) fn count_values(
         ..TrendColumn::default()
     };
     let mut columns: Vec<TrendColumn> = places.into_iter().map(column).collect();
+    let unit = process.job.project.date_unit;
     let [first, second] = &shared.shards;
     let counts = count(worker, process, collection, first, &columns)?;
     if let Some(at) = counts.iter().position(Counts::are_too_many) {
@@ -95,11 +96,11 @@ pub(crate) fn count_values(
         )));
     }
     let most = shares_of_named(&counts, process.topic_count(collection));
-    choose(&mut columns, counts, &most);
+    choose(&mut columns, counts, &most, unit);
     // A document with several dates in a group has been counted for each of them.
     if columns.iter().any(TrendColumn::may_repeat) {
         let counts = count(worker, process, collection, second, &columns)?;
-        choose(&mut columns, counts, &most);
+        choose(&mut columns, counts, &most, unit);
     }
     shared.columns.make(|| columns.into());
     Ok(())
@@ -140,9 +141,14 @@ fn count(
 }
 
 /// Chooses the scale of each column, unless it has one, and its named values.
-fn choose(columns: &mut [TrendColumn], counts: Vec<Counts>, most: &[usize]) {
+fn choose(
+    columns: &mut [TrendColumn],
+    counts: Vec<Counts>,
+    most: &[usize],
+    unit: Option<DateUnit>,
+) {
     for ((column, counts), &most) in columns.iter_mut().zip(counts).zip(most) {
-        column.choose(counts, most);
+        column.choose(counts, most, unit);
     }
 }
 
@@ -161,10 +167,10 @@ impl TrendColumn {
         self.has_lists && self.scale.is_some() && self.others > 0
     }
 
-    fn choose(&mut self, counts: Counts, most: usize) {
+    fn choose(&mut self, counts: Counts, most: usize, unit: Option<DateUnit>) {
         let values = || (counts.documents.iter()).map(|(value, &n)| (&value[..], n));
         self.has_lists = counts.has_lists;
-        self.scale = self.scale.or_else(|| Scale::of(values(), most));
+        self.scale = self.scale.or_else(|| Scale::of(values(), most, unit));
         let mut grouped: BTreeMap<String, u64> = BTreeMap::new();
         for (value, documents) in counts.documents {
             *grouped.entry(grouped_as(value, self.scale)).or_default() += documents;

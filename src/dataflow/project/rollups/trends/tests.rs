@@ -8,7 +8,7 @@ fn counts(values: usize) -> Counts {
 
 fn column(counts: Counts, most: usize) -> TrendColumn {
     let mut column = TrendColumn::default();
-    column.choose(counts, most);
+    column.choose(counts, most, None);
     column
 }
 
@@ -32,6 +32,26 @@ fn dates_are_grouped_until_they_are_few() {
     let named = column(found.clone(), 12);
     assert_eq!(named.values, ["1998-07", "1998-08"]);
     assert_eq!((named.others, column(found, 29).values.len()), (0, 29));
+}
+
+#[test]
+fn dates_are_grouped_by_the_unit_that_the_job_names() {
+    let mut found = counts(0);
+    for value in ["1998-07-01", "1998-07-02", "1999", "1999-02"] {
+        found.add(value, 2);
+    }
+    let named = |unit, most| {
+        let mut column = TrendColumn::default();
+        column.choose(found.clone(), most, Some(unit));
+        (column.values.join(" "), column.others)
+    };
+    // Those that are less precise keep their form; the number of values changes nothing.
+    assert_eq!(
+        named(DateUnit::Month, 9),
+        ("1998-07 1999 1999-02".into(), 0)
+    );
+    assert_eq!(named(DateUnit::Month, 1), ("1998-07".into(), 2));
+    assert_eq!(named(DateUnit::Year, 9), ("1998 1999".into(), 0));
 }
 
 #[test]
