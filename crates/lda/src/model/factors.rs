@@ -23,7 +23,7 @@ use super::parameters::{Entry, Parameters};
 use branches::AllBranches;
 pub use branches::Branches;
 pub(crate) use branches::Own;
-pub(crate) use smoothing::Smoothing;
+pub use smoothing::Smoothing;
 pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
 pub use table::FactorTable;
 

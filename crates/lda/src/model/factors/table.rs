@@ -29,6 +29,9 @@ impl<'a> FactorTable<'a> {
     }
 
     /// Returns the row of a term, if it was prepared.
+    ///
+    /// # Panics
+    /// Panics if the term is not in the vocabulary.
     #[inline]
     pub fn find(&self, term: u32) -> Option<Row> {
         // Divisions are slow, and a single part is common.
