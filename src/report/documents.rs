@@ -106,7 +106,7 @@ pub(super) fn pass(
             .flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)])
             .collect();
         for (column, value) in shown.shown.values.iter_mut().zip(&document.values) {
-            let texts = values(value.as_deref()).join(", ");
+            let texts = values(value.as_deref().unwrap_or_default()).join(", ");
             column[place as usize] = (!texts.is_empty()).then(|| clip(&texts, NAME_CHARS));
         }
     }

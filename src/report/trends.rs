@@ -15,6 +15,7 @@ use super::data::Trend;
 use crate::failure::Failure;
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
+use corpus::memo::Memo;
 use values::Bins;
 pub(super) use values::{NO_VALUE, values};
 
@@ -32,7 +33,11 @@ pub(super) struct LeftOut {
 }
 
 /// Sums over the documents of each value.
-pub(super) struct Sums(Vec<ColumnSums>);
+pub(super) struct Sums {
+    columns: Vec<ColumnSums>,
+    /// For each column, the bins of cells' values.
+    memos: Vec<Memo<Vec<usize>>>,
+}
 
 #[derive(Clone, Default)]
 struct ColumnSums {
@@ -48,8 +53,9 @@ impl Columns {
     pub(crate) fn count(root: &Path, names: &[String], bounds: &Bounds) -> Result<Self, Failure> {
         let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
         if !names.is_empty() {
-            document_values(root, names, |column, value| {
-                for value in values(value) {
+            let mut memos = vec![Memo::default(); names.len()];
+            document_values(root, names, |column, cell| {
+                for value in memos[column].get(cell.unwrap_or(""), values) {
                     count(&mut counts[column], value);
                 }
             })?;
@@ -77,13 +83,16 @@ impl Columns {
                 topic_tokens: vec![0.0; values * topics],
             }
         };
-        Sums(self.bins.iter().map(zeros).collect())
+        Sums {
+            columns: self.bins.iter().map(zeros).collect(),
+            memos: vec![Memo::default(); self.bins.len()],
+        }
     }
 
     /// Returns the columns as the page shows them, and those that are left out.
     pub(crate) fn trends(self, sums: Sums) -> (Vec<Trend>, Vec<LeftOut>) {
         let (mut trends, mut left_out) = (Vec::new(), Vec::new());
-        let columns = self.names.into_iter().zip(self.bins).zip(sums.0);
+        let columns = self.names.into_iter().zip(self.bins).zip(sums.columns);
         for ((name, bins), sums) in columns {
             let name = clip(&name, NAME_CHARS);
             match bins {
@@ -99,15 +108,13 @@ impl Sums {
     /// Adds a document.
     pub(crate) fn add(&mut self, columns: &Columns, document: &ProjectedDocument) {
         let tokens = document.tokens_in_vocabulary;
-        let columns = self.0.iter_mut().zip(&columns.bins).zip(&document.values);
-        for ((sums, bins), value) in columns {
+        let sums = self.columns.iter_mut().zip(&mut self.memos);
+        let columns = sums.zip(&columns.bins).zip(&document.values);
+        for (((sums, memo), bins), cell) in columns {
             let Ok(bins) = bins else { continue };
-            let values = values(value.as_deref());
-            let mut found: Vec<usize> = values.iter().filter_map(|value| bins.bin(value)).collect();
-            found.sort_unstable();
-            found.dedup();
+            let found = memo.get(cell.as_deref().unwrap_or(""), |cell| bins.of_cell(cell));
             sums.without += u64::from(found.is_empty());
-            for bin in found {
+            for &bin in found {
                 sums.add(bin, tokens, &document.topics);
             }
         }
@@ -127,11 +134,11 @@ impl ColumnSums {
 }
 
 /// Counts a value, unless the column has too many distinct values.
-fn count(counts: &mut HashMap<String, u64>, value: String) {
-    if let Some(count) = counts.get_mut(&value) {
+fn count(counts: &mut HashMap<String, u64>, value: &str) {
+    if let Some(count) = counts.get_mut(value) {
         *count += 1;
     } else if counts.len() <= MOST_DISTINCT {
-        counts.insert(value, 1);
+        counts.insert(value.to_owned(), 1);
     }
 }
 

@@ -12,6 +12,7 @@ pub mod input;
 pub mod labels;
 pub mod language;
 pub mod markup;
+pub mod memo;
 pub mod minibatches;
 pub mod phrases;
 pub mod reader;

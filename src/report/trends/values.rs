@@ -25,9 +25,8 @@ pub(super) struct Bins {
 }
 
 /// Returns the distinct values of a cell: the elements of a JSON list, or the cell itself; for a moment, its day.
-pub(crate) fn values(cell: Option<&str>) -> Vec<String> {
-    let values = cell.map(|cell| split(cell.trim(), ""));
-    let values = values.into_iter().flatten();
+pub(crate) fn values(cell: &str) -> Vec<String> {
+    let values = split(cell.trim(), "").into_iter();
     let mut values: Vec<String> = values.map(|value| canonical(&value)).collect();
     values.sort_unstable();
     values.dedup();
@@ -67,8 +66,17 @@ impl Bins {
         }
     }
 
+    /// Returns the places of the labels of a cell's values, without repetition.
+    pub(super) fn of_cell(&self, cell: &str) -> Vec<usize> {
+        let values = values(cell);
+        let mut found: Vec<usize> = values.iter().filter_map(|value| self.bin(value)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// Returns the place of a value's label.
-    pub(crate) fn bin(&self, value: &str) -> Option<usize> {
+    fn bin(&self, value: &str) -> Option<usize> {
         self.places.get(value).copied().or(self.rest)
     }
 
@@ -224,7 +232,7 @@ mod tests {
 
     #[test]
     fn cells_are_lists_days_or_texts() {
-        let of = |cell: &str| values(Some(cell));
+        let of = values;
         assert_eq!(of(r#"["b", "a"]"#), ["a", "b"]);
         assert_eq!(of("[1998, null, 1999, 1998]"), ["1998", "1999"]);
         let moments = r#"["2021-03-04T05:06:07Z", "2021-03-04T09:00:00Z"]"#;
@@ -235,6 +243,6 @@ mod tests {
         assert_eq!(of("7/4/2021 5:06"), ["7/4/2021"]);
         assert_eq!(of(" x "), ["x"]);
         assert_eq!(of(&"ä".repeat(90))[0].chars().count(), NAME_CHARS);
-        assert!([None, Some(""), Some("[]")].map(values).concat().is_empty());
+        assert!(["", "[]"].map(values).concat().is_empty());
     }
 }

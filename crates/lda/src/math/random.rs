@@ -46,7 +46,7 @@ pub enum Stage {
     Draw = 25,
     /// The parameters that variational Bayes starts from.
     Start = 26,
-    /// How often a document counts in each replicate of a bootstrap.
+    /// The groups of documents of a bootstrap, and those that its replicates draw.
     Bootstrap = 27,
 }
 

@@ -22,8 +22,9 @@ use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::dates::{DateUnit, Scale, day_of};
 use corpus::labels::split;
+use corpus::memo::Memo;
 use corpus::shard::Columns;
-use lda::evaluate::bootstrap::{Sum, Weights, weights};
+use lda::evaluate::bootstrap::{Replicates, Sum, group, interval};
 
 /// The most distinct values of a column, and bytes of them: a column with more is an error.
 const MOST_DISTINCT: usize = 100_000;
@@ -115,10 +116,14 @@ fn count(
     columns: &[TrendColumn],
 ) -> Result<Vec<Counts>, Failure> {
     let mut mine = vec![Counts::default(); columns.len()];
+    let mut memos = vec![Memo::default(); columns.len()];
     let visit = |_, document: &ShardDocument| {
         if document.status.has_terms() {
-            for (counts, column) in mine.iter_mut().zip(columns) {
-                let values = column.values_of(document);
+            for ((counts, column), memo) in mine.iter_mut().zip(columns).zip(&mut memos) {
+                let Some(cell) = &document.metadata[column.place] else {
+                    continue;
+                };
+                let values = memo.get(cell, |cell| column.values_of(cell));
                 counts.has_lists |= values.len() > 1;
                 values.iter().for_each(|value| counts.add(value, 1));
             }
@@ -153,13 +158,23 @@ fn choose(
 }
 
 impl TrendColumn {
-    /// Returns the distinct values of a document, grouped: the elements of a JSON list, or the cell itself, without
-    /// spaces around it.
-    fn values_of(&self, document: &ShardDocument) -> BTreeSet<String> {
-        let cell = document.metadata[self.place].as_deref();
-        let values = cell.map(|cell| split(cell, "")).into_iter().flatten();
+    /// Returns the distinct values of a cell, grouped: the elements of a JSON list, or the cell itself, without spaces
+    /// around it.
+    fn values_of(&self, cell: &str) -> BTreeSet<String> {
+        let values = split(cell, "").into_iter();
         let grouped = values.map(|value| grouped_as(day_of(&value).into_owned(), self.scale));
         grouped.collect()
+    }
+
+    /// Returns the places of a cell's values: after the named ones, first no value, then the others.
+    fn places_of(&self, cell: &str) -> Vec<usize> {
+        let named = self.values.len();
+        let place = |value| self.values.binary_search(&value).unwrap_or(named + 1);
+        let found: BTreeSet<usize> = self.values_of(cell).into_iter().map(place).collect();
+        match found.is_empty() {
+            true => vec![named],
+            false => found.into_iter().collect(),
+        }
     }
 
     /// Whether a document may have been counted more than once in a group that is not named.
@@ -234,8 +249,8 @@ fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
 pub(crate) struct Cell {
     documents: i64,
     tokens: Sum,
-    /// In fixed point.
-    topics: BTreeMap<u16, Box<Sum>>,
+    /// By topic, in fixed point; as long as necessary.
+    topics: Vec<Option<Box<Sum>>>,
 }
 
 /// The place of a cell's tokens among those of its topics.
@@ -256,16 +271,16 @@ impl Sums for Cell {
         if documents > 0 {
             piece(TOKENS, documents, &tokens);
         }
-        topics
-            .iter()
-            .for_each(|(&topic, sum)| piece(topic.into(), 0, sum));
+        for (topic, sum) in (0..).zip(&topics) {
+            sum.iter().for_each(|sum| piece(topic, 0, sum));
+        }
     }
 
     fn add_piece(&mut self, piece: &[u64]) {
         self.documents += piece[1] as i64;
         let sum = match piece[0] {
             TOKENS => &mut self.tokens,
-            topic => self.topics.entry(topic as u16).or_default(),
+            topic => self.topic(topic as usize),
         };
         sum.merge(piece[2..].iter().map(|&n| n as i64));
     }
@@ -276,6 +291,8 @@ pub(crate) struct Trends {
     pub(crate) columns: Arc<[TrendColumn]>,
     /// The first cell of each column.
     first: Vec<usize>,
+    /// For each column, the places of cells' values.
+    memos: Vec<Memo<Vec<usize>>>,
     pub(crate) cells: Slots<Cell, 7>,
     seed: u64,
 }
@@ -291,6 +308,7 @@ impl Trends {
         });
         let first = first.collect();
         Some(Self {
+            memos: vec![Memo::default(); columns.len()],
             columns,
             first,
             cells: Slots::new(&shared.cells, count, [CELLS, CELL_ROWS], (plan, worker)),
@@ -300,19 +318,14 @@ impl Trends {
 
     /// Adds a document with terms.
     pub(crate) fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
-        let weights = weights(self.seed, number);
+        let group = group(self.seed, number);
         let tokens = document.tokens_in_vocabulary();
-        for (at, column) in self.columns.iter().enumerate() {
-            let named = column.values.len();
-            let place = |value| column.values.binary_search(&value).unwrap_or(named + 1);
-            let values = column.values_of(document).into_iter();
-            let mut found: BTreeSet<usize> = values.map(place).collect();
-            if found.is_empty() {
-                found.insert(named);
-            }
-            for place in found {
-                let mut cell = self.cells.lock(self.first[at] + place);
-                cell.add(tokens as i64, listed.topics, &weights);
+        let columns = self.columns.iter().zip(&self.first).zip(&mut self.memos);
+        for ((column, first), memo) in columns {
+            let cell = document.metadata[column.place].as_deref().unwrap_or("");
+            for place in memo.get(cell, |cell| column.places_of(cell)) {
+                let mut cell = self.cells.lock(first + place);
+                cell.add(tokens as i64, listed.topics, group);
             }
         }
     }
@@ -324,8 +337,9 @@ impl Trends {
 
     /// Sends the rows of this worker's cells to the first worker.
     pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
+        let replicates = Replicates::new(self.seed);
         (self.cells).send_rows(outbox, |number, cell, send| {
-            cell.rows(number).into_iter().for_each(send);
+            cell.rows(number, &replicates).into_iter().for_each(send);
         });
     }
 
@@ -354,36 +368,38 @@ impl Trends {
 }
 
 impl Cell {
-    fn add(&mut self, tokens: i64, topics: &[(f32, u16)], weights: &Weights) {
+    fn topic(&mut self, topic: usize) -> &mut Sum {
+        if topic >= self.topics.len() {
+            self.topics.resize(topic + 1, None);
+        }
+        self.topics[topic].get_or_insert_default()
+    }
+
+    fn add(&mut self, tokens: i64, topics: &[(f32, u16)], group: usize) {
         self.documents += 1;
-        self.tokens.add(fixed(tokens as f64), weights);
+        self.tokens.0[group] += fixed(tokens as f64);
         for &(weight, topic) in topics {
-            let sum = self.topics.entry(topic).or_default();
-            sum.add(fixed(f64::from(weight) * tokens as f64), weights);
+            self.topic(usize::from(topic)).0[group] += fixed(f64::from(weight) * tokens as f64);
         }
     }
 
     /// Returns its rows: cell, topic, share, interval, tokens, documents.
-    fn rows(&self, number: usize) -> Vec<[u64; 7]> {
-        let row = |topic: u16, sum: &Sum| {
-            let interval = sum.interval(&self.tokens).filter(|_| self.documents > 1);
+    fn rows(&self, number: usize, replicates: &Replicates) -> Vec<[u64; 7]> {
+        let (tokens, replicated) = (self.tokens.total(), replicates.of(&self.tokens));
+        let row = |topic: usize, sum: &Sum| {
+            let interval = interval(&replicates.of(sum), &replicated);
+            let interval = interval.filter(|_| self.documents > 1);
             let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
-            let share = sum.0[0] as f64 / self.tokens.0[0] as f64;
+            let share = sum.total() as f64 / tokens as f64;
             let [share, low, high] = [share, low, high].map(f64::to_bits);
-            let tokens = self.tokens.0[0] / fixed(1.0);
-            let size = [tokens, self.documents].map(|n| n as u64);
-            [
-                number as u64,
-                topic.into(),
-                share,
-                low,
-                high,
-                size[0],
-                size[1],
-            ]
+            let [number, topic] = [number, topic].map(|n| n as u64);
+            let [tokens, documents] = [tokens / fixed(1.0), self.documents].map(|n| n as u64);
+            [number, topic, share, low, high, tokens, documents]
         };
-        let topics = self.topics.iter();
-        topics.map(|(&topic, sum)| row(topic, sum)).collect()
+        let topics = (0..).zip(&self.topics);
+        topics
+            .filter_map(|(topic, sum)| Some(row(topic, sum.as_ref()?)))
+            .collect()
     }
 }
 

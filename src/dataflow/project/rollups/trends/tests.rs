@@ -93,18 +93,20 @@ fn too_many_values_are_too_many() {
 fn a_cell_travels_in_pieces() {
     let (mut one, mut other, mut all) = (Cell::default(), Cell::default(), Cell::default());
     for document in 0..20_u64 {
-        let weights = weights(1, document);
+        let group = group(1, document);
         let topics = [(0.5, (document % 3) as u16), (0.25, 9)];
         let cell = if document % 2 == 0 {
             &mut one
         } else {
             &mut other
         };
-        cell.add(10, &topics, &weights);
-        all.add(10, &topics, &weights);
+        cell.add(10, &topics, group);
+        all.add(10, &topics, group);
     }
     other.take(|piece| one.add_piece(piece));
-    assert_eq!((one.rows(3), other.documents), (all.rows(3), 0));
-    assert_eq!(all.rows(3).len(), 4);
-    assert_eq!(all.rows(3)[3][1..3], [9, 0.25_f64.to_bits()]);
+    let replicates = Replicates::new(1);
+    let [one, all] = [one, all].map(|cell| cell.rows(3, &replicates));
+    assert_eq!((one, other.documents), (all.clone(), 0));
+    assert_eq!(all.len(), 4);
+    assert_eq!(all[3][1..3], [9, 0.25_f64.to_bits()]);
 }
