@@ -14,9 +14,10 @@ use differential_dataflow::input::InputSession;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::KeySpine;
 use differential_dataflow::trace::{Cursor, TraceReader};
-use differential_dataflow::{ExchangeData, Hashable};
+use differential_dataflow::{AsCollection, ExchangeData, Hashable};
 use timely::dataflow::ProbeHandle;
-use timely::dataflow::operators::Probe;
+use timely::dataflow::operators::vec::Filter;
+use timely::dataflow::operators::{Exchange, Probe};
 use timely::progress::frontier::AntichainRef;
 use timely::worker::Worker;
 
@@ -37,6 +38,9 @@ const KEYS_A_STEP: usize = 32 * 1024;
 /// Flushes that a worker may be ahead of the slowest one, which bounds all queues.
 const FLUSHES_AHEAD: u64 = 4;
 
+/// Whether a difference is summed.
+pub(crate) type Keep<K, R> = Box<dyn FnMut(&K, &R) -> bool>;
+
 /// Sums by key, still growing, on one worker.
 pub(crate) struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
     input: InputSession<u64, K, R>,
@@ -45,12 +49,20 @@ pub(crate) struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> 
 }
 
 impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
-    /// Builds the dataflow; every worker must.
-    pub(crate) fn new(worker: &mut Worker, name: &str) -> Self {
-        let mut input = InputSession::new();
+    /// Builds the dataflow, which sums the differences for which `keep`, at the worker of their key, returns true;
+    /// every worker must.
+    pub(crate) fn new(worker: &mut Worker, name: &str, keep: Option<Keep<K, R>>) -> Self {
+        let mut input: InputSession<u64, K, R> = InputSession::new();
         let probe = ProbeHandle::new();
         let mut trace = worker.dataflow_named(name, |scope| {
-            let arranged = input.to_collection(scope).arrange_by_self();
+            let mut differences = input.to_collection(scope);
+            if let Some(mut keep) = keep {
+                let at_owners = differences.inner.exchange(|(key, ..)| key.hashed().into());
+                differences = at_owners
+                    .filter(move |(key, _, difference)| keep(key, difference))
+                    .as_collection();
+            }
+            let arranged = differences.arrange_by_self();
             arranged.stream.probe_with(&probe);
             arranged.trace
         });
@@ -128,7 +140,7 @@ impl Frequencies {
     /// Builds the dataflow; every worker must.
     pub(crate) fn new(worker: &mut Worker) -> Self {
         Self {
-            sums: Sums::new(worker, "frequencies"),
+            sums: Sums::new(worker, "frequencies", None),
             waiting: 0,
         }
     }

@@ -15,6 +15,7 @@
 mod copies;
 mod drafts;
 mod joiner;
+mod pair_filter;
 mod pairs;
 mod phrases;
 mod remarks;

@@ -68,6 +68,13 @@ impl Progress {
         tracing::info!(phase, done, unit, seconds, "phase ends");
     }
 
+    /// Adds to the total of the current phase.
+    pub(crate) fn extend(&self, more: u64) {
+        if let Some(total) = &mut self.phase.lock().snapshot.total {
+            *total += more;
+        }
+    }
+
     /// Counts completed work.
     pub(crate) fn add(&self, count: u64) {
         liveness::tick();

@@ -23,7 +23,7 @@ mod weights;
 
 use super::survey::Survey;
 use crate::job::Job;
-use corpus::phrases::PAIRS_A_PART;
+use corpus::phrases::{PAIRS_A_PART, pair_buckets};
 use corpus::settings::SampleSize;
 pub(crate) use disk::Disk;
 use disk::disk;
@@ -258,13 +258,17 @@ fn statistics(
     (3 * draws.min(topics * kept).max(counted) + summed) * PAIR_BYTES + histograms
 }
 
-/// Estimates the pairs of tokens, counted in parts, if phrases are detected.
+/// Estimates the pairs of tokens, counted in parts, and the filter of frequent ones, if phrases are detected.
 fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u64 {
-    if job.phrases.detection.is_none() {
+    let Some(detection) = &job.phrases.detection else {
         return 0;
-    }
+    };
     let tokens = survey.kept_tokens.div_ceil(processes * threads);
-    threads * TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART)
+    let filter = match tokens > PAIRS_A_PART {
+        true => pair_buckets(tokens, detection.min_count),
+        false => 0,
+    };
+    threads * (TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART) + filter)
 }
 
 /// Estimates the bags, twice while they are sorted; beyond the limit, plus three minibatches.

@@ -223,6 +223,42 @@ fn workers_and_crashes_do_not_show() {
     }
 }
 
+/// One worker has more tokens than it should count pairs, two have not.
+#[test]
+fn phrases_are_found_in_few_passes_however_long_the_text_is() {
+    let ground = ground();
+    const DOCUMENTS: u64 = 100_000;
+    let read = |path: &str| std::fs::read_to_string(ground.path(path)).unwrap();
+    let longer = |document| {
+        let mut stream = Stream::keyed(6, Stage::Synth, 0, document);
+        let rare = (0..30).map(|_| format!("x{}", stream.below(20_000)));
+        words(document).into_iter().chain(rare).collect::<Vec<_>>()
+    };
+    let line = |document| format!("{{\"text\": \"{}\"}}\n", longer(document).join(" "));
+    ground.write(
+        "documents.jsonl",
+        (0..DOCUMENTS).map(line).collect::<String>(),
+    );
+    let mut found = Vec::new();
+    for (threads, passes) in [(1, 5), (2, 3)] {
+        let out = format!("out{threads}");
+        let set =
+            format!("--set output.path={out} --set corpus.block_mib=1 --set phrases.min_count=6");
+        ground.succeed(&format!("ingest job.toml --quiet -w {threads} {set}"));
+        let log = read(&format!("{out}/logs/process-00000.jsonl"));
+        let ended = log
+            .lines()
+            .find(|line| line.contains("phase ends") && line.contains("\"phrases\""));
+        let done = format!("\"done\":{}", DOCUMENTS * passes);
+        assert!(
+            ended.is_some_and(|line| line.contains(&done)),
+            "{threads}: {ended:?}"
+        );
+        found.push(read(&format!("{out}/corpus/collection.json")));
+    }
+    assert!(found[0].contains("\"san\"") && found[0] == found[1]);
+}
+
 #[test]
 fn the_models_phrases_are_joined_in_other_texts() {
     let ground = ground();

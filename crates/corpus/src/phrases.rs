@@ -40,6 +40,17 @@ impl Phrase {
 /// Pairs of tokens that a worker adds up at a time, on average at most, when phrases are looked for.
 pub const PAIRS_A_PART: u64 = 4 << 20;
 
+/// The most bytes of [`pair_buckets`].
+const MOST_BUCKETS: u64 = 1 << 26;
+
+/// Returns the buckets, of a byte each, with which a worker finds out which of its pairs can occur `least` times, in a
+/// text of this many tokens a worker: in a bucket without such a pair there are `least` / 4 at most, on average, unless
+/// there are too many tokens.
+pub fn pair_buckets(tokens: u64, least: u64) -> u64 {
+    let buckets = (4 * tokens / least.clamp(1, u8::MAX.into())).next_power_of_two();
+    buckets.clamp(2, MOST_BUCKETS)
+}
+
 /// Joins the words of a phrase into one token.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join("_")

@@ -1,20 +1,26 @@
 //! Phrases: found in drafts that keep the order of their tokens, and joined in them.
 //!
 //! Each pass counts, over all workers, the pairs of tokens that follow each other. Stop words and words
-//! that are too rare to be part of a phrase separate pairs. Pairs are counted in parts, by hash, so that
-//! a worker sums about `PAIRS_A_PART` of them at most, however long the input is, and keeps those that
-//! are frequent enough; drafts are read again for each part.
+//! that are too rare to be part of a phrase separate pairs. If there are more tokens than a worker should
+//! count pairs, a pass over the drafts first finds out which pairs can be frequent, and only these are
+//! counted; if they are still more than `PAIRS_A_PART` a worker, in parts, by hash, for each of which
+//! drafts are read again.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use timely::worker::Worker;
 
 use super::drafts::{Draft, Drafted};
 use super::joiner::Joiner;
+use super::pair_filter::PairFilter;
 use super::pairs::{NONE, PairCounter, Units, split};
 use super::vocabulary::{broadcast, gather_at_leader};
 use super::words;
-use crate::dataflow::frequencies::{Counts, Frequencies, Sums, Term, Totals, signed, unsigned};
+use crate::dataflow::frequencies::{
+    Counts, Frequencies, Keep, Sums, Term, Totals, signed, unsigned,
+};
 use crate::dataflow::gather::gather_records;
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
@@ -52,10 +58,9 @@ pub(super) fn join(
         mut drafts,
     } = drafted;
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
-    let parts = tokens.div_ceil(PAIRS_A_PART * worker.peers() as u64).max(1);
     let passes = if settings.max_words > 2 { 2 } else { 1 };
-    let total = super::documents_here(worker, process, &drafts) * (passes * parts + 1);
-    super::begin(worker, process, ["phrases", "documents"], total);
+    let documents = super::documents_here(worker, process, &drafts);
+    super::begin(worker, process, ["phrases", "documents"], documents);
     let mut phrases: Vec<Phrase> = Vec::new();
     let mut joiner = Joiner::new(&phrases, &mut terms);
     for pass in 1..=passes {
@@ -67,8 +72,9 @@ pub(super) fn join(
             drafts: &drafts,
             joiner: &mut joiner,
             units: &units,
+            documents,
         };
-        let counted = search.count(worker, parts)?;
+        let counted = search.count(worker, tokens)?;
         let mut found = search.score(worker, counted, tokens);
         found.sort_unstable_by_key(|phrase| (phrase.name(), phrase.first.clone()));
         phrases.append(&mut found);
@@ -130,15 +136,26 @@ struct Search<'a> {
     drafts: &'a [Draft],
     joiner: &'a mut Joiner,
     units: &'a Units,
+    /// The documents of the process.
+    documents: u64,
 }
 
 impl Search<'_> {
-    /// Counts units and pairs over all workers.
-    fn count(&mut self, worker: &mut Worker, parts: u64) -> Result<Counted, Failure> {
+    /// Counts units and pairs of a text of this many tokens, over all workers.
+    fn count(&mut self, worker: &mut Worker, tokens: u64) -> Result<Counted, Failure> {
+        let room = PAIRS_A_PART * worker.peers() as u64;
+        let (mut filter, mut parts) = (None, 1);
+        if tokens > room {
+            let (made, passing) = self.filter(worker, tokens)?;
+            (filter, parts) = (Some(made), passing.div_ceil(room).max(1));
+        }
         let mut counted = Counted::default();
         let mut joined = 0;
         for part in 0..parts {
-            let mut sums = Sums::new(worker, "phrases");
+            let keep = filter.clone().map(|filter| -> Keep<u64, isize> {
+                Box::new(move |&key, _| split(key)[1] == NONE || filter.borrow().passes(key))
+            });
+            let mut sums = Sums::new(worker, "phrases", keep);
             joined = self.count_part(worker, [part, parts], &mut sums)?;
             sums.finish(worker).visit(&mut |&key, count| {
                 let (count, [first, second]) = (unsigned(count), split(key));
@@ -153,6 +170,31 @@ impl Search<'_> {
         Ok(counted)
     }
 
+    /// Returns a filter for this worker's share of the pairs, and about how many pairs pass on all workers.
+    fn filter(
+        &mut self,
+        worker: &mut Worker,
+        tokens: u64,
+    ) -> Result<(Rc<RefCell<PairFilter>>, u64), Failure> {
+        let share = tokens.div_ceil(worker.peers() as u64);
+        let filter = Rc::new(RefCell::new(PairFilter::new(
+            share,
+            self.settings.min_count,
+        )));
+        let adding = Rc::clone(&filter);
+        let keep: Keep<u64, isize> = Box::new(move |&key, &count| {
+            if split(key)[1] != NONE {
+                adding.borrow_mut().add(key, unsigned(count));
+            }
+            false
+        });
+        let mut sums = Sums::new(worker, "frequent pairs", Some(keep));
+        self.count_part(worker, [0, 1], &mut sums)?;
+        sums.finish(worker);
+        let passing = filter.borrow().passing() as i64;
+        Ok((filter, sum(worker, &[passing])[0] as u64))
+    }
+
     /// Counts a part of the units and pairs of this worker's drafts; returns how many tokens joining
     /// removed.
     fn count_part(
@@ -161,6 +203,12 @@ impl Search<'_> {
         part: [u64; 2],
         sums: &mut Sums<u64, isize>,
     ) -> Result<u64, Failure> {
+        if worker
+            .index()
+            .is_multiple_of(self.process.placement.threads)
+        {
+            self.process.progress.extend(self.documents);
+        }
         let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
         let mut joined = 0;
         for draft in self.drafts {
