@@ -69,7 +69,7 @@ impl Job {
             // `--overwrite` would remove that result.
             let [result, output] = [folder, &self.output.path].map(|path| path.canonicalize().ok());
             if output.is_some() && output == result {
-                source.refuse("output.path", || format!("a folder other than {key}"))?;
+                source.refuse("output.path", format!("a folder other than {key}"))?;
             }
             let sha256 = match recorded.remove(key) {
                 Some(sha256) => sha256,

@@ -98,7 +98,7 @@ impl Values {
     }
 
     pub(super) fn sample(&self) -> SampleSettings {
-        if self.is_trained_elsewhere() {
+        if self.names("model.from") {
             return SampleSettings {
                 size: SampleSize::Fraction(0.0),
                 held_out: 0.0,
@@ -147,7 +147,7 @@ impl Values {
             method, schedule, importance, residual_floor, residual_switch, minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
             alpha_every, average_every, estimator, evaluate_every, patience, tolerance, checkpoint_every,
             checkpoint_minutes;
-            warm_start: self.starts_warm().then(|| self.get("train.unassign")),
+            warm_start: self.names("train.warm_start").then(|| self.get("train.unassign")),
             memory_bytes: self.bytes("train.memory_mib"),
             sample_bytes: self.bytes("train.sample_mib"),
             burn_in_sweeps: self.get("train.burn_in"),

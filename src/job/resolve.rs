@@ -1,11 +1,7 @@
 //! Turns a job as written into the value of every key: checks values by their kinds, fills in defaults, and
 //! enforces what one key demands of another. Nothing is read from disk here.
 
-mod from;
-mod labels;
-mod languages;
-mod tree;
-mod warm_start;
+mod implied;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -114,6 +110,11 @@ impl Values {
         self.0.contains_key(path)
     }
 
+    /// Whether a key names something: it has an effect, and its value is not `""`.
+    pub(super) fn names(&self, path: &str) -> bool {
+        self.value(path).is_some_and(|value| *value != "".into())
+    }
+
     fn set(&mut self, path: &'static str, value: impl Into<Value>) {
         self.0.insert(path, value.into());
     }
@@ -135,7 +136,7 @@ impl Values {
 
     /// Checks that every required key has a value.
     fn require(&self, section: &Section, path: &Path) -> Result<(), Failure> {
-        let labels = self.is_labelled().then_some("model.topics");
+        let labels = self.names("corpus.labels").then_some("model.topics");
         for key in section.keys {
             if let Preset::Required(example) = key.preset
                 && !self.has(key.path)
@@ -187,7 +188,7 @@ impl Values {
         let least: u32 = self.get("tokens.min_length");
         if least > self.get("tokens.max_length") {
             let allowed =
-                || format!("a whole number from {least} to 1000, at least tokens.min_length");
+                format!("a whole number from {least} to 1000, at least tokens.min_length");
             source.refuse("tokens.max_length", allowed)?;
             self.set("tokens.max_length", least);
         }
@@ -242,7 +243,7 @@ impl Values {
         with: &str,
     ) -> Result<(), Failure> {
         if source.get(path).is_some_and(|entry| entry.value != value) {
-            source.refuse(path, || format!("{value}, with {with}"))?;
+            source.refuse(path, format!("{value}, with {with}"))?;
         }
         self.set(path, value);
         Ok(())
@@ -254,22 +255,24 @@ impl Values {
         if let (Some(Value::Array(alpha)), Some(topics)) = (self.value("model.alpha"), topics)
             && alpha.len() as i64 != topics
         {
-            source.refuse("model.alpha", || {
-                format!("a number from 1e-6 to 1e6, or a list of {topics} of them (one per topic)")
-            })?;
+            source.refuse(
+                "model.alpha",
+                format!("a number from 1e-6 to 1e6, or a list of {topics} of them (one per topic)"),
+            )?;
         }
         let is_exp_psi = self.get::<Geometry>("model.geometry") == Geometry::ExpPsi;
         if is_exp_psi && self.get::<Memory>("train.memory") != Memory::Off {
-            source.refuse("model.geometry", || {
-                "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean"
-                    .into()
-            })?;
+            source.refuse(
+                "model.geometry",
+                "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean",
+            )?;
         }
         let eta = self.value("model.eta").and_then(Value::as_float);
         if is_exp_psi && eta.is_some_and(|eta| eta < LEAST_ETA_OF_EXP_PSI) {
-            source.refuse("model.eta", || {
-                format!("at least {LEAST_ETA_OF_EXP_PSI} with model.geometry = \"exp-psi\"")
-            })?;
+            source.refuse(
+                "model.eta",
+                format!("at least {LEAST_ETA_OF_EXP_PSI} with model.geometry = \"exp-psi\""),
+            )?;
         }
         Ok(())
     }
@@ -284,44 +287,59 @@ impl Values {
         let method: LocalMethod = self.get("train.method");
         let forgets = memory == Memory::Off && !method.is_dense();
         if forgets && schedule.needs_memory() {
-            source.refuse("train.schedule", || {
-                "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
-                 \"influence\" or \"influence-draws\""
-                    .into()
-            })?;
+            source.refuse("train.schedule", "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
+                 \"influence\" or \"influence-draws\"")?;
         }
         if method == LocalMethod::Smc && schedule.is_drawn() {
-            source.refuse("train.schedule", || {
-                "one that visits each document once, with train.method = \"smc\"".into()
-            })?;
+            source.refuse(
+                "train.schedule",
+                "one that visits each document once, with train.method = \"smc\"",
+            )?;
         }
         let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
-        let (schedule_is, method_is) = (|| is("train.schedule"), || is("train.method"));
+        let (schedule_is, method_is) = (is("train.schedule"), is("train.method"));
+        let is_off = memory == Memory::Off;
+        let is_empty = |path| !self.names(path);
+        let is_false = |path| !self.get::<bool>(path);
+        let starts_with_gibbs = !is_off && self.get::<u32>("train.online_passes") == 0;
+        let takes_no_steps = method == LocalMethod::Smc || method.is_batch();
         let unused = [
-            (memory == Memory::Off).then(|| (Mark::Memory, "train.memory = \"off\"".to_owned())),
-            (memory == Memory::Off).then(|| (Mark::Gibbs, "train.memory = \"off\"".to_owned())),
-            (method == LocalMethod::Cvb0).then(|| (Mark::Gibbs, method_is())),
-            (memory != Memory::Off && self.get::<u32>("train.online_passes") == 0)
-                .then(|| (Mark::Online, "train.online_passes = 0".to_owned())),
-            (method.is_dense()).then(|| (Mark::Sweeps, method_is())),
-            (method == LocalMethod::Smc || method.is_batch()).then(|| (Mark::Steps, method_is())),
-            (method.is_batch()).then(|| (Mark::NotBatch, method_is())),
-            (!schedule.is_drawn()).then(|| (Mark::Drawn, schedule_is())),
-            (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
-            (!self.is_labelled()).then(|| (Mark::Labelled, "an empty corpus.labels".to_owned())),
-            (!self.has_tree()).then(|| (Mark::Tree, "an empty tree.file".to_owned())),
-            (!self.starts_warm())
-                .then(|| (Mark::WarmStart, "an empty train.warm_start".to_owned())),
-            (!self.get::<bool>("phrases.detect"))
-                .then(|| (Mark::Detected, "phrases.detect = false".to_owned())),
-            (!self.get::<bool>("project.rollups"))
-                .then(|| (Mark::RolledUp, "project.rollups = false".to_owned())),
+            (is_off, Mark::Memory, "train.memory = \"off\""),
+            (is_off, Mark::Gibbs, "train.memory = \"off\""),
+            (method == LocalMethod::Cvb0, Mark::Gibbs, &method_is),
+            (starts_with_gibbs, Mark::Online, "train.online_passes = 0"),
+            (method.is_dense(), Mark::Sweeps, &method_is),
+            (takes_no_steps, Mark::Steps, &method_is),
+            (method.is_batch(), Mark::NotBatch, &method_is),
+            (!schedule.is_drawn(), Mark::Drawn, &schedule_is),
+            (!schedule.needs_memory(), Mark::Residual, &schedule_is),
+            (
+                is_empty("corpus.labels"),
+                Mark::Labelled,
+                "an empty corpus.labels",
+            ),
+            (is_empty("tree.file"), Mark::Tree, "an empty tree.file"),
+            (
+                is_empty("train.warm_start"),
+                Mark::WarmStart,
+                "an empty train.warm_start",
+            ),
+            (
+                is_false("phrases.detect"),
+                Mark::Detected,
+                "phrases.detect = false",
+            ),
+            (
+                is_false("project.rollups"),
+                Mark::RolledUp,
+                "project.rollups = false",
+            ),
         ];
-        for (unused, reason) in unused.into_iter().flatten() {
+        for (_, unused, reason) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
             for key in keys::marked(unused) {
                 let is_default = self.value(key.path) == key.default_value().as_ref();
                 if !(is_default && unused.may_be_spelt_out()) {
-                    let allowed = || format!("absent: it has no effect with {reason}");
+                    let allowed = format!("absent: it has no effect with {reason}");
                     source.refuse(key.path, allowed)?;
                 }
                 self.0.remove(key.path);
@@ -357,7 +375,7 @@ impl Values {
         let trends: Vec<String> = self.get("project.trends");
         match trends.iter().all(|name| columns.contains(name)) {
             true => Ok(()),
-            false => source.refuse("project.trends", || match &columns[..] {
+            false => source.refuse("project.trends", match &columns[..] {
                 [] => "columns of corpus.metadata, which is empty; the collection must be ingested with them".into(),
                 columns => format!("columns of corpus.metadata: {}", columns.join(", ")),
             }),
@@ -366,11 +384,10 @@ impl Values {
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
         const HOME: &str = "corpus.metadata, corpus.group, corpus.labels or \"language\"";
-        let is_empty = |path| self.get::<String>(path).is_empty();
         let mut columns = self.columns();
         columns.extend(self.get::<Option<String>>("corpus.group"));
-        if !is_empty("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
-            source.refuse("evaluate.labels", || match &columns[..] {
+        if self.names("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
+            source.refuse("evaluate.labels", match &columns[..] {
                 [] => format!(
                     "a column of {HOME}, which are empty; the collection must be ingested with it"
                 ),
@@ -379,16 +396,17 @@ impl Values {
         }
         let metrics: Vec<Metric> = self.get("evaluate.metrics");
         if !metrics.iter().any(|metric| metric.is_coherence()) {
-            let allowed = || "absent unless evaluate.metrics has one of umass, npmi, c_v".into();
+            let allowed = "absent unless evaluate.metrics has one of umass, npmi, c_v";
             source.refuse_override("evaluate.reference", allowed)?;
             source.refuse_override("evaluate.coherence_terms", allowed)?;
         }
         let measures = !metrics.is_empty();
         let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];
-        if !measures && others.into_iter().all(is_empty) {
-            source.refuse("evaluate.metrics", || {
-                format!("a list of metrics, not empty without {}", others.join(", "))
-            })?;
+        if !measures && !others.into_iter().any(|path| self.names(path)) {
+            source.refuse(
+                "evaluate.metrics",
+                format!("a list of metrics, not empty without {}", others.join(", ")),
+            )?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Parsing and overrides only; `resolve` checks the values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 
@@ -33,7 +34,7 @@ impl Entry {
     }
 
     /// Returns the error for this key's value.
-    pub(super) fn invalid(&self, key: &'static str, allowed: String) -> Failure {
+    pub(super) fn invalid(&self, key: &'static str, allowed: impl Display) -> Failure {
         let Self { place, value, .. } = self;
         Failure::usage(format!(
             "{place}: `{key}` is {value}, but must be {allowed}"
@@ -175,13 +176,9 @@ impl Source {
     ///
     /// # Errors
     /// The key was set.
-    pub(super) fn refuse(
-        &self,
-        path: &'static str,
-        allowed: impl Fn() -> String,
-    ) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, path: &'static str, allowed: impl Display) -> Result<(), Failure> {
         self.get(path)
-            .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed())))
+            .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed)))
     }
 
     /// Refuses a key's value, if the key was set on the command line.
@@ -191,7 +188,7 @@ impl Source {
     pub(super) fn refuse_override(
         &self,
         path: &'static str,
-        allowed: impl Fn() -> String,
+        allowed: impl Display,
     ) -> Result<(), Failure> {
         match self.get(path) {
             Some(entry) if !entry.is_in_file => self.refuse(path, allowed),

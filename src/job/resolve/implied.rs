@@ -1,0 +1,181 @@
+//! What labels, languages, a tree or another result imply for other keys.
+
+use toml::Value;
+
+use super::Values;
+use crate::failure::Failure;
+use crate::job::inherit::is_of_training;
+use crate::job::source::Source;
+use corpus::language::COLUMN;
+use lda::infer::settings::{Estimator, Method};
+use lda::model::settings::LabelPrior;
+use lda::train::labels;
+use lda::train::settings::{DocumentSchedule, LocalMethod};
+
+/// The keys that choose terms by their frequency.
+const BY_FREQUENCY: [&str; 4] = [
+    "vocabulary.stop_top",
+    "vocabulary.min_documents",
+    "vocabulary.max_share",
+    "vocabulary.max_terms",
+];
+
+impl Values {
+    /// The label column is metadata, the labels set the number of topics, and α is the paper's and is not learnt.
+    pub(super) fn settle_labels(&mut self, source: &Source) -> Result<(), Failure> {
+        if !self.names("corpus.labels") {
+            return Ok(());
+        }
+        let column: String = self.get("corpus.labels");
+        let mut metadata: Vec<String> = self.get("corpus.metadata");
+        if !metadata.contains(&column) {
+            metadata.push(column);
+            self.set("corpus.metadata", metadata);
+        }
+        source.refuse(
+            "model.topics",
+            "absent: with corpus.labels, each label is a topic",
+        )?;
+        if let Some(Value::Array(_)) = self.value("model.alpha") {
+            source.refuse("model.alpha", "a number above 0, with corpus.labels")?;
+        }
+        if !matches!(
+            self.get("train.method"),
+            LocalMethod::Sampled | LocalMethod::Cvb0
+        ) {
+            source.refuse(
+                "train.method",
+                "\"sampled\" or \"cvb0\", with corpus.labels",
+            )?;
+        }
+        self.fix(source, "train.alpha_every", 0.into(), "corpus.labels")?;
+        if self.value("model.alpha_sum") == Some(&"auto".into()) {
+            self.set("model.alpha_sum", labels::ALPHA_SUM);
+        }
+        if self
+            .get::<Option<Method>>("project.method")
+            .is_some_and(Method::is_joint)
+        {
+            source.refuse(
+                "project.method",
+                "one that infers each document alone, with corpus.labels",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Only CVB0 uses which labels occur together.
+    pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), Failure> {
+        if !self.names("corpus.labels") {
+            return Ok(());
+        }
+        let is_uniform = self.get::<LabelPrior>("model.label_prior") == LabelPrior::Uniform;
+        let is_cvb0 = self.get::<Option<Method>>("project.method") == Some(Method::Cvb0);
+        let is_set = source.get("project.label_topics").is_some();
+        if !is_set && (is_uniform || !is_cvb0) {
+            self.set("project.label_topics", 0);
+        }
+        if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
+            source.refuse(
+                "project.label_topics",
+                "0, unless project.method is \"cvb0\"",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Returns the columns of documents: those of metadata, and the language if it is identified.
+    pub(super) fn columns(&self) -> Vec<String> {
+        let mut columns: Vec<String> = self.get("corpus.metadata");
+        columns.extend(self.languages().map(|_| COLUMN.to_owned()));
+        columns
+    }
+
+    /// No metadata column may have the name of the column of languages.
+    pub(super) fn settle_languages(&self, source: &Source) -> Result<(), Failure> {
+        let metadata: Vec<String> = self.get("corpus.metadata");
+        if self.languages().is_none() || !metadata.iter().any(|name| name == COLUMN) {
+            return Ok(());
+        }
+        let allowed = "a column other than `language`, which is that of identified languages \
+                       (corpus.identify_language, corpus.languages)";
+        source.refuse("corpus.metadata", allowed)?;
+        source.refuse("corpus.labels", allowed)
+    }
+
+    /// Only sampling supports a tree's leaves.
+    pub(super) fn settle_tree(&mut self, source: &Source) -> Result<(), Failure> {
+        if !self.names("tree.file") {
+            return Ok(());
+        }
+        let refuse =
+            |path, allowed: &str| source.refuse(path, format!("{allowed}, with tree.file"));
+        let method: LocalMethod = self.get("train.method");
+        if !matches!(method, LocalMethod::Sampled | LocalMethod::Smc) {
+            refuse("train.method", "\"sampled\" or \"smc\"")?;
+        }
+        if self.get::<DocumentSchedule>("train.schedule").is_drawn() {
+            refuse("train.schedule", "\"uniform\", \"sorted\" or \"influence\"")?;
+        }
+        if self.get::<Estimator>("train.estimator") == Estimator::Soft {
+            refuse("train.estimator", "\"counts\"")?;
+        }
+        let method: Option<Method> = self.get("project.method");
+        if method.is_some_and(Method::is_joint) {
+            refuse("project.method", "one that infers each document alone")?;
+        }
+        Ok(())
+    }
+
+    /// Documents are assigned once by the topics of that result, and then visited by Gibbs passes.
+    pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), Failure> {
+        if !self.names("train.warm_start") {
+            return Ok(());
+        }
+        let fixed: [(&'static str, Value); 5] = [
+            ("train.method", "sampled".into()),
+            ("train.schedule", "uniform".into()),
+            ("train.memory", "on".into()),
+            ("train.online_passes", 0.into()),
+            ("train.estimator", "counts".into()),
+        ];
+        for (path, value) in fixed {
+            self.fix(source, path, value, "train.warm_start")?;
+        }
+        if self.names("corpus.labels") {
+            source.refuse("corpus.labels", "absent, with train.warm_start")?;
+        }
+        Ok(())
+    }
+
+    /// Terms that are given are not chosen; a model that is not trained has no training documents.
+    pub(super) fn settle_from(&mut self, source: &Source) -> Result<(), Failure> {
+        if self.names("vocabulary.from") {
+            for path in BY_FREQUENCY {
+                source.refuse(path, "absent: it has no effect with vocabulary.from")?;
+                self.0.remove(path);
+            }
+        }
+        if !self.names("model.from") {
+            return Ok(());
+        }
+        if self.names("corpus.labels") {
+            source.refuse("corpus.labels", "absent, with model.from")?;
+        }
+        let method: Option<Method> = self.get("project.method");
+        if method.is_some_and(|method| method.is_joint() || method.needs_classifier()) {
+            source.refuse(
+                "project.method",
+                "one that needs no training documents, with model.from",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the settings of a training that does not take place.
+    pub(super) fn forget_training(&mut self) {
+        if self.names("model.from") {
+            self.0.retain(|path, _| !is_of_training(path));
+        }
+    }
+}
