@@ -18,11 +18,9 @@ use corpus::word_file::WordFileError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
 use mesh::ClusterError;
-use mesh::environment::EnvironmentError;
 pub use mesh::exit::Exit;
-use mesh::hosts::HostsError;
+use mesh::exit::UsageError;
 use mesh::secret::SecretError;
-use mesh::tls::TlsError;
 use store::{StoreError, is_remote};
 
 /// An error on its way out of the program.
@@ -215,9 +213,7 @@ exits! {
         _ => Data,
     }
     TrainError { _ => Internal, }
-    HostsError { _ => Usage, }
-    EnvironmentError { _ => Usage, }
-    TlsError { _ => Usage, }
+    UsageError { _ => Usage, }
 }
 
 impl From<io::Error> for Failure {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::CertificatesArgs;
-use super::{Exit, Failure, figures};
+use super::{Failure, figures};
 use mesh::certificates::{file_name, make};
 use mesh::hosts::{host_of, read_all};
 use store::Writer;
@@ -21,7 +21,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
             hosts.push(host.to_owned());
         }
     }
-    let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
+    let made = make(&hosts, args.days)?;
     store::create_folder(&args.out).map_err(Failure::io(&args.out))?;
     let public: Create = Writer::create_new;
     let private: Create = Writer::create_private;

@@ -10,7 +10,8 @@ mod maker;
 #[cfg(feature = "tls")]
 pub use maker::make;
 
-use super::tls::ABSENT;
+#[cfg(not(feature = "tls"))]
+use super::{exit::UsageError, tls::ABSENT};
 
 /// Certificates that were made together; all texts are PEM.
 #[derive(Debug)]
@@ -37,22 +38,6 @@ impl std::fmt::Debug for HostCertificate {
     }
 }
 
-/// Why no certificates could be made.
-#[derive(Debug, thiserror::Error)]
-pub enum CertificateError {
-    /// A host cannot be certified.
-    #[error("cannot make a certificate for {host}: {reason}")]
-    Host {
-        /// The host, or "the authority".
-        host: String,
-        /// The reason.
-        reason: String,
-    },
-    /// This build has no TLS.
-    #[error("{ABSENT}")]
-    Absent,
-}
-
 /// Returns the first part of a host's file names: the host, with unsuitable characters replaced by hyphens.
 pub fn file_name(host: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-' || c == '_';
@@ -64,10 +49,10 @@ pub fn file_name(host: &str) -> String {
 /// Returns an error: this build cannot make certificates.
 ///
 /// # Errors
-/// Always returns [`CertificateError::Absent`].
+/// Always returns one.
 #[cfg(not(feature = "tls"))]
-pub fn make(_: &[String], _: u32) -> Result<Certificates, CertificateError> {
-    Err(CertificateError::Absent)
+pub fn make(_: &[String], _: u32) -> Result<Certificates, UsageError> {
+    Err(UsageError(ABSENT.to_owned()))
 }
 
 #[cfg(test)]

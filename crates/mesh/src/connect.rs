@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 
 use super::channel::Channel;
+use super::exit::UsageError;
 use super::handshake::{dial, greet};
 use super::setup::Setup;
 use super::{ClusterError, ClusterSettings, Placement};
@@ -52,12 +53,13 @@ pub(super) fn connect(
 
 /// Refuses addresses that other machines can reach: without a secret anyone could join.
 fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
-    let open = addresses.iter().find(|address| !is_loopback(address));
-    open.map_or(Ok(()), |address| {
-        Err(ClusterError::NoSecret {
-            address: address.clone(),
-        })
-    })
+    match addresses.iter().find(|address| !is_loopback(address)) {
+        None => Ok(()),
+        Some(address) => Err(ClusterError::Usage(UsageError(format!(
+            "{address} is not a loopback address, so the processes need a secret: give all of them the same \
+             TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
+        )))),
+    }
 }
 
 /// Returns whether only this machine can reach an address.

@@ -5,14 +5,12 @@
 //! pure function of the variables. An incomplete environment, such as a batch script outside
 //! `srun`, means a single process.
 
-mod error;
 mod slurm;
 
 use std::collections::BTreeMap;
 
-use super::hosts::{HOSTS_VARIABLE, HostsError, Peers, parse_list};
-
-pub use error::EnvironmentError;
+use super::exit::UsageError;
+use super::hosts::{HOSTS_VARIABLE, Peers, parse_list};
 
 /// The variable for the number of this process, from 0.
 const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
@@ -91,7 +89,7 @@ pub fn variables() -> Variables {
 ///
 /// # Errors
 /// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
-pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, EnvironmentError> {
+pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, UsageError> {
     let Some(mut found) = candidate(variables)?.filter(|found| found.processes > 1) else {
         return Ok(None);
     };
@@ -105,19 +103,19 @@ pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, Envi
 ///
 /// # Errors
 /// It is not a list of `host:port`.
-pub fn listed(variables: &Variables) -> Result<Option<Peers>, HostsError> {
+pub fn listed(variables: &Variables) -> Result<Option<Peers>, UsageError> {
     let by = HOSTS_VARIABLE;
     Ok(addresses(variables)?.map(|addresses| Peers::Listed { by, addresses }))
 }
 
-fn addresses(variables: &Variables) -> Result<Option<Vec<String>>, HostsError> {
+fn addresses(variables: &Variables) -> Result<Option<Vec<String>>, UsageError> {
     let list = variables.get(HOSTS_VARIABLE);
     let list = list.filter(|list| !list.is_empty());
     list.map(|list| parse_list(list)).transpose()
 }
 
 /// Returns the place according to the first source that gives one.
-fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
+fn candidate(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let slurm = slurm::find(variables)?;
     let pmi = plain(
         variables,
@@ -150,11 +148,7 @@ fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
 
 /// Returns the addresses of all processes: from our own variable, from the launcher, or on this
 /// machine if all are here.
-fn peers(
-    variables: &Variables,
-    found: &Found,
-    port: Option<u16>,
-) -> Result<Peers, EnvironmentError> {
+fn peers(variables: &Variables, found: &Found, port: Option<u16>) -> Result<Peers, UsageError> {
     if let Some(listed) = listed(variables)? {
         return Ok(listed);
     }
@@ -177,15 +171,17 @@ fn peers(
             on(&|process| format!("{job}-{process}.{service}"), 0)
         }
         _ if here || found.local == found.processes => on(&|_| "127.0.0.1".to_owned(), 1),
-        _ => Err(EnvironmentError::NoPeers {
-            by,
-            process: found.process,
-            processes: found.processes,
-            more: match variables.contains_key("SLURM_JOB_ID") {
+        _ => {
+            let more = match variables.contains_key("SLURM_JOB_ID") {
                 true => "; or start it with srun, which sets it",
                 false => "",
-            },
-        }),
+            };
+            Err(UsageError(format!(
+                "{by} says that this is process {} of {}, but not where the others are; pass --hosts FILE, or set \
+                 {HOSTS_VARIABLE} to a comma-separated list of host:port{more}",
+                found.process, found.processes
+            )))
+        }
     }
 }
 
@@ -194,22 +190,19 @@ const KUBERNETES: &str = "Kubernetes";
 const TORCH: &str = "RANK and WORLD_SIZE";
 
 /// Finds a place in our own variables; a list of hosts also gives the number of processes.
-fn own(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
+fn own(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let Some(process) = number(variables, PROCESS_VARIABLE)? else {
         return Ok(None);
     };
     let listed = addresses(variables)?.map(|addresses| addresses.len());
     let processes = count(variables, PROCESSES_VARIABLE)?.or(listed);
-    let processes = processes.ok_or(EnvironmentError::Half {
-        given: PROCESS_VARIABLE,
-        missing: PROCESSES_VARIABLE,
-    })?;
+    let processes = processes.ok_or_else(|| half(PROCESS_VARIABLE, PROCESSES_VARIABLE))?;
     below(variables, PROCESS_VARIABLE, process, processes)?;
     Ok(Some(Found::new(PROCESS_VARIABLE, (process, processes))))
 }
 
 /// Finds a place in Open MPI's variables.
-fn open_mpi(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
+fn open_mpi(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let names = [
         "OMPI_COMM_WORLD_RANK",
         "OMPI_COMM_WORLD_SIZE",
@@ -227,7 +220,7 @@ fn plain(
     variables: &Variables,
     by: &'static str,
     [rank, size, local]: [&'static str; 3],
-) -> Result<Option<Found>, EnvironmentError> {
+) -> Result<Option<Found>, UsageError> {
     let Some(numbers) = pair(variables, rank, size)? else {
         return Ok(None);
     };
@@ -238,19 +231,16 @@ fn plain(
 }
 
 /// Finds the place of a pod of an Indexed Job, if the number of processes is given.
-fn kubernetes(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
+fn kubernetes(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
     Ok(numbers.map(|numbers| Found::new(KUBERNETES, numbers)))
 }
 
 /// Returns the names of the Job, which is the pod's name without its index, and of the service.
-fn job_and_service(variables: &Variables) -> Result<(String, String), EnvironmentError> {
+fn job_and_service(variables: &Variables) -> Result<(String, String), UsageError> {
     let get = |variable: &'static str| {
         let value = variables.get(variable).filter(|value| !value.is_empty());
-        let value = value.ok_or(EnvironmentError::Missing {
-            by: KUBERNETES,
-            variable,
-        })?;
+        let value = value.ok_or_else(|| missing(KUBERNETES, variable))?;
         match value.len() <= MOST_NAME_BYTES {
             true => Ok(value),
             false => Err(wrong(
@@ -271,7 +261,7 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), Environmen
 }
 
 /// Refuses incomplete variables of our own: setting one means that the user wants several processes.
-fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
+fn refuse_half(variables: &Variables) -> Result<(), UsageError> {
     let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
     let is_of_service =
         variables.contains_key(SERVICE_VARIABLE) && !variables.contains_key(PROCESSES_VARIABLE);
@@ -279,17 +269,11 @@ fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
         (false, _) => PROCESSES_VARIABLE,
         (true, Some(_)) => HOSTS_VARIABLE,
         (true, None) if is_of_service => {
-            return Err(EnvironmentError::Half {
-                given: SERVICE_VARIABLE,
-                missing: PROCESSES_VARIABLE,
-            });
+            return Err(half(SERVICE_VARIABLE, PROCESSES_VARIABLE));
         }
         (true, None) => return Ok(()),
     };
-    Err(EnvironmentError::Half {
-        given,
-        missing: PROCESS_VARIABLE,
-    })
+    Err(half(given, PROCESS_VARIABLE))
 }
 
 /// Returns the number of this process and the number of processes, if both are given.
@@ -297,7 +281,7 @@ fn pair(
     variables: &Variables,
     index: &'static str,
     all: &'static str,
-) -> Result<Option<(usize, usize)>, EnvironmentError> {
+) -> Result<Option<(usize, usize)>, UsageError> {
     let (Some(process), Some(processes)) = (number(variables, index)?, count(variables, all)?)
     else {
         return Ok(None);
@@ -311,7 +295,7 @@ fn below(
     variable: &'static str,
     process: usize,
     processes: usize,
-) -> Result<(), EnvironmentError> {
+) -> Result<(), UsageError> {
     match process < processes {
         true => Ok(()),
         false => Err(wrong(variables, variable, "below the number of processes")),
@@ -319,7 +303,7 @@ fn below(
 }
 
 /// Returns the number of processes in a variable; `None` if it is not set or empty.
-fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>, EnvironmentError> {
+fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>, UsageError> {
     let processes = number(variables, variable)?;
     match processes.is_none_or(|processes| processes <= MOST_PROCESSES) {
         true => Ok(processes),
@@ -328,10 +312,7 @@ fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>,
 }
 
 /// Returns the whole number in a variable; `None` if it is not set or empty.
-fn number(
-    variables: &Variables,
-    variable: &'static str,
-) -> Result<Option<usize>, EnvironmentError> {
+fn number(variables: &Variables, variable: &'static str) -> Result<Option<usize>, UsageError> {
     let value = variables.get(variable).filter(|value| !value.is_empty());
     let parse = |value: &String| value.trim().parse();
     value
@@ -341,7 +322,7 @@ fn number(
 }
 
 /// Returns the first port from the variable, or the default.
-fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
+fn base_port(variables: &Variables) -> Result<u16, UsageError> {
     let port = number(variables, PORT_VARIABLE)?.unwrap_or(DEFAULT_PORT.into());
     match u16::try_from(port) {
         Ok(port) if port > 0 => Ok(port),
@@ -350,26 +331,36 @@ fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
 }
 
 /// Returns the address `step` ports above the first.
-fn at(host: &str, port: u16, step: usize) -> Result<String, EnvironmentError> {
+fn at(host: &str, port: u16, step: usize) -> Result<String, UsageError> {
     let step = u16::try_from(step).ok();
     match step.and_then(|step| port.checked_add(step)) {
         Some(port) => Ok(format!("{host}:{port}")),
-        None => Err(EnvironmentError::Ports {
-            host: host.to_owned(),
-        }),
+        None => Err(UsageError(format!(
+            "the ports of {host} exceed 65535; pass a lower --port"
+        ))),
     }
 }
 
-fn wrong(
-    variables: &Variables,
-    variable: &'static str,
-    expected: &'static str,
-) -> EnvironmentError {
-    EnvironmentError::Value {
-        variable,
-        value: variables.get(variable).cloned().unwrap_or_default(),
-        expected,
-    }
+/// Returns the error that a variable is not what it must be.
+fn wrong(variables: &Variables, variable: &str, expected: &str) -> UsageError {
+    let value = variables.get(variable).map_or("", String::as_str);
+    UsageError(format!(
+        "the variable {variable} is {value:?}, but must be {expected}; the flags -n, -p and --hosts override it"
+    ))
+}
+
+/// Returns the error that a variable of the program that started this process is missing.
+fn missing(by: &str, variable: &str) -> UsageError {
+    UsageError(format!(
+        "this process was started by {by}, but the variable {variable} is missing; set it, or pass --hosts FILE"
+    ))
+}
+
+/// Returns the error that our own variables give only half of a place.
+fn half(given: &str, missing: &str) -> UsageError {
+    UsageError(format!(
+        "{given} is set, but {missing} is not; set both or neither"
+    ))
 }
 
 #[cfg(test)]

@@ -40,6 +40,11 @@ impl Exit {
     }
 }
 
+/// Why a run cannot start as it is described by flags, files and the environment, and the remedy: [`Exit::Usage`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

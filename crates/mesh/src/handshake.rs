@@ -96,7 +96,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
         return Ok(());
     }
     if let Some(difference) = difference_of_caller(setup, &theirs) {
-        setup.fail(setup.mismatch(process, difference));
+        setup.fail(setup.mismatch(process, &difference));
         return Ok(());
     }
     let mut ready = [0; READY.len()];
@@ -125,7 +125,7 @@ pub(super) fn dial(setup: &Setup, process: usize) {
         match call(setup, process) {
             Ok(channel) => return setup.keep(process, channel),
             Err(Unanswered::Unfit(difference)) => {
-                return setup.fail(setup.mismatch(process, difference));
+                return setup.fail(setup.mismatch(process, &difference));
             }
             Err(Unanswered::Absent(reason)) => setup.trouble(process, reason),
             Err(Unanswered::Refused) => {

@@ -8,61 +8,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::exit::UsageError;
+
 /// The variable with the addresses of all processes, in order, separated by commas.
 pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
-
-/// Errors in a host file.
-#[derive(Debug, thiserror::Error)]
-pub enum HostsError {
-    /// The file cannot be read.
-    #[error("cannot read the host file {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A line is not `host:port`.
-    #[error("{}:{line}: {text:?} is not host:port ({reason}); write one address per line, such as node1:7101", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1.
-        line: usize,
-        /// The text of the line.
-        text: String,
-        /// The problem.
-        reason: &'static str,
-    },
-    /// Two lines have the same address.
-    #[error("{}:{line}: {address} is already on line {first}; every process needs its own address", path.display())]
-    Duplicate {
-        /// The file.
-        path: PathBuf,
-        /// The second line, counted from 1.
-        line: usize,
-        /// The first line, counted from 1.
-        first: usize,
-        /// The address.
-        address: String,
-    },
-    /// No line has an address.
-    #[error("{}: no address in this file; write one per line, such as node1:7101", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file does not have one address per process.
-    #[error("{}: the number of addresses is {found}, that of processes {wanted}; write one line per process, or change -n", path.display())]
-    Count {
-        /// The file.
-        path: PathBuf,
-        /// The number of addresses in the file.
-        found: usize,
-        /// The number of processes.
-        wanted: usize,
-    },
-}
 
 /// The addresses of all processes, or the file that lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +32,7 @@ impl Peers {
     ///
     /// # Errors
     /// Returns the errors of [`read`].
-    pub fn addresses(&self, processes: usize) -> Result<Vec<String>, HostsError> {
+    pub fn addresses(&self, processes: usize) -> Result<Vec<String>, UsageError> {
         match self {
             Peers::File(path) => read(path, processes),
             Peers::Listed { by, addresses } => count(Path::new(by), addresses.clone(), processes),
@@ -106,7 +55,7 @@ impl std::fmt::Display for Peers {
 /// # Errors
 /// The file cannot be read, a line is not `host:port`, an address occurs twice, or the file has
 /// more or fewer addresses than `processes`.
-pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
+pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, UsageError> {
     count(path, read_all(path)?, processes)
 }
 
@@ -114,16 +63,19 @@ pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
 ///
 /// # Errors
 /// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
-pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
-    let text = std::fs::read_to_string(path).map_err(|source| HostsError::Read {
-        path: path.to_owned(),
-        source,
+pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        UsageError(format!(
+            "cannot read the host file {}: {error}",
+            path.display()
+        ))
     })?;
     let addresses = parse(path, text.trim_start_matches('\u{feff}'))?;
     match addresses.is_empty() {
-        true => Err(HostsError::Empty {
-            path: path.to_owned(),
-        }),
+        true => Err(UsageError(format!(
+            "{}: no address in this file; write one per line, such as node1:7101",
+            path.display()
+        ))),
         false => Ok(addresses),
     }
 }
@@ -132,19 +84,19 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
 ///
 /// # Errors
 /// An entry is not `host:port`, or an address occurs twice.
-pub fn parse_list(list: &str) -> Result<Vec<String>, HostsError> {
+pub fn parse_list(list: &str) -> Result<Vec<String>, UsageError> {
     parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
 }
 
 /// Returns `addresses`, which came from `path`, if there is one for each process.
-fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, HostsError> {
+fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, UsageError> {
     match addresses.len() == wanted {
         true => Ok(addresses),
-        false => Err(HostsError::Count {
-            path: path.to_owned(),
-            found: addresses.len(),
-            wanted,
-        }),
+        false => Err(UsageError(format!(
+            "{}: the number of addresses is {}, that of processes {wanted}; write one line per process, or change -n",
+            path.display(),
+            addresses.len()
+        ))),
     }
 }
 
@@ -152,7 +104,7 @@ fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<Strin
 ///
 /// # Errors
 /// A line is not `host:port`, or an address occurs twice.
-pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
+pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, UsageError> {
     let mut first_line = HashMap::new();
     let mut addresses = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -162,20 +114,17 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
         }
         let line = number + 1;
         let address = &with_colon(address);
-        let port = check(address).map_err(|reason| HostsError::Line {
-            path: path.to_owned(),
-            line,
-            text: address.to_owned(),
-            reason,
+        let refuse = |problem: String| UsageError(format!("{}:{line}: {problem}", path.display()));
+        let port = check(address).map_err(|reason| {
+            refuse(format!(
+                "{address:?} is not host:port ({reason}); write one address per line, such as node1:7101"
+            ))
         })?;
         let place = (host_of(address).to_lowercase(), port);
         if let Some(first) = first_line.insert(place, line) {
-            return Err(HostsError::Duplicate {
-                path: path.to_owned(),
-                line,
-                first,
-                address: address.to_owned(),
-            });
+            return Err(refuse(format!(
+                "{address} is already on line {first}; every process needs its own address"
+            )));
         }
         addresses.push(address.to_owned());
     }

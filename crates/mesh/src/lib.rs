@@ -57,7 +57,7 @@ pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
-use exit::Exit;
+use exit::{Exit, UsageError};
 use link::Link;
 use stall::Workers;
 
@@ -99,21 +99,9 @@ impl Placement {
 /// Why the processes of a run could not start, or how one of them failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// The numbers of threads and processes are invalid.
-    #[error(
-        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p must be from 0 to -n minus 1"
-    )]
-    Placement {
-        /// The requested number of threads.
-        threads: usize,
-        /// The number of this process.
-        process: usize,
-        /// The number of processes of the run.
-        processes: usize,
-    },
-    /// The host file is unusable.
+    /// The run is described wrongly, or the processes do not match.
     #[error(transparent)]
-    Hosts(#[from] hosts::HostsError),
+    Usage(#[from] UsageError),
     /// This process cannot listen at its address.
     #[error(
         "cannot listen on {address}: {source}; {}", match source.kind() {
@@ -128,59 +116,12 @@ pub enum ClusterError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// Not all processes joined in time.
-    #[error("not all processes joined within {seconds} s; missing: {}; start them, or check the host file and the firewall{remark}", missing.join("; "))]
-    Missing {
-        /// How long this process waited.
-        seconds: u64,
-        /// Each missing process: number, address, and what is known about it.
-        missing: Vec<String>,
-        /// A possible cause in this process; empty if none is known.
-        remark: String,
-    },
-    /// There is no secret, although other machines could reach a process.
-    #[error(
-        "{address} is not a loopback address, so the processes need a secret: give all of them the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
-    )]
-    NoSecret {
-        /// The address from the host file.
-        address: String,
-    },
+    /// Another process did not join in time, or left during the set-up.
+    #[error("{0}")]
+    Unavailable(String),
     /// There is no usable secret.
     #[error(transparent)]
     Secret(#[from] secret::SecretError),
-    /// Another process rejects this one's proof of the secret.
-    #[error(
-        "process {process} ({address}) has a different secret; give all processes the same TOPICMILL_SECRET"
-    )]
-    OtherSecret {
-        /// The number of the process.
-        process: usize,
-        /// Its address.
-        address: String,
-    },
-    /// Another process does not match this one.
-    #[error(
-        "process {process} ({address}) {difference}; start all processes with the same program, job and options"
-    )]
-    Mismatch {
-        /// The number that the other process gave.
-        process: usize,
-        /// Its address.
-        address: String,
-        /// The difference.
-        difference: String,
-    },
-    /// Another process left during the set-up.
-    #[error(
-        "process {process} ({address}) left while the run was being set up; see its own messages for the cause"
-    )]
-    Left {
-        /// The number of the process.
-        process: usize,
-        /// Its address in the host file.
-        address: String,
-    },
     /// The system refused a thread, or an option of a connection.
     #[error("cannot start the workers: {0}")]
     Start(String),
@@ -201,13 +142,9 @@ impl ClusterError {
     /// Returns how the process ends, which tells a scheduler what to do; for a worker's failure, the worker's exit.
     pub fn exit(&self) -> Exit {
         match self {
-            ClusterError::Placement { .. }
-            | ClusterError::Hosts(_)
-            | ClusterError::NoSecret { .. }
-            | ClusterError::OtherSecret { .. }
-            | ClusterError::Mismatch { .. } => Exit::Usage,
+            ClusterError::Usage(_) => Exit::Usage,
             ClusterError::Secret(error) => error.exit(),
-            ClusterError::Missing { .. } | ClusterError::Left { .. } => Exit::Unavailable,
+            ClusterError::Unavailable(_) => Exit::Unavailable,
             ClusterError::Start(_) => Exit::Temporary,
             ClusterError::Spawn { source, .. } | ClusterError::Listen { source, .. } => {
                 match source.kind() {
@@ -248,11 +185,12 @@ where
     F: Fn(&mut Worker) -> Result<T, E> + Send + Sync + 'static,
 {
     if placement.threads == 0 || placement.process >= placement.processes() {
-        return Err(ClusterError::Placement {
-            threads: placement.threads,
-            process: placement.process,
-            processes: placement.processes(),
-        });
+        return Err(ClusterError::Usage(UsageError(format!(
+            "{} threads in process {} of {}: at least one thread is needed, and -p must be from 0 to -n minus 1",
+            placement.threads,
+            placement.process,
+            placement.processes()
+        ))));
     }
     let alone = placement.workers() == 1;
     let workers = Workers::watch(placement.process, settings.stall_timeout)

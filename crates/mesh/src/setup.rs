@@ -8,6 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::callers::Callers;
 use super::channel::Channel;
+use super::exit::UsageError;
 use super::hello::Hello;
 use super::secret::Secret;
 use super::tls::Tls;
@@ -112,8 +113,7 @@ impl Setup {
         match self.secret {
             Some(_) => self.accuse(process, "was started without a secret".to_owned()),
             None => {
-                let difference =
-                    "was started with a secret (TOPICMILL_SECRET), this one without".to_owned();
+                let difference = "was started with a secret (TOPICMILL_SECRET), this one without";
                 self.fail(self.mismatch(process, difference));
             }
         }
@@ -121,22 +121,19 @@ impl Setup {
 
     /// Returns the error for a process that rejects our proof.
     pub(super) fn other_secret(&self, process: usize) -> ClusterError {
-        ClusterError::OtherSecret {
-            process,
-            address: self.addresses[process].clone(),
-        }
+        ClusterError::Usage(UsageError(format!(
+            "process {process} ({}) has a different secret; give all processes the same TOPICMILL_SECRET",
+            self.addresses[process]
+        )))
     }
 
     /// Returns the error for a process that differs from this one.
-    pub(super) fn mismatch(&self, process: usize, difference: String) -> ClusterError {
-        let address = self.addresses.get(process);
-        ClusterError::Mismatch {
-            process,
-            address: address
-                .cloned()
-                .unwrap_or_else(|| "no such process in the host file".to_owned()),
-            difference,
-        }
+    pub(super) fn mismatch(&self, process: usize, difference: &str) -> ClusterError {
+        let address = self.addresses.get(process).map(String::as_str);
+        let address = address.unwrap_or("no such process in the host file");
+        ClusterError::Usage(UsageError(format!(
+            "process {process} ({address}) {difference}; start all processes with the same program, job and options"
+        )))
     }
 
     /// Returns whether a process is connected and has not hung up.
@@ -171,11 +168,13 @@ impl Setup {
                 break Ok(std::mem::take(&mut state.channels));
             }
             if Instant::now() >= self.ends {
-                break Err(ClusterError::Missing {
-                    seconds: deadline.as_secs(),
-                    missing,
-                    remark: self.remark(),
-                });
+                break Err(ClusterError::Unavailable(format!(
+                    "not all processes joined within {} s; missing: {}; start them, or check the host file and the \
+                     firewall{}",
+                    deadline.as_secs(),
+                    missing.join("; "),
+                    self.remark()
+                )));
             }
             self.changed.wait_for(&mut state, TICK);
         };
@@ -190,10 +189,10 @@ impl Setup {
                 continue;
             }
             if process < self.process {
-                return Some(ClusterError::Left {
-                    process,
-                    address: self.addresses[process].clone(),
-                });
+                return Some(ClusterError::Unavailable(format!(
+                    "process {process} ({}) left while the run was being set up; see its own messages for the cause",
+                    self.addresses[process]
+                )));
             }
             state.channels[process] = None;
             state.trouble[process].last = "it joined and left again".to_owned();

@@ -10,8 +10,6 @@ mod absent;
 #[cfg(feature = "tls")]
 mod session;
 
-use std::path::PathBuf;
-
 #[cfg(not(feature = "tls"))]
 pub(super) use absent::Session;
 #[cfg(not(feature = "tls"))]
@@ -25,34 +23,5 @@ pub use session::Tls;
 pub(super) const BINDING_BYTES: usize = 32;
 
 /// The error if TLS is requested in a build without the feature.
+#[cfg(not(feature = "tls"))]
 pub(crate) const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
-
-/// Why certificates cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read, or is not PEM.
-    #[error("{what} {}: {reason}", path.display())]
-    File {
-        /// The expected content of the file.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        reason: String,
-    },
-    /// The files do not match.
-    #[error("{}, {} and {} cannot be used together: {reason}", ca.display(), certificate.display(), key.display())]
-    Unusable {
-        /// The authority's certificate.
-        ca: PathBuf,
-        /// This process's certificate.
-        certificate: PathBuf,
-        /// Its key.
-        key: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// This build has no TLS.
-    #[error("{ABSENT}")]
-    Absent,
-}

@@ -5,20 +5,18 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 
-use super::{CertificateError, Certificates, HostCertificate};
+use super::{Certificates, HostCertificate};
+use crate::exit::UsageError;
 
 /// Makes certificates for `hosts`, which are names or addresses. They are valid from yesterday,
 /// because clocks differ, until `days` days from now.
 ///
 /// # Errors
 /// A host is neither a name nor an address.
-pub fn make(hosts: &[String], days: u32) -> Result<Certificates, CertificateError> {
+pub fn make(hosts: &[String], days: u32) -> Result<Certificates, UsageError> {
     let failed = |host: &str| {
-        let host = host.to_owned();
-        move |error: rcgen::Error| {
-            let reason = error.to_string();
-            CertificateError::Host { host, reason }
-        }
+        let made = format!("cannot make a certificate for {host}");
+        move |error: rcgen::Error| UsageError(format!("{made}: {error}"))
     };
     let key = KeyPair::generate().map_err(failed("the authority"))?;
     let mut params = parameters(days);

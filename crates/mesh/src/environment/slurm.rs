@@ -4,8 +4,9 @@
 //! step, and is one process.
 
 use super::{
-    EnvironmentError, Found, MOST_NAME_BYTES, MOST_PROCESSES, SLURM, Variables, number, pair, wrong,
+    Found, MOST_NAME_BYTES, MOST_PROCESSES, SLURM, Variables, missing, number, pair, wrong,
 };
+use crate::exit::UsageError;
 use crate::hosts::Peers;
 
 /// The first special step number: the batch script, the interactive shell and the like.
@@ -16,7 +17,7 @@ const MOST_NODES: usize = 1 << 16;
 const MOST_DIGITS: usize = 20;
 
 /// Finds this task of a step; `None` outside of a step.
-pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
+pub(super) fn find(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
     if step as u64 >= FIRST_SPECIAL_STEP {
         return Ok(None);
@@ -45,17 +46,10 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentEr
 }
 
 /// Returns the addresses of the step's tasks: a task's port is `port` plus its index on its node.
-pub(super) fn peers(
-    variables: &Variables,
-    task: &Found,
-    port: u16,
-) -> Result<Peers, EnvironmentError> {
+pub(super) fn peers(variables: &Variables, task: &Found, port: u16) -> Result<Peers, UsageError> {
     let list = variables
         .get("SLURM_STEP_NODELIST")
-        .ok_or(EnvironmentError::Missing {
-            by: SLURM,
-            variable: "SLURM_STEP_NODELIST",
-        })?;
+        .ok_or_else(|| missing(SLURM, "SLURM_STEP_NODELIST"))?;
     let nodes =
         expand(list).ok_or_else(|| wrong(variables, "SLURM_STEP_NODELIST", "node names"))?;
     let per_node = variables.get("SLURM_STEP_TASKS_PER_NODE");
@@ -76,7 +70,10 @@ pub(super) fn peers(
         .get("SLURMD_NODENAME")
         .filter(|own| Some(*own) != mine)
     {
-        return Err(EnvironmentError::Order { node: own.clone() });
+        return Err(UsageError(format!(
+            "SLURM placed this task on an unexpected node, {own}; start it with srun --distribution=block, or pass \
+             --hosts FILE"
+        )));
     }
     let address = |&(node, local): &(usize, usize)| super::at(&nodes[node], port, local);
     let addresses = places.iter().map(address).collect::<Result<_, _>>()?;

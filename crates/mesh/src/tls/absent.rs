@@ -4,7 +4,8 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::{BINDING_BYTES, TlsError};
+use super::{ABSENT, BINDING_BYTES};
+use crate::exit::UsageError;
 
 /// Certificates that cannot be loaded.
 #[derive(Clone, Debug)]
@@ -14,9 +15,9 @@ impl Tls {
     /// Returns an error: this build has no TLS.
     ///
     /// # Errors
-    /// Always returns [`TlsError::Absent`].
-    pub fn load(_: &Path, _: &Path, _: &Path) -> Result<Tls, TlsError> {
-        Err(TlsError::Absent)
+    /// Always returns one.
+    pub fn load(_: &Path, _: &Path, _: &Path) -> Result<Tls, UsageError> {
+        Err(UsageError(ABSENT.to_owned()))
     }
 
     pub(crate) fn call(&self, _: &str) -> Result<Session, String> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::version::TLS13;
@@ -14,7 +14,8 @@ use rustls::{
     ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
 };
 
-use super::{BINDING_BYTES, TlsError};
+use super::BINDING_BYTES;
+use crate::exit::UsageError;
 
 /// The certificates of this process, configured for both ends of a connection.
 #[derive(Clone, Debug)]
@@ -30,19 +31,15 @@ impl Tls {
     /// # Errors
     /// A file cannot be read or contains something else; certificate and key do not match; this build
     /// has no TLS.
-    pub fn load(ca: &Path, certificate: &Path, key: &Path) -> Result<Tls, TlsError> {
+    pub fn load(ca: &Path, certificate: &Path, key: &Path) -> Result<Tls, UsageError> {
         let authorities = certificates("certificate of the authority", ca)?;
         let chain = certificates("certificate", certificate)?;
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| TlsError::File {
-            what: "key",
-            path: key.to_owned(),
-            reason: error.to_string(),
-        })?;
-        configure(authorities, chain, private).map_err(|reason| TlsError::Unusable {
-            ca: ca.to_owned(),
-            certificate: certificate.to_owned(),
-            key: key.to_owned(),
-            reason,
+        let private = PrivateKeyDer::from_pem_file(key).map_err(unusable("key", key))?;
+        configure(authorities, chain, private).map_err(|reason| {
+            let [ca, certificate, key] = [ca, certificate, key].map(Path::display);
+            UsageError(format!(
+                "{ca}, {certificate} and {key} cannot be used together: {reason}"
+            ))
         })
     }
 
@@ -131,17 +128,18 @@ fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|error| format!("{host}: {error}"))
 }
 
-fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let failed = |error: rustls::pki_types::pem::Error| TlsError::File {
-        what,
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+/// Returns the error that a file cannot be read, or is not PEM.
+fn unusable<'p>(what: &'p str, path: &'p Path) -> impl Fn(PemError) -> UsageError + 'p {
+    move |error| UsageError(format!("{what} {}: {error}", path.display()))
+}
+
+fn certificates(what: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, UsageError> {
+    let failed = unusable(what, path);
     let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
-        .map_err(failed)?
+        .map_err(&failed)?
         .collect();
-    match found.map_err(failed)? {
-        none if none.is_empty() => Err(failed(rustls::pki_types::pem::Error::NoItemsFound)),
+    match found.map_err(&failed)? {
+        none if none.is_empty() => Err(failed(PemError::NoItemsFound)),
         found => Ok(found),
     }
 }
