@@ -1,11 +1,12 @@
 //! The command line: the only place that knows flags and prints.
 //!
-//! `args` holds the flags as typed, and `placement` checks those that say where a job runs. Each subcommand
-//! is one file. `progress` and `summary` display a run.
+//! `command` lists the subcommands, each of which is one file; `args` holds the flags that several files read, as
+//! typed, and `placement` checks those that say where a job runs. `progress` and `summary` display a run.
 
 mod args;
 mod beside;
 mod certificates;
+mod command;
 mod compare;
 mod completions;
 mod constrain;
@@ -48,7 +49,7 @@ use std::sync::OnceLock;
 use clap::{CommandFactory, FromArgMatches};
 
 pub(crate) use crate::failure::{Exit, Failure};
-pub(crate) use args::{Cli, Command};
+pub(crate) use command::{Cli, Command};
 pub(crate) use screen::Display;
 
 use crate::job::Stages;

@@ -1,208 +1,88 @@
 //! The flags as typed; `placement` and `job` check their meaning. Flattened fields are not public: they would
 //! need a doc comment, which clap would turn into help text.
 
-mod constrain;
-mod evaluate;
-mod export;
-mod inspect;
-mod launch;
-mod project;
-mod report;
-mod similar;
-mod starter;
-mod watching;
-
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, value_parser};
 use clap_complete::Shell;
 
 use super::peers::PeerArgs;
 use crate::job::keys;
-pub(crate) use watching::WatchingArgs;
+use corpus::stop_words::languages;
 
-pub(crate) use constrain::{ConstrainArgs, Unassign};
-pub(crate) use evaluate::EvaluateArgs;
-pub(crate) use export::ExportArgs;
-pub(crate) use inspect::{CompareArgs, InspectArgs};
-pub(crate) use launch::LaunchArgs;
-pub(crate) use project::ProjectArgs;
-pub(crate) use report::ReportArgs;
-pub(crate) use similar::SimilarArgs;
-pub(crate) use starter::{NewArgs, StartArgs, StarterArgs, TopicsArgs};
-
-/// The version, and the build, which all processes of a run must share.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (build ",
-    env!("TOPICMILL_BUILD"),
-    ")"
-);
-
-/// The version, with the commit and the features of the build.
-const LONG_VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (build ",
-    env!("TOPICMILL_BUILD"),
-    ")\ncommit: ",
-    env!("TOPICMILL_COMMIT"),
-    "\nfeatures: ",
-    env!("TOPICMILL_FEATURES")
-);
-
-/// The part of `--help` about exit codes (`mesh::exit`).
-const EXIT_CODES: &str = "\
-Exit codes:
-    0  done, or already done
-   64  the command line or the job file is wrong; nothing was done
-   65  the input or a stored result is wrong
-   69  another process or host is unreachable or was lost; a worker stalled
-   70  a bug in topicmill; please report it
-   74  reading or writing failed
-   75  a temporary failure; the same command may succeed later
-  137  a process was killed; rerun to resume
-  143  stopped (SIGTERM, SIGINT); rerun to resume";
-
-/// Topic models for collections that are too large for other tools.
-///
-/// A job file says what to read, how many topics to train, and where to write. The same job writes
-/// the same bytes on one thread, on all cores, and on many hosts.
-#[derive(Debug, Parser)]
-#[command(name = "topicmill", version = VERSION, long_version = LONG_VERSION, after_help = EXIT_CODES)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
-pub struct Cli {
-    /// The subcommand.
-    #[command(subcommand)]
-    pub(crate) command: Command,
+/// Flags that describe a new job.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StarterArgs {
+    /// Folders, files and globs; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) input: Vec<String>,
+    /// Number of topics [default: 50; with fewer than 500 documents, one per 10 documents, at least 5]
+    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
+    pub(crate) topics: Option<u32>,
+    /// Column or key with the text; may be repeated to join several [default: detected]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) text: Vec<String>,
+    /// Column or key with the document's id [default: detected]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
+    /// Language of the texts, by ISO 639-1 code: sets stop words and tokenization [default: detected]
+    #[arg(long, value_name = "CODE", hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(languages()))]
+    pub(crate) language: Option<String>,
+    /// Stop words, instead of the language's: a language, a file, or `none`; may be repeated
+    #[arg(long, value_name = "LIST")]
+    pub(crate) stop_words: Vec<String>,
+    /// Seed of every random choice [default: 1]
+    #[arg(long, value_name = "N", value_parser = value_parser!(i64).range(0..))]
+    pub(crate) seed: Option<i64>,
+    /// Set any other key of the job, as in `--set train.passes=5`; may be repeated
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }
 
-/// The subcommands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Find the topics of files, folders or standard input, without a job file
-    #[command(after_help = starter::TOPICS_EXAMPLES)]
-    Topics(TopicsArgs),
-    /// Write a commented job file for an input
-    #[command(after_help = starter::NEW_EXAMPLES)]
-    New(NewArgs),
-    /// Run a job: ingest, train, project, write the tables
-    #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
-    /// Ingest only: documents to bags of words, with the vocabulary
-    #[command(after_help = STAGE_EXAMPLES)]
-    Ingest(RunArgs),
-    /// Train only, on an ingested corpus
-    #[command(after_help = STAGE_EXAMPLES)]
-    Train(RunArgs),
-    /// Project only, with a trained model: every document, or a stream of new ones
-    #[command(after_help = project::EXAMPLES)]
-    Project(ProjectArgs),
-    /// Measure a job's model, or an external one, on documents of its collection
-    #[command(after_help = evaluate::EXAMPLES)]
-    Evaluate(EvaluateArgs),
-    /// Run a job on the hosts of a host file; restart it when a process is lost
-    #[command(after_help = launch::EXAMPLES)]
-    #[command(mut_arg("hosts", |arg| arg.required(true)))]
-    #[command(mut_args(launch::hide_place))]
-    Launch(LaunchArgs),
-    /// Show what a job would do, without running it
-    #[command(after_help = PLAN_EXAMPLES)]
-    Plan(PlanArgs),
-    /// Show a result's topics, a model, or a table's columns
-    #[command(after_help = inspect::EXAMPLES)]
-    Inspect(InspectArgs),
-    /// Correct a finished model: words that belong together, or do not, or have several senses
-    #[command(after_help = constrain::EXAMPLES)]
-    Constrain(ConstrainArgs),
-    /// List the documents nearest to a document, a topic or a text
-    #[command(after_help = similar::EXAMPLES)]
-    Similar(SimilarArgs),
-    /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
-    #[command(after_help = export::EXAMPLES)]
-    Export(ExportArgs),
-    /// Compare two results: which topics are the same, and how similar the documents are
-    #[command(after_help = inspect::COMPARE_EXAMPLES)]
-    Compare(CompareArgs),
-    /// Write an HTML report of a result: topics, map, trends, documents, figures
-    #[command(after_help = report::EXAMPLES)]
-    Report(ReportArgs),
-    /// Check a result against its manifest
-    #[command(after_help = VERIFY_EXAMPLES)]
-    Verify(VerifyArgs),
-    /// Show the progress of a run, from its output folder
-    #[command(after_help = STATUS_EXAMPLES)]
-    Status(StatusArgs),
-    /// Generate a corpus with planted topics
-    #[command(after_help = SYNTH_EXAMPLES)]
-    Synth(SynthArgs),
-    /// Create certificates for the hosts of a run, to encrypt its connections
-    #[command(after_help = CERTIFICATES_EXAMPLES)]
-    Certificates(CertificatesArgs),
-    /// Print a completion script for a shell
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
-    Completions(CompletionsArgs),
+/// How a job that a subcommand has written is run: in this process.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct StartArgs {
+    /// Threads [default: the machine's cores]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Replace the job and the result of a different configuration, instead of refusing to run
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print only errors and warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
-const RUN_EXAMPLES: &str = "\
-Examples:
-  topicmill run jobs/quickstart.toml
-  topicmill run jobs/newsgroups.toml -w 4 --set model.topics=50 --set output.path=out/fifty
-  topicmill run jobs/library.toml --processes 2 -w 8
-  topicmill run jobs/library.toml -n 2 -p 0 --hosts hosts.txt     on the first host
-  topicmill run jobs/library.toml -n 2 -p 1 --hosts hosts.txt     on the second
-  srun topicmill run jobs/library.toml                            SLURM provides the rest
+/// Flags of topics.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TopicsArgs {
+    #[command(flatten)]
+    pub(crate) starter: StarterArgs,
+    /// The folder of the result; the job is written beside it, as FOLDER.toml
+    #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) start: StartArgs,
+}
 
-Without -n, -p, --hosts and --processes, rank and hosts come from the environment: SLURM, Open MPI,
-PMI, RANK and WORLD_SIZE, Kubernetes, or TOPICMILL_HOSTS and TOPICMILL_PROCESS.
-
-A stage whose result is complete is skipped; a run that was killed resumes.";
-
-const STAGE_EXAMPLES: &str = "\
-The stages, in order; each reads the previous one's result from disk:
-  topicmill ingest  jobs/newsgroups.toml
-  topicmill train   jobs/newsgroups.toml
-  topicmill project jobs/newsgroups.toml
-
-`topicmill run` does all three.";
-
-const PLAN_EXAMPLES: &str = "\
-Examples:
-  topicmill plan jobs/library.toml --processes 4 -w 8
-  topicmill plan jobs/newsgroups.toml --resolved > complete.toml";
-
-const VERIFY_EXAMPLES: &str = "\
-Examples:
-  topicmill verify out/quickstart
-  topicmill verify out/quickstart --digest
-
-The digest covers the contents of all tables and the model, not their layout in files; runs of the
-same job have the same digest on any number of threads, processes and hosts.";
-
-const STATUS_EXAMPLES: &str = "\
-Example:
-  topicmill status out/library";
-
-const SYNTH_EXAMPLES: &str = "\
-Examples:
-  topicmill synth --path out/planted-corpus
-  topicmill synth --path out/large --documents 1000000 --topics 100 --terms 20000
-
-Creates a folder with documents-00000.jsonl, … (`id`, `topic` and `text`) and, in answer/, the
-planted topics, so that a model can be checked against them. A finished folder is reused.";
-
-const CERTIFICATES_EXAMPLES: &str = "\
-Example:
-  topicmill certificates --hosts hosts.txt --out certificates
-
-Creates ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: to add a
-host, create all certificates again. Connections also need a secret.
-
-This needs a build with `--features tls`; `topicmill --version` lists the features of your build.";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-Example:
-  topicmill completions bash > ~/.local/share/bash-completion/completions/topicmill";
+/// Flags of new.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NewArgs {
+    #[command(flatten)]
+    pub(crate) starter: StarterArgs,
+    /// The job file to write; its result goes to a folder of this name without `.toml`
+    #[arg(short, long, value_name = "FILE", default_value = "topics-out.toml")]
+    pub(crate) output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
 
 /// Flags of run, ingest, train and project.
 #[derive(Clone, Debug, Default, Args)]
@@ -265,7 +145,7 @@ pub(crate) struct PlacementArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
     /// First port on each host, if a scheduler provides the hosts [default: TOPICMILL_PORT, or 7101]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
 }
 
@@ -282,6 +162,18 @@ impl PlacementArgs {
         let given = flags.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(flag, _)| flag)
     }
+}
+
+/// How a run is watched, as typed.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Monitoring")]
+pub(crate) struct WatchingArgs {
+    /// Serve OpenMetrics at http://HOST:PORT/metrics; process I listens on PORT + I, 0 means any free port
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics_addr: Option<String>,
+    /// Report at the end where the workers' time went, by operator
+    #[arg(long)]
+    pub(crate) profile: bool,
 }
 
 /// Flags of plan.
@@ -301,6 +193,39 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) placement: PlacementArgs,
+}
+
+/// Flags of inspect.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// An output folder, its `model` folder, one of its table folders, or a Parquet file
+    #[arg(value_name = "OUT|MODEL|TABLE")]
+    pub(crate) path: PathBuf,
+    /// Topics to show, the largest first; labels are sorted by documents; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) topics: usize,
+    /// Show this topic: its terms, documents and nearest topics
+    #[arg(long, value_name = "TOPIC", conflicts_with = "topics")]
+    pub(crate) topic: Option<usize>,
+    /// Show the topic of this label
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["topics", "topic"])]
+    pub(crate) label: Option<String>,
+    /// Maximum number of terms per topic [default: as many as fit, or 20 with --topic]
+    #[arg(long, value_name = "N")]
+    pub(crate) terms: Option<usize>,
+    /// Rows to show of a table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) rows: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl InspectArgs {
+    /// Whether one topic is to be shown.
+    pub(crate) fn is_of_a_topic(&self) -> bool {
+        self.topic.is_some() || self.label.is_some()
+    }
 }
 
 /// Flags of verify.
@@ -331,7 +256,7 @@ pub(crate) struct StatusArgs {
     pub(crate) json: bool,
     /// Repeat every SECONDS until the run ends; 5 if no number is given
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
     pub(crate) watch: Option<u64>,
 }
 
@@ -383,7 +308,7 @@ pub(crate) struct CertificatesArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
     /// Days until the certificates expire
-    #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
     pub(crate) days: u32,
 }
 

@@ -1,10 +1,11 @@
 //! `topicmill compare A B`: how alike two results are, and which topics are the same.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::args::CompareArgs;
 use super::pictures::{self, page_width};
 use super::summary::words_within;
 use super::{Failure, figures, plan};
@@ -13,6 +14,31 @@ use crate::tables::output::{View, Wanted};
 use crate::tables::read::{TopicLine, topic_lines};
 use lda::evaluate::comparison::Figure;
 use lda::evaluate::matching::SAME_TOPIC_WITHIN;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill compare out/fifty out/hundred
+  topicmill compare out/seed-1 out/seed-2 --topics 0
+
+Topics are matched one to one by the distance between their words. `topicmill evaluate --compare`
+writes the figures as a table.";
+
+/// Flags of compare.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// An output folder
+    #[arg(value_name = "A")]
+    pub(crate) first: PathBuf,
+    /// Another output folder
+    #[arg(value_name = "B")]
+    pub(crate) second: PathBuf,
+    /// Pairs of topics to show, the nearest first; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) topics: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Characters of a row besides the words: two topics, a distance, and the space between columns.
 const BESIDE_WORDS: usize = 30;

@@ -3,7 +3,8 @@
 use clap::CommandFactory;
 
 use super::Failure;
-use super::args::{Cli, CompletionsArgs};
+use super::args::CompletionsArgs;
+use super::command::Cli;
 
 /// Prints the completion script of a shell.
 ///

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command as Clap};
 
-use super::args::{Cli, Command, EvaluateArgs, PlacementArgs, RunArgs};
+use super::args::{PlacementArgs, RunArgs};
+use super::command::{Cli, Command};
+use super::evaluate::EvaluateArgs;
 
 /// Stores the typed flags in the arguments of a run.
 pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {

@@ -1,11 +1,11 @@
 //! `topicmill similar OUT`: the documents nearest to a document, a topic or a text.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
-use super::args::SimilarArgs;
 use super::pictures::page_width;
 use super::summary::words_within;
 use super::{Exit, Failure, figures};
@@ -14,6 +14,43 @@ use crate::tables::output::{View, Wanted};
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::{TopicLine, topic_lines};
 use crate::tables::similar::{find_documents, similar_documents};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill similar out/newsgroups --document 42
+  topicmill similar out/newsgroups --source-id talk.politics.guns/54323
+  topicmill similar out/newsgroups --topic 7 --limit 50
+  echo 'the rocket left the launch pad' | topicmill similar out/newsgroups --text -
+
+Distances are Hellinger distances of the listed topics, from 0 to 1. The search reads all documents
+of the result and needs little memory.";
+
+/// Flags of similar.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("subject").required(true))]
+pub(crate) struct SimilarArgs {
+    /// The output folder of a finished run
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Nearest to the document with this number (`doc_id`)
+    #[arg(long, value_name = "N", group = "subject")]
+    pub(crate) document: Option<i64>,
+    /// Nearest to the document with this id in the input (`source_id`)
+    #[arg(long, value_name = "ID", group = "subject")]
+    pub(crate) source_id: Option<String>,
+    /// Nearest to a document that has only this topic
+    #[arg(long, value_name = "TOPIC", group = "subject")]
+    pub(crate) topic: Option<i32>,
+    /// Nearest to the text in this file, inferred with the result's model; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "subject")]
+    pub(crate) text: Option<PathBuf>,
+    /// Maximum number of documents to show
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Topics of a document that are shown.
 const TOPICS: usize = 3;
