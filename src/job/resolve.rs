@@ -195,60 +195,6 @@ impl Values {
         Ok(())
     }
 
-    /// Fixes keys that a method of the papers leaves no choice in: memory, geometry, passes, schedule.
-    fn settle_method(&mut self, source: &Source) -> Result<(), Failure> {
-        let method: LocalMethod = self.get("train.method");
-        if method == LocalMethod::Sampled {
-            return Ok(());
-        }
-        let fixed: &[(&'static str, Value)] = match method {
-            LocalMethod::Smc => &[("train.memory", "off".into()), ("train.passes", 1.into())],
-            LocalMethod::BatchVb => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "exp-psi".into()),
-                ("train.schedule", "uniform".into()),
-            ],
-            LocalMethod::Scvb0 => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "mean".into()),
-            ],
-            LocalMethod::Cvb0 => &[
-                ("train.memory", "on".into()),
-                ("model.geometry", "mean".into()),
-                ("train.schedule", "uniform".into()),
-            ],
-            LocalMethod::Sampled | LocalMethod::OnlineVb => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "exp-psi".into()),
-            ],
-        };
-        let name = self.value("train.method").expect("a word for it");
-        let with = format!("train.method = {name}");
-        for (path, value) in fixed {
-            self.fix(source, path, value.clone(), &with)?;
-        }
-        let takes_steps = matches!(method, LocalMethod::OnlineVb | LocalMethod::Scvb0);
-        if takes_steps && source.get("train.prune").is_none() {
-            self.set("train.prune", 0.0);
-        }
-        Ok(())
-    }
-
-    /// Sets a key to the only value that it may have; `with` names what allows no other.
-    fn fix(
-        &mut self,
-        source: &Source,
-        path: &'static str,
-        value: Value,
-        with: &str,
-    ) -> Result<(), Failure> {
-        if source.get(path).is_some_and(|entry| entry.value != value) {
-            source.refuse(path, format!("{value}, with {with}"))?;
-        }
-        self.set(path, value);
-        Ok(())
-    }
-
     /// The paper's geometry needs `memory` off, because Gibbs passes support only the mean.
     fn settle_model(&mut self, source: &Source) -> Result<(), Failure> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
