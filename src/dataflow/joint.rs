@@ -9,8 +9,6 @@
 //! Nothing is saved in between. A stopped run samples again from the trained model, and ends with
 //! the same bytes.
 
-mod load;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,10 +18,12 @@ use timely::worker::Worker;
 use super::process::{Once, Process, TOGETHER_FILE, Tickets};
 use super::process_model::{ProcessModel, Purpose};
 use super::rounds::{Merged, Rounds, Sampling};
+use super::sample::for_each_document;
 use crate::assignments::Assignments;
 use crate::failure::Failure;
 use corpus::collection::Collection;
-use corpus::sample::SampleRule;
+use corpus::sample::{SampleRule, Split};
+use corpus::shard::Columns;
 use lda::bags::Bags;
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::Priors;
@@ -31,7 +31,6 @@ use lda::model::statistics::Assigned;
 use lda::train::joint::sums::TopicSums;
 use lda::train::joint::{Passes, Visitor, sampled_with};
 use lda::train::publish::published_priors;
-use load::load;
 
 /// The documents to sample, and the model.
 #[derive(Clone, Copy)]
@@ -125,6 +124,47 @@ pub(crate) fn sample_together(
     Ok(Together {
         documents: Arc::clone(documents),
         alpha: plan.priors.alpha.clone(),
+    })
+}
+
+/// Loads this process's documents; its workers share them.
+fn load<'a>(
+    worker: &mut Worker,
+    plan: JointPlan<'_>,
+    shared: &'a JointShared,
+) -> Result<&'a Arc<Documents>, Failure> {
+    let process = plan.process;
+    process.begin_documents("load", plan.collection);
+    let takes_all = plan.infer.method == Method::Retrain;
+    let mut mine = Bags::default();
+    for_each_document(
+        worker,
+        process,
+        &shared.shards,
+        plan.collection,
+        Columns::Counts,
+        |number, document| {
+            process.progress.add(1);
+            let is_new = plan.rule.split(number) != Split::Sample;
+            if document.status.has_terms() && (takes_all || is_new) {
+                mine.push(number, &document.terms, &document.counts);
+            }
+            Ok(())
+        },
+    )?;
+    shared.received.lock().append(&mine);
+    drop(mine);
+    process.meet();
+    shared.documents.get(|| {
+        let bags = std::mem::take(&mut *shared.received.lock()).sorted();
+        let most_bytes = process.job.train.sample_bytes;
+        let path = process.scratch_path(TOGETHER_FILE);
+        let made = Assignments::new(bags.lengths(), most_bytes, &path);
+        Ok(Arc::new(Documents {
+            assignments: made.map_err(|source| process.scratch_error(TOGETHER_FILE, source))?,
+            sums: (0..bags.len()).map(|_| Default::default()).collect(),
+            bags,
+        }))
     })
 }
 
