@@ -187,17 +187,6 @@ impl ProcessModel {
         read(FactorTable::new(&parts))
     }
 
-    /// Visits those of `count` documents that this worker takes: an idle worker takes the next ones. The
-    /// factors must be prepared for them.
-    pub(crate) fn for_my_documents<E>(
-        &self,
-        count: usize,
-        mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        while self.for_some_documents(count, &mut visit)? {}
-        Ok(())
-    }
-
     /// Does the same for a few of them; returns false once there are no more.
     pub(crate) fn for_some_documents<E>(
         &self,

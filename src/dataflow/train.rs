@@ -16,7 +16,6 @@
 mod active;
 mod held_out;
 mod recall;
-mod report;
 mod sampling;
 pub mod save;
 mod spent;
@@ -215,6 +214,15 @@ impl Trainer {
         }
         self.rounds.sampling().end_round();
         Ok(())
+    }
+
+    /// Warns if a term has a topic more often than parameters count exactly.
+    fn report_rounded_counts(&self) {
+        let parts = self.plan.model.read_parts();
+        let counts = parts[self.part].rounded_count();
+        if counts > 0 {
+            tracing::warn!(counts, "counts above 2^24 are rounded to 24 bits");
+        }
     }
 }
 

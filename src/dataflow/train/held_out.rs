@@ -9,6 +9,7 @@ use crate::dataflow::process::HELD_OUT_FILE;
 use crate::dataflow::process_model::Purpose;
 use crate::failure::Failure;
 use lda::evaluate::completion::{Completer, Completion};
+use lda::model::factors::FactorTable;
 use lda::train::schedule::Position;
 use lda::train::{TrainError, publish};
 
@@ -56,13 +57,14 @@ impl Trainer {
             let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
             let purpose = Purpose::Publish(self.rounds.sampling().next_purpose());
             model.prepare_for(process, self.part, documents.terms(), &priors, purpose);
-            model.for_my_documents(documents.len(), |index, table| {
+            let mut score = |index, table: FactorTable<'_>| {
                 let (document, bag) = (documents.document(index), documents.bag(index));
                 let scored = completer.score(seed, document, bag, table);
                 let error = |source| TrainError::ImpossibleDraw { document, source };
                 mine.merge(scored.map_err(error)?);
                 Ok::<_, TrainError>(())
-            })?;
+            };
+            while model.for_some_documents(documents.len(), &mut score)? {}
         }
         let mine = [mine.log_likelihood, mine.tokens, mine.documents];
         let all = self.rounds.sum(worker, &mine)?;
@@ -71,5 +73,31 @@ impl Trainer {
             tokens: all[1],
             documents: all[2],
         })
+    }
+
+    /// Reports a score of the held-out documents.
+    fn report_evaluation(&self, position: Position, loglik_per_token: f64) {
+        let mut sampling = self.rounds.sampling();
+        if let Some(round) = sampling.log.last_mut() {
+            round.heldout = Some(loglik_per_token);
+        }
+        let (progress, phase) = (&self.plan.process.progress, position.phase.name());
+        progress.note(format!(
+            "{phase}, held-out {loglik_per_token:.4} nats per token"
+        ));
+        if self.part > 0 {
+            return;
+        }
+        let rounds = self.rounds_taken;
+        progress.train(|training| training.evaluated(rounds, loglik_per_token));
+        let (documents, seconds) = (sampling.seen.documents, sampling.seen.seconds);
+        tracing::info!(
+            rounds,
+            phase,
+            loglik_per_token,
+            documents,
+            seconds,
+            "held-out evaluated"
+        );
     }
 }

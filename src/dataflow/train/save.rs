@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use timely::worker::Worker;
 
@@ -15,6 +15,7 @@ use crate::checkpoint::{self, Header};
 use crate::dataflow::process::{Process, interrupted};
 use crate::dataflow::process_model::ProcessModel;
 use crate::failure::Failure;
+use crate::job::process_status::{CheckpointStatus, unix_millis};
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};
 use corpus::minibatches::Minibatches;
 use lda::model::Priors;
@@ -174,6 +175,21 @@ impl Trainer {
         self.rounds.run(worker, VecDeque::from([position]), 0)?;
         self.rounds.sampling().forget_round();
         Ok(())
+    }
+
+    /// Reports a checkpoint, of which this process wrote `bytes` bytes in the time `took`.
+    fn report_checkpoint(&self, bytes: u64, took: Duration) {
+        let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());
+        tracing::info!(rounds, bytes, seconds, "checkpoint written");
+        let written_unix_ms = unix_millis(SystemTime::now());
+        self.plan.process.progress.train(|training| {
+            training.checkpoint = Some(CheckpointStatus {
+                round: rounds,
+                written_unix_ms,
+                seconds,
+                bytes,
+            });
+        });
     }
 }
 
