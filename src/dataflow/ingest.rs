@@ -19,7 +19,6 @@ mod pair_filter;
 mod pairs;
 mod phrases;
 mod remarks;
-mod reuse;
 mod source;
 mod vocabulary;
 mod words;
@@ -107,7 +106,7 @@ pub fn ingest(
     let source = shared.source.get(|| Source::discover(process))?;
     let found = find_complete(worker, process, source)?;
     let found = found.map_or_else(
-        || reuse::reuse(worker, process, shared, source),
+        || source::reuse(worker, process, shared, source),
         |it| Ok(Some(it)),
     )?;
     if let Some(collection) = found {
