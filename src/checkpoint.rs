@@ -115,23 +115,21 @@ pub(crate) fn write(
     header: &Header,
     parts: &[&Parameters],
 ) -> Result<String, Failure> {
-    sealed::write(path, |out| write_body(out, header, parts))
-}
-
-fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
-    sealed::write_header(out, MAGIC, header)?;
-    for total in parts[0].totals() {
-        out.write_all(&total.to_le_bytes())?;
-    }
-    let rows = || (0..header.row_count()).map(|w| parts[w % parts.len()].row(w as u32));
-    for row in rows() {
-        out.write_all(&(row.len() as u32).to_le_bytes())?;
-    }
-    for entry in rows().flatten() {
-        out.write_all(&entry.topic.to_le_bytes())?;
-        out.write_all(&entry.value.to_le_bytes())?;
-    }
-    Ok(())
+    sealed::write(path, |out| {
+        sealed::write_header(out, MAGIC, header)?;
+        for total in parts[0].totals() {
+            out.write_all(&total.to_le_bytes())?;
+        }
+        let rows = || (0..header.row_count()).map(|w| parts[w % parts.len()].row(w as u32));
+        for row in rows() {
+            out.write_all(&(row.len() as u32).to_le_bytes())?;
+        }
+        for entry in rows().flatten() {
+            out.write_all(&entry.topic.to_le_bytes())?;
+            out.write_all(&entry.value.to_le_bytes())?;
+        }
+        Ok(())
+    })
 }
 
 /// Reads only the header of a model: quick, but the rest of the file is not checked.
@@ -158,47 +156,46 @@ pub fn read(path: &Path) -> Result<Saved, Failure> {
 /// # Errors
 /// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not a model.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
-    let (saved, hash) = sealed::read(input, |input| read_body(input, size))?;
-    Ok(Saved { hash, ..saved })
-}
-
-fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
-    let header: Header = sealed::read_header(input, MAGIC, size, "a model")?;
-    let (topics, terms) = (header.topic_count, header.row_count());
-    let tree = header.priors.tree.as_ref();
-    let fits = topics <= MAX_TOPICS
-        && topics == header.priors.topic_count()
-        && tree.is_none_or(|tree| tree.vocabulary_size() == header.vocabulary_size);
-    if !fits || (terms as u64).saturating_mul(4) > size {
-        return Err(invalid("its header does not fit the file"));
-    }
-    let totals = (0..topics)
-        .map(|_| read_bytes(input).map(f64::from_le_bytes))
-        .collect::<std::io::Result<_>>()?;
-    let mut starts = vec![0usize];
-    for _ in 0..terms {
-        let length = u32::from_le_bytes(read_bytes(input)?) as usize;
-        starts.push(starts[starts.len() - 1] + length.min(topics + 1));
-    }
-    let count = starts[terms];
-    if count as u64 > size / 8 {
-        return Err(invalid("its rows are longer than the file"));
-    }
-    let mut entries: Vec<Entry> = Vec::with_capacity(count);
-    for row in starts.windows(2) {
-        for place in row[0]..row[1] {
-            let topic = u32::from_le_bytes(read_bytes(input)?);
-            let value = f32::from_le_bytes(read_bytes(input)?);
-            let ascends = place == row[0] || entries[place - 1].topic < topic;
-            if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-                return Err(invalid("a row has an entry that is out of range"));
-            }
-            entries.push(Entry { topic, value });
+    let (parts, hash) = sealed::read(input, |input| {
+        let header: Header = sealed::read_header(input, MAGIC, size, "a model")?;
+        let (topics, terms) = (header.topic_count, header.row_count());
+        let tree = header.priors.tree.as_ref();
+        let fits = topics <= MAX_TOPICS
+            && topics == header.priors.topic_count()
+            && tree.is_none_or(|tree| tree.vocabulary_size() == header.vocabulary_size);
+        if !fits || (terms as u64).saturating_mul(4) > size {
+            return Err(invalid("its header does not fit the file"));
         }
-    }
+        let totals = (0..topics)
+            .map(|_| read_bytes(input).map(f64::from_le_bytes))
+            .collect::<std::io::Result<_>>()?;
+        let mut starts = vec![0usize];
+        for _ in 0..terms {
+            let length = u32::from_le_bytes(read_bytes(input)?) as usize;
+            starts.push(starts[starts.len() - 1] + length.min(topics + 1));
+        }
+        let count = starts[terms];
+        if count as u64 > size / 8 {
+            return Err(invalid("its rows are longer than the file"));
+        }
+        let mut entries: Vec<Entry> = Vec::with_capacity(count);
+        for row in starts.windows(2) {
+            for place in row[0]..row[1] {
+                let topic = u32::from_le_bytes(read_bytes(input)?);
+                let value = f32::from_le_bytes(read_bytes(input)?);
+                let ascends = place == row[0] || entries[place - 1].topic < topic;
+                if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
+                    return Err(invalid("a row has an entry that is out of range"));
+                }
+                entries.push(Entry { topic, value });
+            }
+        }
+        Ok((header, totals, starts, entries))
+    })?;
+    let (header, totals, starts, entries) = parts;
     Ok(Saved {
         header,
-        hash: String::new(),
+        hash,
         totals,
         starts,
         entries,

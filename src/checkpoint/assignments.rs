@@ -41,36 +41,30 @@ pub(crate) fn write(
     documents: &Minibatches,
     assignments: &Assignments,
 ) -> Result<(), Failure> {
-    sealed::write(path, |out| write_body(out, round, documents, assignments)).map(|_| ())
-}
-
-fn write_body(
-    out: &mut impl Write,
-    round: u64,
-    documents: &Minibatches,
-    assignments: &Assignments,
-) -> std::io::Result<()> {
     let influences = assignments.influences();
-    out.write_all(match influences {
-        None => MAGIC,
-        Some(_) => MAGIC_DRAWN,
-    })?;
-    out.write_all(&round.to_le_bytes())?;
-    out.write_all(&(documents.document_count() as u64).to_le_bytes())?;
-    let (mut topics, mut bytes) = (Vec::new(), Vec::new());
-    documents.for_each(|position, document, _| {
-        assignments.read(position, &mut topics)?;
-        out.write_all(&document.to_le_bytes())?;
-        out.write_all(&(topics.len() as u32).to_le_bytes())?;
-        bytes.clear();
-        topics
-            .iter()
-            .for_each(|topic| bytes.extend(topic.to_le_bytes()));
-        if let Some(influences) = influences {
-            bytes.extend_from_slice(bytemuck::bytes_of(&influences.get(position)));
-        }
-        out.write_all(&bytes)
-    })
+    let written = sealed::write(path, |out| {
+        out.write_all(match influences {
+            None => MAGIC,
+            Some(_) => MAGIC_DRAWN,
+        })?;
+        out.write_all(&round.to_le_bytes())?;
+        out.write_all(&(documents.document_count() as u64).to_le_bytes())?;
+        let (mut topics, mut bytes) = (Vec::new(), Vec::new());
+        documents.for_each(|position, document, _| {
+            assignments.read(position, &mut topics)?;
+            out.write_all(&document.to_le_bytes())?;
+            out.write_all(&(topics.len() as u32).to_le_bytes())?;
+            bytes.clear();
+            topics
+                .iter()
+                .for_each(|topic| bytes.extend(topic.to_le_bytes()));
+            if let Some(influences) = influences {
+                bytes.extend_from_slice(bytemuck::bytes_of(&influences.get(position)));
+            }
+            out.write_all(&bytes)
+        })
+    });
+    written.map(|_| ())
 }
 
 /// Reads a file, and passes each document's number, assignments, all below `bound`, and influence, if it has one, to
@@ -95,45 +89,39 @@ pub fn read_from(
     input: impl Read,
     round: u64,
     bound: usize,
-    visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
-) -> std::io::Result<()> {
-    sealed::read(input, |input| read_body(input, round, bound, visit)).map(|_| ())
-}
-
-fn read_body(
-    input: &mut impl Read,
-    round: u64,
-    bound: usize,
     mut visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let magic = read_bytes(input)?;
-    let is_drawn = magic == *MAGIC_DRAWN;
-    if (!is_drawn && magic != *MAGIC) || u64::from_le_bytes(read_bytes(input)?) != round {
-        return Err(invalid(
-            "it does not hold the assignments of this checkpoint",
-        ));
-    }
-    let documents = u64::from_le_bytes(read_bytes(input)?);
-    let (mut topics, mut bytes) = (Vec::new(), Vec::new());
-    for _ in 0..documents {
-        let document = u64::from_le_bytes(read_bytes(input)?);
-        let tokens = u64::from(u32::from_le_bytes(read_bytes(input)?));
-        bytes.clear();
-        input.by_ref().take(2 * tokens).read_to_end(&mut bytes)?;
-        let pairs = bytes.chunks_exact(2);
-        topics.clear();
-        topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
-        let is_whole = topics.len() as u64 == tokens;
-        if !is_whole || topics.iter().any(|&k| usize::from(k) >= bound) {
-            return Err(invalid("a document's assignments are out of range"));
+    let read = sealed::read(input, |input| {
+        let magic = read_bytes(input)?;
+        let is_drawn = magic == *MAGIC_DRAWN;
+        if (!is_drawn && magic != *MAGIC) || u64::from_le_bytes(read_bytes(input)?) != round {
+            return Err(invalid(
+                "it does not hold the assignments of this checkpoint",
+            ));
         }
-        let influence = match is_drawn {
-            true => Some(bytemuck::cast(read_bytes::<16>(input)?)),
-            false => None,
-        };
-        visit(document, &topics, influence)?;
-    }
-    Ok(())
+        let documents = u64::from_le_bytes(read_bytes(input)?);
+        let (mut topics, mut bytes) = (Vec::new(), Vec::new());
+        for _ in 0..documents {
+            let document = u64::from_le_bytes(read_bytes(input)?);
+            let tokens = u64::from(u32::from_le_bytes(read_bytes(input)?));
+            bytes.clear();
+            input.by_ref().take(2 * tokens).read_to_end(&mut bytes)?;
+            let pairs = bytes.chunks_exact(2);
+            topics.clear();
+            topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
+            let is_whole = topics.len() as u64 == tokens;
+            if !is_whole || topics.iter().any(|&k| usize::from(k) >= bound) {
+                return Err(invalid("a document's assignments are out of range"));
+            }
+            let influence = match is_drawn {
+                true => Some(bytemuck::cast(read_bytes::<16>(input)?)),
+                false => None,
+            };
+            visit(document, &topics, influence)?;
+        }
+        Ok(())
+    });
+    read.map(|_| ())
 }
 
 #[cfg(test)]

@@ -50,22 +50,17 @@ pub(crate) fn write(
     header: &ClassifierHeader,
     classifier: &Classifier,
 ) -> Result<(), Failure> {
-    sealed::write(path, |out| write_body(out, header, classifier)).map(|_| ())
-}
-
-fn write_body(
-    out: &mut impl Write,
-    header: &ClassifierHeader,
-    classifier: &Classifier,
-) -> std::io::Result<()> {
-    sealed::write_header(out, MAGIC, header)?;
-    write_all(out, classifier.bias())?;
-    let mut has_weights = vec![0; classifier.vocabulary_size()];
-    for &term in classifier.terms() {
-        has_weights[term as usize] = 1;
-    }
-    out.write_all(&has_weights)?;
-    write_all(out, classifier.weights())
+    let written = sealed::write(path, |out| {
+        sealed::write_header(out, MAGIC, header)?;
+        write_all(out, classifier.bias())?;
+        let mut has_weights = vec![0; classifier.vocabulary_size()];
+        for &term in classifier.terms() {
+            has_weights[term as usize] = 1;
+        }
+        out.write_all(&has_weights)?;
+        write_all(out, classifier.weights())
+    });
+    written.map(|_| ())
 }
 
 /// Reads a classifier, and checks all of it.
@@ -82,28 +77,26 @@ pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), Failure> {
 /// # Errors
 /// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not a classifier.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
-    let (read, _) = sealed::read(input, |input| read_body(input, size))?;
-    Ok(read)
-}
-
-fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
-    let header: ClassifierHeader = sealed::read_header(input, MAGIC, size, "a classifier")?;
-    let (topics, terms) = (header.topic_count, header.term_count);
-    let rows = (terms as u64).saturating_add(1);
-    let bytes = rows.saturating_mul(4).saturating_mul(topics as u64);
-    let bytes = bytes.saturating_add(header.vocabulary_size as u64);
-    if bytes > size || terms > header.vocabulary_size || topics > MAX_TOPICS {
-        return Err(invalid("its header does not fit the file"));
-    }
-    let bias = read_all(input, topics)?;
-    let mut has_weights = vec![0; header.vocabulary_size];
-    input.read_exact(&mut has_weights)?;
-    let with_weights = (0..).zip(&has_weights).filter(|&(_, &has)| has == 1);
-    let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
-    let weights = read_all(input, terms * topics)?;
-    let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
-        .ok_or_else(|| invalid("a term or a weight is out of range"))?;
-    Ok((header, classifier))
+    let read = sealed::read(input, |input| {
+        let header: ClassifierHeader = sealed::read_header(input, MAGIC, size, "a classifier")?;
+        let (topics, terms) = (header.topic_count, header.term_count);
+        let rows = (terms as u64).saturating_add(1);
+        let bytes = rows.saturating_mul(4).saturating_mul(topics as u64);
+        let bytes = bytes.saturating_add(header.vocabulary_size as u64);
+        if bytes > size || terms > header.vocabulary_size || topics > MAX_TOPICS {
+            return Err(invalid("its header does not fit the file"));
+        }
+        let bias = read_all(input, topics)?;
+        let mut has_weights = vec![0; header.vocabulary_size];
+        input.read_exact(&mut has_weights)?;
+        let with_weights = (0..).zip(&has_weights).filter(|&(_, &has)| has == 1);
+        let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
+        let weights = read_all(input, terms * topics)?;
+        let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
+            .ok_or_else(|| invalid("a term or a weight is out of range"))?;
+        Ok((header, classifier))
+    });
+    read.map(|(read, _)| read)
 }
 
 #[cfg(test)]
@@ -147,15 +140,14 @@ mod tests {
 
     #[test]
     fn a_header_that_promises_too_much_is_refused_before_memory_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("maxent");
         let (header, classifier) = classifier();
         let refused = |change: fn(&mut ClassifierHeader)| {
             let mut wrong = header.clone();
             change(&mut wrong);
-            let mut body = Vec::new();
-            write_body(&mut body, &wrong, &classifier).unwrap();
-            let size = body.len() as u64;
-            let error = read_body(&mut &body[..], size).unwrap_err();
-            error.to_string()
+            write(&path, &wrong, &classifier).unwrap();
+            read(&path).unwrap_err().to_string()
         };
         for change in [
             (|h| h.term_count = usize::MAX) as fn(&mut ClassifierHeader),

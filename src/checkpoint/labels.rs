@@ -39,10 +39,6 @@ struct Header {
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), Failure> {
-    sealed::write(path, |out| write_body(out, model_hash, model)).map(|_| ())
-}
-
-fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std::io::Result<()> {
     let LabelModel { count, topics } = model;
     let header = Header {
         model_hash: model_hash.to_owned(),
@@ -50,17 +46,20 @@ fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std
         term_count: count.as_ref().map(|linear| linear.weights.len()),
         topic_count: topics.as_ref().map_or(0, LabelTopics::topics),
     };
-    sealed::write_header(out, MAGIC, &header)?;
-    if let Some(linear) = count {
-        for value in [linear.bias].iter().chain(&linear.weights) {
-            out.write_all(&value.to_le_bytes())?;
+    let written = sealed::write(path, |out| {
+        sealed::write_header(out, MAGIC, &header)?;
+        if let Some(linear) = count {
+            for value in [linear.bias].iter().chain(&linear.weights) {
+                out.write_all(&value.to_le_bytes())?;
+            }
         }
-    }
-    if let Some(topics) = topics {
-        write_all(out, &[topics.alpha_sum, topics.shared])?;
-        write_all(out, &topics.weights)?;
-    }
-    Ok(())
+        if let Some(topics) = topics {
+            write_all(out, &[topics.alpha_sum, topics.shared])?;
+            write_all(out, &topics.weights)?;
+        }
+        Ok(())
+    });
+    written.map(|_| ())
 }
 
 /// Reads the file, and checks all of it; also returns the hash of the model beside it.
@@ -77,46 +76,44 @@ pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), Failure> {
 /// # Errors
 /// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not such a file.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
-    let (read, _) = sealed::read(input, |input| read_body(input, size))?;
-    Ok(read)
-}
-
-fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
-    let header: Header = sealed::read_header(input, MAGIC, size, "a label model")?;
-    let (labels, topics) = (header.label_count, header.topic_count);
-    let weights = (labels as u64).saturating_mul(topics as u64);
-    let terms = header.term_count.unwrap_or(0) as u64;
-    let fits = weights.saturating_mul(4) <= size
-        && terms.saturating_mul(8) <= size
-        && (topics == 0 || (1..=MAX_TOPICS).contains(&labels));
-    if !fits {
-        return Err(invalid("its header does not fit the file"));
-    }
-    let count = header.term_count.map(|terms| {
-        Ok::<_, std::io::Error>(Linear {
-            bias: read_f64(input)?,
-            weights: (0..terms)
-                .map(|_| read_f64(input))
-                .collect::<Result<_, _>>()?,
-        })
-    });
-    let count = count.transpose()?;
-    let topics = (topics > 0).then(|| {
-        let constants = read_all(input, 2)?;
-        let weights = read_all(input, weights as usize)?;
-        let is_sound = |value: &f32| value.is_finite() && *value >= 0.0;
-        match constants.iter().chain(&weights).all(is_sound) {
-            true => Ok(LabelTopics {
-                labels,
-                weights,
-                alpha_sum: constants[0],
-                shared: constants[1],
-            }),
-            false => Err(invalid("a weight is out of range")),
+    let read = sealed::read(input, |input| {
+        let header: Header = sealed::read_header(input, MAGIC, size, "a label model")?;
+        let (labels, topics) = (header.label_count, header.topic_count);
+        let weights = (labels as u64).saturating_mul(topics as u64);
+        let terms = header.term_count.unwrap_or(0) as u64;
+        let fits = weights.saturating_mul(4) <= size
+            && terms.saturating_mul(8) <= size
+            && (topics == 0 || (1..=MAX_TOPICS).contains(&labels));
+        if !fits {
+            return Err(invalid("its header does not fit the file"));
         }
+        let count = header.term_count.map(|terms| {
+            Ok::<_, std::io::Error>(Linear {
+                bias: read_f64(input)?,
+                weights: (0..terms)
+                    .map(|_| read_f64(input))
+                    .collect::<Result<_, _>>()?,
+            })
+        });
+        let count = count.transpose()?;
+        let topics = (topics > 0).then(|| {
+            let constants = read_all(input, 2)?;
+            let weights = read_all(input, weights as usize)?;
+            let is_sound = |value: &f32| value.is_finite() && *value >= 0.0;
+            match constants.iter().chain(&weights).all(is_sound) {
+                true => Ok(LabelTopics {
+                    labels,
+                    weights,
+                    alpha_sum: constants[0],
+                    shared: constants[1],
+                }),
+                false => Err(invalid("a weight is out of range")),
+            }
+        });
+        let topics = topics.transpose()?;
+        Ok((header.model_hash, LabelModel { count, topics }))
     });
-    let topics = topics.transpose()?;
-    Ok((header.model_hash, LabelModel { count, topics }))
+    read.map(|(read, _)| read)
 }
 
 fn read_f64(input: &mut impl Read) -> std::io::Result<f64> {
@@ -177,6 +174,8 @@ mod tests {
 
     #[test]
     fn a_header_that_promises_too_much_is_refused_before_memory_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels");
         for (label_count, term_count, topic_count) in [
             (usize::MAX, None, 2),
             (0, None, 2),
@@ -184,18 +183,16 @@ mod tests {
             (3, None, usize::MAX),
             (3, Some(usize::MAX), 0),
         ] {
-            let mut body = Vec::new();
             let header = Header {
                 model_hash: String::new(),
                 label_count,
                 term_count,
                 topic_count,
             };
-            sealed::write_header(&mut body, MAGIC, &header).unwrap();
-            let read = read_body(&mut &body[..], body.len() as u64);
+            sealed::write(&path, |out| sealed::write_header(out, MAGIC, &header)).unwrap();
             let is_empty = topic_count == 0 && term_count.is_none();
             assert_eq!(
-                read.is_ok(),
+                read(&path).is_ok(),
                 is_empty,
                 "{label_count} {term_count:?} {topic_count}"
             );
