@@ -18,6 +18,7 @@ use arrow_schema::{ArrowError, DataType, Schema};
 pub(crate) use leaf::{Leaf, Selection};
 use std::ops::Range;
 use std::sync::Arc;
+use store::is_remote;
 
 /// Rows that can be read without the preceding ones: a row group of Parquet, a record batch of Arrow.
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +37,12 @@ pub(crate) trait Groups: Send + Sync {
 
     fn groups(&self) -> &[Group];
 
-    /// Reads these columns of the groups' rows, in the order of the schema, without the first `skipped` rows.
+    /// Reads these columns of these of the groups' rows, in the order of the schema.
     fn batches(
         &self,
         file: &InputFile,
         groups: Range<usize>,
-        skipped: u64,
+        rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Batches, InputError>;
 }
@@ -53,6 +54,12 @@ pub(crate) struct Opened {
     /// Why the file cannot be read beyond the groups.
     pub(crate) broken: Option<String>,
 }
+
+/// All rows of some groups.
+pub(crate) const ALL_ROWS: Range<u64> = 0..u64::MAX;
+
+/// Fewest rows of a block that is less than a group: about a page of Parquet.
+const LEAST_ROWS: u64 = 4096;
 
 /// Adds up the bytes and rows of these groups.
 fn sum(groups: &[Group]) -> Group {
@@ -158,11 +165,16 @@ impl Layout {
     }
 }
 
-/// A cutter of a file into blocks of row groups.
+/// A cutter of a file into blocks: runs of row groups, and rows of groups that are larger than a block.
 pub(crate) struct GroupRuns {
     layout: Option<Arc<Layout>>,
     next_group: usize,
     next_row: u64,
+    /// The rows of the next group that are in blocks already.
+    cut_rows: u64,
+    /// Whether a group may be in several blocks. Not if it would be downloaded for each, or if the rows of a document
+    /// must stay together.
+    cuts_groups: bool,
     block_bytes: u64,
     blocks: u64,
     /// Why the file cannot be read beyond the groups, if damaged files are kept.
@@ -179,6 +191,8 @@ impl GroupRuns {
         let Opened { groups, broken } = open(file, keeps_damaged(settings))?;
         let layout = groups.map(|groups| Layout::new(groups, broken.clone(), file, settings));
         Ok(Self {
+            cut_rows: 0,
+            cuts_groups: settings.counts.is_none() && !is_remote(&file.path),
             layout: layout.transpose()?.map(Arc::new),
             next_group: 0,
             next_row: 0,
@@ -186,6 +200,29 @@ impl GroupRuns {
             blocks: 0,
             broken,
         })
+    }
+
+    /// Returns the next rows of a group that is larger than a block.
+    fn cut(&mut self) -> Option<RowGroups> {
+        let layout = self.layout.as_ref().filter(|_| self.cuts_groups)?;
+        let group = layout.groups.groups().get(self.next_group)?;
+        let most =
+            u128::from(group.rows) * u128::from(self.block_bytes) / u128::from(group.bytes.max(1));
+        let most = u64::try_from(most).unwrap_or(u64::MAX).max(LEAST_ROWS);
+        if most >= group.rows {
+            return None;
+        }
+        let rows = self.cut_rows..group.rows.min(self.cut_rows + most);
+        let block = RowGroups {
+            layout: Arc::clone(layout),
+            groups: self.next_group..self.next_group + 1,
+            rows: rows.clone(),
+            first_row: self.next_row,
+        };
+        self.next_row += rows.end - rows.start;
+        self.cut_rows = rows.end % group.rows;
+        self.next_group += usize::from(self.cut_rows == 0);
+        Some(block)
     }
 
     /// Returns the next run of groups.
@@ -204,6 +241,7 @@ impl GroupRuns {
         (self.next_group > first_group).then(|| RowGroups {
             layout: Arc::clone(layout),
             groups: first_group..self.next_group,
+            rows: ALL_ROWS,
             first_row,
         })
     }
@@ -215,7 +253,7 @@ impl Cut for GroupRuns {
             pieces: vec![Piece::Truncated { offset, reason }],
             header: None,
         };
-        let content = match self.run() {
+        let content = match self.cut().or_else(|| self.run()) {
             Some(groups) => Some(Content::RowGroups(groups)),
             None => self.broken.take().map(|reason| rest(reason, self.next_row)),
         };
@@ -224,29 +262,35 @@ impl Cut for GroupRuns {
     }
 }
 
-/// Some row groups of a file.
+/// Some row groups of a file, or some rows of one.
 pub(crate) struct RowGroups {
     pub(crate) layout: Arc<Layout>,
     pub(crate) groups: Range<usize>,
+    /// Those of the groups' rows that are meant.
+    pub(crate) rows: Range<u64>,
+    /// The number of the first one in the file.
     pub(crate) first_row: u64,
 }
 
 impl RowGroups {
-    /// Returns the groups' bytes in all columns, before compression if the file states that.
+    /// Returns about the bytes of the rows in all columns, before compression if the file states that.
     pub(crate) fn content_bytes(&self) -> u64 {
-        sum(&self.layout.groups.groups()[self.groups.clone()]).bytes
+        let Group { rows, bytes } = sum(&self.layout.groups.groups()[self.groups.clone()]);
+        let read = self.rows.end.min(rows) - self.rows.start.min(rows);
+        (u128::from(bytes) * u128::from(read) / u128::from(rows.max(1))) as u64
     }
 
-    /// Reads the job's columns of some groups of the file.
+    /// Reads the job's columns of some rows of some groups of the file.
     pub(crate) fn batches(
         &self,
         file: &InputFile,
         groups: Range<usize>,
+        rows: Range<u64>,
     ) -> Result<Batches, InputError> {
         let layout = &self.layout;
         layout
             .groups
-            .batches(file, groups, 0, &layout.selection.roots)
+            .batches(file, groups, rows, &layout.selection.roots)
     }
 }
 

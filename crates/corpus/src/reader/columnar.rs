@@ -8,7 +8,9 @@ mod batch;
 mod long;
 
 use super::{Context, DocumentSink};
-use crate::block::columnar::{Leaf, RowGroups, Selection, damaged, is_readable, open, os_error};
+use crate::block::columnar::{
+    ALL_ROWS, Leaf, RowGroups, Selection, damaged, is_readable, open, os_error,
+};
 use crate::block::keeps_damaged;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
@@ -29,7 +31,7 @@ pub fn first_rows(
     names.extend(leaves.iter().map(|leaf| leaf.name.clone()));
     let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
-        for batch in groups.batches(file, group..group + 1, 0, &selection.roots)? {
+        for batch in groups.batches(file, group..group + 1, ALL_ROWS, &selection.roots)? {
             let batch = batch.map(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {
@@ -69,7 +71,7 @@ fn read_rows(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let mut row = groups.first_row;
-    let batches = groups.batches(context.file, groups.groups.clone())?;
+    let batches = groups.batches(context.file, groups.groups.clone(), groups.rows.clone())?;
     for batch in batches {
         let batch = match batch.map(|batch| Batch::new(&batch, &groups.layout.selection)) {
             Ok(batch) => batch,

@@ -308,7 +308,7 @@ impl Groups for Arc<Messages> {
         &self,
         file: &InputFile,
         groups: Range<usize>,
-        skipped: u64,
+        rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Batches, InputError> {
         let decoder = FileDecoder::new(Arc::clone(&self.schema), self.version);
@@ -318,12 +318,14 @@ impl Groups for Arc<Messages> {
             messages: Arc::clone(self),
             next_dictionary: 0,
         };
-        let mut skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        let mut before = 0;
         Ok(Box::new(groups.map(move |group| {
             let batch = decoding.batch(group)?;
-            let left_out = skipped.min(batch.num_rows());
-            skipped -= left_out;
-            Ok(batch.slice(left_out, batch.num_rows() - left_out))
+            let count = batch.num_rows() as u64;
+            let place = |row: u64| row.saturating_sub(before).min(count) as usize;
+            let wanted = place(rows.start)..place(rows.end);
+            before += count;
+            Ok(batch.slice(wanted.start, wanted.len()))
         })))
     }
 }

@@ -82,11 +82,12 @@ impl Groups for Footer {
         &self,
         file: &InputFile,
         groups: Range<usize>,
-        skipped: u64,
+        rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Batches, InputError> {
-        let Group { rows, bytes } = sum(&self.groups[groups.clone()]);
-        let batch_rows = (BATCH_BYTES.saturating_mul(rows) / bytes.max(1)).clamp(1, BATCH_ROWS);
+        let all = sum(&self.groups[groups.clone()]);
+        let batch_rows =
+            (BATCH_BYTES.saturating_mul(all.rows) / all.bytes.max(1)).clamp(1, BATCH_ROWS);
         let parquet = self.metadata.metadata();
         let schema = self.metadata.parquet_schema();
         let mask = ProjectionMask::roots(schema, columns.iter().copied());
@@ -99,7 +100,8 @@ impl Groups for Footer {
         let metadata = self.metadata.clone();
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata)
             .with_row_groups(groups.collect())
-            .with_offset(usize::try_from(skipped).unwrap_or(usize::MAX))
+            .with_offset(usize::try_from(rows.start).unwrap_or(usize::MAX))
+            .with_limit(usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX))
             .with_projection(mask)
             .with_batch_size(batch_rows as usize)
             .build();

@@ -8,7 +8,7 @@
 
 use super::batch::{Batch, Key};
 use super::{Context, DocumentSink, broken, lose_rest};
-use crate::block::columnar::{Batches, Group, RowGroups, Selection};
+use crate::block::columnar::{ALL_ROWS, Batches, Group, RowGroups, Selection};
 use crate::block::keeps_damaged;
 use crate::cells;
 use crate::input::InputError;
@@ -39,7 +39,7 @@ pub(super) fn read(
     let count = block.layout.groups.groups().len();
     let mut groups = block.groups.clone();
     while !groups.is_empty() {
-        let batches = block.batches(context.file, groups.clone())?;
+        let batches = block.batches(context.file, groups.clone(), ALL_ROWS)?;
         if rows.add_all(batches, emit)? {
             return Ok(());
         }
@@ -60,8 +60,12 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     };
     let Group { rows, .. } = groups[place];
     let selection = Selection::new(vec![layout.selection.leaves[id].clone()]);
-    let batches =
-        (layout.groups).batches(context.file, place..place + 1, rows - 1, &selection.roots)?;
+    let batches = (layout.groups).batches(
+        context.file,
+        place..place + 1,
+        rows - 1..rows,
+        &selection.roots,
+    )?;
     let mut last = None;
     for batch in batches {
         match batch.map(|batch| Batch::new(&batch, &selection)) {

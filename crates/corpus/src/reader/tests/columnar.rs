@@ -3,6 +3,7 @@
 use super::*;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::properties::WriterProperties;
+use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, DictionaryArray, FixedSizeBinaryArray, Int64Array, ListArray,
     RecordBatch, StringArray, StringViewArray, StructArray, types::Int32Type,
@@ -130,6 +131,30 @@ fn every_cut_and_share_of_every_kind_gives_the_same_rows() {
         let seen = read_all(&settings).unwrap();
         assert_eq!(seen[2].status, Some(DocumentStatus::TooLarge));
         assert_eq!(seen[4].text, "five");
+    }
+}
+
+#[test]
+fn a_group_that_is_larger_than_a_block_is_in_several() {
+    let rows = 10_000;
+    let texts = (0..rows).map(|row| (row % 7 > 0).then(|| format!("text number {row}")));
+    let mut tags = ListBuilder::new(StringBuilder::new());
+    for row in 0..rows {
+        let some = (0..row % 4).map(|tag| Some(format!("tag {row} {tag}")));
+        tags.append_option((row % 5 > 0).then_some(some));
+    }
+    let columns: Table = vec![
+        ("text", Arc::new(StringArray::from_iter(texts))),
+        ("tags", Arc::new(tags.finish())),
+    ];
+    for (name, bytes) in files(columns, rows) {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        settings.metadata = vec!["tags".into()];
+        assert_eq!(read_in_every_cut(&mut settings).len(), rows);
+        settings.block_bytes = Some(1);
+        let blocks = read_share(&settings, Share::ALL).unwrap();
+        let sizes: Vec<usize> = blocks.iter().map(|(_, seen)| seen.len()).collect();
+        assert_eq!(sizes, [4096, 4096, 1808], "{name}");
     }
 }
 
