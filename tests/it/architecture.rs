@@ -41,6 +41,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
             "encoding",
             "settings",
             "markup",
+            "memo",
             "synth_settings",
             "compression",
             "word_file",

@@ -1,4 +1,5 @@
 use super::*;
+use crate::dataflow::project::groups::Sums;
 
 fn counts(values: usize) -> Counts {
     let mut counts = Counts::default();
