@@ -22,12 +22,15 @@ use crate::job::settings::Budget;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::shard::Columns;
-use lda::evaluate::classification::{Classification, ClassificationSettings, classification};
+use lda::evaluate::classification::{
+    Classification, ClassificationError, ClassificationSettings, classification,
+};
 use lda::infer::Bag;
 use lda::infer::mean_field::MeanField;
 use lda::infer::settings::Method;
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
+use lda::regression::RegressionError;
 
 /// A label is represented by its SHA-256: of fixed length, and equal only for equal texts.
 type Label = [u32; 8];
@@ -77,10 +80,16 @@ impl Evaluation {
         settings.regression.threads = self.process.placement.threads;
         let result = classification(&proportions, model.topic_count, &labels, &settings);
         let result = result.map_err(|error| {
-            Failure::data(format!(
+            let failure = Failure::data(format!(
                 "evaluate.labels \"{name}\", evaluate.folds {}: {error}",
                 settings.folds
-            ))
+            ));
+            match error {
+                ClassificationError::Regression(RegressionError::TooLarge { .. }) => failure.help(
+                    "name a column with fewer labels, or set evaluate.documents to fewer documents",
+                ),
+                _ => failure,
+            }
         })?;
         Ok(self.rows(&result, name, documents, skipped))
     }

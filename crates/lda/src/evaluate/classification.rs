@@ -110,6 +110,10 @@ pub fn classification<L: Ord>(
             folds: settings.folds,
         });
     }
+    // Before the examples are made, whose targets are most of it.
+    let examples = labels.len() - labels.len().div_ceil(settings.folds);
+    let occurrences = examples * topic_count;
+    (settings.regression).check_memory(examples, occurrences, class_count, topic_count)?;
     let folds = stratify(&classes, class_count, settings);
     let rows: Vec<&[f32]> = proportions.chunks_exact(topic_count).collect();
     let mut accuracies = Vec::with_capacity(settings.folds);
@@ -290,5 +294,9 @@ mod tests {
         assert!(told(0, &[], 2).contains("labels is 0,"));
         assert!(told(6, &[1, 2, 2], 4).contains("3 documents cannot be split into 4 folds"));
         assert!(told(6, &[1, 2, 2], 1).contains("1 folds"));
+        let labels: Vec<u32> = (0..60_000).collect();
+        let many = classification(&vec![0.5; 60_000], 1, &labels, &Default::default());
+        let error = many.unwrap_err().to_string();
+        assert!(error.contains("60000 classes on 1 features"), "{error}");
     }
 }

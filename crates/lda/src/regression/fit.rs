@@ -32,15 +32,8 @@ pub fn fit(
     }
     let distinct = examples.distinct_features();
     let (classes, features) = (examples.class_count, distinct.len());
-    let bytes = memory(examples.len(), examples.features.len(), classes, features);
-    if bytes > settings.most_bytes {
-        return Err(RegressionError::TooLarge {
-            classes,
-            features,
-            bytes,
-            most_bytes: settings.most_bytes,
-        });
-    }
+    let occurrences = examples.features.len();
+    settings.check_memory(examples.len(), occurrences, classes, features)?;
     let objective = Objective::new(
         examples,
         distinct,
@@ -62,6 +55,28 @@ pub fn memory(examples: usize, occurrences: usize, classes: usize, features: usi
         .saturating_add(targets)
         .saturating_mul(classes as u64);
     by_class.saturating_add((occurrences as u64).saturating_mul(OCCURRENCE_BYTES))
+}
+
+impl Settings {
+    /// Refuses a fit that would take too much memory; the arguments are those of [`memory`].
+    pub(crate) fn check_memory(
+        &self,
+        examples: usize,
+        occurrences: usize,
+        classes: usize,
+        features: usize,
+    ) -> Result<(), RegressionError> {
+        let bytes = memory(examples, occurrences, classes, features);
+        match bytes > self.most_bytes {
+            false => Ok(()),
+            true => Err(RegressionError::TooLarge {
+                classes,
+                features,
+                bytes,
+                most_bytes: self.most_bytes,
+            }),
+        }
+    }
 }
 
 fn fit_from(
