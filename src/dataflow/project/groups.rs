@@ -176,6 +176,16 @@ impl<S: Sums + Clone> Groups<S> {
         }
     }
 
+    /// Forgets what has arrived, and removes its files.
+    pub(super) fn discard(&mut self) -> Result<(), Failure> {
+        let held = std::mem::take(&mut self.held).into_iter();
+        for (bucket, _) in held.filter(|(_, bucket)| bucket.has_file) {
+            let path = path_of(&self.path, bucket);
+            store::remove_file(&path).map_err(Failure::io(&path))?;
+        }
+        Ok(())
+    }
+
     /// Returns the buckets of this worker.
     pub(super) fn buckets(&self) -> impl Iterator<Item = u64> + use<S> {
         let [worker, workers] = self.worker;
@@ -277,7 +287,7 @@ mod tests {
         for (name, key, value) in documents() {
             *expected.entry(name).or_default().0.entry(key).or_default() += value;
         }
-        for workers in 1..=4 {
+        for workers in 1..=5 {
             let folder = tempfile::tempdir().unwrap();
             let mut all: Vec<_> = (0..workers)
                 .map(|worker| groups([worker, workers], folder.path()))
@@ -296,6 +306,11 @@ mod tests {
             }
             let written = std::fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(written, 3, "more than is kept in memory");
+            if workers == 5 {
+                all.iter_mut().for_each(|it| it.discard().unwrap());
+                assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+                return;
+            }
             let found: Vec<_> = all.iter_mut().flat_map(groups_of).collect();
             assert_eq!(found.len(), expected.len(), "a group at two workers");
             assert_eq!(names.len(), expected.len());
