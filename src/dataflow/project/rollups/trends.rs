@@ -1,5 +1,5 @@
-//! `topic_trends`: sums and bootstrap replicates over the documents with each value of a metadata column. The
-//! values are counted before projection, to determine which of them are named.
+//! `topic_trends`: sums over the documents with each value of a metadata column, by group of the bootstrap. The values
+//! are counted before projection, to determine which of them are named.
 
 mod cell;
 
