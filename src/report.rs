@@ -47,23 +47,31 @@ const TABLES: [&str; 12] = [
     "vocabulary",
 ];
 
+/// How many times the documents are read.
+pub(crate) const READINGS: u64 = 2;
+
 /// Returns the page of an output whose tables are all published; if it is in an object store, fetches copies of
-/// them first.
+/// them first. Documents are read on several threads, and `seen` is told how many have been read since it was last
+/// called.
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
-pub(crate) fn report(output: &Output) -> Result<String, Failure> {
+pub(crate) fn report(
+    output: &Output,
+    threads: usize,
+    seen: impl FnMut(u64),
+) -> Result<String, Failure> {
     for table in TABLES {
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;
         }
     }
     let root = output.local_root(&[COLLECTION_FILE, JOB_FILE])?;
-    Ok(page::page(&gather(root)?))
+    Ok(page::page(&gather(root, threads, seen)?))
 }
 
 /// Gathers the data of the page about the result in `root`.
-fn gather(root: &Path) -> Result<ReportData, Failure> {
+fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<ReportData, Failure> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;
     if lines.is_empty() {
@@ -73,9 +81,10 @@ fn gather(root: &Path) -> Result<ReportData, Failure> {
     let model: ForeignModel = matrix::read(root, None)?;
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
-    let trends = trends::Columns::count(root, &columns, &bounds)?;
+    let trends = trends::Columns::count(root, &columns, &bounds, threads, &mut seen)?;
     let best = documents::Best::read(root, &bounds)?;
-    let (trends, left_out, documents) = documents::pass(root, lines.len(), trends, best)?;
+    let (trends, left_out, documents) =
+        documents::pass(root, lines.len(), trends, &best, threads, &mut seen)?;
     let drift = drift(root)?;
     let statuses = collection.documents_by_status.clone();
     let new = drift.as_ref().filter(|_| documents.has_projected);

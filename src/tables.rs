@@ -12,7 +12,7 @@ pub mod manifest;
 pub mod matrix;
 mod metadata;
 pub mod output;
-mod parts;
+pub(crate) mod parts;
 pub mod projected;
 pub mod read;
 pub(crate) mod records;

@@ -1,12 +1,12 @@
 //! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::args::RunArgs;
+use super::machine::cores;
 use super::{Exit, Failure, relay};
 use crate::job::Stages;
 use mesh::hosts::{self, host_of};
@@ -164,7 +164,7 @@ fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
 /// Returns the threads of each process, if they are known here; on other hosts each process counts its cores.
 fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
     let share = || {
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let cores = cores();
         are_here(addresses).then_some((cores / addresses.len()).max(1))
     };
     args.run.placement.threads.or_else(share)

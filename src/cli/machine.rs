@@ -1,6 +1,12 @@
 //! The resources of this machine.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+
+/// Returns the number of cores that this process may use.
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
 
 /// Returns the bytes of memory that this process may use: the machine's, or the limit of its container or
 /// scheduler if that is lower; `None` if the system does not report it (Linux does).

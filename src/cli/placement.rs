@@ -1,10 +1,9 @@
 //! Where a job runs: the flags, or the environment where they are absent, checked once into a value that is
 //! always valid.
 
-use std::num::NonZeroUsize;
-
 use super::Failure;
 use super::args::PlacementArgs;
+use super::machine::cores;
 use mesh::environment::{self, Found, Wanted};
 use mesh::hosts::Peers;
 use mesh::settings::RUN_VARIABLE;
@@ -88,7 +87,7 @@ impl Placement {
     /// # Errors
     /// A number is out of range; flags exclude or need each other; the environment is inconsistent.
     pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let cores = cores();
         Self::check_on(args, cores, Surroundings::look(args)?)
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::machine::cores;
 use super::{Exit, Failure, figures, plan};
 use crate::export::Sink;
 use crate::report::report;
@@ -55,7 +56,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
 /// Writes the page into the result's folder; returns its path and size.
 fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
     let output = Output::lead(root)?;
-    let page = report(&output)?;
+    let page = report(&output, cores(), |_| ())?;
     output.write_beside(REPORT, page.as_bytes())?;
     output.leave()?;
     Ok((output.path(REPORT), page.len()))
@@ -66,7 +67,7 @@ fn elsewhere(root: &Path, file: &Path, overwrite: bool) -> Result<(PathBuf, usiz
     let sink = Sink::new(file, overwrite)?;
     sink.check(&[])?;
     let output = Output::follow(root)?;
-    let page = report(&output)?;
+    let page = report(&output, cores(), |_| ())?;
     output.leave()?;
     sink.write(page.as_bytes())?;
     Ok((file.to_owned(), page.len()))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
+use super::machine::cores;
 use super::pictures::page_width;
 use super::summary::words_within;
 use super::{Exit, Failure, figures};
@@ -81,7 +82,7 @@ pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
         _ => of_document(args, root)?,
     };
     let limit = args.limit as usize;
-    let similar = similar_documents(root, &subject.topics, subject.doc_id, limit)?;
+    let similar = similar_documents(root, &subject.topics, subject.doc_id, limit, cores())?;
     match args.json {
         true => super::print_json(&as_json(&subject, &similar)),
         false => super::print(&as_text(&subject, &similar, &topics, page_width())),

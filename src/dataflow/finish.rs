@@ -16,7 +16,7 @@ use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
 use crate::job::{Job, Summary, TopicFaults};
-use crate::report::report;
+use crate::report::{READINGS, report};
 use crate::tables::output::{JOB_FILE, REPORT};
 use crate::tables::rows::{
     PhraseRow, TopicDocumentRow, TopicNodeRow, TopicTermRow, TrainingLogRow, VocabularyRow,
@@ -301,13 +301,19 @@ impl Finisher<'_> {
 
     /// Writes the report, or removes an earlier run's if the job wants none; returns its path.
     fn write_report(&self) -> Result<Option<PathBuf>, Failure> {
-        let output = &self.process.output;
+        let Process {
+            output, progress, ..
+        } = self.process;
         if !self.process.job.output.report {
             output.remove(REPORT)?;
             return Ok(None);
         }
-        self.process.progress.begin("finish", "report", None);
-        output.write_atomic(REPORT, report(output)?.as_bytes())?;
+        let total = READINGS * self.finished.collection.documents;
+        progress.begin("report", "rows", Some(total));
+        let page = report(output, self.process.placement.threads, |read| {
+            progress.add(read)
+        })?;
+        output.write_atomic(REPORT, page.as_bytes())?;
         Ok(Some(output.path(REPORT)))
     }
 

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::{Documents, Trend};
-use super::trends::{Columns, LeftOut, values};
+use super::trends::{Columns, LeftOut, Sums, values};
 use crate::failure::Failure;
-use crate::tables::projected::{ProjectedDocument, ProjectedReader};
+use crate::tables::parts::visit_pieces;
+use crate::tables::projected::{Piece, ProjectedDocument, ProjectedReader};
 use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
 use corpus::sample::Split;
 
@@ -79,35 +80,70 @@ impl Best {
     }
 }
 
+/// What a thread has found in its documents.
+struct Found {
+    sums: Sums,
+    /// For each shown document, its place, topics and values.
+    shown: Vec<(u32, Vec<u32>, Vec<Option<String>>)>,
+    has_projected: bool,
+}
+
+impl Found {
+    fn read(&mut self, document: &ProjectedDocument, columns: &Columns, best: &Best) {
+        self.sums.add(columns, document);
+        let is_projected = document.split == Some(Split::Projected) && !document.topics.is_empty();
+        self.has_projected |= is_projected;
+        let Some(&place) = best.places.get(&document.doc_id) else {
+            return;
+        };
+        let first = document.topics.iter().take(DOCUMENT_TOPICS);
+        let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
+        let values = document.values.iter().map(|value| {
+            let texts = values(value.as_deref().unwrap_or_default()).join(", ");
+            (!texts.is_empty()).then(|| clip(&texts, NAME_CHARS))
+        });
+        self.shown.push((place, topics.collect(), values.collect()));
+    }
+}
+
 /// Reads every document with its topics once; there are no trends if nothing was projected.
 pub(super) fn pass(
     root: &Path,
     topics: usize,
     columns: Columns,
-    best: Best,
+    best: &Best,
+    threads: usize,
+    seen: impl FnMut(u64),
 ) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), Failure> {
     let mut shown = best.shown(topics, columns.names());
     shown.shown.predicted = best.predicted(root)?;
     if !ProjectedReader::is_projected(root)? {
         return Ok((Vec::new(), Vec::new(), shown));
     }
+    let nothing = || Found {
+        sums: columns.sums(topics),
+        shown: Vec::new(),
+        has_projected: false,
+    };
+    let read = |found: &mut Found, piece: &Piece| {
+        let mut reader = ProjectedReader::of_piece(piece, columns.names());
+        let mut document = ProjectedDocument::default();
+        let mut documents = 0;
+        while reader.read_into(&mut document)? {
+            found.read(&document, &columns, best);
+            documents += 1;
+        }
+        Ok(documents)
+    };
     let mut sums = columns.sums(topics);
-    let mut reader = ProjectedReader::open_with(root, columns.names())?;
-    let mut document = ProjectedDocument::default();
-    while reader.read_into(&mut document)? {
-        sums.add(&columns, &document);
-        let is_projected = document.split == Some(Split::Projected) && !document.topics.is_empty();
-        shown.has_projected |= is_projected;
-        let Some(&place) = best.places.get(&document.doc_id) else {
-            continue;
-        };
-        let first = document.topics.iter().take(DOCUMENT_TOPICS);
-        shown.shown.topics[place as usize] = first
-            .flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)])
-            .collect();
-        for (column, value) in shown.shown.values.iter_mut().zip(&document.values) {
-            let texts = values(value.as_deref().unwrap_or_default()).join(", ");
-            column[place as usize] = (!texts.is_empty()).then(|| clip(&texts, NAME_CHARS));
+    for found in visit_pieces(threads, &Piece::all(root)?, nothing, read, seen)? {
+        sums.merge(found.sums);
+        shown.has_projected |= found.has_projected;
+        for (place, topics, values) in found.shown {
+            shown.shown.topics[place as usize] = topics;
+            for (column, value) in shown.shown.values.iter_mut().zip(values) {
+                column[place as usize] = value;
+            }
         }
     }
     let (trends, left_out) = columns.trends(sums);

@@ -8,11 +8,16 @@
 mod values;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::mem;
+use std::ops::AddAssign;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
 
 use super::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 use super::data::Trend;
 use crate::failure::Failure;
+use crate::tables::parts::{part_files, visit_pieces};
 use crate::tables::projected::ProjectedDocument;
 use crate::tables::read::document_values;
 use corpus::memo::Memo;
@@ -32,6 +37,14 @@ pub(super) struct LeftOut {
     pub(crate) reason: &'static str,
 }
 
+/// Bytes of the cells that a thread counts before their values are counted.
+const MOST_BYTES: usize = 2 << 20;
+/// Approximate bytes of a cell besides its text.
+const CELL_BYTES: usize = 64;
+
+/// The precision of sums of tokens.
+const TOKEN: f64 = (1_u32 << 20) as f64;
+
 /// Sums over the documents of each value.
 pub(super) struct Sums {
     columns: Vec<ColumnSums>,
@@ -44,23 +57,37 @@ struct ColumnSums {
     documents: Vec<u64>,
     tokens: Vec<i64>,
     without: u64,
-    /// Expected tokens by value, then topic.
-    topic_tokens: Vec<f64>,
+    /// Expected tokens by value, then topic, in [`TOKEN`]ths: integers, which threads can add up in any order.
+    topic_tokens: Vec<i64>,
 }
 
 impl Columns {
     /// Counts the values of these columns of `documents`.
-    pub(crate) fn count(root: &Path, names: &[String], bounds: &Bounds) -> Result<Self, Failure> {
-        let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
+    pub(crate) fn count(
+        root: &Path,
+        names: &[String],
+        bounds: &Bounds,
+        threads: usize,
+        seen: impl FnMut(u64),
+    ) -> Result<Self, Failure> {
+        let all: Vec<Counts> = names.iter().map(|_| Counts::default()).collect();
         if !names.is_empty() {
-            let mut memos = vec![Memo::default(); names.len()];
-            document_values(root, names, |column, cell| {
-                for value in memos[column].get(cell.unwrap_or(""), values) {
-                    count(&mut counts[column], value);
-                }
-            })?;
+            let parts = part_files(&root.join("documents"))?;
+            let nothing = || vec![Cells::default(); names.len()];
+            let read = |cells: &mut Vec<Cells>, part: &PathBuf| {
+                document_values(part, names, |column, cell| {
+                    cells[column].add(cell.unwrap_or(""), &all[column]);
+                })
+            };
+            for cells in visit_pieces(threads, &parts, nothing, read, seen)? {
+                all.iter()
+                    .zip(cells)
+                    .for_each(|(all, mut cells)| all.add(&mut cells));
+            }
         }
-        let bins = counts.into_iter().map(|counts| Bins::of(counts, bounds));
+        let bins = all
+            .into_iter()
+            .map(|counts| Bins::of(counts.0.into_inner(), bounds));
         Ok(Self {
             names: names.to_vec(),
             bins: bins.collect(),
@@ -80,7 +107,7 @@ impl Columns {
                 documents: vec![0; values],
                 tokens: vec![0; values],
                 without: 0,
-                topic_tokens: vec![0.0; values * topics],
+                topic_tokens: vec![0; values * topics],
             }
         };
         Sums {
@@ -119,6 +146,16 @@ impl Sums {
             }
         }
     }
+
+    /// Adds sums over other documents.
+    pub(crate) fn merge(&mut self, others: Self) {
+        for (sums, other) in self.columns.iter_mut().zip(others.columns) {
+            add(&mut sums.documents, other.documents);
+            add(&mut sums.tokens, other.tokens);
+            add(&mut sums.topic_tokens, other.topic_tokens);
+            sums.without += other.without;
+        }
+    }
 }
 
 impl ColumnSums {
@@ -128,25 +165,68 @@ impl ColumnSums {
         let topic_count = self.topic_tokens.len() / self.documents.len();
         let row = &mut self.topic_tokens[bin * topic_count..(bin + 1) * topic_count];
         for &(topic, weight) in topics {
-            row[topic as usize] += f64::from(weight) * tokens as f64;
+            row[topic as usize] += (f64::from(weight) * tokens as f64 * TOKEN).round() as i64;
         }
     }
 }
 
-/// Counts a value, unless the column has too many distinct values.
-fn count(counts: &mut HashMap<String, u64>, value: &str) {
-    if let Some(count) = counts.get_mut(value) {
-        *count += 1;
-    } else if counts.len() <= MOST_DISTINCT {
-        counts.insert(value.to_owned(), 1);
+/// Documents by value, of a whole column.
+#[derive(Default)]
+struct Counts(Mutex<HashMap<String, u64>>);
+
+/// Documents by cell, of some documents: most columns repeat their cells.
+#[derive(Clone, Default)]
+struct Cells {
+    documents: HashMap<String, u64>,
+    bytes: usize,
+}
+
+impl Cells {
+    /// Counts a cell; now and then, all cells are added to `all`.
+    fn add(&mut self, cell: &str, all: &Counts) {
+        if let Some(documents) = self.documents.get_mut(cell) {
+            *documents += 1;
+            return;
+        }
+        self.documents.insert(cell.to_owned(), 1);
+        self.bytes += cell.len() + CELL_BYTES;
+        if self.bytes > MOST_BYTES {
+            all.add(self);
+        }
     }
+}
+
+impl Counts {
+    /// Counts the values of these cells, which are left empty, unless the column has too many distinct values.
+    fn add(&self, cells: &mut Cells) {
+        let cells = mem::take(cells).documents.into_iter();
+        if self.0.lock().len() > MOST_DISTINCT {
+            return;
+        }
+        let counted: Vec<_> = cells
+            .map(|(cell, documents)| (values(&cell), documents))
+            .collect();
+        let mut all = self.0.lock();
+        for (values, documents) in counted {
+            for value in values {
+                if all.len() <= MOST_DISTINCT || all.contains_key(&value) {
+                    *all.entry(value).or_default() += documents;
+                }
+            }
+        }
+    }
+}
+
+fn add<T: AddAssign>(sums: &mut [T], others: Vec<T>) {
+    sums.iter_mut().zip(others).for_each(|(sum, n)| *sum += n);
 }
 
 fn trend(name: String, bins: Bins, sums: ColumnSums) -> Trend {
     let topic_count = sums.topic_tokens.len() / sums.documents.len().max(1);
     let share = |topic: usize, bin: usize| {
         let tokens = sums.tokens[bin].max(1) as f64;
-        (1e6 * sums.topic_tokens[bin * topic_count + topic] / tokens).round() as u32
+        let own = sums.topic_tokens[bin * topic_count + topic] as f64 / TOKEN;
+        (1e6 * own / tokens).round() as u32
     };
     let values = 0..bins.labels.len();
     let shares = (0..topic_count)

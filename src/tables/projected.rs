@@ -1,6 +1,7 @@
 //! The documents of a result, read back in order: one row of `documents` with its rows of `document_topics` at a
 //! time, in bounded memory.
 
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,51 @@ record! {
         doc_id: i64,
         topic: i32,
         weight: f32,
+    }
+}
+
+/// Parts of `documents` and of `document_topics` with the same documents.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    documents: Vec<PathBuf>,
+    topics: Vec<PathBuf>,
+}
+
+impl Piece {
+    /// Returns all parts of a result.
+    fn whole(root: &Path) -> Result<Self, Failure> {
+        let topics = part_files(&root.join("document_topics"))?;
+        if topics.is_empty() {
+            let message = "has no table document_topics: its job has project.method \"none\", or \
+                           it is not a result; name a complete result";
+            return Err(Failure::file(root, message));
+        }
+        let documents = part_files(&root.join("documents"))?;
+        Ok(Self { documents, topics })
+    }
+
+    /// Returns the pieces of a result, in order: a part of each table, or everything if their files have other names
+    /// than this program gives them.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or has no projection.
+    pub(crate) fn all(root: &Path) -> Result<Vec<Self>, Failure> {
+        let Self { documents, topics } = Self::whole(root)?;
+        let names = |parts: &[PathBuf]| -> Vec<_> {
+            parts
+                .iter()
+                .map(|part| part.file_name().map(OsStr::to_owned))
+                .collect()
+        };
+        if names(&documents) != names(&topics) {
+            return Ok(vec![Self { documents, topics }]);
+        }
+        let pairs = documents.into_iter().zip(topics);
+        let piece = |(documents, topics)| Self {
+            documents: vec![documents],
+            topics: vec![topics],
+        };
+        Ok(pairs.map(piece).collect())
     }
 }
 
@@ -104,14 +150,13 @@ impl ProjectedReader {
     /// # Errors
     /// As [`open`](Self::open); a column that the table lacks is detected only when reading.
     pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, Failure> {
-        let topics = part_files(&root.join("document_topics"))?;
-        if topics.is_empty() {
-            let message = "has no table document_topics: its job has project.method \"none\", or \
-                           it is not a result; name a complete result";
-            return Err(Failure::file(root, message));
-        }
-        let documents = part_files(&root.join("documents"))?;
+        let Piece { documents, topics } = Piece::whole(root)?;
         Ok(Self::new(documents, topics, columns))
+    }
+
+    /// Opens a piece of a result, as [`open_with`](Self::open_with) opens all of it.
+    pub(crate) fn of_piece(piece: &Piece, columns: &[String]) -> Self {
+        Self::new(piece.documents.clone(), piece.topics.clone(), columns)
     }
 
     /// Reads the next document into `document`; returns false after the last.
@@ -121,7 +166,8 @@ impl ProjectedReader {
     pub fn read_into(&mut self, document: &mut ProjectedDocument) -> Result<bool, Failure> {
         if self.rows.is_empty() {
             let Some(batch) = self.documents.next()? else {
-                return Ok(false);
+                let left = self.topics.next_if(|_| true)?;
+                return left.map_or(Ok(false), |row| Err(self.out_of_order(row.doc_id)));
             };
             let path = self.documents.path();
             let values = |name: &String| column(path, &batch, name).cloned();
@@ -153,12 +199,15 @@ impl ProjectedReader {
         document.topics.clear();
         while let Some(row) = self.topics.next_if(|row| row.doc_id <= document.doc_id)? {
             if row.doc_id < document.doc_id {
-                let id = row.doc_id;
-                let message = format!("has document {id} out of order; run `topicmill verify`");
-                return Err(Failure::file(self.topics.path(), message));
+                return Err(self.out_of_order(row.doc_id));
             }
             document.topics.push((row.topic, row.weight));
         }
         Ok(())
+    }
+
+    fn out_of_order(&self, id: i64) -> Failure {
+        let message = format!("has document {id} out of order; run `topicmill verify`");
+        Failure::file(self.topics.path(), message)
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::{Array, StringArray};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::tables::parts::{Batches, column, part_files};
+use crate::tables::parts::{Batches, column};
 use crate::tables::records::{record, records};
 
 record! {
@@ -129,19 +129,21 @@ pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocum
     records(root, "topic_documents")?.only(is_first)
 }
 
-/// Passes the values of text columns of `documents` to `visit`, row by row and in bounded memory: the column's
-/// place among `columns`, and the value.
+/// Passes the values of text columns of a part of `documents` to `visit`, row by row and in bounded memory: the
+/// column's place among `columns`, and the value. Returns the number of rows.
 ///
 /// # Errors
-/// The table cannot be read, or lacks a column.
+/// The part cannot be read, or lacks a column.
 pub(crate) fn document_values(
-    root: &Path,
+    part: &Path,
     columns: &[String],
     mut visit: impl FnMut(usize, Option<&str>),
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut batches = Batches::new(part_files(&root.join("documents"))?, Some(&names));
+    let mut batches = Batches::new(vec![part.to_owned()], Some(&names));
+    let mut rows = 0;
     while let Some(batch) = batches.next()? {
+        rows += batch.num_rows() as u64;
         for (place, name) in names.iter().enumerate() {
             let values: &StringArray = column(batches.path(), &batch, name)?;
             for row in 0..values.len() {
@@ -149,5 +151,5 @@ pub(crate) fn document_values(
             }
         }
     }
-    Ok(())
+    Ok(rows)
 }
