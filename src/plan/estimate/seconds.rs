@@ -33,6 +33,9 @@ const ITERATION: f64 = 1.3e-9;
 /// Seconds per document, label and topic over labels in projection; a token counts as some 30 labels.
 const LABEL: f64 = 8e-9;
 const TOKEN_LABELS: f64 = 30.0;
+/// Seconds per document and column of `project.trends`, and per document in the report.
+const TREND: f64 = 4e-6;
+const REPORTED: f64 = 2.5e-6;
 /// Seconds per weight of the finished model in its tables and in the report, which one thread makes.
 const WRITTEN: f64 = 1.5e-6;
 
@@ -68,7 +71,7 @@ impl Seconds {
         let project = (job.project.infer.as_ref()).map_or(0.0, |infer| {
             let token = token_seconds(infer, in_reach, drawn);
             let documents = survey.documents as f64 * DOCUMENT + survey.kept_tokens as f64 * token;
-            documents + classifier(job, survey, sampled) + labels(job, survey)
+            documents + classifier(job, survey, sampled) + labels(job, survey) + read(job, survey)
         });
         let identified = job
             .corpus
@@ -132,6 +135,13 @@ fn labels(job: &Job, survey: &Survey) -> f64 {
     topics as f64 * (labels + TOKEN_LABELS * survey.kept_tokens as f64) * LABEL
 }
 
+/// Estimates the seconds for the metadata of documents: trends, and the report.
+fn read(job: &Job, survey: &Survey) -> f64 {
+    let trends = job.project.trends.len() as f64 * TREND;
+    let report = f64::from(u8::from(job.output.report)) * REPORTED;
+    survey.documents as f64 * (trends + report)
+}
+
 /// Estimates the seconds per token in projection.
 fn token_seconds(infer: &InferSettings, topics: f64, drawn: f64) -> f64 {
     let sweeps = f64::from(infer.burn_in_sweeps + infer.kept_sweeps + 1);
@@ -168,6 +178,7 @@ mod tests {
         let eight = of("model.topics=20", 8);
         assert!((eight.ingest - few.ingest / 4.0).abs() < 1e-9 && eight.total() < few.total());
         assert!(of("project.method=none", 2).project < few.project);
+        assert!(of("output.report=false", 2).project < few.project - 1.0);
     }
 
     #[test]
