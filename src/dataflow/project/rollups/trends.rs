@@ -89,6 +89,7 @@ pub(crate) fn count_values(
     let mut columns: Vec<TrendColumn> = places.into_iter().map(column).collect();
     let unit = process.job.project.date_unit;
     let [first, second] = &shared.shards;
+    process.begin_documents("values", collection);
     let counts = count(worker, process, collection, first, &columns)?;
     if let Some(at) = counts.iter().position(Counts::are_too_many) {
         return Err(Failure::data(format!(
@@ -102,6 +103,7 @@ pub(crate) fn count_values(
     choose(&mut columns, counts, &most, unit);
     // A document with several dates in a group has been counted for each of them.
     if columns.iter().any(TrendColumn::may_repeat) {
+        process.begin_documents("dates", collection);
         let counts = count(worker, process, collection, second, &columns)?;
         choose(&mut columns, counts, &most, unit);
     }
@@ -120,6 +122,7 @@ fn count(
     let mut mine = vec![Counts::default(); columns.len()];
     let mut memos = vec![Memo::default(); columns.len()];
     let visit = |_, document: &ShardDocument| {
+        process.progress.add(1);
         if document.status.has_terms() {
             for ((counts, column), memo) in mine.iter_mut().zip(columns).zip(&mut memos) {
                 let cell = document.metadata[column.place].as_deref().unwrap_or("");
