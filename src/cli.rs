@@ -126,6 +126,7 @@ pub fn guard() {
             failure.exit,
             format!("{version}{}", failure.message),
         ));
+        store::remove_temporaries();
         // Last, because the log may be on a file system that does not respond.
         watching::end_current(failure.exit as u8, &failure.message);
     });

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, Failure};
-use store::{Disk, Store, create_folder, temporary, write};
+use store::{Disk, Store, Temporary, create_folder, temporary, write};
 
 /// Writes a file, unless it exists with this text.
 ///
@@ -24,8 +24,8 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
     };
     let file = unfinished(path);
     create_folder(path.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
-    write(&file, text).map_err(unwritable)?;
-    Disk.commit(&file, path)
+    write(file.as_ref(), text).map_err(unwritable)?;
+    Disk.commit(file.as_ref(), path)
         .map_err(|error| unwritable(error.into()))
 }
 
@@ -49,8 +49,8 @@ pub(super) fn named(result: &Path) -> PathBuf {
 }
 
 /// Returns the path of an unfinished file in the folder of `path`.
-pub(super) fn unfinished(path: &Path) -> PathBuf {
+pub(super) fn unfinished(path: &Path) -> Temporary {
     let name = temporary("new");
     let name = name.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}"))
+    Temporary::at(path.with_file_name(format!(".{name}")))
 }

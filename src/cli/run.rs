@@ -15,6 +15,7 @@ use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
 use crate::tables::output::{Output, Place, SUCCESS, exists};
+use mesh::interrupt::{self, Words};
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
@@ -72,6 +73,12 @@ fn described(path: &Path) -> Result<String, Failure> {
     Ok(format!("{} ({state})", path.display()))
 }
 
+/// The messages for signals.
+const SIGNAL_WORDS: Words = Words {
+    deferred: "stopping at the next point from which the run can resume",
+    ended: "rerun the same command to resume",
+};
+
 /// Runs stages of a job that has been read and shown.
 ///
 /// # Errors
@@ -82,6 +89,7 @@ pub(super) fn start(
     stages: Stages,
     placement: &Placement,
 ) -> Result<(), Failure> {
+    interrupt::set_words(SIGNAL_WORDS);
     dispatch(job, args, stages, placement, |job, here| {
         run_here(job, stages, args, here)
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::failure::Failure;
 use crate::tables::output::{MANIFEST, SUCCESS, exists};
-use store::{Store, Writer, is_remote};
+use store::{Store, Temporary, Writer, is_remote};
 
 /// A file or folder to be written, on a disk or in an object store.
 #[derive(Debug)]
@@ -110,16 +110,14 @@ impl Sink {
         path: &Path,
         write: impl FnOnce(&Path) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let temporary = temporary(path);
+        // On a disk it is renamed; what an upload or a failure leaves is removed.
+        let owned = Temporary::at(temporary(path));
+        let temporary = owned.as_ref();
         let folder = temporary.parent().unwrap_or(Path::new(""));
-        let written = store::create_folder(folder)
+        store::create_folder(folder)
             .map_err(Failure::from)
-            .and_then(|()| write(&temporary))
-            .and_then(|()| Ok(self.store.commit(&temporary, path)?));
-        // On a disk it has been renamed; this removes what an upload or a failure leaves.
-        let removed = store::remove_file(&temporary);
-        written
-            .and_then(|()| Ok(removed?))
+            .and_then(|()| write(temporary))
+            .and_then(|()| Ok(self.store.commit(temporary, path)?))
             .map_err(|failure| failure.of_file(path))
     }
 }

@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     (
         "crates/store/src",
         &[
-            "faulty", "disk", "lock", "scratch", "source", "writer", "s3",
+            "faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3",
         ],
     ),
     (

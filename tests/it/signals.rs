@@ -2,6 +2,7 @@
 //! the same bytes as an undisturbed one.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -188,4 +189,26 @@ fn a_second_signal_ends_it_in_the_middle_of_a_round() {
     assert_eq!(code, Some(143), "{said}");
     assert!(asked.elapsed() < Duration::from_secs(2), "{said}");
     assert!(said.contains("a second signal stops at once"), "{said}");
+}
+
+#[test]
+fn a_command_that_writes_a_file_leaves_nothing_of_it() {
+    let folder = Workdir::new();
+    let mut command = program(folder.root(), "new - --output job.toml");
+    let command = command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut documents = child.stdin.take().unwrap();
+    documents
+        .write_all(&b"a ship sails\n".repeat(10_000))
+        .unwrap();
+    let names = || fs::read_dir(folder.root()).unwrap().count();
+    wait_during(&mut child, "the copy of standard input", || names() > 0);
+    send("INT", child.id());
+    let (code, said) = end(child);
+    assert_eq!(code, Some(143), "{said}");
+    assert!(
+        said.ends_with("interrupted by SIGINT; rerun the same command\n"),
+        "{said}"
+    );
+    assert_eq!(names(), 0);
 }

@@ -34,16 +34,16 @@ pub struct Words {
     pub ended: &'static str,
 }
 
-/// The messages of a run.
-const RUN: Words = Words {
-    deferred: "stopping at the next point from which the run can resume",
-    ended: "rerun the same command to resume",
+/// The messages of a process that can be run again.
+const RERUN: Words = Words {
+    deferred: "stopping soon",
+    ended: "rerun the same command",
 };
 
-/// The messages of this process; [`RUN`] if none were set.
+/// The messages of this process; [`RERUN`] if none were set.
 static WORDS: OnceLock<Words> = OnceLock::new();
 
-/// Sets the messages for a process that is not a run. The first call wins.
+/// Sets the messages of this process. The first call wins.
 pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
@@ -80,7 +80,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             }
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
-                let deferred = WORDS.get().unwrap_or(&RUN).deferred;
+                let deferred = WORDS.get().unwrap_or(&RERUN).deferred;
                 notice(&format!(
                     "{name}: {deferred}; a second signal stops at once"
                 ));
@@ -94,7 +94,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
                 message: format!(
                     "interrupted by {}; {}",
                     name(signal),
-                    WORDS.get().unwrap_or(&RUN).ended
+                    WORDS.get().unwrap_or(&RERUN).ended
                 ),
             }),
             Some(_) => std::thread::sleep(TICK),

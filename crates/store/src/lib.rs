@@ -7,6 +7,7 @@
 mod disk;
 pub mod faulty;
 mod lock;
+mod owned;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod scratch;
@@ -23,6 +24,7 @@ pub use disk::{
     Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
 };
 pub use lock::run_in;
+pub use owned::{Temporary, remove_temporaries};
 pub use scratch::Scratch;
 pub use source::Source;
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use corpus::block::cutter::Dialect;
 use corpus::compression::{Compression, read_start};
 use corpus::encoding::EncodingGuess;
 use corpus::input::spans_lines;
-use store::{Disk, Store, Writer, create_folder, remove_file};
+use store::{Disk, Store, Writer, create_folder};
 
 /// Number of bytes from which the format is detected.
 const START: usize = 64 << 10;
@@ -55,16 +55,14 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
         Failure::new(Exit::Io, error).context(format!("{}: cannot be written", target.display()))
     };
     create_folder(target.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
-    copy(start.chain(input), &file, form).map_err(unwritable)?;
+    copy(start.chain(input), file.as_ref(), form).map_err(unwritable)?;
     if target.exists() && !overwrite {
-        let is_same = is_same(&file, &target).map_err(unwritable)?;
-        remove_file(&file).map_err(unwritable)?;
-        return match is_same {
+        return match is_same(file.as_ref(), &target).map_err(unwritable)? {
             true => Ok(name_of(&target)),
             false => Err(differs(&target)),
         };
     }
-    Disk.commit(&file, &target)
+    Disk.commit(file.as_ref(), &target)
         .map_err(|error| unwritable(error.into()))?;
     Ok(name_of(&target))
 }
@@ -158,7 +156,7 @@ fn copy(mut input: impl BufRead, file: &Path, form: Form) -> io::Result<()> {
 }
 
 /// Whether two files have the same content.
-fn is_same(one: &PathBuf, other: &PathBuf) -> io::Result<bool> {
+fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
     let [mut one, mut other] = [File::open(one)?, File::open(other)?];
     if one.metadata()?.len() != other.metadata()?.len() {
         return Ok(false);

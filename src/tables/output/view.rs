@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use store::{Entry, Source, is_remote};
+use store::{Entry, Source, Temporary, is_remote};
 
 /// How much of an output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct View {
     path: PathBuf,
-    copy: Option<PathBuf>,
+    _copy: Option<Temporary>,
 }
 
 impl View {
@@ -32,17 +32,14 @@ impl View {
     pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, Failure> {
         if !is_remote(path) {
             let path = path.to_owned();
-            return Ok(Self { path, copy: None });
+            return Ok(Self { path, _copy: None });
         }
-        let copy = store::temporary("view");
+        let owned = Temporary::at(store::temporary("view"));
+        let copy = owned.as_ref().to_owned();
         let root = path.parent().filter(|parent| is_remote(parent));
         let root = root.unwrap_or(path);
         let store = store::working_in(&copy, root, &[])?;
         let here = |path: &Path| copy.join(path.strip_prefix(root).unwrap_or(path));
-        let view = Self {
-            path: here(path),
-            copy: Some(copy.clone()),
-        };
         for entry in store.list(path)? {
             if wanted == Wanted::Outline
                 && is_large_table(&entry)
@@ -56,21 +53,15 @@ impl View {
                 store.local(&entry.path)?;
             }
         }
-        Ok(view)
+        Ok(Self {
+            path: here(path),
+            _copy: Some(owned),
+        })
     }
 
     /// Returns the path to read from.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        if let Some(copy) = &self.copy {
-            // It is in the system's temporary folder, which is emptied eventually.
-            let _ = store::remove_tree(copy);
-        }
     }
 }
 
