@@ -188,7 +188,7 @@ macro_rules! exits {
 
 exits! {
     InputError {
-        found if found.is_io() => Io,
+        InputError::Unreadable { .. } => Io,
         _ => Data,
     }
     StopWordsError { _ => Usage, }

@@ -59,8 +59,8 @@ impl InputFile {
         let source = Source::open(&self.path).map_err(unreadable())?;
         let bytes = source.length().map_err(unreadable())?;
         if bytes != self.bytes || source.tag() != self.tag.as_deref() {
-            let path = self.path.clone();
-            return Err(InputError::Changed { path });
+            let problem = "changed while it was being read; rerun once it is complete";
+            return Err(InputError::refused(&self.path, problem));
         }
         Ok(source)
     }
@@ -135,12 +135,8 @@ pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError
 
 /// Returns whether no pattern of the job's input matches anything.
 pub fn is_gone(settings: &CorpusSettings) -> bool {
-    let is_gone = |pattern: &String| {
-        matches!(
-            find_pattern(settings, pattern),
-            Err(InputError::NoMatch { .. })
-        )
-    };
+    let is_gone =
+        |pattern: &String| matches!(find_pattern(settings, pattern), Err(InputError::NoMatch(_)));
     settings.input.iter().all(is_gone)
 }
 
@@ -191,7 +187,9 @@ fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
         }
     }
     if files.is_empty() {
-        return Err(InputError::NoFiles);
+        let left = "no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders are \
+                    skipped)";
+        return Err(InputError::Empty(left.to_owned()));
     }
     if files
         .iter()
@@ -308,7 +306,7 @@ mod tests {
         settings.exclude = vec!["x/y".into(), "./*.log".into()];
         assert_eq!(names(&settings), ["a.txt", "old/c.txt", "x/old/d.txt"]);
         settings.exclude = vec!["**/*.txt".into(), "*.log".into()];
-        assert!(matches!(discover(&settings), Err(InputError::NoFiles)));
+        assert!(matches!(discover(&settings), Err(InputError::Empty(_))));
         let root = settings.base.clone();
         settings.input = vec![root.to_string_lossy().into_owned()];
         settings.base = root.join("x/y");

@@ -125,14 +125,13 @@ impl Layout {
         let mut columns = Columns::find(&names, file, settings)?;
         let check = |place: usize, is_fit: fn(&DataType) -> bool, wanted| {
             let kind = &leaves[place].kind;
-            is_fit(kind)
-                .then_some(place)
-                .ok_or_else(|| InputError::ColumnType {
-                    path: file.path.clone(),
-                    column: names[place].clone(),
-                    kind: kind.to_string(),
-                    wanted,
-                })
+            is_fit(kind).then_some(place).ok_or_else(|| {
+                let problem = format!(
+                    "column `{}` is of type {kind}, which cannot be used there; choose a column of {wanted}",
+                    names[place]
+                );
+                InputError::refused(&file.path, problem)
+            })
         };
         let mut chosen: Vec<usize> = columns.places().map(|place| *place).collect();
         for &place in &chosen {

@@ -43,15 +43,18 @@ impl Columns {
             let mut found = (0..names.len()).filter(|&place| names[place] == *wanted);
             match (found.next(), found.next()) {
                 (Some(place), None) => Ok(place),
-                (Some(first), Some(second)) => Err(InputError::Twice {
-                    path: file.path.clone(),
-                    column: wanted.clone(),
-                    places: [first + 1, second + 1],
-                }),
+                (Some(first), Some(second)) => {
+                    let problem = format!(
+                        "columns {} and {} are both `{wanted}`; rename one of them, or name another column in the job",
+                        first + 1,
+                        second + 1
+                    );
+                    Err(InputError::refused(&file.path, problem))
+                }
                 _ => Err(InputError::missing_column(&file.path, wanted, names)),
             }
         };
-        let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn { .. });
+        let is_missing = |error: &InputError| matches!(error, InputError::MissingColumn(_));
         // A folder's name may supply the value.
         let place_or_folder = |wanted: &String| match place(wanted) {
             Err(error)
@@ -107,10 +110,8 @@ impl Header {
                 .take(1)
                 .for_each(|record| record.iter().for_each(&mut add)),
             _ if settings.header && line.trim_ascii().contains(&b'\r') => {
-                return Err(InputError::Header {
-                    path: file.path.clone(),
-                    reason: format!("it has carriage returns; {RETURNS_REMEDY}"),
-                });
+                let problem = format!("it has carriage returns; {RETURNS_REMEDY}");
+                return Err(InputError::header(&file.path, problem));
             }
             _ => lines(0, line)
                 .flat_map(|(_, line)| line.split(|&byte| byte == dialect.delimiter))

@@ -76,10 +76,8 @@ impl Records {
                     return Ok(());
                 }
                 Some(Piece::TooLarge { bytes, .. }) => {
-                    return Err(InputError::Header {
-                        path: file.path.clone(),
-                        reason: format!("it has {bytes} bytes; check for an unclosed quote"),
-                    });
+                    let problem = format!("it has {bytes} bytes; check for an unclosed quote");
+                    return Err(InputError::header(&file.path, problem));
                 }
                 Some(Piece::Records { bytes, .. })
                     if bytes.trim_ascii().is_empty() || names_delimiter(bytes) => {}

@@ -73,7 +73,7 @@ impl Examiner {
         for file in found {
             let path = file.path.clone();
             match self.examine(file) {
-                Err(error @ InputError::Unsupported { .. }) => refuse(path, error)?,
+                Err(error @ InputError::Unsupported(_)) => refuse(path, error)?,
                 examined => files.push(examined?),
             }
         }
@@ -106,20 +106,13 @@ impl Examiner {
         }
         let unreadable = InputError::unreadable(&path);
         let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
-        let refuse = |kind, remedy| InputError::Unsupported {
-            path: path.clone(),
-            kind,
-            remedy,
-        };
-        let compression = Compression::of(&self.held).map_err(|kind| match kind {
-            "zip" => refuse(
-                kind,
-                "unpack it, or convert an office document to text: pandoc -t plain",
-            ),
-            _ => refuse(
-                kind,
-                "decompress it, or recompress it with gzip, zstd or bzip2",
-            ),
+        let refuse = |kind, remedy| InputError::unsupported(&path, kind, remedy);
+        let compression = Compression::of(&self.held).map_err(|kind| {
+            let remedy = match kind {
+                "zip" => "unpack it, or convert an office document to text: pandoc -t plain",
+                _ => "decompress it, or recompress it with gzip, zstd or bzip2",
+            };
+            refuse(kind, remedy)
         })?;
         if format.is_columnar() && compression != Compression::Plain {
             return Err(refuse(

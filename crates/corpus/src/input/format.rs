@@ -94,7 +94,7 @@ pub(super) fn check(
 ) -> Result<(), InputError> {
     let is_json = matches!(format, Format::JsonLines | Format::Json);
     let gives_counts = settings.gives_counts(format);
-    let reason = if settings.counts.is_some() && !CorpusSettings::finds_counts(format) {
+    let problem = if settings.counts.is_some() && !CorpusSettings::finds_counts(format) {
         "corpus.counts is for JSON Lines, Parquet and Arrow only, and this file is none of them; convert it, exclude \
          it, or take corpus.counts out of the job"
     } else if settings.records.is_some() && !is_json {
@@ -110,8 +110,7 @@ pub(super) fn check(
     } else {
         return Ok(());
     };
-    let path = path.to_owned();
-    Err(InputError::Unfit { path, reason })
+    Err(InputError::refused(path, problem))
 }
 
 #[cfg(test)]

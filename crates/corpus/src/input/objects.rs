@@ -56,10 +56,7 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
     let found = paths.into_iter().filter(|path| is_wanted(path));
     let found: Vec<_> = found.filter(|path| !is_written(path)).collect();
     if found.is_empty() {
-        return Err(InputError::NoMatch {
-            pattern: pattern.to_owned(),
-            path: PathBuf::from(address),
-        });
+        return Err(InputError::no_match(pattern, Path::new(address)));
     }
     Ok(found)
 }

@@ -31,9 +31,11 @@ pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Replaces variables and a leading `~/`.
 pub(super) fn expand(pattern: &str, environment: Environment<'_>) -> Result<String, InputError> {
-    let missing = |name: &str| InputError::Variable {
-        pattern: pattern.to_owned(),
-        name: name.to_owned(),
+    let missing = |name: &str| {
+        InputError::Refused(format!(
+            "corpus: `{pattern}` uses the environment variable {name}, which is not set; set it, or write a default: \
+             ${{{name}:-folder}}"
+        ))
     };
     let mut expanded = String::new();
     let mut rest = pattern;
@@ -83,7 +85,7 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
     let files = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
         Ok(found) if found.is_file() => vec![whole.clone()],
-        Ok(_) => return Err(InputError::pipe(whole)),
+        Ok(_) => return Err(InputError::pipe(&whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
         }
@@ -96,13 +98,13 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
         }
     };
     if files.is_empty() && whole.is_dir() {
-        return Err(InputError::EmptyFolder { path: whole });
+        return Err(InputError::Empty(format!(
+            "the folder contains no file: {} (hidden files are skipped); put files there, or name another",
+            whole.display()
+        )));
     }
     if files.is_empty() {
-        return Err(InputError::NoMatch {
-            pattern: pattern.to_owned(),
-            path: whole,
-        });
+        return Err(InputError::no_match(pattern, &whole));
     }
     Ok(files)
 }
@@ -184,9 +186,10 @@ fn is_hidden(name: &OsStr) -> bool {
 }
 
 pub(super) fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
-    Pattern::new(glob).map_err(|error| InputError::Pattern {
-        pattern: pattern.to_owned(),
-        reason: error.to_string(),
+    Pattern::new(glob).map_err(|error| {
+        InputError::Refused(format!(
+            "corpus: the pattern `{pattern}` is not valid: {error}; write `[[]` for a literal `[`"
+        ))
     })
 }
 
@@ -376,14 +379,10 @@ mod tests {
         assert_eq!(found("[x].txt"), "[x].txt");
         assert_eq!(found(".hidden/*"), ".hidden/f.txt");
         assert_eq!(found("*/.g*"), "b/.g.txt");
-        assert!(matches!(
-            find(base, "no/*", "no/*"),
-            Err(InputError::NoMatch { .. })
-        ));
-        assert!(matches!(
-            find(base, "b/a**", "b/a**"),
-            Err(InputError::Pattern { .. })
-        ));
+        let none = find(base, "no/*", "no/*");
+        assert!(matches!(none, Err(InputError::NoMatch(_))));
+        let error = find(base, "b/a**", "b/a**").unwrap_err().to_string();
+        assert!(error.contains("`b/a**` is not valid"), "{error}");
     }
 
     #[test]

@@ -48,14 +48,16 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
         (Some(name), _) => Ok(Some(documents.with_file_name(name))),
         (None, [only]) => Ok(Some(documents.with_file_name(only))),
         (None, []) if format == Format::SvmLight => Ok(None),
-        (None, others) => Err(InputError::Vocabulary {
-            path: documents.to_owned(),
-            expected: format!("named `{expected}`"),
-            found: match others {
+        (None, others) => {
+            let found = match others {
                 [] => "none".to_owned(),
                 _ => others.join(", "),
-            },
-        }),
+            };
+            let problem = format!(
+                "its terms are numbers, and their vocabulary must be beside it, named `{expected}`; found {found}"
+            );
+            Err(InputError::refused(documents, problem))
+        }
     }
 }
 
@@ -109,9 +111,7 @@ mod tests {
         touch("reuters.tokens");
         assert_eq!(vocabulary("reuters.ldac.bz2").unwrap(), "reuters.tokens");
         assert!(vocabulary("a.svm").is_err());
-        assert!(matches!(
-            vocabulary("docword.nips.txt"),
-            Err(InputError::Vocabulary { .. })
-        ));
+        let error = vocabulary("docword.nips.txt").unwrap_err().to_string();
+        assert!(error.contains("found reuters.tokens, "), "{error}");
     }
 }

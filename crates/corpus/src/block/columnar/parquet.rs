@@ -37,11 +37,9 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     let groups = loaded.iter().flat_map(|it| it.metadata().row_groups());
     let mut codecs = groups.flat_map(|group| group.columns().iter().map(|it| it.compression()));
     if codecs.any(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO)) {
-        return Err(InputError::Unsupported {
-            path: file.path.clone(),
-            kind: "compressed by Brotli or LZO",
-            remedy: "write it with zstd, gzip, lz4 or snappy",
-        });
+        let remedy = "write it with zstd, gzip, lz4 or snappy";
+        let kind = "compressed by Brotli or LZO";
+        return Err(InputError::unsupported(&file.path, kind, remedy));
     }
     Ok(match loaded {
         Ok(metadata) => Opened {

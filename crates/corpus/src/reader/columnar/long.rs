@@ -186,11 +186,8 @@ impl Rows<'_> {
     }
 
     fn error(&self, reason: String) -> InputError {
-        InputError::Row {
-            path: self.context.file.path.clone(),
-            row: self.next,
-            reason,
-        }
+        let path = self.context.file.path.display();
+        InputError::Refused(format!("{path}, row {}: {reason}", self.next))
     }
 }
 

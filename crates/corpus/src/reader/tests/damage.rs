@@ -199,10 +199,8 @@ fn a_file_that_grows_or_goes_meanwhile_is_noticed() {
         };
         let path = folder.path().join(name);
         std::fs::write(&path, JSONL.repeat(2)).unwrap();
-        assert!(
-            matches!(read(), Err(InputError::Changed { .. })),
-            "{name} grows"
-        );
+        let error = read().unwrap_err().to_string();
+        assert!(error.contains("changed while it was being read"), "{error}");
         std::fs::remove_file(&path).unwrap();
         assert!(
             matches!(read(), Err(InputError::Unreadable { .. })),
@@ -222,7 +220,7 @@ fn after_an_error_every_call_fails() {
     );
     assert!(matches!(
         queue.next_block(),
-        Err(InputError::MissingColumn { .. })
+        Err(InputError::MissingColumn(_))
     ));
     assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
 }
