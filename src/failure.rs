@@ -8,13 +8,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use corpus::collection::CollectionError;
+use corpus::CorpusError;
 use corpus::input::InputError;
-use corpus::shard::ShardError;
-use corpus::stop_words::StopWordsError;
-use corpus::synth::SynthError;
-use corpus::vocabulary_file::VocabularyFileError;
-use corpus::word_file::WordFileError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
 use mesh::ClusterError;
@@ -176,10 +171,10 @@ impl Error for Failure {
 
 /// Implements `From` for each of these errors, with the exit code of its variant.
 macro_rules! exits {
-    ($($error:ty { $($variant:pat $(if $is_so:expr)? => $exit:ident,)* })*) => {$(
+    ($($error:ty { $($variant:pat => $exit:ident,)* })*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                let exit = match &error { $($variant $(if $is_so)? => Exit::$exit,)* };
+                let exit = match &error { $($variant => Exit::$exit,)* };
                 Self::new(exit, error)
             }
         }
@@ -191,26 +186,11 @@ exits! {
         InputError::Unreadable { .. } => Io,
         _ => Data,
     }
-    StopWordsError { _ => Usage, }
-    WordFileError { _ => Usage, }
-    SynthError {
-        SynthError::Io { .. } => Io,
-        SynthError::Setting { .. } => Usage,
-        SynthError::Busy { .. } => Temporary,
-        _ => Data,
-    }
-    CollectionError {
-        found if found.is_absent() => Data,
-        CollectionError::Read { .. } => Io,
-        CollectionError::Format { .. } => Data,
-    }
-    VocabularyFileError {
-        VocabularyFileError::Io { .. } => Io,
-        _ => Data,
-    }
-    ShardError {
-        ShardError::Io { .. } => Io,
-        _ => Data,
+    CorpusError {
+        CorpusError::Io { .. } => Io,
+        CorpusError::Setting(_) => Usage,
+        CorpusError::Data(_) => Data,
+        CorpusError::Busy(_) => Temporary,
     }
     TrainError { _ => Internal, }
     UsageError { _ => Usage, }

@@ -36,6 +36,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     (
         "crates/corpus/src",
         &[
+            "error",
             "cells",
             "dates",
             "encoding",

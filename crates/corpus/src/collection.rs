@@ -5,14 +5,15 @@
 //! and settings produce the same bytes.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use super::CorpusError;
 use super::labels::Label;
 use super::phrases::Phrase;
-use super::shard::{Columns, ShardError, ShardReader, hash_file};
+use super::shard::{Columns, ShardReader, damaged, hash_file, opening};
 
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
@@ -92,45 +93,14 @@ impl ShardEntry {
     ///
     /// # Errors
     /// It cannot be read, or is not the file that ingest wrote.
-    pub fn open(&self, path: &Path, columns: Columns) -> Result<ShardReader, ShardError> {
-        let (_, sha256) = hash_file(path).map_err(|error| ShardError::opening(path, error))?;
+    pub fn open(&self, path: &Path, columns: Columns) -> Result<ShardReader, CorpusError> {
+        let (_, sha256) = hash_file(path).map_err(opening(path))?;
         let sha256 = hex::encode(sha256);
         if sha256 != self.sha256 {
             let changed = format!("its SHA-256 is {sha256}, not {}", self.sha256);
-            return Err(ShardError::damaged(path, io::Error::other(changed)));
+            return Err(damaged(path, changed));
         }
         ShardReader::open(path, columns)
-    }
-}
-
-/// A `collection.json` that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CollectionError {
-    /// It cannot be read.
-    #[error("{}: {source}; run ingest first", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// It is not what this version writes.
-    #[error(
-        "{}: {reason}; it is damaged or from another version: choose another output.path, or restart with --overwrite",
-        path.display()
-    )]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        reason: String,
-    },
-}
-
-impl CollectionError {
-    /// Returns whether there is no collection yet.
-    pub fn is_absent(&self) -> bool {
-        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
@@ -142,7 +112,7 @@ impl Collection {
     ///
     /// # Errors
     /// Fails if the file is missing, damaged, or of another version.
-    pub fn read(root: &Path) -> Result<Self, CollectionError> {
+    pub fn read(root: &Path) -> Result<Self, CorpusError> {
         Self::read_file(&root.join(COLLECTION_FILE))
     }
 
@@ -150,13 +120,16 @@ impl Collection {
     ///
     /// # Errors
     /// Fails if the file is missing, damaged, or of another version.
-    pub fn read_file(path: &Path) -> Result<Self, CollectionError> {
+    pub fn read_file(path: &Path) -> Result<Self, CorpusError> {
         match fs::read_to_string(path) {
             Ok(json) => Self::from_json(&json, path),
-            Err(source) => Err(CollectionError::Read {
-                path: path.to_owned(),
-                source,
-            }),
+            Err(source) => {
+                let message = format!("{}: {source}; run ingest first", path.display());
+                Err(match source.kind() {
+                    io::ErrorKind::NotFound => CorpusError::Data(message),
+                    _ => CorpusError::Io { message, source },
+                })
+            }
         }
     }
 
@@ -164,10 +137,11 @@ impl Collection {
     ///
     /// # Errors
     /// Fails if it is not as [`to_json`](Self::to_json) writes it, or its shards do not add up.
-    pub fn from_json(json: &str, path: &Path) -> Result<Self, CollectionError> {
-        let refuse = |reason| CollectionError::Format {
-            path: path.to_owned(),
-            reason,
+    pub fn from_json(json: &str, path: &Path) -> Result<Self, CorpusError> {
+        let refuse = |problem: String| {
+            let remedy = "choose another output.path, or restart with --overwrite";
+            let remedy = format!("it is damaged or from another version: {remedy}");
+            CorpusError::data(path, format!("{problem}; {remedy}"))
         };
         let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
         if collection.format != Self::FORMAT {

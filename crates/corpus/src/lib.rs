@@ -8,6 +8,7 @@ pub mod dates;
 mod document;
 pub mod draft;
 pub mod encoding;
+mod error;
 pub mod input;
 pub mod labels;
 pub mod language;
@@ -29,3 +30,4 @@ pub mod vocabulary_file;
 pub mod word_file;
 
 pub use document::{Body, DocumentStatus, RawDocument, Sections, ShardDocument};
+pub use error::CorpusError;

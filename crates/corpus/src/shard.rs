@@ -12,13 +12,15 @@ pub use crate::block::columnar::io_error;
 pub use reader::{Columns, ShardReader};
 pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 
-use std::error::Error;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parquet::errors::ParquetError;
 use sha2::{Digest, Sha256};
+
+use crate::CorpusError;
 
 /// Maximum number of documents in a record batch, which the reader holds decoded.
 const BATCH_ROWS: usize = 1024;
@@ -48,87 +50,38 @@ const FIXED_COLUMNS: [&str; 8] = [
     "pruned",
 ];
 
-/// Errors of a shard.
-#[derive(Debug, thiserror::Error)]
-pub enum ShardError {
-    /// The operating system refused; nothing under the final name was touched.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// There is no such file, or it is damaged.
-    #[error(
-        "{path}: {source}; `topicmill run --overwrite` makes the collection again, and all that follows from it"
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The system's error, or Parquet's.
-        source: Box<dyn Error + Send + Sync>,
-    },
-    /// The file is sound Parquet, but not a shard of this version.
-    #[error("{path} is not a shard of this version: {reason}; restart with --overwrite")]
-    NotAShard {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        reason: String,
-    },
-    /// A document cannot be stored; the writer is unchanged.
-    #[error("{path}: document {source_id:?} cannot be stored: {reason}")]
-    Document {
-        /// The file.
-        path: PathBuf,
-        /// The document's id, shortened to 200 characters.
-        source_id: String,
-        /// Which limit it breaks.
-        reason: String,
-    },
+fn reading(path: &Path, source: impl Into<ParquetError>) -> CorpusError {
+    match io_error(source.into()) {
+        Ok(source) => CorpusError::io(path)(source),
+        Err(source) => damaged(path, source),
+    }
 }
 
-impl ShardError {
-    fn reading(path: &Path, source: impl Into<ParquetError>) -> Self {
-        match io_error(source.into()) {
-            Ok(source) => Self::io(path, source),
-            Err(source) => Self::damaged(path, source),
-        }
-    }
+fn writing(path: &Path, source: impl Into<ParquetError>) -> CorpusError {
+    CorpusError::io(path)(write_error(source.into()))
+}
 
-    /// Returns the error that a shard that must be there cannot be opened.
-    pub(crate) fn opening(path: &Path, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::NotFound => Self::damaged(path, source),
-            _ => Self::io(path, source),
-        }
+/// Returns the constructor of the error that a shard that must be there cannot be opened.
+pub(crate) fn opening(path: &Path) -> impl FnOnce(io::Error) -> CorpusError {
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => damaged(path, source),
+        _ => CorpusError::io(path)(source),
     }
+}
 
-    fn writing(path: &Path, source: impl Into<ParquetError>) -> Self {
-        Self::io(path, write_error(source.into()))
-    }
+/// Returns the error of a shard that is not there, or is damaged.
+pub(crate) fn damaged(path: &Path, problem: impl Display) -> CorpusError {
+    let remedy =
+        "`topicmill run --overwrite` makes the collection again, and all that follows from it";
+    CorpusError::data(path, format!("{problem}; {remedy}"))
+}
 
-    fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    pub(crate) fn damaged(path: &Path, source: impl Error + Send + Sync + 'static) -> Self {
-        Self::Damaged {
-            path: path.to_owned(),
-            source: source.into(),
-        }
-    }
-
-    fn not_a_shard(path: &Path, reason: impl Into<String>) -> Self {
-        Self::NotAShard {
-            path: path.to_owned(),
-            reason: reason.into(),
-        }
-    }
+/// Returns the error of sound Parquet that is not a shard of this version.
+fn not_a_shard(path: &Path, problem: impl Display) -> CorpusError {
+    let path = path.display();
+    CorpusError::Data(format!(
+        "{path} is not a shard of this version: {problem}; restart with --overwrite"
+    ))
 }
 
 /// Returns the size and SHA-256 of a file.

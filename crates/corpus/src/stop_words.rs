@@ -6,30 +6,10 @@
 
 use std::collections::BTreeSet;
 
+use super::CorpusError;
 use super::settings::{StopWords, TokenSettings};
 use super::tokenizer::Tokenizer;
-use super::word_file::{self, WordFileError, without_comment};
-
-/// Errors of a job's stop words.
-#[derive(Debug, thiserror::Error)]
-pub enum StopWordsError {
-    /// No list has that name.
-    #[error(
-        "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{suggestion}\"? \
-         Lists are named by ISO 639-1 code: {available}; a word file must exist"
-    )]
-    UnknownLanguage {
-        /// The name in the job.
-        name: String,
-        /// The nearest list.
-        suggestion: String,
-        /// All lists.
-        available: String,
-    },
-    /// A file cannot be read, or is not UTF-8.
-    #[error(transparent)]
-    File(#[from] WordFileError),
-}
+use super::word_file::{self, without_comment};
 
 /// Loads the stop words of a job's lists, joined, in the form of tokens. Languages are those of [`languages`].
 ///
@@ -48,10 +28,7 @@ pub enum StopWordsError {
 ///
 /// # Errors
 /// Fails if a language has no list, or a file cannot be read or is not UTF-8.
-pub fn load(
-    lists: &[StopWords],
-    tokens: &TokenSettings,
-) -> Result<BTreeSet<String>, StopWordsError> {
+pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<String>, CorpusError> {
     let (mut words, mut tokenizer) = (BTreeSet::new(), Tokenizer::new(tokens));
     let mut add = |entry: &str| {
         tokenizer.tokens(entry, &mut |token| {
@@ -83,16 +60,19 @@ pub fn languages() -> impl Iterator<Item = &'static str> {
     codes.chain(std::iter::once("rust"))
 }
 
-fn language(name: &str) -> Result<Vec<&'static str>, StopWordsError> {
+fn language(name: &str) -> Result<Vec<&'static str>, CorpusError> {
     if name == "rust" {
         return Ok(RUST.split_ascii_whitespace().collect());
     }
     stop_words::lookup(name)
         .map(<[_]>::to_vec)
-        .ok_or_else(|| StopWordsError::UnknownLanguage {
-            name: name.to_owned(),
-            suggestion: nearest(name).to_owned(),
-            available: languages().collect::<Vec<_>>().join(" "),
+        .ok_or_else(|| {
+            CorpusError::Setting(format!(
+                "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{}\"? Lists are named by ISO 639-1 \
+                 code: {}; a word file must exist",
+                nearest(name),
+                languages().collect::<Vec<_>>().join(" ")
+            ))
         })
 }
 

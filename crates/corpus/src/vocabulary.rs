@@ -87,17 +87,6 @@ pub struct VocabularyTerm {
     pub status: TermStatus,
 }
 
-/// A list of terms that is not a vocabulary.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum VocabularyError {
-    /// A kept term follows one that is not kept.
-    #[error("vocabulary: kept term \"{0}\" follows terms that are not kept; ingest again")]
-    Order(String),
-    /// A term is listed twice.
-    #[error("vocabulary: term \"{0}\" is listed twice; ingest again")]
-    Duplicate(String),
-}
-
 /// All terms of a collection: first the kept ones, by term id, then the others, by their bytes.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
@@ -188,7 +177,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// Fails if a kept term follows others, or a term is listed twice.
-    pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, VocabularyError> {
+    pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, String> {
         let kept = terms
             .iter()
             .take_while(|term| term.status == TermStatus::Kept)
@@ -196,14 +185,20 @@ impl Vocabulary {
         let mut index = HashTable::with_capacity(terms.len());
         for (place, term) in terms.iter().enumerate() {
             if (place < kept) != (term.status == TermStatus::Kept) {
-                return Err(VocabularyError::Order(term.term.clone()));
+                return Err(format!(
+                    "vocabulary: kept term \"{}\" follows terms that are not kept; ingest again",
+                    term.term
+                ));
             }
             let hash = hash(&term.term);
             if index
                 .find(hash, |&other: &u32| terms[other as usize].term == term.term)
                 .is_some()
             {
-                return Err(VocabularyError::Duplicate(term.term.clone()));
+                return Err(format!(
+                    "vocabulary: term \"{}\" is listed twice; ingest again",
+                    term.term
+                ));
             }
             let place = u32::try_from(place)
                 .expect("2^32 distinct terms need more memory than a process gets");

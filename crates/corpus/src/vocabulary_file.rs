@@ -5,9 +5,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
+use super::CorpusError;
+use super::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 use store::Writer;
 
 /// Path of the vocabulary in the output folder.
@@ -15,40 +16,11 @@ pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
 
 const HEADER: &str = "tokens\tdocuments\tstatus\tterm";
 
-/// A vocabulary file that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum VocabularyFileError {
-    /// The file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// A line is not what this version writes.
-    #[error("{}, line {line}: invalid vocabulary line; ingest again", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// The lines do not form a vocabulary.
-    #[error("{}: {source}", path.display())]
-    Vocabulary {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        source: VocabularyError,
-    },
-}
-
 /// Writes all terms, kept ones first. The file is not synced: publishing it does that.
 ///
 /// # Errors
 /// Fails if the disk does, or a term has a line break, which no reader and no tokenizer makes.
-pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileError> {
+pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), CorpusError> {
     let write = || -> io::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
         writeln!(file, "{HEADER}")?;
@@ -68,21 +40,15 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
         file.into_inner()?;
         Ok(())
     };
-    write().map_err(|source| VocabularyFileError::Io {
-        path: path.to_owned(),
-        source,
-    })
+    write().map_err(CorpusError::io(path))
 }
 
 /// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// Fails if the file is missing, damaged, or not a vocabulary.
-pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
-    let io = |source| VocabularyFileError::Io {
-        path: path.to_owned(),
-        source,
-    };
+pub fn read(path: &Path) -> Result<Vocabulary, CorpusError> {
+    let io = |source| CorpusError::io(path)(source);
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(io)?);
     let mut terms = Vec::new();
     let mut text = String::new();
@@ -96,17 +62,14 @@ pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
             (1, Some(HEADER), _) => {}
             (2.., _, Some(term)) => terms.push(term),
             _ => {
-                return Err(VocabularyFileError::Line {
-                    path: path.to_owned(),
-                    line,
-                });
+                let path = path.display();
+                return Err(CorpusError::Data(format!(
+                    "{path}, line {line}: invalid vocabulary line; ingest again"
+                )));
             }
         }
     }
-    Vocabulary::from_terms(terms).map_err(|source| VocabularyFileError::Vocabulary {
-        path: path.to_owned(),
-        source,
-    })
+    Vocabulary::from_terms(terms).map_err(|problem| CorpusError::data(path, problem))
 }
 
 fn parse(line: &str) -> Option<VocabularyTerm> {

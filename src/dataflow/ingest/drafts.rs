@@ -16,6 +16,7 @@ use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use crate::job::WorkStage;
+use corpus::CorpusError;
 use corpus::block::{Block, BlockQueue};
 use corpus::collection::Collection;
 use corpus::draft::Drafter;
@@ -23,7 +24,7 @@ use corpus::input::InputError;
 use corpus::labels::LabelCounter;
 use corpus::reader::read_block;
 use corpus::settings::CorpusSettings;
-use corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter, hash_file};
+use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_file};
 use corpus::terms::TermCounter;
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::TermMap;
@@ -135,7 +136,7 @@ fn draft(
     let settings = &process.job.corpus;
     let mut writer = ShardWriter::create(&path, &settings.columns(), ShardCompression::None)?;
     let mut document = ShardDocument::default();
-    let mut failed: Option<ShardError> = None;
+    let mut failed: Option<CorpusError> = None;
     read_block(block, settings, &mut |raw| {
         if failed.is_some() {
             return;

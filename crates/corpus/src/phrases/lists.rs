@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::joined;
+use crate::CorpusError;
 use crate::settings::{PhraseSettings, TokenSettings};
 use crate::tokenizer::{Rule, Tokenizer};
-use crate::word_file::{self, WordFileError, without_comment};
+use crate::word_file::{self, without_comment};
 
 /// A parser of a list's lines.
 type Parse = fn(&str, &mut Tokenizer) -> Result<Rule, String>;
@@ -18,7 +19,7 @@ type Parse = fn(&str, &mut Tokenizer) -> Result<Rule, String>;
 pub fn load(
     settings: &PhraseSettings,
     tokens: &TokenSettings,
-) -> Result<Vec<Vec<Rule>>, WordFileError> {
+) -> Result<Vec<Vec<Rule>>, CorpusError> {
     let rules = |key, path: &Option<PathBuf>, parse: Parse| {
         path.as_ref().map(|path| read(key, path, tokens, parse))
     };
@@ -32,7 +33,7 @@ fn read(
     path: &Path,
     tokens: &TokenSettings,
     parse: Parse,
-) -> Result<Vec<Rule>, WordFileError> {
+) -> Result<Vec<Rule>, CorpusError> {
     let text = word_file::read(key, path)?;
     let mut tokenizer = Tokenizer::new(tokens);
     let mut rules: Vec<Rule> = Vec::new();
@@ -43,12 +44,7 @@ fn read(
         if line.trim().is_empty() {
             continue;
         }
-        let broken = |reason| WordFileError::Line {
-            key,
-            path: path.to_owned(),
-            line: number,
-            reason,
-        };
+        let broken = |problem: String| word_file::line(key, path, number, &problem);
         let rule = parse(line, &mut tokenizer).map_err(broken)?;
         match known.get(&rule.words) {
             None => {

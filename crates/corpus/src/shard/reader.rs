@@ -15,9 +15,10 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::RowGroupMetaData;
 
 use super::{
-    BATCH_BYTES, BATCH_ROWS, FIXED_COLUMNS, FORMAT_KEY, FORMAT_VERSION, METADATA_PREFIX, ShardError,
+    BATCH_BYTES, BATCH_ROWS, FIXED_COLUMNS, FORMAT_KEY, FORMAT_VERSION, METADATA_PREFIX,
+    not_a_shard, opening, reading,
 };
-use crate::{DocumentStatus, ShardDocument};
+use crate::{CorpusError, DocumentStatus, ShardDocument};
 
 /// The columns that are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +50,10 @@ pub struct ShardReader {
 
 impl ShardReader {
     /// Opens a shard and checks its schema; fails if it is missing, damaged, or not a shard.
-    pub fn open(path: &Path, columns: Columns) -> Result<Self, ShardError> {
-        let file = File::open(path).map_err(|error| ShardError::opening(path, error))?;
+    pub fn open(path: &Path, columns: Columns) -> Result<Self, CorpusError> {
+        let file = File::open(path).map_err(opening(path))?;
         let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(|e| ShardError::reading(path, e))?;
+            .map_err(|e| reading(path, e))?;
         let metadata_names = check_schema(path, &footer)?;
         Ok(Self {
             path: path.to_owned(),
@@ -74,14 +75,14 @@ impl ShardReader {
 
     /// Reads the next document over `document`, reusing its buffers; returns false after the last. On an error or at
     /// the end, the content of `document` is unspecified.
-    pub fn read_into(&mut self, document: &mut ShardDocument) -> Result<bool, ShardError> {
+    pub fn read_into(&mut self, document: &mut ShardDocument) -> Result<bool, CorpusError> {
         loop {
             if let Some(batch) = &self.batch
                 && self.row < batch.rows
             {
                 batch
                     .read_into(self.row, document)
-                    .map_err(|reason| ShardError::not_a_shard(&self.path, reason))?;
+                    .map_err(|reason| not_a_shard(&self.path, reason))?;
                 self.row += 1;
                 return Ok(true);
             }
@@ -92,15 +93,15 @@ impl ShardReader {
     }
 
     /// Makes the next batch the current one; returns false if there is none.
-    fn advance(&mut self) -> Result<bool, ShardError> {
+    fn advance(&mut self) -> Result<bool, CorpusError> {
         self.batch = None;
         self.row = 0;
         loop {
             if let Some(batches) = &mut self.batches {
                 if let Some(batch) = batches.next() {
-                    let batch = batch.map_err(|e| ShardError::reading(&self.path, e))?;
+                    let batch = batch.map_err(|e| reading(&self.path, e))?;
                     let batch = Batch::new(&batch, &self.metadata_names);
-                    let named = |reason| ShardError::not_a_shard(&self.path, reason);
+                    let named = |reason| not_a_shard(&self.path, reason);
                     self.batch = Some(batch.map_err(named)?);
                     return Ok(true);
                 }
@@ -114,11 +115,8 @@ impl ShardReader {
         }
     }
 
-    fn open_group(&self, group: usize) -> Result<ParquetRecordBatchReader, ShardError> {
-        let file = self
-            .file
-            .try_clone()
-            .map_err(|e| ShardError::io(&self.path, e))?;
+    fn open_group(&self, group: usize) -> Result<ParquetRecordBatchReader, CorpusError> {
+        let file = self.file.try_clone().map_err(CorpusError::io(&self.path))?;
         let metadata = |place| FIXED_COLUMNS.len() + place;
         let roots: Vec<usize> = match self.columns {
             Columns::All => (0..metadata(self.metadata_names.len())).collect(),
@@ -136,7 +134,7 @@ impl ShardReader {
             .with_batch_size(batch_rows(self.footer.metadata().row_group(group)))
             .with_projection(mask)
             .build()
-            .map_err(|e| ShardError::reading(&self.path, e))
+            .map_err(|e| reading(&self.path, e))
     }
 }
 
@@ -150,7 +148,7 @@ pub(super) fn batch_rows(group: &RowGroupMetaData) -> usize {
 }
 
 /// Checks the schema, and returns the names of the pass-through columns.
-fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>, ShardError> {
+fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>, CorpusError> {
     let pairs = footer.metadata().file_metadata().key_value_metadata();
     let version = pairs
         .into_iter()
@@ -160,20 +158,20 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
     if version != Some(FORMAT_VERSION) {
         let found = version.unwrap_or("no");
         let reason = format!("its layout version is {found} instead of {FORMAT_VERSION}");
-        return Err(ShardError::not_a_shard(path, reason));
+        return Err(not_a_shard(path, reason));
     }
     let fields = footer.schema().fields();
     for (index, name) in FIXED_COLUMNS.iter().enumerate() {
         if fields.get(index).is_none_or(|field| field.name() != name) {
             let reason = format!("column {index} should be {name}");
-            return Err(ShardError::not_a_shard(path, reason));
+            return Err(not_a_shard(path, reason));
         }
     }
     let names = fields.iter().skip(FIXED_COLUMNS.len()).map(|field| {
         let name = field.name();
         name.strip_prefix(METADATA_PREFIX)
             .map(str::to_owned)
-            .ok_or_else(|| ShardError::not_a_shard(path, format!("unknown column {name}")))
+            .ok_or_else(|| not_a_shard(path, format!("unknown column {name}")))
     });
     names.collect()
 }

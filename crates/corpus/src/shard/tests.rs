@@ -170,7 +170,7 @@ fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
     pruned.pruned.push(i32::MAX as u32 + 1);
     for bad in [term, count, ragged, metadata, pruned] {
         let error = writer.push(&bad).unwrap_err();
-        assert!(matches!(error, ShardError::Document { .. }), "{error}");
+        assert!(error.to_string().contains("cannot be stored"), "{error}");
     }
     writer.push(&good).unwrap();
     assert_eq!(writer.finish().unwrap().documents, 1);
@@ -186,7 +186,11 @@ fn an_unfinished_or_foreign_file_is_no_shard() {
     drop(writer);
     for name in ["shard.parquet", "none"] {
         let opened = ShardReader::open(&folder.path().join(name), Columns::All);
-        assert!(matches!(opened, Err(ShardError::Damaged { .. })), "{name}");
+        let error = opened.err().unwrap().to_string();
+        assert!(
+            error.contains("makes the collection again"),
+            "{name}: {error}"
+        );
     }
 
     let file = fs::File::create(&path).unwrap();
@@ -194,5 +198,5 @@ fn an_unfinished_or_foreign_file_is_no_shard() {
     let writer = parquet::arrow::ArrowWriter::try_new(file, schema.into(), None).unwrap();
     writer.close().unwrap();
     let error = ShardReader::open(&path, Columns::All).err().unwrap();
-    assert!(matches!(error, ShardError::NotAShard { .. }), "{error}");
+    assert!(error.to_string().contains("is not a shard"), "{error}");
 }

@@ -15,9 +15,9 @@ use parquet::schema::types::ColumnPath;
 
 use super::{
     BATCH_BYTES, BATCH_ROWS, DOCUMENT_TEXT_BYTES, FIXED_COLUMNS, FORMAT_KEY, FORMAT_VERSION,
-    GROUP_BYTES, GROUP_ROWS, METADATA_PREFIX, ShardError,
+    GROUP_BYTES, GROUP_ROWS, METADATA_PREFIX, writing,
 };
-use crate::{DocumentStatus, ShardDocument};
+use crate::{CorpusError, DocumentStatus, ShardDocument};
 use store::Writer;
 
 /// The compression of a shard's pages.
@@ -59,11 +59,11 @@ impl ShardWriter {
         path: &Path,
         metadata_names: &[String],
         compression: ShardCompression,
-    ) -> Result<Self, ShardError> {
-        let file = Writer::create(path).map_err(|e| ShardError::io(path, e))?;
+    ) -> Result<Self, CorpusError> {
+        let file = Writer::create(path).map_err(CorpusError::io(path))?;
         let schema = Arc::new(schema(metadata_names));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
-            .map_err(|e| ShardError::writing(path, e))?;
+            .map_err(|e| writing(path, e))?;
         Ok(Self {
             path: path.to_owned(),
             schema,
@@ -79,7 +79,7 @@ impl ShardWriter {
     ///
     /// Term ids and counts must be at most `i32::MAX`, `terms` as long as `counts`, and `metadata`
     /// as long as the names given to [`create`](Self::create).
-    pub fn push(&mut self, document: &ShardDocument) -> Result<(), ShardError> {
+    pub fn push(&mut self, document: &ShardDocument) -> Result<(), CorpusError> {
         self.check(document)?;
         self.info.documents += 1;
         self.info.tokens += document.tokens_in_vocabulary();
@@ -92,15 +92,13 @@ impl ShardWriter {
     }
 
     /// Writes the buffered documents and the footer. The file is not synced: publishing it does that.
-    pub fn finish(mut self) -> Result<ShardInfo, ShardError> {
+    pub fn finish(mut self) -> Result<ShardInfo, CorpusError> {
         self.write_batch()?;
-        self.writer
-            .finish()
-            .map_err(|e| ShardError::writing(&self.path, e))?;
+        self.writer.finish().map_err(|e| writing(&self.path, e))?;
         Ok(self.info)
     }
 
-    fn check(&self, document: &ShardDocument) -> Result<(), ShardError> {
+    fn check(&self, document: &ShardDocument) -> Result<(), CorpusError> {
         let limit = i32::MAX as u32;
         let reason = if document.terms.len() != document.counts.len() {
             "it has a different number of counts and terms"
@@ -122,21 +120,19 @@ impl ShardWriter {
         } else {
             return Ok(());
         };
-        Err(ShardError::Document {
-            path: self.path.clone(),
-            source_id: document.source_id.chars().take(200).collect(),
-            reason: reason.to_owned(),
-        })
+        let id: String = document.source_id.chars().take(200).collect();
+        let problem = format!("document {id:?} cannot be stored: {reason}");
+        Err(CorpusError::data(&self.path, problem))
     }
 
-    fn write_batch(&mut self) -> Result<(), ShardError> {
+    fn write_batch(&mut self) -> Result<(), CorpusError> {
         if self.buffer.rows() == 0 {
             return Ok(());
         }
         self.group_rows += self.buffer.rows();
         self.group_bytes += self.buffer.bytes;
         let batch = RecordBatch::try_new(self.schema.clone(), self.buffer.take())
-            .map_err(|e| ShardError::writing(&self.path, e))?;
+            .map_err(|e| writing(&self.path, e))?;
         let written = self.writer.write(&batch).and_then(|()| {
             if self.group_rows >= GROUP_ROWS || self.group_bytes >= GROUP_BYTES {
                 self.group_rows = 0;
@@ -145,7 +141,7 @@ impl ShardWriter {
             }
             Ok(())
         });
-        written.map_err(|e| ShardError::writing(&self.path, e))
+        written.map_err(|e| writing(&self.path, e))
     }
 }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::SynthSummary;
 use super::topics::PlantedTopics;
-use super::{SynthError, SynthSummary};
+use crate::CorpusError;
 use crate::synth_settings::SynthSettings;
 use store::Writer;
 
@@ -30,7 +31,7 @@ pub(super) fn write_answer(
     words: &[String],
     record: &Record,
     folder: &Path,
-) -> Result<(), SynthError> {
+) -> Result<(), CorpusError> {
     let write_topics = |out: &mut BufWriter<Writer>| {
         writeln!(out, "topic\tterm\tweight")?;
         for topic in 0..planted.topic_count() {
@@ -50,14 +51,14 @@ pub(super) fn write_answer(
 fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<Writer>) -> io::Result<()>,
-) -> Result<(), SynthError> {
+) -> Result<(), CorpusError> {
     let written = Writer::create(path).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()?;
         out.get_ref().sync()
     });
-    written.map_err(|e| SynthError::io(path, e))
+    written.map_err(CorpusError::io(path))
 }
 
 /// Reads the planted topics of the corpus in `folder`: for each topic its words and their probabilities, heaviest
@@ -66,14 +67,16 @@ fn write_file(
 /// # Errors
 ///
 /// Fails if the answer cannot be read or is not as it was written.
-pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, SynthError> {
+pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, CorpusError> {
     let path = folder.join("answer/topics.tsv");
-    let text = fs::read_to_string(&path).map_err(|e| SynthError::io(&path, e))?;
+    let text = fs::read_to_string(&path).map_err(CorpusError::io(&path))?;
     let mut topics: Vec<Vec<(String, f32)>> = Vec::new();
     for (index, line) in text.lines().enumerate().skip(1) {
-        let damaged = || SynthError::Answer {
-            path: path.clone(),
-            line: index + 1,
+        let damaged = || {
+            let (path, line) = (path.display(), index + 1);
+            CorpusError::Data(format!(
+                "{path}:{line}: expected a row of topic, term, weight; make the corpus again"
+            ))
         };
         let (topic, word, weight) = parse_row(line).ok_or_else(damaged)?;
         if topic == topics.len() {

@@ -3,8 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::SynthSummary;
 use super::topics::{DrawnDocument, PlantedTopics};
-use super::{SynthError, SynthSummary};
+use crate::CorpusError;
 use store::Writer;
 
 /// Documents between two reports of progress.
@@ -18,7 +19,7 @@ pub(super) fn write_documents(
     folder: &Path,
     file_bytes: u64,
     progress: &mut dyn FnMut(u64),
-) -> Result<SynthSummary, SynthError> {
+) -> Result<SynthSummary, CorpusError> {
     let escaped: Vec<String> = words.iter().map(|w| json_inside(w)).collect();
     let mut files = Files::new(folder, file_bytes);
     let mut document = DrawnDocument::default();
@@ -30,7 +31,7 @@ pub(super) fn write_documents(
         let topic = most_frequent(&document.topics, &mut topic_counts);
         line.clear();
         write_line(&mut line, number, topic, &document.terms, &escaped)
-            .map_err(|e| SynthError::io(folder, e))?;
+            .map_err(CorpusError::io(folder))?;
         files.write(&line)?;
         if (number + 1).is_multiple_of(PROGRESS_EVERY) {
             progress(number + 1);
@@ -112,7 +113,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn write(&mut self, line: &[u8]) -> Result<(), SynthError> {
+    fn write(&mut self, line: &[u8]) -> Result<(), CorpusError> {
         let length = line.len() as u64;
         if self.current_bytes + length > self.limit {
             self.close()?;
@@ -123,34 +124,32 @@ impl<'a> Files<'a> {
         let Some((path, writer)) = &mut self.current else {
             unreachable!("a file was opened just above")
         };
-        writer
-            .write_all(line)
-            .map_err(|e| SynthError::io(path, e))?;
+        writer.write_all(line).map_err(CorpusError::io(path))?;
         self.current_bytes += length;
         self.bytes += length;
         Ok(())
     }
 
-    fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), SynthError> {
+    fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), CorpusError> {
         let path = self
             .folder
             .join(format!("documents-{:05}.jsonl", self.files));
-        let file = Writer::create_new(&path).map_err(|e| SynthError::io(&path, e))?;
+        let file = Writer::create_new(&path).map_err(CorpusError::io(&path))?;
         self.files += 1;
         self.current_bytes = 0;
         Ok((path, BufWriter::with_capacity(1 << 20, file)))
     }
 
-    fn close(&mut self) -> Result<(), SynthError> {
+    fn close(&mut self) -> Result<(), CorpusError> {
         let Some((path, mut writer)) = self.current.take() else {
             return Ok(());
         };
         let closed = writer.flush().and_then(|()| writer.get_ref().sync());
-        closed.map_err(|e| SynthError::io(&path, e))
+        closed.map_err(CorpusError::io(&path))
     }
 
     /// Returns the numbers of files and bytes written; a corpus of no documents is one empty file.
-    fn finish(mut self) -> Result<(u64, u64), SynthError> {
+    fn finish(mut self) -> Result<(u64, u64), CorpusError> {
         if self.files == 0 {
             self.current = Some(self.create()?);
         }

@@ -27,7 +27,7 @@ fn one_process_at_a_time_makes_a_corpus() {
     let lock = unfinished_name(&folder).join(LOCK);
     let held = Disk.lock(&lock, LOCK_MARK).unwrap();
     let refused = synthesize(&settings(), &folder, &mut |_| ()).unwrap_err();
-    assert!(matches!(refused, SynthError::Busy { .. }), "{refused}");
+    assert!(matches!(refused, CorpusError::Busy(_)), "{refused}");
     // The leftovers of a killed process are replaced.
     drop(held);
     synthesize(&settings(), &folder, &mut |_| ()).unwrap();
@@ -126,10 +126,10 @@ fn a_finished_corpus_is_found_again_and_others_are_refused() {
         ..settings()
     };
     let error = synthesize(&other, &folder, &mut |_| ()).unwrap_err();
-    assert!(matches!(error, SynthError::OtherSettings { .. }), "{error}");
+    assert!(error.to_string().contains("different settings"), "{error}");
     fs::remove_dir_all(folder.join("answer")).unwrap();
     let error = synthesize(&settings(), &folder, &mut |_| ()).unwrap_err();
-    assert!(matches!(error, SynthError::Occupied { .. }), "{error}");
+    assert!(error.to_string().contains("no finished corpus"), "{error}");
     assert!(file.exists(), "the file is left alone");
 }
 
@@ -182,11 +182,8 @@ fn a_damaged_answer_names_its_line() {
         "0\ta\t1\n0\tb\tx\n",
     ] {
         fs::write(&path, format!("topic\tterm\tweight\n{damaged}")).unwrap();
-        let error = read_answer(root.path()).unwrap_err();
-        assert!(
-            matches!(error, SynthError::Answer { line: 3, .. }),
-            "{error}"
-        );
+        let error = read_answer(root.path()).unwrap_err().to_string();
+        assert!(error.contains("topics.tsv:3: expected a row"), "{error}");
     }
 }
 

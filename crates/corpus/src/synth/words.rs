@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::SynthError;
+use crate::CorpusError;
 
 const ONSETS: &[u8; 16] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
@@ -73,8 +73,8 @@ fn spell(number: u64, before_last: u32) -> String {
 /// # Errors
 ///
 /// Fails if the file cannot be read, a line contains several words, or there are too few.
-pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SynthError::io(path, source))?;
+pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, CorpusError> {
+    let text = std::fs::read_to_string(path).map_err(CorpusError::io(path))?;
     let mut seen = HashSet::new();
     let mut words = Vec::with_capacity(count);
     for (index, line) in text.lines().enumerate() {
@@ -83,21 +83,20 @@ pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthE
             continue;
         }
         if word.contains(char::is_whitespace) {
-            return Err(SynthError::WordList {
-                path: path.to_owned(),
-                line: index + 1,
-            });
+            let (path, line) = (path.display(), index + 1);
+            return Err(CorpusError::Data(format!(
+                "{path}:{line}: expected one word per line"
+            )));
         }
         if seen.insert(word) {
             words.push(word.to_owned());
         }
     }
     if words.len() < count {
-        return Err(SynthError::TooFewWords {
-            path: path.to_owned(),
-            found: words.len(),
-            wanted: count,
-        });
+        let (path, found) = (path.display(), words.len());
+        return Err(CorpusError::Data(format!(
+            "{path} has {found} distinct words, but {count} are needed; lower synth.terms"
+        )));
     }
     Ok(words)
 }
@@ -135,12 +134,12 @@ mod tests {
         std::fs::write(&path, "# fruit\napple\n\n  pear \napple\nplum\n").unwrap();
         assert_eq!(from_list(&path, 3).unwrap(), ["apple", "pear", "plum"]);
         assert_eq!(from_list(&path, 2).unwrap(), ["apple", "pear"]);
-        let error = from_list(&path, 4).unwrap_err();
-        assert!(matches!(error, SynthError::TooFewWords { found: 3, .. }));
+        let error = from_list(&path, 4).unwrap_err().to_string();
+        assert!(error.contains("has 3 distinct words, but 4 are"), "{error}");
         std::fs::write(&path, "apple\ntwo words\n").unwrap();
-        let error = from_list(&path, 2).unwrap_err();
-        assert!(matches!(error, SynthError::WordList { line: 2, .. }));
+        let error = from_list(&path, 2).unwrap_err().to_string();
+        assert!(error.contains("words.txt:2: expected one word"), "{error}");
         let missing = from_list(&folder.path().join("none"), 1).unwrap_err();
-        assert!(matches!(missing, SynthError::Io { .. }));
+        assert!(matches!(missing, CorpusError::Io { .. }));
     }
 }
