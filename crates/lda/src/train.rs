@@ -47,17 +47,14 @@ use settings::TrainSettings;
 use stop::StopRule;
 use warm_start::WarmStart;
 
-/// An error that ends training.
+/// A draw with impossible masses, which ends training.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum TrainError {
-    /// A draw with impossible masses.
-    #[error("document {document}: {source}")]
-    ImpossibleDraw {
-        /// The document's number in the collection.
-        document: u64,
-        /// The masses.
-        source: ImpossibleDraw,
-    },
+#[error("document {document}: {source}")]
+pub struct TrainError {
+    /// The document's number in the collection.
+    pub document: u64,
+    /// The masses.
+    pub source: ImpossibleDraw,
 }
 
 /// The input of training, besides the documents.

@@ -51,29 +51,9 @@ pub struct Classification {
 /// Why labels cannot be predicted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClassificationError {
-    /// Proportions and labels do not match in length.
-    #[error("{values} proportions of {topics} topics are not one row for each of {labels} labels")]
-    Lengths {
-        /// The number of proportions.
-        values: usize,
-        /// The number of topics.
-        topics: usize,
-        /// The number of labels.
-        labels: usize,
-    },
-    /// All documents have the same label, or there are no documents.
-    #[error("the number of different labels is {0}, but must be at least 2")]
-    OneClass(usize),
-    /// There are fewer documents than folds, or fewer than two folds.
-    #[error(
-        "{documents} documents cannot be split into {folds} folds; use at least 2, and at most one per document"
-    )]
-    Folds {
-        /// The number of documents.
-        documents: usize,
-        /// The requested number of folds.
-        folds: usize,
-    },
+    /// Proportions, labels and folds do not fit together, or there is a single label.
+    #[error("{0}")]
+    Unfit(String),
     /// The regression cannot be fitted.
     #[error(transparent)]
     Regression(#[from] RegressionError),
@@ -93,22 +73,24 @@ pub fn classification<L: Ord>(
     labels: &[L],
     settings: &ClassificationSettings,
 ) -> Result<Classification, ClassificationError> {
-    if proportions.len() != labels.len() * topic_count || topic_count == 0 {
-        return Err(ClassificationError::Lengths {
-            values: proportions.len(),
-            topics: topic_count,
-            labels: labels.len(),
-        });
+    let (values, documents) = (proportions.len(), labels.len());
+    let refuse = |problem| Err(ClassificationError::Unfit(problem));
+    if values != documents * topic_count || topic_count == 0 {
+        return refuse(format!(
+            "{values} proportions of {topic_count} topics are not one row for each of {documents} labels"
+        ));
     }
     let (classes, class_count) = number(labels);
     if class_count < 2 {
-        return Err(ClassificationError::OneClass(class_count));
+        return refuse(format!(
+            "the number of different labels is {class_count}, but must be at least 2"
+        ));
     }
-    if settings.folds < 2 || settings.folds > labels.len() {
-        return Err(ClassificationError::Folds {
-            documents: labels.len(),
-            folds: settings.folds,
-        });
+    if settings.folds < 2 || settings.folds > documents {
+        return refuse(format!(
+            "{documents} documents cannot be split into {} folds; use at least 2, and at most one per document",
+            settings.folds
+        ));
     }
     // Before the examples are made, whose targets are most of it.
     let examples = labels.len() - labels.len().div_ceil(settings.folds);

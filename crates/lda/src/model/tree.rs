@@ -71,10 +71,7 @@ impl Tree {
     pub fn new(vocabulary_size: usize, eta: f64, structures: &[Node]) -> Result<Self, TreeError> {
         let mut tree = Self::only_root(eta);
         check_prior(eta, || tree.names[0].clone())?;
-        if vocabulary_size > MAX_TERMS {
-            let leaves = vocabulary_size;
-            return Err(TreeError::TooManyLeaves { leaves });
-        }
+        check_leaves(vocabulary_size)?;
         let mut leaves: Vec<Draft> = Vec::new();
         let mut queue: VecDeque<(&Node, u32, usize)> =
             structures.iter().map(|node| (node, ROOT, 1)).collect();
@@ -92,10 +89,7 @@ impl Tree {
         }
         let ordinary = (0..).zip(&is_structured).filter(|&(_, within)| !within);
         leaves.extend(ordinary.map(|(term, _)| (term, ROOT, eta)));
-        if leaves.len() > MAX_TERMS {
-            let leaves = leaves.len();
-            return Err(TreeError::TooManyLeaves { leaves });
-        }
+        check_leaves(leaves.len())?;
         leaves.sort_by_key(|&(term, parent, _)| (term, parent));
         tree.push_leaves(&leaves, vocabulary_size);
         Ok(tree)
@@ -132,28 +126,29 @@ impl Tree {
         vocabulary_size: usize,
     ) -> Result<(), TreeError> {
         let name = || self.name_below(parent, &node.name);
+        let refuse = |problem: &str| Err(TreeError(format!("node {}{problem}", name())));
         check_prior(node.prior, name)?;
         check_prior(node.leaf_prior, name)?;
         if node.terms.is_empty() && node.children.is_empty() {
-            return Err(TreeError::Empty { node: name() });
+            return refuse(" has neither terms nor nodes below it: leave it out");
         }
         if depth >= MAX_DEPTH {
-            return Err(TreeError::TooDeep { node: name() });
+            return refuse(&format!(
+                " is {MAX_DEPTH} edges below the root: a leaf is at most that deep"
+            ));
         }
         let mut sorted = node.terms.clone();
         sorted.sort_unstable();
         if let Some(&term) = sorted.last().filter(|&&t| t as usize >= vocabulary_size) {
-            return Err(TreeError::UnknownTerm {
-                node: name(),
-                term,
-                vocabulary_size,
-            });
+            return refuse(&format!(
+                ": there is no term {term} in a vocabulary of {vocabulary_size}"
+            ));
         }
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(TreeError::RepeatedTerm {
-                node: name(),
-                term: pair[0],
-            }),
+            Some(pair) => refuse(&format!(
+                ": term {} is on two of its leaves; one sense is one leaf",
+                pair[0]
+            )),
             None => Ok(()),
         }
     }
@@ -370,6 +365,15 @@ impl Tree {
     pub fn most_senses(&self) -> usize {
         let senses = self.starts.windows(2).map(|pair| pair[1] - pair[0]);
         senses.max().unwrap_or(0) as usize
+    }
+}
+
+fn check_leaves(leaves: usize) -> Result<(), TreeError> {
+    match leaves > MAX_TERMS {
+        true => Err(TreeError(format!(
+            "a tree of {leaves} leaves; {MAX_TERMS} are possible: give terms fewer senses"
+        ))),
+        false => Ok(()),
     }
 }
 

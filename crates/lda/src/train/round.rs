@@ -34,7 +34,7 @@ impl StreamKey {
     }
 
     fn error(self) -> impl Fn(ImpossibleDraw) -> TrainError {
-        move |source| TrainError::ImpossibleDraw {
+        move |source| TrainError {
             document: self.document,
             source,
         }

@@ -33,26 +33,9 @@ pub struct Strengths {
 /// Errors in the lists, which are numbered from 0.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConstraintError {
-    /// A term is not in the vocabulary.
-    #[error("{kind} list {list}: there is no term {term} in a vocabulary of {vocabulary_size}")]
-    UnknownTerm {
-        /// Must-link or cannot-link.
-        kind: &'static str,
-        /// The list.
-        list: usize,
-        /// The term.
-        term: u32,
-        /// V.
-        vocabulary_size: usize,
-    },
-    /// A list has fewer than two different terms.
-    #[error("{kind} list {list} needs at least two different terms")]
-    TooShort {
-        /// Must-link or cannot-link.
-        kind: &'static str,
-        /// The list.
-        list: usize,
-    },
+    /// A list has a term that is not in the vocabulary, or fewer than two different terms.
+    #[error("{0}")]
+    Unfit(String),
     /// Two terms must be both together and apart.
     #[error(
         "cannot-link list {list} keeps terms {first} and {second} apart; must-link lists connect them"
@@ -127,22 +110,17 @@ pub fn structures(
     Ok(nodes)
 }
 
-fn check(
-    kind: &'static str,
-    lists: &[Vec<u32>],
-    vocabulary_size: usize,
-) -> Result<(), ConstraintError> {
+fn check(kind: &str, lists: &[Vec<u32>], vocabulary_size: usize) -> Result<(), ConstraintError> {
     for (list, terms) in lists.iter().enumerate() {
         if let Some(&term) = terms.iter().find(|&&t| t as usize >= vocabulary_size) {
-            return Err(ConstraintError::UnknownTerm {
-                kind,
-                list,
-                term,
-                vocabulary_size,
-            });
+            return Err(ConstraintError::Unfit(format!(
+                "{kind} list {list}: there is no term {term} in a vocabulary of {vocabulary_size}"
+            )));
         }
         if terms.iter().all(|term| *term == terms[0]) {
-            return Err(ConstraintError::TooShort { kind, list });
+            return Err(ConstraintError::Unfit(format!(
+                "{kind} list {list} needs at least two different terms"
+            )));
         }
     }
     Ok(())
