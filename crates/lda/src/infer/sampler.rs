@@ -121,9 +121,7 @@ impl Sampler {
                 *z = search(&smoothing.prefix, target) as u16;
             }
         }
-        let drawn = std::mem::take(&mut self.assignments);
-        self.count(&drawn, table);
-        self.assignments = drawn;
+        self.count(table);
     }
 
     /// Resumes a document whose assignments, in the order of [`assignments`](Self::assignments), count in the
@@ -137,27 +135,23 @@ impl Sampler {
             self.senses.extend(remembered.iter().map(|z| z / topics));
             self.assignments.iter_mut().for_each(|z| *z %= topics);
         }
-        let assigned = std::mem::take(&mut self.assignments);
-        self.count(&assigned, table);
-        self.assignments = assigned;
+        self.count(table);
     }
 
     /// Counts the topics of all tokens.
-    fn count(&mut self, assignments: &[u16], table: FactorTable<'_>) {
-        if is_few(table) {
-            for &topic in assignments {
-                self.counts[usize::from(topic)] += 1.0;
-            }
-            self.few.count(&self.counts, table);
-            return;
-        }
-        let filler = table.topic_count() as u16;
-        for &topic in assignments {
+    fn count(&mut self, table: FactorTable<'_>) {
+        let assignments = std::mem::take(&mut self.assignments);
+        let (is_few, filler) = (is_few(table), table.topic_count() as u16);
+        for &topic in &assignments {
             let k = usize::from(topic);
-            if !self.is_active[k] {
+            if !is_few && !self.is_active[k] {
                 self.list(topic, filler);
             }
             self.counts[k] += 1.0;
+        }
+        self.assignments = assignments;
+        if is_few {
+            return self.few.count(&self.counts, table);
         }
         let h = &table.smoothing().factors;
         let active = self.active[..self.active_count].iter();

@@ -37,10 +37,17 @@ pub(super) fn close(running: &mut [f32], length: usize) {
     running[length..length + LANES].fill(f32::INFINITY);
 }
 
-/// Returns the first place of the `length` running sums that exceeds `target`; the last that adds anything if
-/// rounding puts the target beyond.
+/// Returns the first place of the `length` running sums that exceeds `target`, the last that adds anything if rounding
+/// puts the target beyond, and how far into that place's mass the target lies.
 #[inline(always)]
-pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
+pub(super) fn place_of(running: &[f32], length: usize, target: f32) -> (usize, f32) {
+    let place = find(running, length, target);
+    let before = if place > 0 { running[place - 1] } else { 0.0 };
+    (place, target - before)
+}
+
+#[inline(always)]
+fn find(running: &[f32], length: usize, target: f32) -> usize {
     if length > COUNTED_AT_MOST {
         return search(&running[..length], target);
     }
@@ -54,45 +61,14 @@ pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
     }
 }
 
-/// Returns the place of `target` in running sums, and how far into that place's mass the target lies.
-#[inline(always)]
-pub(super) fn place_of(running: &[f32], length: usize, target: f32) -> (usize, f32) {
-    let place = find(running, length, target);
-    let before = if place > 0 { running[place - 1] } else { 0.0 };
-    (place, target - before)
-}
-
 /// Returns the topic of a block at `target` in the running sums of its masses.
 #[inline(always)]
 pub(super) fn pick(
     block: &[u16; BLOCK],
     counts: &[f32; EVERY],
-    mass: impl Fn(u16) -> f32,
+    masses: [f32; BLOCK],
     target: f32,
 ) -> u16 {
-    let masses = [
-        mass(block[0]),
-        mass(block[1]),
-        mass(block[2]),
-        mass(block[3]),
-    ];
-    pick_by(block, counts, masses, target)
-}
-
-/// Returns the same, with the topics' factors in `weights`.
-#[inline(always)]
-pub(super) fn pick_weighed(
-    block: &[u16; BLOCK],
-    weights: &[f32; BLOCK],
-    counts: &[f32; EVERY],
-    target: f32,
-) -> u16 {
-    let mass = |i: usize| counts[usize::from(block[i])] * weights[i];
-    pick_by(block, counts, [mass(0), mass(1), mass(2), mass(3)], target)
-}
-
-#[inline(always)]
-fn pick_by(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK], target: f32) -> u16 {
     let second = masses[0] + masses[1];
     let sums = [masses[0], second, second + masses[2]];
     let place: usize = sums.iter().map(|&s| usize::from(target >= s)).sum();

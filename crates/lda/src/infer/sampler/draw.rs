@@ -3,7 +3,7 @@
 
 use super::{EVERY, Sampler};
 use crate::infer::ImpossibleDraw;
-use crate::infer::search::{check, close, pick, pick_weighed, place_of, search};
+use crate::infer::search::{check, close, pick, place_of, search};
 use crate::math::random::Stream;
 use crate::model::factors::{BLOCK, FactorTable, Row, SparseRow};
 
@@ -93,7 +93,7 @@ impl Sampler {
             let target = stream.uniform_f32() * total;
             if target < sum {
                 let (place, rest) = place_of(&self.running, blocks.len(), target);
-                break pick(&blocks[place], counts, mass, rest);
+                break pick(&blocks[place], counts, blocks[place].map(mass), rest);
             }
             let target = target - sum;
             if OWN && target < own.mass {
@@ -139,7 +139,9 @@ impl Sampler {
             target = stream.uniform_f32() * total;
             if target < sum {
                 let (place, rest) = place_of(&self.running, topics.len(), target);
-                break pick_weighed(&topics[place], &weights[place], counts, rest);
+                let (k, g) = (&topics[place], &weights[place]);
+                let masses = std::array::from_fn(|i| mass(k[i], g[i]));
+                break pick(k, counts, masses, rest);
             }
             target -= sum;
             if OWN && target < own.mass {
