@@ -105,7 +105,7 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Examiner::new(settings).input(find(settings)?, |_, error| Err(error))
+    Examiner::new(settings, false).input(find(settings)?, |_, error| Err(error))
 }
 
 /// Finds the same files except unsupported ones, which are returned with their errors.
@@ -115,7 +115,7 @@ pub fn discover_supported(
     let mut refused = Vec::new();
     let mut found = find(settings)?;
     found.iter_mut().for_each(|file| file.is_named = true);
-    let input = Examiner::new(settings).input(found, |path, error| {
+    let input = Examiner::new(settings, false).input(found, |path, error| {
         refused.push((path, error));
         Ok(())
     })?;
@@ -128,7 +128,7 @@ pub fn discover_supported(
 /// The digest is SHA-256 over every file's name, format, size, and first and last 64 KiB, including vocabularies;
 /// modification times do not count. For an object, its tag replaces the first and last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
-    let mut examiner = Examiner::with_fingerprint(settings);
+    let mut examiner = Examiner::new(settings, true);
     let input = examiner.input(find(settings)?, |_, error| Err(error))?;
     Ok((input, examiner.fingerprint()))
 }

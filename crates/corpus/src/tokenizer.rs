@@ -62,11 +62,6 @@ use super::settings::{TokenRule, TokenSettings};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
-    rule: TokenRule,
-    numbers: bool,
-    /// Whether addresses are left out.
-    drops_addresses: bool,
-    joins_hyphens: bool,
     /// The class of each character, under the rule.
     classes: Classes,
     form: Form,
@@ -80,10 +75,6 @@ impl Tokenizer {
     /// Creates a tokenizer for these settings.
     pub fn new(settings: &TokenSettings) -> Self {
         Self {
-            rule: settings.rule,
-            numbers: settings.numbers,
-            drops_addresses: !settings.addresses && settings.rule != TokenRule::Whitespace,
-            joins_hyphens: settings.join_hyphens,
             classes: Classes::new(settings.rule, settings.numbers),
             form: Form::new(settings),
             normalized: String::new(),
@@ -112,11 +103,12 @@ impl Tokenizer {
 
     #[inline]
     fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
-        let joined = match self.joins_hyphens {
+        let settings = &self.form.settings;
+        let joined = match settings.join_hyphens {
             true => hyphens::joined(text),
             false => Cow::Borrowed(text),
         };
-        match self.drops_addresses {
+        match !settings.addresses && settings.rule != TokenRule::Whitespace {
             true => addresses::without(&joined, &mut |part| self.scan(part, visit)),
             false => self.scan(&joined, visit),
         }
@@ -168,7 +160,7 @@ impl Tokenizer {
     fn stretch(&mut self, stretch: &str, visit: &mut impl FnMut(&str)) {
         let text = normalized(stretch, &mut self.normalized);
         let form = &mut self.form;
-        match self.rule {
+        match form.settings.rule {
             // A mark after spaces forms a word with them.
             TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
             TokenRule::Dictionary => {
@@ -176,7 +168,7 @@ impl Tokenizer {
             }
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {
-                let numbers = self.numbers;
+                let numbers = form.settings.numbers;
                 text.split(|c: char| !(c.is_alphabetic() || numbers && c.is_numeric()))
                     .filter(|word| !word.is_empty())
                     .for_each(|word| form.any(word, visit));

@@ -34,32 +34,19 @@ pub(super) struct Found {
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
 /// wanted, the fingerprint.
-pub(super) struct Examiner {
-    /// Whether the documents of JSON are in an array under a key.
-    is_nested: bool,
-    /// Whether the job names the format.
-    names_format: bool,
+pub(super) struct Examiner<'s> {
+    settings: &'s CorpusSettings,
     digest: Option<Sha256>,
     /// The start or the end of a file.
     held: Vec<u8>,
 }
 
-impl Examiner {
-    pub(super) fn new(settings: &CorpusSettings) -> Self {
+impl<'s> Examiner<'s> {
+    pub(super) fn new(settings: &'s CorpusSettings, wants_fingerprint: bool) -> Self {
         Self {
-            is_nested: settings.records.is_some(),
-            names_format: settings.format.is_some(),
-            digest: None,
+            settings,
+            digest: wants_fingerprint.then(Sha256::new),
             held: Vec::new(),
-        }
-    }
-
-    /// Creates an examiner that also fingerprints the files.
-    pub(super) fn with_fingerprint(settings: &CorpusSettings) -> Self {
-        let digest = Some(Sha256::new());
-        Self {
-            digest,
-            ..Self::new(settings)
         }
     }
 
@@ -124,7 +111,8 @@ impl Examiner {
             let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
             return Err(refuse("a tar archive", remedy));
         }
-        if let Some(kind) = unsupported(&name).filter(|_| found.is_named && !self.names_format) {
+        let is_guessed = self.settings.format.is_none();
+        if let Some(kind) = unsupported(&name).filter(|_| found.is_named && is_guessed) {
             return Err(refuse(kind, CONVERT));
         }
         // A text is decoded as a whole.
@@ -134,9 +122,10 @@ impl Examiner {
         if format == Format::Arrow && self.held.starts_with(b"FEA1") {
             return Err(refuse("Feather version 1", "write it with version 2"));
         }
+        let is_nested = self.settings.records.is_some();
         let format = match format {
-            Format::JsonLines if self.is_nested => Format::Json,
-            Format::Json if !self.is_nested && !self.spans_lines(&path, compression) => {
+            Format::JsonLines if is_nested => Format::Json,
+            Format::Json if !is_nested && !self.spans_lines(&path, compression) => {
                 Format::JsonLines
             }
             known => known,

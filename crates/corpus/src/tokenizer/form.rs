@@ -9,11 +9,7 @@ use crate::settings::{TokenRule, TokenSettings};
 /// The settings and the buffer for making tokens of words.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
-    lower_case: bool,
-    min_length: usize,
-    max_length: usize,
-    identifiers: bool,
-    elisions: bool,
+    pub(super) settings: TokenSettings,
     /// A token must have a character of one of these classes.
     required: u8,
     /// The token being made.
@@ -28,11 +24,7 @@ impl Form {
             (true, _) => LETTER | DIGIT,
         };
         Self {
-            lower_case: settings.lower_case,
-            min_length: settings.min_length,
-            max_length: settings.max_length,
-            identifiers: settings.identifiers,
-            elisions: settings.elisions,
+            settings: settings.clone(),
             required,
             token: String::new(),
         }
@@ -42,9 +34,9 @@ impl Form {
     #[inline]
     pub(super) fn known(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
         const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
-        if self.identifiers && seen & MAY_SPLIT != 0 {
+        if self.settings.identifiers && seen & MAY_SPLIT != 0 {
             self.split(word, visit);
-        } else if self.elisions && seen & MID_LETTER != 0 {
+        } else if self.settings.elisions && seen & MID_LETTER != 0 {
             self.any(word, visit);
         } else if seen & FOREIGN == 0 {
             self.ascii_token(word, seen, visit);
@@ -55,11 +47,11 @@ impl Form {
 
     /// Visits the token, or tokens, of any word.
     pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
-        let word = match self.elisions {
+        let word = match self.settings.elisions {
             true => elisions::without(word),
             false => word,
         };
-        if self.identifiers {
+        if self.settings.identifiers {
             self.split(word, visit);
         } else {
             self.any_token(word, visit);
@@ -72,11 +64,16 @@ impl Form {
     }
 
     #[inline]
+    fn has_length(&self, length: usize) -> bool {
+        (self.settings.min_length..=self.settings.max_length).contains(&length)
+    }
+
+    #[inline]
     fn ascii_token(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
-        if seen & self.required == 0 || !(self.min_length..=self.max_length).contains(&word.len()) {
+        if seen & self.required == 0 || !self.has_length(word.len()) {
             return;
         }
-        if self.lower_case && seen & UPPER != 0 {
+        if self.settings.lower_case && seen & UPPER != 0 {
             self.token.clear();
             self.token.push_str(word);
             self.token.make_ascii_lowercase();
@@ -102,7 +99,7 @@ impl Form {
         self.token.clear();
         for c in word.chars().map(usual) {
             match c {
-                _ if !self.lower_case => self.token.push(c),
+                _ if !self.settings.lower_case => self.token.push(c),
                 _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
                 // Turkish: without the combining dot above, which an i has anyway.
                 'İ' => self.token.push('i'),
@@ -125,7 +122,7 @@ impl Form {
             // J + U+030C has no composed form, j + U+030C has.
             self.token = self.token.nfc().collect();
         }
-        if (self.min_length..=self.max_length).contains(&self.token.chars().count()) {
+        if self.has_length(self.token.chars().count()) {
             visit(&self.token);
         }
     }

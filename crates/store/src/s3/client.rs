@@ -4,7 +4,7 @@
 //! each for at most [`PATIENCE_VARIABLE`] seconds. Large files are uploaded in parts and downloaded
 //! in ranges, a few at a time, so that memory does not grow with the file.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -43,7 +43,7 @@ const TRANSFER_TIMEOUT: &str = "120 seconds";
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The clients of this process, by bucket.
-static BUCKETS: Mutex<Option<HashMap<String, Arc<Bucket>>>> = Mutex::new(None);
+static BUCKETS: Mutex<BTreeMap<String, Arc<Bucket>>> = Mutex::new(BTreeMap::new());
 
 /// A bucket of an object store.
 #[derive(Debug)]
@@ -65,7 +65,6 @@ impl Bucket {
     /// A variable is wrong; the system refuses a thread.
     pub fn open(name: &str) -> Result<Arc<Self>, StoreError> {
         let mut buckets = BUCKETS.lock();
-        let buckets = buckets.get_or_insert_with(HashMap::new);
         if let Some(bucket) = buckets.get(name) {
             return Ok(Arc::clone(bucket));
         }
