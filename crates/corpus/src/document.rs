@@ -128,6 +128,18 @@ pub enum Body<'a> {
     },
 }
 
+impl Body<'_> {
+    /// Returns a [`Missing`](Self::Missing) for the document with this id, or the record at this place.
+    pub(crate) fn missing(
+        status: DocumentStatus,
+        id: impl fmt::Display,
+        problem: impl fmt::Display,
+    ) -> Self {
+        let reason = format!("{id}: {problem}");
+        Self::Missing { status, reason }
+    }
+}
+
 /// One document as a shard stores it: a row with a bag of words. Owned, so that buffers are reused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShardDocument {
@@ -202,5 +214,17 @@ impl Sections {
         }
         self.next += 1;
         Some(self.next - 1)
+    }
+}
+
+/// Copies a text into a buffer, reusing its memory.
+pub(crate) fn set(buffer: &mut Option<String>, text: Option<&str>) {
+    match text {
+        Some(text) => {
+            let buffer = buffer.get_or_insert_default();
+            buffer.clear();
+            buffer.push_str(text);
+        }
+        None => *buffer = None,
     }
 }

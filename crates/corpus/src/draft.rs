@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
+use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 
@@ -72,10 +72,10 @@ impl Drafter {
     pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
         out.source_id.clear();
         out.source_id.push_str(&raw.source_id);
-        set(&mut out.group, raw.group.as_ref());
+        set(&mut out.group, raw.group.as_deref());
         out.metadata.resize(raw.metadata.len(), None);
         for (value, raw) in out.metadata.iter_mut().zip(&raw.metadata) {
-            set(value, raw.as_ref());
+            set(value, raw.as_deref());
         }
         out.tokens_stopped = 0;
         self.counter.begin_document();
@@ -178,18 +178,6 @@ impl Drafter {
                 let local_id = counter.intern(term);
                 counter.add_local(local_id, count);
             });
-    }
-}
-
-/// Copies a text into a buffer, reusing its memory.
-fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
-    match text {
-        Some(text) => {
-            let buffer = buffer.get_or_insert_default();
-            buffer.clear();
-            buffer.push_str(text);
-        }
-        None => *buffer = None,
     }
 }
 

@@ -68,10 +68,8 @@ pub(super) fn add_to(document: &mut RawDocument<'_>, kept: &[String]) {
     let language = identify(text);
     document.metadata.push(Some(Cow::Borrowed(language)));
     if !kept.is_empty() && kept.iter().all(|code| code != language) {
-        document.body = Body::Missing {
-            status: DocumentStatus::Filtered,
-            reason: format!("{}: its language is {language}", document.source_id),
-        };
+        let problem = format!("its language is {language}");
+        document.body = Body::missing(DocumentStatus::Filtered, &document.source_id, problem);
     }
 }
 

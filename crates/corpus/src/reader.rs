@@ -21,7 +21,7 @@ mod vw;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use super::block::cutter::{Boundary, Piece, RecordCutter};
+use super::block::cutter::{Boundary, Piece, RecordCutter, lines};
 use super::block::header::{Columns, Header};
 use super::block::{Block, Content, LineRange, check_damage, open};
 use super::input::partition::adding;
@@ -193,18 +193,16 @@ impl<'a> Context<'a> {
 
     /// Returns the body of a record that is not in the file's format.
     fn unparsable(&self, offset: u64, what: &str) -> Body<'static> {
-        Body::Missing {
-            status: DocumentStatus::ParseError,
-            reason: format!("{}: {what}", self.place(offset)),
-        }
+        Body::missing(DocumentStatus::ParseError, self.place(offset), what)
     }
 
     /// Returns the body of a record without this.
     fn empty(&self, offset: u64, what: &str) -> Body<'static> {
-        Body::Missing {
-            status: DocumentStatus::Empty,
-            reason: format!("{}: no {what}", self.place(offset)),
-        }
+        Body::missing(
+            DocumentStatus::Empty,
+            self.place(offset),
+            format!("no {what}"),
+        )
     }
 
     /// Replaces counts that are more than a text within the limit can have, even in one-letter words.
@@ -218,28 +216,21 @@ impl<'a> Context<'a> {
         if tokens.saturating_mul(LETTER_BYTES) <= limit {
             return document;
         }
-        let reason = format!(
-            "{}: {tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct its \
-             counts, or raise the limit",
-            document.source_id
+        let problem = format!(
+            "{tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct its counts, \
+             or raise the limit"
         );
-        document.body = Body::Missing {
-            status: DocumentStatus::TooLarge,
-            reason,
-        };
+        document.body = Body::missing(DocumentStatus::TooLarge, &document.source_id, problem);
         document
     }
 
     /// Returns the body of a record over the limit.
     fn too_large(&self, source_id: &str, bytes: u64) -> Body<'static> {
         let limit = self.settings.max_document_bytes;
-        Body::Missing {
-            status: DocumentStatus::TooLarge,
-            reason: format!(
-                "{source_id}: {bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the \
-                 document"
-            ),
-        }
+        let problem = format!(
+            "{bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the document"
+        );
+        Body::missing(DocumentStatus::TooLarge, source_id, problem)
     }
 
     /// Returns the document of a record at `offset` over the limit.
@@ -249,12 +240,9 @@ impl<'a> Context<'a> {
 
     /// Returns the body of a document that represents the rest of a file that failed.
     fn truncated(&self, source_id: &str, reason: &str) -> Body<'static> {
-        Body::Missing {
-            status: DocumentStatus::Truncated,
-            reason: format!(
-                "{source_id}: the rest of the file is lost: {reason}; repair the file, or copy it again"
-            ),
-        }
+        let problem =
+            format!("the rest of the file is lost: {reason}; repair the file, or copy it again");
+        Body::missing(DocumentStatus::Truncated, source_id, problem)
     }
 
     /// Returns the document that represents the rest of a file from `offset` on.
@@ -268,29 +256,38 @@ impl<'a> Context<'a> {
             match piece {
                 Piece::TooLarge { offset, bytes } => emit(self.too_large_at(*offset, *bytes)),
                 Piece::Truncated { offset, reason } => emit(self.truncated_at(*offset, reason)),
-                Piece::Records { offset, bytes } => match (self.file.format, header) {
-                    (Format::Csv, Some(header)) => {
-                        delimited::read_csv(self, header, *offset, bytes, emit)
-                    }
-                    (Format::Tsv, Some(header)) => {
-                        delimited::read_tsv(self, header, *offset, bytes, emit)
-                    }
-                    (Format::Mail, Some(header)) => mail::read(self, header, *offset, bytes, emit),
-                    (Format::Mallet, Some(header)) => {
-                        mallet::read(self, header, *offset, bytes, emit)
-                    }
-                    (Format::SvmLight, Some(header)) => {
-                        counts::read(self, header, (*offset, bytes), svmlight::parse, emit)
-                    }
-                    (Format::Vw, Some(header)) => {
-                        counts::read(self, header, (*offset, bytes), vw::parse, emit)
-                    }
-                    (Format::LdaC, Some(header)) => {
-                        counts::read(self, header, (*offset, bytes), ldac::parse, emit)
-                    }
-                    _ => jsonl::read(self, *offset, bytes, emit),
-                },
+                Piece::Records { offset, bytes } => {
+                    self.read_records(header, *offset, bytes, emit);
+                }
             }
+        }
+    }
+
+    /// Reads the documents of a stretch of records that begins at `offset`; only JSON has no header.
+    fn read_records(
+        &self,
+        header: Option<&Header>,
+        offset: u64,
+        bytes: &[u8],
+        emit: DocumentSink<'_>,
+    ) {
+        let Some(header) = header else {
+            return jsonl::read(self, offset, bytes, emit);
+        };
+        let mut document = |begins, fields: &[&[u8]]| emit(header.document(self, begins, fields));
+        match self.file.format {
+            Format::Tsv => lines(offset, bytes).for_each(|(begins, line)| {
+                let fields = line.split(|&byte| byte == header.dialect.delimiter);
+                document(begins, &fields.collect::<Vec<_>>());
+            }),
+            Format::Mallet => lines(offset, bytes)
+                .filter(|(_, line)| !line.trim_ascii().is_empty())
+                .for_each(|(begins, line)| document(begins, &mallet::fields(line))),
+            Format::Mail => mail::read(self, header, offset, bytes, emit),
+            Format::SvmLight => counts::read(self, header, (offset, bytes), svmlight::parse, emit),
+            Format::Vw => counts::read(self, header, (offset, bytes), vw::parse, emit),
+            Format::LdaC => counts::read(self, header, (offset, bytes), ldac::parse, emit),
+            _ => delimited::read_csv(self, header, offset, bytes, emit),
         }
     }
 }

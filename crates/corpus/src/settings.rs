@@ -131,10 +131,7 @@ impl CorpusSettings {
             | Format::Vw
             | Format::LdaC
             | Format::MatrixMarket => true,
-            Format::JsonLines | Format::Json | Format::Parquet | Format::Arrow => {
-                self.counts.is_some()
-            }
-            Format::Text | Format::Csv | Format::Tsv | Format::Mallet | Format::Mail => false,
+            format => self.counts.is_some() && Self::finds_counts(format),
         }
     }
 

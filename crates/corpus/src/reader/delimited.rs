@@ -5,7 +5,6 @@
 //! parse error. A job with the default `corpus.id` may read files that have no such column.
 
 use super::{Context, DocumentSink, body, join_texts};
-use crate::block::cutter::lines;
 use crate::block::header::{Header, parser};
 use crate::settings::Format;
 use crate::{Body, RawDocument};
@@ -100,22 +99,6 @@ pub(super) fn read_csv(
     }
 }
 
-/// Reads the rows of a stretch of TSV that begins at `offset`.
-pub(super) fn read_tsv(
-    context: &Context<'_>,
-    header: &Header,
-    offset: u64,
-    bytes: &[u8],
-    emit: DocumentSink<'_>,
-) {
-    for (begins, line) in lines(offset, bytes) {
-        let fields: Vec<&[u8]> = line
-            .split(|&byte| byte == header.dialect.delimiter)
-            .collect();
-        emit(header.document(context, begins, &fields));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Seen, settings};
@@ -147,10 +130,7 @@ mod tests {
         let context = Context::new(&file, &settings);
         let mut seen = Vec::new();
         let mut emit = |document: RawDocument<'_>| seen.push(Seen::of(&document));
-        match format {
-            Format::Csv => read_csv(&context, &header, 100, rows, &mut emit),
-            _ => read_tsv(&context, &header, 100, rows, &mut emit),
-        }
+        context.read_records(Some(&header), 100, rows, &mut emit);
         Ok(seen)
     }
 

@@ -40,13 +40,12 @@ pub(super) fn read(
             volume.emit_sections(&htid, repaired, &context, emit);
         }
         Err(error) => {
-            let name = &file.name;
-            let reason = format!(
-                "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
+            let problem = format!(
+                "not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
                  corpus.format if it holds something else"
             );
-            let status = DocumentStatus::ParseError;
-            emit(context.without_values(name, Body::Missing { status, reason }));
+            let body = Body::missing(DocumentStatus::ParseError, &file.name, problem);
+            emit(context.without_values(&file.name, body));
         }
     }
     Ok(())
@@ -140,26 +139,19 @@ impl Volume<'_> {
                 body,
             });
         };
-        let missing = |status, id: &str, why: String| Body::Missing {
-            status,
-            reason: format!("{id}: {why}"),
-        };
         let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
         let is_copy = context.file.is_copy.then(copy);
         if let Some(why) = self.metadata.reason_to_filter(filters).or(is_copy) {
-            hand_over(
-                htid.to_owned(),
-                missing(DocumentStatus::Filtered, htid, why),
-            );
-            return;
+            let body = Body::missing(DocumentStatus::Filtered, htid, why);
+            return hand_over(htid.to_owned(), body);
         }
         let pages = &self.features.pages;
         let end = pages.len().saturating_sub(filters.skip_last_pages);
         let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
         if pages.is_empty() {
             let why = format!("none of its {} pages is left", self.features.pages.len());
-            hand_over(htid.to_owned(), missing(DocumentStatus::Empty, htid, why));
-            return;
+            let body = Body::missing(DocumentStatus::Empty, htid, why);
+            return hand_over(htid.to_owned(), body);
         }
         for section in sections(pages, filters.section) {
             let counts: Vec<_> = section
@@ -170,7 +162,7 @@ impl Volume<'_> {
                 .collect();
             let id = section_id(htid, section, filters.section);
             let body = match counts.is_empty() {
-                true => missing(DocumentStatus::Empty, &id, "no tokens".to_owned()),
+                true => Body::missing(DocumentStatus::Empty, &id, "no tokens"),
                 false => Body::Counts {
                     counts,
                     words: true,

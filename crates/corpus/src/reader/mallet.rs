@@ -1,25 +1,6 @@
 //! MALLET's format of one document per line, as its `import-file` reads it by default: an id, a label and the text,
 //! separated by white space and commas.
 
-use super::{Context, DocumentSink};
-use crate::block::cutter::lines;
-use crate::block::header::Header;
-
-/// Reads the documents of a stretch of lines that begins at `offset`.
-pub(super) fn read(
-    context: &Context<'_>,
-    header: &Header,
-    offset: u64,
-    bytes: &[u8],
-    emit: DocumentSink<'_>,
-) {
-    for (begins, line) in lines(offset, bytes) {
-        if !line.trim_ascii().is_empty() {
-            emit(header.document(context, begins, &fields(line)));
-        }
-    }
-}
-
 /// Splits a line into its fields.
 pub fn fields(line: &[u8]) -> [&[u8]; 3] {
     let (id, rest) = first_field(line.trim_ascii());

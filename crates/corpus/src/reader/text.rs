@@ -24,10 +24,7 @@ pub(super) fn read(
         let body = match &body {
             Body::Text { text, .. } if is_binary(text) => {
                 let what = "has NUL bytes, so it is not text; convert it, or exclude it with `corpus.exclude`";
-                Body::Missing {
-                    status: DocumentStatus::ParseError,
-                    reason: format!("{}: {what}", file.name),
-                }
+                Body::missing(DocumentStatus::ParseError, &file.name, what)
             }
             _ => body,
         };
@@ -51,10 +48,9 @@ pub(super) fn read_whole<'h>(
     let (file, settings) = (context.file, context.settings);
     let limit = settings.max_document_bytes;
     let body = match read_all(file, limit, held)? {
-        Ok(()) if held.is_empty() => Body::Missing {
-            status: DocumentStatus::Empty,
-            reason: format!("{}: the file is empty", file.name),
-        },
+        Ok(()) if held.is_empty() => {
+            Body::missing(DocumentStatus::Empty, &file.name, "the file is empty")
+        }
         Ok(()) if held.len() as u64 > limit => {
             let bytes = file.bytes.max(held.len() as u64);
             context.too_large(&file.name, bytes)

@@ -80,26 +80,18 @@ fn finish<'a>(
     counts: Vec<(u32, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
+    let named = || format!("{}, document {id}", context.file.name);
     let dropped = block.too_large.iter().find(|dropped| dropped.0 == number);
     let bytes = dropped.map_or(bytes as u64, |dropped| dropped.1);
     let body = if let Some((first, reason)) = &block.lost
         && number >= *first
     {
-        let reason = format!(
-            "{}, document {id}: lost: {reason}; copy the file again",
-            context.file.name
-        );
-        Body::Missing {
-            status: DocumentStatus::Truncated,
-            reason,
-        }
+        let problem = format!("lost: {reason}; copy the file again");
+        Body::missing(DocumentStatus::Truncated, named(), problem)
     } else if bytes > context.settings.max_document_bytes {
         context.too_large(&id, bytes)
     } else if counts.is_empty() {
-        Body::Missing {
-            status: DocumentStatus::Empty,
-            reason: format!("{}, document {id}: no entries", context.file.name),
-        }
+        Body::missing(DocumentStatus::Empty, named(), "no entries")
     } else {
         Body::Bag {
             vocabulary: &block.vocabulary,

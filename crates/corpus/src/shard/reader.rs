@@ -18,6 +18,7 @@ use super::{
     BATCH_BYTES, BATCH_ROWS, FIXED_COLUMNS, FORMAT_KEY, FORMAT_VERSION, METADATA_PREFIX,
     not_a_shard, opening, reading,
 };
+use crate::document::set;
 use crate::{CorpusError, DocumentStatus, ShardDocument};
 
 /// The columns that are decoded.
@@ -227,10 +228,10 @@ impl Batch {
         if let Some(ids) = &self.source_id {
             document.source_id.push_str(ids.value(row));
         }
-        read_text(self.group.as_ref(), row, &mut document.group);
+        set(&mut document.group, text(self.group.as_ref(), row));
         document.metadata.resize(self.metadata.len(), None);
         for (column, value) in self.metadata.iter().zip(&mut document.metadata) {
-            read_text(column.as_ref(), row, value);
+            set(value, text(column.as_ref(), row));
         }
         let totals = [&mut document.tokens_total, &mut document.tokens_stopped];
         for (column, total) in self.tokens.iter().zip(totals) {
@@ -276,14 +277,9 @@ impl Lists {
     }
 }
 
-fn read_text(column: Option<&StringArray>, row: usize, out: &mut Option<String>) {
-    let Some(column) = column.filter(|column| column.is_valid(row)) else {
-        *out = None;
-        return;
-    };
-    let text = out.get_or_insert_default();
-    text.clear();
-    text.push_str(column.value(row));
+fn text(column: Option<&StringArray>, row: usize) -> Option<&str> {
+    let column = column.filter(|column| column.is_valid(row))?;
+    Some(column.value(row))
 }
 
 /// Returns the column of this name, if it was requested.
