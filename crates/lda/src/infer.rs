@@ -27,17 +27,13 @@ pub use crate::bags::Bag;
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "impossible draw for term {term}: document mass {document_mass}, smoothing mass \
-     {smoothing_mass}, prior mass {prior_mass}; the model holds a NaN or an overflow \
-     (is eta or alpha extreme?)"
+    "impossible draw for term {term}: document mass {}, smoothing mass {}, prior mass {}; the model holds a NaN or an \
+     overflow (is eta or alpha extreme?)",
+    masses[0], masses[1], masses[2]
 )]
 pub struct ImpossibleDraw {
     /// The term whose topic was to be drawn.
     pub term: u32,
-    /// Σ_{k∈d} n_dk g_kw (with h_k where the term has a dense row).
-    pub document_mass: f32,
-    /// Σ_{k∈d} n_dk h_k where the term has no dense row.
-    pub(crate) smoothing_mass: f32,
-    /// A_w + H.
-    pub(crate) prior_mass: f32,
+    /// Σ_{k∈d} n_dk g_kw (with h_k where the term has a dense row); Σ_{k∈d} n_dk h_k where it has none; A_w + H.
+    pub masses: [f32; 3],
 }

@@ -238,12 +238,10 @@ impl Particle {
         };
         match masses.total() > 0.0 && masses.total().is_finite() {
             true => Ok(masses),
-            false => Err(ImpossibleDraw {
-                term,
-                document_mass: document as f32,
-                smoothing_mass: smoothing as f32,
-                prior_mass: prior as f32,
-            }),
+            false => {
+                let masses = [document, smoothing, prior].map(|mass| mass as f32);
+                Err(ImpossibleDraw { term, masses })
+            }
         }
     }
 

@@ -23,12 +23,8 @@ pub(crate) fn check(
     if total > 0.0 && total <= f32::MAX {
         return Ok(total);
     }
-    Err(ImpossibleDraw {
-        term,
-        document_mass: document,
-        smoothing_mass: smoothing,
-        prior_mass: prior,
-    })
+    let masses = [document, smoothing, prior];
+    Err(ImpossibleDraw { term, masses })
 }
 
 /// Terminates running sums with infinities, so that they can be counted in whole lanes.

@@ -78,9 +78,7 @@ impl Expectation {
         };
         let stochastic = inferred.map_err(|index| ImpossibleDraw {
             term: bag.terms[index],
-            document_mass: 0.0,
-            smoothing_mass: 0.0,
-            prior_mass: 0.0,
+            masses: [0.0; 3],
         })?;
         self.tokens.clear();
         self.tokens.resize(topics, 0.0);

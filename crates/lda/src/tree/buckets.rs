@@ -171,9 +171,7 @@ impl Buckets {
         };
         drawn.map_err(|_| ImpossibleDraw {
             term,
-            document_mass: q as f32,
-            smoothing_mass: r as f32,
-            prior_mass: bound as f32,
+            masses: [q, r, bound].map(|mass| mass as f32),
         })
     }
 }

@@ -107,9 +107,7 @@ impl<'t> Sampler<'t> {
                 let drawn = naive.draw(&self.state, term, uniform);
                 drawn.map_err(|total| ImpossibleDraw {
                     term,
-                    document_mass: 0.0,
-                    smoothing_mass: 0.0,
-                    prior_mass: total as f32,
+                    masses: [0.0, 0.0, total as f32],
                 })
             }
         }

@@ -255,12 +255,8 @@ fn beyond(raised: &[Chunk], row: &[Chunk], token: Token) -> u16 {
 #[inline(never)]
 fn impossible(term: u32, raised: &[Chunk], row: &[Chunk], own: f32) -> ImpossibleDraw {
     let masses = flat(raised).iter().zip(flat(row)).map(|(a, e)| a * e);
-    ImpossibleDraw {
-        term,
-        document_mass: masses.sum::<f32>() + own,
-        smoothing_mass: 0.0,
-        prior_mass: 0.0,
-    }
+    let masses = [masses.sum::<f32>() + own, 0.0, 0.0];
+    ImpossibleDraw { term, masses }
 }
 
 #[cfg(test)]
