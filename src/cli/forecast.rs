@@ -151,6 +151,9 @@ impl Forecast {
         let fitting = fitting_sample(sized, &self.survey, self.processes, self.threads, share);
         let remedy = match fitting {
             Some(documents) => format!("use a smaller sample: --set sample.documents={documents}"),
+            None if self.estimate.memory.blocks > share => {
+                "use fewer threads (-w), or a smaller corpus.block_mib".to_owned()
+            }
             None => {
                 "use fewer threads (-w), fewer topics, or a smaller vocabulary.max_terms".to_owned()
             }
@@ -311,6 +314,16 @@ mod tests {
         let tiny = forecast(1 << 20).refuse_what_cannot_fit(&job());
         let help = tiny.expect_err("too large").help.expect("a remedy");
         assert!(help.contains("fewer threads"), "{help}");
+    }
+
+    #[test]
+    fn blocks_that_cannot_fit_are_refused() {
+        let mut tight = forecast(1 << 30);
+        tight.survey.block_bytes = tight.survey.content_bytes;
+        tight.estimate = estimate(&job(), &tight.survey, 1, 2);
+        let failure = tight.refuse_what_cannot_fit(&job());
+        let help = failure.expect_err("too large").help.expect("a remedy");
+        assert!(help.contains("smaller corpus.block_mib"), "{help}");
     }
 
     #[test]

@@ -167,7 +167,9 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let kept = kept_terms(job, distinct);
     let weights = weight_count(job, kept, tokens_in(trained));
     let volume = survey.largest_volume.saturating_mul(VOLUME_BYTES);
-    let in_flight = survey.block_bytes.saturating_mul(3).max(volume);
+    // No block is larger than the input.
+    let block = survey.block_bytes.min(survey.content_bytes);
+    let in_flight = block.saturating_mul(3).max(volume);
     let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
     let remembered = match job.train.method {
         LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),

@@ -49,6 +49,19 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
 }
 
 #[test]
+fn a_block_takes_no_more_memory_than_the_input() {
+    let blocks = |mib: &str, documents: &str| {
+        let sets = [
+            format!("corpus.block_mib={mib}"),
+            format!("synth.documents={documents}"),
+        ];
+        of(&[&sets[0], &sets[1]], 1, 2).memory.blocks
+    };
+    assert_eq!(blocks("65536", "1000"), blocks("16", "1000"));
+    assert!(blocks("65536", "1000000000") > 100 * blocks("16", "1000000000"));
+}
+
+#[test]
 fn sums_over_documents_take_memory_by_what_is_asked_for() {
     let sums = |sets: &[&str]| of(sets, 1, 2).memory.sums;
     // The pairs of 100 topics, and their rows.
