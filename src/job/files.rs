@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::source::Source;
 use super::state::{MODEL_FILE, TRAINED_FILE};
 use super::{Job, folder_of, named_at, unreadable};
+use crate::checkpoint;
 use crate::failure::Failure;
 use crate::tables::Manifest;
 use corpus::settings::StopWords;
@@ -85,6 +86,23 @@ impl Job {
             });
         }
         Ok(files)
+    }
+
+    /// Checks that the job has as many topics as the model that its training starts from; training reports a model
+    /// that cannot be read.
+    ///
+    /// # Errors
+    /// It has another number of them.
+    pub(super) fn check_warm_start(&self, source: &Source) -> Result<(), Failure> {
+        let folder = self.warm_start.as_ref();
+        let header =
+            folder.and_then(|folder| checkpoint::read_header(&folder.join(MODEL_FILE)).ok());
+        match header.map(|header| header.topic_count) {
+            Some(topics) if topics != self.model.topics => {
+                source.refuse("model.topics", format!("{topics}, as in train.warm_start"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the hashes of the results that this job names, by key, as recorded by the result that contains the job:

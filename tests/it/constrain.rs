@@ -404,7 +404,11 @@ fn what_cannot_be_started_from_is_refused() {
     run("--set train.memory=off", 64, "with train.warm_start");
     run("--set train.method=cvb0", 64, "with train.warm_start");
     run("--set train.estimator=soft", 64, "with train.warm_start");
-    run("--set model.topics=4", 65, "has 3 topics");
+    run(
+        "--set model.topics=4",
+        64,
+        "must be 3, as in train.warm_start",
+    );
     ground.write("links.txt", "must: north, south\n");
     let other = "--set tree.file=links.txt --set model.seed=9";
     run(other, 65, "must have the same documents");

@@ -34,15 +34,6 @@ impl<'a> Run<'a> {
             };
             let (saved, known) = read_result("train.warm_start", folder)?;
             let header = &saved.header;
-            if header.topic_count != job.model.topics {
-                return Err(Failure::data(format!(
-                    "train.warm_start: {} has {} topics, and the job asks for {}: set model.topics = {}",
-                    folder.display(),
-                    header.topic_count,
-                    job.model.topics,
-                    header.topic_count
-                )));
-            }
             let vocabulary = read_vocabulary(self.process)?;
             let kept = vocabulary.kept_terms().iter();
             let terms: Vec<_> = kept.map(|term| known.id(&term.term)).collect();
@@ -51,7 +42,11 @@ impl<'a> Run<'a> {
             let before = renumbered(topics, &known, &vocabulary);
             // Some priors within its structures are relative to η: with that of the model, they
             // differ only where the knowledge does.
-            let eta = header.priors.tree.as_deref().map_or(header.priors.eta, Tree::eta);
+            let eta = header
+                .priors
+                .tree
+                .as_deref()
+                .map_or(header.priors.eta, Tree::eta);
             let tree = self.grow(eta)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
             let mut model = WarmStart::new(unassigned, model, terms, tree.as_ref());
