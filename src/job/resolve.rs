@@ -207,7 +207,8 @@ impl Values {
             )?;
         }
         let is_exp_psi = self.get::<Geometry>("model.geometry") == Geometry::ExpPsi;
-        if is_exp_psi && self.get::<Memory>("train.memory") != Memory::Off {
+        let is_trained = !self.names("model.from");
+        if is_exp_psi && is_trained && self.get::<Memory>("train.memory") != Memory::Off {
             source.refuse(
                 "model.geometry",
                 "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean",

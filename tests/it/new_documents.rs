@@ -235,6 +235,16 @@ fn terms_are_kept_for_a_training_too() {
 }
 
 #[test]
+fn a_model_of_any_geometry_can_be_used() {
+    let ground = finished();
+    ground.succeed("run job.toml --quiet --set train.method=online-vb --set train.passes=2 --set output.path=vb");
+    ground.succeed("run new.toml --quiet --set model.from=vb --set output.path=other");
+    let digest = ground.digest("other");
+    ground.succeed("run other/job.toml --quiet --set output.path=again");
+    assert_eq!(ground.digest("again"), digest);
+}
+
+#[test]
 fn a_model_that_cannot_be_used_is_refused() {
     let ground = finished();
     let denied = |sets: &str, says: &str| {
