@@ -16,7 +16,7 @@ use super::words::Setting;
 use super::{absolute, synth_input};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
-use lda::infer::settings::Method;
+use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
@@ -49,6 +49,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_method(source)?;
     values.settle_model(source)?;
     values.settle_train(source)?;
+    values.settle_estimator(source)?;
     values.settle_project(source);
     values.settle_label_topics(source)?;
     values.settle_trends(source)?;
@@ -291,6 +292,18 @@ impl Values {
                 }
                 self.0.remove(key.path);
             }
+        }
+        Ok(())
+    }
+
+    /// φ^p is estimated in Gibbs passes.
+    fn settle_estimator(&self, source: &Source) -> Result<(), Failure> {
+        let number = |path| self.value(path).and_then(Value::as_integer);
+        let passes = number("train.passes");
+        let is_online = passes.is_some_and(|passes| Some(passes) <= number("train.online_passes"));
+        if is_online && self.get::<Estimator>("train.estimator") == Estimator::Soft {
+            let allowed = "more than train.online_passes, with train.estimator = \"soft\"";
+            source.refuse("train.passes", allowed)?;
         }
         Ok(())
     }

@@ -61,6 +61,10 @@ const CONTRADICTIONS: &[([&str; 2], &str)] = &[
         "`model.geometry` is \"exp-psi\"",
     ),
     (
+        ["train.estimator=soft", "train.passes=3"],
+        "`train.passes` is 3, but must be more than train.online_passes",
+    ),
+    (
         ["train.memory=off", "train.schedule=residual"],
         "`train.schedule` is \"residual\"",
     ),
