@@ -178,6 +178,7 @@ fn what_a_tree_cannot_be_trained_with_is_refused() {
     refused("train.method=cvb0", "with tree.file", 64);
     refused("train.schedule=residual", "with tree.file", 64);
     refused("train.estimator=soft", "with tree.file", 64);
+    refused("model.geometry=exp-psi", "with tree.file", 64);
     refused("project.method=retrain", "with tree.file", 64);
     refused("tree.file=absent.txt", "absent.txt", 64);
     ground.write("wrong.txt", "must: north\n");

@@ -8,7 +8,7 @@ use crate::job::inherit::is_of_training;
 use crate::job::source::Source;
 use corpus::language::COLUMN;
 use lda::infer::settings::{Estimator, Method};
-use lda::model::settings::LabelPrior;
+use lda::model::settings::{Geometry, LabelPrior};
 use lda::train::labels;
 use lda::train::settings::{DocumentSchedule, LocalMethod};
 
@@ -173,6 +173,10 @@ impl Values {
         }
         if self.get::<Estimator>("train.estimator") == Estimator::Soft {
             refuse("train.estimator", "\"counts\"")?;
+        }
+        // exp Ψ of the small prior of a cannot-link is 0.
+        if self.get::<Geometry>("model.geometry") == Geometry::ExpPsi {
+            refuse("model.geometry", "\"mean\"")?;
         }
         let method: Option<Method> = self.get("project.method");
         if method.is_some_and(Method::is_joint) {
