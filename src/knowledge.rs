@@ -14,6 +14,7 @@ mod pruned;
 mod text;
 pub mod wordnet;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -30,6 +31,9 @@ use outline::Outline;
 pub(crate) use pruned::Pruned;
 pub(crate) use text::fields;
 use wordnet::{WordNet, WordNetSettings};
+
+/// The allowed β of an edge. With another, terms could become impossible: their weights have 32 bits.
+pub(crate) const EDGE_PRIORS: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// The kind of knowledge in a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

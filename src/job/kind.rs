@@ -7,6 +7,8 @@ use corpus::encoding::TextEncoding;
 use corpus::stop_words::languages;
 use toml::Value;
 
+use crate::knowledge::EDGE_PRIORS;
+
 /// Bytes per MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
@@ -61,6 +63,8 @@ pub(super) const POSITIVE: Reals = Reals(|x| x > 0.0 && x.is_finite(), "a number
 /// Parameters of a Dirichlet prior. Smaller ones vanish beside counts of 32 bits.
 pub(super) const CONCENTRATION: Reals =
     Reals(|x| (1e-6..=1e6).contains(&x), "a number from 1e-6 to 1e6");
+/// β of an edge of a tree.
+pub(super) const EDGE: Reals = Reals(|x| EDGE_PRIORS.contains(&x), "a number from 1e-30 to 1e30");
 /// Numbers from 0 on.
 pub(super) const NOT_NEGATIVE: Reals = Reals(|x| x >= 0.0 && x.is_finite(), "a number from 0");
 /// Shares above 0: (0, 1].

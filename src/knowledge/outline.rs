@@ -17,9 +17,9 @@ use lda::tree::constraints::Strengths;
 use lda::tree::{MAX_DEPTH, Node};
 use serde::{Deserialize, Serialize};
 
-use super::Pruned;
 use super::branch::{self, Branch};
 use super::lexicon::Lexicon;
+use super::{EDGE_PRIORS, Pruned};
 
 /// The nodes below the root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,10 +70,10 @@ impl Written {
             "has an empty term".to_owned()
         } else if let Some(pair) = repeated {
             format!("lists `{}` twice: one leaf is one sense", pair[0])
-        } else if let Some(prior) = (self.prior.iter().chain(&self.leaf_prior))
-            .find(|&&prior| !(prior > 0.0 && prior.is_finite()))
+        } else if let Some(prior) =
+            (self.prior.iter().chain(&self.leaf_prior)).find(|prior| !EDGE_PRIORS.contains(prior))
         {
-            format!("has a prior of {prior}: it must be positive and finite")
+            format!("has a prior of {prior:?}: it must be from 1e-30 to 1e30")
         } else {
             let branch = Branch {
                 name,

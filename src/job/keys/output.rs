@@ -5,7 +5,9 @@ use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
 };
-use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named};
+use crate::job::kind::{
+    CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
+};
 use crate::job::words::{BUDGETS, DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use lda::evaluate::coherence::MOST_TERMS;
 
@@ -42,7 +44,8 @@ pub(super) const PROJECT: Section = rows! {
     /// `"cvb0"` and `"variational"` stop when less than this share of a document's tokens moves.
     tolerance: Real(NOT_NEGATIVE), Default(0.001), Inference;
     /// τ of `"maxent"` and `"hybrid"`: the classifier's features are weighted 1/τ.
-    temperature: Real(POSITIVE), Default(1.0), Inference;
+    // A weight of the classifier times a count, divided by it, is a number of 32 bits.
+    temperature: Real(CONCENTRATION), Default(1.0), Inference;
     /// Topics with a smaller share of a document are not written; the sum of their shares is written as `dropped_mass`.
     // A share below 1 % of a document is within the noise of sampling.
     threshold: Real(PART), Default(0.01);

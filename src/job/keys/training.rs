@@ -2,7 +2,7 @@
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr, Words};
-use crate::job::kind::{CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
+use crate::job::kind::{CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 use crate::job::words::{
     ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES, PARTS,
     SCHEDULES, STRUCTURES, UNASSIGNED,
@@ -71,11 +71,11 @@ pub(super) const TREE: Section = rows! {
     /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
     /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
-    must_link: Real(POSITIVE), Default(100.0), Later, Tree;
+    must_link: Real(EDGE), Default(100.0), Later, Tree;
     /// β₂, the prior of each edge that separates words that do not belong together. The smaller it is,
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest float.
-    cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
+    cannot_link: Real(EDGE), Default(0.000000000001), Later, Tree;
     /// Which part of WordNet is used: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
     // The paper's experiments link synsets.
     structure: Word(STRUCTURES), Default("synsets"), Later, Tree;

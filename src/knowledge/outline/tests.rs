@@ -56,7 +56,11 @@ fn what_is_wrong_with_a_tree_is_named_with_its_line() {
         ),
         (
             "terms = [\"wren\"]\nprior = 0",
-            "line 5: node `birds` has a prior of 0: it must be",
+            "line 5: node `birds` has a prior of 0.0: it must be",
+        ),
+        (
+            "terms = [\"wren\"]\nprior = 1e-100",
+            "line 5: node `birds` has a prior of 1e-100: it must be from 1e-30 to 1e30",
         ),
         (
             "terms = [\"wren\"]\nleaf_prior = inf",

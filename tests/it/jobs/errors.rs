@@ -213,6 +213,18 @@ fn wrong_values_are_told_what_is_allowed() {
 }
 
 #[test]
+fn numbers_beside_which_others_vanish_are_refused() {
+    for (set, allowed) in [
+        ("tree.must_link=1e100", "a number from 1e-30 to 1e30"),
+        ("tree.cannot_link=1e-100", "a number from 1e-30 to 1e30"),
+        ("project.temperature=1e-40", "a number from 1e-6 to 1e6"),
+    ] {
+        let told = told(with(&[set]));
+        assert!(told.contains(allowed), "{told}");
+    }
+}
+
+#[test]
 fn what_is_missing_double_or_not_toml_is_told() {
     assert_eq!(
         told(parse("[corpus]\ninput = \"x\"\n[output]\npath = \"y\"\n")),
