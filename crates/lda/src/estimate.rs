@@ -215,7 +215,7 @@ impl Proportions {
         for (k, part) in self.document_part.iter().enumerate() {
             let alpha = f64::from(smoothing.alpha[k]);
             let prior_part = all_inverse * alpha * f64::from(smoothing.factors[k]);
-            let soft = (part.max(0.0) + prior_part) / samples;
+            let soft = (part + prior_part).max(0.0) / samples;
             proportions.push(((soft + alpha) / denominator) as f32);
         }
     }

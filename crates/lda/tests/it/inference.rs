@@ -470,3 +470,37 @@ fn cvb0_infers_terms_of_a_tree_that_no_topic_has_met() {
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
     }
 }
+
+/// A topic on one side of a cannot-link gives a term of the other side less than a term without any token.
+#[test]
+fn soft_proportions_under_a_cannot_link_add_up_to_one() {
+    let node = |prior, children: Vec<Node>, terms: &[u32]| Node {
+        name: "apart".to_owned(),
+        prior,
+        leaf_prior: 1.0,
+        children,
+        terms: terms.to_vec(),
+    };
+    let sides = [0, 1].map(|term| node(1e-12, Vec::new(), &[term]));
+    let apart = node(0.02, sides.to_vec(), &[]);
+    let priors = Priors {
+        alpha: vec![0.5; 3],
+        eta: 0.01,
+        exp_psi: false,
+        tree: Some(Arc::new(Tree::new(12, 0.01, &[apart]).unwrap())),
+    };
+    let row = |topic: u32| vec![Entry { topic, value: 20.0 }];
+    let parameters = Parameters::new(3, 12, 0, 1).restore(1.0, vec![80.0; 3], |term| row(term % 3));
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    for (terms, counts) in [(&[0][..], &[1][..]), (&[0, 1, 5], &[1, 2, 3])] {
+        let settings = InferSettings::gibbs(2, 5, Estimator::Soft);
+        let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
+        let bag = Bag { terms, counts };
+        let mut projector = Projector::default();
+        let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
+        let sum: f32 = proportions.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-5, "{proportions:?}");
+    }
+}
