@@ -244,6 +244,8 @@ fn template(
     template.set("output.path", output.to_string_lossy().into_owned())?;
     template.set("tree.file", text(list))?;
     template.set("tree.format", "constraints")?;
+    // Trees have the mean.
+    template.forget(|key| key == "model.geometry");
     if let Some(strength) = args.strength {
         template.set("tree.must_link", strength)?;
     }

@@ -386,6 +386,14 @@ fn what_cannot_be_corrected_is_refused() {
 }
 
 #[test]
+fn a_model_of_another_geometry_can_be_corrected() {
+    let ground = finished();
+    ground.succeed("run job.toml --quiet --set train.method=online-vb --set train.passes=2 --set output.path=vb");
+    ground.succeed(&["constrain", "vb", "--merge", "north, south", "--quiet"][..]);
+    ground.succeed("verify vb-constrained");
+}
+
+#[test]
 fn what_cannot_be_started_from_is_refused() {
     let ground = finished();
     let run = |sets: &str, code: i32, says: &str| {
