@@ -136,7 +136,7 @@ def test_progress_is_shown_on_request(texts, capsys):
     topicmill.fit(texts, TOPICS, settings=PASSES)
     assert capsys.readouterr() == ("", "")
     topicmill.fit(texts, TOPICS, settings=PASSES, verbose=True)
-    assert "finish: done" in capsys.readouterr().err
+    assert "report: done" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
