@@ -67,6 +67,7 @@ pub(crate) fn report(
         }
     }
     let root = output.local_root(&[COLLECTION_FILE, JOB_FILE])?;
+    let threads = threads.min(bounds::MOST_THREADS);
     Ok(page::page(&gather(root, threads, seen)?))
 }
 

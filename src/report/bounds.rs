@@ -5,6 +5,8 @@
 pub(super) const MOST_COLUMNS: usize = 8;
 /// Distinct values of a column that are counted; a column with more is left out.
 pub(super) const MOST_DISTINCT: usize = 100_000;
+/// Threads that read documents: each remembers what it has seen of every column, up to 10 MiB.
+pub(super) const MOST_THREADS: usize = 8;
 /// Points of the training curve.
 pub(super) const CURVE_POINTS: usize = 400;
 /// Groups of `drift`.
