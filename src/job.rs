@@ -232,7 +232,6 @@ impl Job {
             job.corpus.base = folder;
         }
         job.files = job.named_files(source)?;
-        job.check_warm_start(source)?;
         let tree = job.read_tree(source)?;
         job.files.extend(tree);
         phrases::load(&job.phrases, &job.tokens)?;

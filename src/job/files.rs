@@ -74,10 +74,16 @@ impl Job {
             }
             let sha256 = match recorded.remove(key) {
                 Some(sha256) => sha256,
-                None => digest_of_result(key, folder).map_err(|mut failure| {
-                    failure.help = named_at(source, key, "; name the folder of a finished result");
-                    failure
-                })?,
+                None => {
+                    if key == "train.warm_start" {
+                        self.check_topics(source, folder)?;
+                    }
+                    digest_of_result(key, folder).map_err(|mut failure| {
+                        failure.help =
+                            named_at(source, key, "; name the folder of a finished result");
+                        failure
+                    })?
+                }
             };
             files.push(NamedFile {
                 key,
@@ -93,14 +99,12 @@ impl Job {
     ///
     /// # Errors
     /// It has another number of them.
-    pub(super) fn check_warm_start(&self, source: &Source) -> Result<(), Failure> {
-        let folder = self.warm_start.as_ref();
-        let header =
-            folder.and_then(|folder| checkpoint::read_header(&folder.join(MODEL_FILE)).ok());
-        match header.map(|header| header.topic_count) {
-            Some(topics) if topics != self.model.topics => {
-                source.refuse("model.topics", format!("{topics}, as in train.warm_start"))
-            }
+    fn check_topics(&self, source: &Source, folder: &Path) -> Result<(), Failure> {
+        match checkpoint::read_header(&folder.join(MODEL_FILE)) {
+            Ok(header) if header.topic_count != self.model.topics => source.refuse(
+                "model.topics",
+                format!("{}, as in train.warm_start", header.topic_count),
+            ),
             _ => Ok(()),
         }
     }

@@ -263,6 +263,8 @@ fn a_result_does_not_need_the_one_that_it_started_from() {
     ground.succeed(&format!(
         "run job.toml --quiet {started} --set output.path=further"
     ));
+    ground.succeed("run job.toml --quiet --overwrite --set model.topics=4");
+    ground.succeed("run further --quiet");
     let hide = |name: &str| {
         let other = ground.path(&format!("{name}-elsewhere"));
         std::fs::rename(ground.path(name), other).expect("renamed");
