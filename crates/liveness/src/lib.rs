@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod contain;
+
+pub use contain::{contained, is_contained};
+
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
