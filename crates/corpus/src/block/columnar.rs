@@ -37,7 +37,7 @@ pub(crate) trait Groups: Send + Sync {
 
     fn groups(&self) -> &[Group];
 
-    /// Reads these columns of these of the groups' rows, in the order of the schema.
+    /// Reads these columns of these of the groups' rows, in the order of the schema; [`read`] checks the batches.
     fn batches(
         &self,
         file: &InputFile,
@@ -45,6 +45,38 @@ pub(crate) trait Groups: Send + Sync {
         rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Batches, InputError>;
+}
+
+/// Reads these columns of these of the groups' rows, in the order of the schema. The last item is an error if the decoder
+/// panics, or returns fewer rows than the file states.
+pub(crate) fn read(
+    file: &InputFile,
+    layout: &dyn Groups,
+    groups: Range<usize>,
+    rows: Range<u64>,
+    columns: &[usize],
+) -> Result<Batches, InputError> {
+    let stated = sum(&layout.groups()[groups.clone()]).rows;
+    let mut missing = rows.end.min(stated).saturating_sub(rows.start);
+    let mut batches = layout.batches(file, groups, rows, columns)?;
+    let mut has_failed = false;
+    Ok(Box::new(std::iter::from_fn(move || {
+        if has_failed {
+            return None;
+        }
+        let batch = liveness::contained(|| batches.next());
+        let batch = batch.unwrap_or_else(|panic| Some(Err(ArrowError::ParseError(panic))));
+        let short = || {
+            let reason = format!("{missing} rows fewer than its metadata states");
+            (missing > 0).then_some(Err(ArrowError::ParseError(reason)))
+        };
+        let batch = batch.or_else(short);
+        match &batch {
+            Some(Ok(batch)) => missing = missing.saturating_sub(batch.num_rows() as u64),
+            _ => has_failed = true,
+        }
+        batch
+    })))
 }
 
 /// A file whose layout has been read.
@@ -72,10 +104,15 @@ fn sum(groups: &[Group]) -> Group {
 
 /// Opens a file; a damaged one is an error unless damaged files are kept.
 pub(crate) fn open(file: &InputFile, keeps_damaged: bool) -> Result<Opened, InputError> {
-    let opened = match file.format {
-        Format::Arrow => arrow::open(file)?,
-        _ => parquet::open(file)?,
+    let opened = liveness::contained(|| match file.format {
+        Format::Arrow => arrow::open(file),
+        _ => parquet::open(file),
+    });
+    let broken = |panic| Opened {
+        groups: None,
+        broken: Some(panic),
     };
+    let opened = opened.unwrap_or_else(|panic| Ok(broken(panic)))?;
     match &opened.broken {
         Some(reason) if !keeps_damaged => {
             let rows = opened.groups.map_or(0, |groups| sum(groups.groups()).rows);
@@ -287,9 +324,7 @@ impl RowGroups {
         rows: Range<u64>,
     ) -> Result<Batches, InputError> {
         let layout = &self.layout;
-        layout
-            .groups
-            .batches(file, groups, rows, &layout.selection.roots)
+        read(file, &*layout.groups, groups, rows, &layout.selection.roots)
     }
 }
 

@@ -9,7 +9,7 @@ mod long;
 
 use super::{Context, DocumentSink};
 use crate::block::columnar::{
-    ALL_ROWS, Leaf, RowGroups, Selection, damaged, is_readable, open, os_error,
+    ALL_ROWS, Leaf, RowGroups, Selection, damaged, is_readable, open, os_error, read as read_groups,
 };
 use crate::block::keeps_damaged;
 use crate::input::{InputError, InputFile};
@@ -31,7 +31,7 @@ pub fn first_rows(
     names.extend(leaves.iter().map(|leaf| leaf.name.clone()));
     let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
-        for batch in groups.batches(file, group..group + 1, ALL_ROWS, &selection.roots)? {
+        for batch in read_groups(file, &*groups, group..group + 1, ALL_ROWS, &selection.roots)? {
             let batch = batch.map(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {

@@ -1,8 +1,12 @@
-//! Parquet: row groups.
+//! Parquet: row groups. Text is read as views into its pages: a dictionary's text that many rows have is not copied for
+//! each of them. What the file claims is checked first (`check`).
 
-use super::{Batches, Group, Groups, Opened, sum};
+mod check;
+mod thrift;
+
+use super::{Batches, Group, Groups, Opened};
 use crate::input::{InputError, InputFile};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -10,8 +14,10 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use store::Source;
 
 /// Approximate bytes of a batch of rows.
@@ -33,7 +39,7 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
             .and_then(|footer| object.copy_of(&[footer]))
             .map_err(InputError::unreadable(&file.path))?,
     };
-    let loaded = ArrowReaderMetadata::load(&opened, ArrowReaderOptions::new());
+    let loaded = contained(|| load(&opened));
     let groups = loaded.iter().flat_map(|it| it.metadata().row_groups());
     let mut codecs = groups.flat_map(|group| group.columns().iter().map(|it| it.compression()));
     if codecs.any(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO)) {
@@ -41,9 +47,10 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
         let kind = "compressed by Brotli or LZO";
         return Err(InputError::unsupported(&file.path, kind, remedy));
     }
-    Ok(match loaded {
-        Ok(metadata) => Opened {
-            groups: Some(Box::new(Footer::new(metadata))),
+    let footer = loaded.and_then(|metadata| contained(|| Footer::new(metadata, file.bytes)));
+    Ok(match footer {
+        Ok(footer) => Opened {
+            groups: Some(Box::new(footer)),
             broken: None,
         },
         Err(error) => match io_error(error) {
@@ -56,14 +63,82 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     })
 }
 
+/// Runs a part of the reader; a panic is an error.
+fn contained<T>(run: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    liveness::contained(run).unwrap_or_else(|panic| Err(ParquetError::General(panic)))
+}
+
+/// Reads the footer.
+fn load(file: &File) -> Result<ArrowReaderMetadata, ParquetError> {
+    check::check_footer(file)?;
+    let options = ArrowReaderOptions::new();
+    let loaded = ArrowReaderMetadata::load(file, options.clone())?;
+    let fields = loaded.schema().fields().iter().map(with_views);
+    let schema = Schema::new_with_metadata(
+        fields.collect::<Fields>(),
+        loaded.schema().metadata().clone(),
+    );
+    let metadata = Arc::clone(loaded.metadata());
+    ArrowReaderMetadata::try_new(metadata, options.with_schema(Arc::new(schema)))
+}
+
+/// Returns the field with views in place of text, bytes, and dictionaries of these.
+fn with_views(field: &FieldRef) -> FieldRef {
+    let kind = match field.data_type() {
+        DataType::List(item) => DataType::List(with_views(item)),
+        DataType::LargeList(item) => DataType::LargeList(with_views(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(with_views).collect()),
+        kind => viewed(kind),
+    };
+    Arc::new(Field::clone(field).with_data_type(kind))
+}
+
+fn viewed(kind: &DataType) -> DataType {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) if viewed(values) != **values => viewed(values),
+        kind => kind.clone(),
+    }
+}
+
 impl Footer {
-    fn new(metadata: ArrowReaderMetadata) -> Self {
-        let group = |group: &RowGroupMetaData| Group {
-            rows: unsigned(group.num_rows()),
-            bytes: unsigned(group.total_byte_size()),
+    fn new(metadata: ArrowReaderMetadata, file_bytes: u64) -> Result<Self, ParquetError> {
+        let group = |group: &RowGroupMetaData| {
+            let compressed = check::check_group(group, file_bytes)?;
+            let [rows, bytes] = [group.num_rows(), group.total_byte_size()].map(i64::unsigned_abs);
+            Ok(Group {
+                rows,
+                bytes: bytes.min(check::most_values(compressed)),
+            })
         };
-        let groups = metadata.metadata().row_groups().iter().map(group).collect();
-        Self { metadata, groups }
+        let groups: Result<_, ParquetError> =
+            metadata.metadata().row_groups().iter().map(group).collect();
+        Ok(Self {
+            groups: groups?,
+            metadata,
+        })
+    }
+
+    /// Returns the rows that a batch of these columns may have, after a check of their pages.
+    fn batch_rows(
+        &self,
+        file: &File,
+        groups: Range<usize>,
+        rows: &Range<u64>,
+        mask: &ProjectionMask,
+    ) -> Result<u64, ParquetError> {
+        let mut widest = 0u64;
+        for group in &self.metadata.metadata().row_groups()[groups] {
+            let mut bytes = 0u64;
+            for (leaf, column) in group.columns().iter().enumerate() {
+                if mask.leaf_included(leaf) {
+                    bytes = bytes.saturating_add(check::check_pages(file, column, rows)?);
+                }
+            }
+            widest = widest.max(bytes);
+        }
+        Ok((BATCH_BYTES / widest.max(1)).clamp(1, BATCH_ROWS))
     }
 }
 
@@ -83,9 +158,6 @@ impl Groups for Footer {
         rows: Range<u64>,
         columns: &[usize],
     ) -> Result<Batches, InputError> {
-        let all = sum(&self.groups[groups.clone()]);
-        let batch_rows =
-            (BATCH_BYTES.saturating_mul(all.rows) / all.bytes.max(1)).clamp(1, BATCH_ROWS);
         let parquet = self.metadata.metadata();
         let schema = self.metadata.parquet_schema();
         let mask = ProjectionMask::roots(schema, columns.iter().copied());
@@ -96,23 +168,21 @@ impl Groups for Footer {
                 .map_err(InputError::unreadable(&file.path))?,
         };
         let metadata = self.metadata.clone();
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata)
-            .with_row_groups(groups.collect())
-            .with_offset(usize::try_from(rows.start).unwrap_or(usize::MAX))
-            .with_limit(usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX))
-            .with_projection(mask)
-            .with_batch_size(batch_rows as usize)
-            .build();
+        let reader = contained(|| {
+            let batch_rows = self.batch_rows(&opened, groups.clone(), &rows, &mask)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata)
+                .with_row_groups(groups.collect())
+                .with_offset(usize::try_from(rows.start).unwrap_or(usize::MAX))
+                .with_limit(usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX))
+                .with_projection(mask)
+                .with_batch_size(batch_rows as usize)
+                .build()
+        });
         Ok(match reader {
             Ok(reader) => Box::new(reader),
             Err(error) => Box::new(std::iter::once(Err(ArrowError::from(error)))),
         })
     }
-}
-
-/// Converts a size, which is signed in the format but negative only in broken files.
-fn unsigned(size: i64) -> u64 {
-    u64::try_from(size).unwrap_or(0)
 }
 
 /// Returns the byte ranges of the mask's columns in these groups.

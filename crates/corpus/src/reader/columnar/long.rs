@@ -8,7 +8,7 @@
 
 use super::batch::{Batch, Key};
 use super::{Context, DocumentSink, broken, lose_rest};
-use crate::block::columnar::{ALL_ROWS, Batches, Group, RowGroups, Selection};
+use crate::block::columnar::{ALL_ROWS, Batches, Group, RowGroups, Selection, read as read_groups};
 use crate::block::keeps_damaged;
 use crate::cells;
 use crate::input::InputError;
@@ -60,8 +60,9 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     };
     let Group { rows, .. } = groups[place];
     let selection = Selection::new(vec![layout.selection.leaves[id].clone()]);
-    let batches = (layout.groups).batches(
+    let batches = read_groups(
         context.file,
+        &*layout.groups,
         place..place + 1,
         rows - 1..rows,
         &selection.roots,
