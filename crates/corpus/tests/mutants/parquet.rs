@@ -107,7 +107,8 @@ fn changed(random: &mut Random, bytes: &[u8], begins: usize) -> Vec<u8> {
     [&bytes[..at], &part, &bytes[at + length..]].concat()
 }
 
-fn varint(mut number: u64) -> Vec<u8> {
+/// Encodes a number in groups of seven bits.
+pub fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
