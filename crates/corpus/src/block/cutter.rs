@@ -14,6 +14,7 @@ use crate::input::BYTE_ORDER_MARK;
 use dialect::Place;
 pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
+pub(crate) use envelope::is_mbox;
 use object::ObjectScan;
 pub use object::objects;
 use std::io::Read;
@@ -52,14 +53,19 @@ impl Scan {
         }
     }
 
-    /// Returns the length of `bytes` through the record's end, if they contain it.
-    fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let dialect = match self.boundary {
-            Boundary::Line => return find_line_end(bytes),
-            Boundary::Object => return self.object.find_end(bytes),
-            Boundary::Envelope => return self.envelope.find_end(bytes),
-            Boundary::Quoted(dialect) => dialect,
+    /// Returns the length of `bytes` through the record's end, if they contain it; an error is the length that needs no
+    /// second look once more bytes follow. `is_all` says that none will.
+    fn find_end(&mut self, bytes: &[u8], is_all: bool) -> Result<usize, usize> {
+        let found = match self.boundary {
+            Boundary::Line => find_line_end(bytes),
+            Boundary::Object => self.object.find_end(bytes),
+            Boundary::Quoted(dialect) => self.find_row_end(bytes, dialect),
+            Boundary::Envelope => return self.envelope.find_end(bytes, is_all),
         };
+        found.ok_or(bytes.len())
+    }
+
+    fn find_row_end(&mut self, bytes: &[u8], dialect: Dialect) -> Option<usize> {
         for (at, &byte) in bytes.iter().enumerate() {
             let place = self.place;
             // The row has ended before this byte, at a lone carriage return.
@@ -99,7 +105,7 @@ pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usi
     let mut scan = Scan::new(boundary);
     let mut end = 0;
     std::iter::from_fn(move || {
-        end += scan.find_end(&bytes[end..])?;
+        end += scan.find_end(&bytes[end..], true).ok()?;
         Some(end)
     })
 }
@@ -261,8 +267,11 @@ impl<R: Read> RecordCutter<R> {
         let mut scan = Scan::new(self.boundary);
         let (mut complete, mut scanned) = (0, 0);
         loop {
-            while let Some(length) = scan.find_end(&self.held[scanned..]) {
-                scanned += length;
+            let examined = loop {
+                match scan.find_end(&self.held[scanned..], false) {
+                    Ok(length) => scanned += length,
+                    Err(length) => break scanned + length,
+                }
                 if self.exceeds(scanned - complete) {
                     return (complete, true);
                 }
@@ -270,9 +279,9 @@ impl<R: Read> RecordCutter<R> {
                 if complete >= wanted {
                     return (complete, false);
                 }
-            }
-            scanned = self.held.len();
-            if self.exceeds(scanned - complete) {
+            };
+            scanned = examined;
+            if self.exceeds(self.held.len() - complete) {
                 return (complete, true);
             }
             if self.fill() {
@@ -302,18 +311,20 @@ impl<R: Read> RecordCutter<R> {
         let offset = self.offset;
         let mut scan = Scan::new(self.boundary);
         loop {
-            let end = scan.find_end(&self.held);
-            drop(self.take(end.unwrap_or(self.held.len())));
-            if end.is_some() {
+            let end = scan.find_end(&self.held, false);
+            drop(self.take(end.unwrap_or_else(|examined| examined)));
+            if end.is_ok() {
                 break;
             }
-            if !self.fill() && self.is_broken(&scan) {
+            if self.fill() {
+                continue;
+            }
+            drop(self.take(self.held.len()));
+            if self.is_broken(&scan) {
                 self.offset = offset;
                 return None;
             }
-            if self.held.is_empty() {
-                break;
-            }
+            break;
         }
         let bytes = self.offset - offset;
         Some(Piece::TooLarge { offset, bytes })

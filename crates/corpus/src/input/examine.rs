@@ -2,6 +2,7 @@
 
 use super::format::{MARK_BYTES, spans_lines, unsupported};
 use super::{Input, InputError, InputFile, vocabulary};
+use crate::block::cutter::is_mbox;
 use crate::compression::{Compression, read_into, read_start, stripped};
 use crate::encoding::is_utf_16;
 use crate::settings::{CorpusSettings, Format};
@@ -123,7 +124,10 @@ impl<'s> Examiner<'s> {
             return Err(refuse("Feather version 1", "write it with version 2"));
         }
         let is_nested = self.settings.records.is_some();
+        let is_mbox = || is_mbox(&self.held[..self.held.len().min(START_BYTES as usize)]);
         let format = match format {
+            // Mail clients keep folders under names such as `Inbox`.
+            Format::Text if is_guessed && is_mbox() => Format::Mail,
             Format::JsonLines if is_nested => Format::Json,
             Format::Json if !is_nested && !self.spans_lines(&path, compression) => {
                 Format::JsonLines

@@ -33,6 +33,7 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
 pub(super) fn unsupported(name: &str) -> Option<&'static str> {
     Some(match extension(&name.to_ascii_lowercase()) {
         "bib" => "BibTeX",
+        "msf" => "an index of mail",
         "ris" => "RIS",
         "tex" => "LaTeX",
         "warc" => "WARC",
@@ -53,7 +54,7 @@ pub(super) fn guess(name: &str) -> Format {
         "jsonl" | "ndjson" => Format::JsonLines,
         "json" => Format::Json,
         "csv" => Format::Csv,
-        "eml" | "mbox" | "mbx" => Format::Mail,
+        "eml" | "emlx" | "mbox" | "mbx" => Format::Mail,
         "tsv" => Format::Tsv,
         "parquet" => Format::Parquet,
         "arrow" | "feather" => Format::Arrow,

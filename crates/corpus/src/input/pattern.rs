@@ -83,7 +83,12 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
     // Collecting drops every `.` but a leading one.
     let whole: PathBuf = base.join(expanded).components().collect();
     let files = match std::fs::metadata(&whole) {
-        Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
+        Ok(found) if found.is_dir() => {
+            let mut folders = vec![whole.clone()];
+            folders.extend(mail_folders(&whole));
+            let found = folders.iter().map(|folder| walk(folder, "**/*", pattern));
+            found.collect::<Result<Vec<_>, _>>()?.concat()
+        }
         Ok(found) if found.is_file() => vec![whole.clone()],
         Ok(_) => return Err(InputError::pipe(&whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -107,6 +112,18 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
         return Err(InputError::no_match(pattern, &whole));
     }
     Ok(files)
+}
+
+/// Returns the folders that a Maildir hides beside its first one (Maildir++).
+fn mail_folders(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_maildir = |folder: &Path| ["cur", "new"].iter().all(|name| folder.join(name).is_dir());
+    let entries = folder.read_dir().ok().filter(|_| is_maildir(folder));
+    let within = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    within.filter(move |path| path.file_name().is_some_and(is_hidden) && is_maildir(path))
 }
 
 /// Returns the folder before the first component with a wildcard, and the pattern from there on.
