@@ -15,6 +15,7 @@ use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
 use crate::tables::output::{Output, Place, SUCCESS, exists};
+use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
@@ -234,7 +235,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     warnings.extend(absent.map(|name| format!("no document has `{name}`")));
     if let Ok(summary) = &summary {
         let more = [
-            misencoded(summary),
+            misencoded(summary, &process.job),
             without_vocabulary(summary, &process.job),
             without_text(&remarks, summary),
         ];
@@ -299,14 +300,18 @@ fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
     })
 }
 
-/// Returns a warning if more than a few documents have bytes that are not UTF-8.
-fn misencoded(summary: &Summary) -> Option<String> {
+/// Returns a warning if more than a few documents have bytes that could not be decoded.
+fn misencoded(summary: &Summary, job: &Job) -> Option<String> {
     let repaired = summary.documents_by_status.get("repaired")?;
     let all: u64 = summary.documents_by_status.values().sum();
+    let remedy = match job.corpus.encoding == TextEncoding::default() {
+        true => "if they are not UTF-8, set corpus.encoding, for example to \"windows-1252\"",
+        false => "if they have another encoding than corpus.encoding says, correct it",
+    };
     (100 * repaired > all).then(|| {
         format!(
-            "{} of {} documents are not UTF-8, and their invalid bytes were replaced: set corpus.encoding, for \
-             example to \"windows-1252\"",
+            "{} of {} documents have bytes, or in JSON escaped halves of surrogate pairs, that are no characters; \
+             they were replaced by U+FFFD: {remedy}",
             figures::grouped(*repaired),
             figures::grouped(all)
         )

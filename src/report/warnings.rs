@@ -122,9 +122,9 @@ fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
     let (one, many, remedy) = match status {
         DocumentStatus::Ok | DocumentStatus::Filtered => return None,
         DocumentStatus::Repaired => (
-            "document has bytes that are not UTF-8; they were replaced",
-            "documents have bytes that are not UTF-8; they were replaced",
-            "Set `corpus.encoding`, for example to \"windows-1252\", if words look damaged.",
+            "document has bytes or escapes that are no characters; they were replaced",
+            "documents have bytes or escapes that are no characters; they were replaced",
+            "Set or correct `corpus.encoding`, for example to \"windows-1252\", if words look damaged.",
         ),
         DocumentStatus::Empty => (
             "document is empty and has no topics",

@@ -682,7 +682,7 @@ fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
             Some(row) => assert!(said.contains(row), "{said}"),
             None => assert!(!said.contains("encoding"), "{said}"),
         }
-        let warning = "warning: 30 of 60 documents are not UTF-8";
+        let warning = "warning: 30 of 60 documents have bytes";
         assert_eq!(said.contains(warning), is_damaged, "{said}");
         let terms = fs::read_to_string(place.path("out/corpus/vocabulary.tsv")).expect("written");
         let is_whole = more.is_empty();
@@ -697,6 +697,33 @@ fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
         refused.contains("an encoding that contains ASCII"),
         "{refused}"
     );
+}
+
+#[test]
+fn halves_of_surrogate_pairs_and_one_kind_of_symbol_are_no_other_encoding() {
+    let place = Workdir::new();
+    place.write(
+        "torn.jsonl",
+        lines(60).replace("sailors", "sailors \\ud83d"),
+    );
+    let latin: Vec<u8> = lines(60)
+        .replace("sailors", "sailors \u{a3}5.00")
+        .chars()
+        .map(|c| c as u8)
+        .collect();
+    place.write("symbol.jsonl", latin);
+    let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1 --overwrite --output out";
+    let output = place.output(&format!("topics torn.jsonl {flags}"));
+    let told = said(&output);
+    assert!(
+        output.status.success() && !told.contains("encoding    "),
+        "{told}"
+    );
+    let warning = "warning: 30 of 60 documents have bytes, or in JSON escaped halves of surrogate pairs, that are no \
+                   characters; they were replaced by U+FFFD: if they are not UTF-8, set corpus.encoding";
+    assert!(told.contains(warning), "{told}");
+    let told = said(&place.output(&format!("topics symbol.jsonl {flags}")));
+    assert!(told.contains("encoding    windows-1252\n"), "{told}");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+use super::language::identify;
 
 /// The encoding of texts that are not valid UTF-8. By default UTF-8: invalid bytes are replaced by U+FFFD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +51,32 @@ impl TextEncoding {
     }
 }
 
+/// Languages that are written in windows-1252 where they are not in UTF-8.
+const WESTERN: [&str; 16] = [
+    "af", "ca", "da", "de", "en", "es", "fi", "fr", "id", "it", "jv", "nb", "nl", "pt", "sv", "tl",
+];
+
+/// Encodings of other languages in the Latin script, in which a few letters of a Western language are valid too.
+const OTHER_LATIN: [&str; 7] = [
+    "ISO-8859-2",
+    "ISO-8859-4",
+    "ISO-8859-13",
+    "windows-1250",
+    "windows-1254",
+    "windows-1257",
+    "windows-1258",
+];
+
+/// Bytes of a text whose language is identified.
+const LANGUAGE_BYTES: usize = 4_000;
+
 /// A guess at the encoding of texts that are not UTF-8.
-pub struct EncodingGuess(EncodingDetector);
+pub struct EncodingGuess {
+    detector: EncodingDetector,
+    /// Texts that were added, and those of them in Western languages.
+    texts: usize,
+    western: usize,
+}
 
 impl fmt::Debug for EncodingGuess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -60,7 +86,11 @@ impl fmt::Debug for EncodingGuess {
 
 impl Default for EncodingGuess {
     fn default() -> Self {
-        Self(EncodingDetector::new(Iso2022JpDetection::Deny))
+        Self {
+            detector: EncodingDetector::new(Iso2022JpDetection::Deny),
+            texts: 0,
+            western: 0,
+        }
     }
 }
 
@@ -68,13 +98,20 @@ impl EncodingGuess {
     /// Adds the start of a text, unless it is UTF-8, or UTF-16 with a mark.
     pub fn add(&mut self, bytes: &[u8]) {
         if std::str::from_utf8(bytes).is_err() && !is_utf_16(bytes) {
-            self.0.feed(bytes, false);
+            self.detector.feed(bytes, false);
+            let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LANGUAGE_BYTES)]);
+            self.texts += 1;
+            self.western += usize::from(WESTERN.contains(&identify(&start)));
         }
     }
 
-    /// Returns the likeliest encoding of all the texts that were added.
-    pub fn best(&self) -> TextEncoding {
-        TextEncoding(self.0.guess(None, Utf8Detection::Deny))
+    /// Returns the likeliest encoding of all the texts that were added; `None` without any. If most are in Western
+    /// languages, it is windows-1252: one kind of symbol, such as £, says less than the words around it.
+    pub fn best(&self) -> Option<TextEncoding> {
+        let found = self.detector.guess(None, Utf8Detection::Deny);
+        let is_western = 2 * self.western > self.texts && OTHER_LATIN.contains(&found.name());
+        let best = if is_western { WINDOWS_1252 } else { found };
+        (self.texts > 0).then_some(TextEncoding(best))
     }
 }
 
@@ -134,7 +171,32 @@ mod tests {
             let mut guess = EncodingGuess::default();
             guess.add("größer als der Rest, und dennoch ohne Belang".as_bytes());
             guess.add(bytes);
-            assert_eq!(guess.best().name(), name);
+            assert_eq!(guess.best().unwrap().name(), name);
         }
+    }
+
+    #[test]
+    fn one_kind_of_symbol_does_not_outweigh_the_words_around_it() {
+        let texts = [
+            "The captain of the ship paid \u{a3}5.00 for the whales that were seen in the harbour.",
+            "It was na\u{ef}ve of the captain to sail with half a crew and without any bread.",
+            "The crew ate \u{bd} of the bread that they had bought for \u{a5}900 in the harbour.",
+            "C\u{e6}sar was the name of the ship, and her captain had never been to the harbour.",
+            "Der Kapit\u{e4}n des Schiffes hatte den Hafen noch nie gesehen, und er wusste es nicht.",
+            "Le capitaine du bateau \u{ea}tait dans le port, et les marins ne le savaient pas encore.",
+        ];
+        for text in texts {
+            let mut guess = EncodingGuess::default();
+            let bytes: Vec<u8> = text.chars().map(|c| c as u8).collect();
+            for _ in 0..20 {
+                guess.add(&bytes);
+            }
+            assert_eq!(guess.best().unwrap().name(), "windows-1252", "{text}");
+        }
+        let polish = b"Kapitan statku zap\xb3aci\xb3 za chleb, kt\xf3rego nie by\xb3o, i nie widzia\xb3 portu.";
+        let mut guess = EncodingGuess::default();
+        guess.add(polish);
+        assert_eq!(guess.best().unwrap().name(), "windows-1250");
+        assert_eq!(EncodingGuess::default().best(), None);
     }
 }

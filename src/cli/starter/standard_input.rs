@@ -141,7 +141,7 @@ fn copy(mut input: impl BufRead, file: &Path, form: Form) -> io::Result<()> {
     }
     let mut guess = EncodingGuess::default();
     guess.add(input.fill_buf()?);
-    let encoding = guess.best();
+    let encoding = guess.best().unwrap_or_default();
     let (mut line, mut number) = (Vec::new(), 0u64);
     while input.read_until(b'\n', &mut line)? > 0 {
         number += 1;

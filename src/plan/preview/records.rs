@@ -210,7 +210,9 @@ impl Records {
                 .iter()
                 .filter(|record| record.iter().any(|(_, value)| is_torn(value)))
                 .count();
-        (100 * torn > self.texts.len() + self.records.len()).then(|| self.guess.best())
+        let is_much = 100 * torn > self.texts.len() + self.records.len();
+        // What was UTF-8 has no other encoding, even if JSON in it has halves of surrogate pairs.
+        self.guess.best().filter(|_| is_much)
     }
 
     /// Returns the columns, except those without a name and those that only some tables have.
