@@ -106,12 +106,15 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
         |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
     let columns = records.columns();
-    let text = text_of(&columns);
     let id = id_of(&columns);
-    let title = match formats[..] {
-        // Replies have the same subject.
-        ["mail"] => Some("subject".to_owned()),
-        _ => text.as_deref().and_then(|text| title_of(&columns, text)),
+    let (title, text) = match formats[..] {
+        // Replies have the same subject, and some messages have nothing else.
+        ["mail"] | ["text", "mail"] => (Some("subject".to_owned()), Some("text".to_owned())),
+        _ => {
+            let text = text_of(&columns);
+            let title = text.as_deref().and_then(|text| title_of(&columns, text));
+            (title, text)
+        }
     };
     let metadata = metadata_of(&columns, &[&id, &text, &title]);
     let is_named = |column: &&Column| settings.text.contains(&column.name);

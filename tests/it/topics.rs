@@ -148,6 +148,39 @@ fn mail_is_recognised_by_its_headers() {
 }
 
 #[test]
+fn the_folder_of_a_mail_client_is_mail_and_lists_each_column_once() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("profile")).expect("a folder");
+    // Most messages have nothing but a subject.
+    let message = |i: usize| {
+        let text = if i.is_multiple_of(8) { SEA } else { "" };
+        let subject = [SEA, SKY][i % 2];
+        format!(
+            "From - Mon May  7 10:00:{i:02} 2001\nFrom: a@x.org\nSubject: {i} {subject}\n\n{text}\n"
+        )
+    };
+    for (name, from) in [("Inbox", 0), ("Sent", 30)] {
+        let messages: String = (from..from + 30).map(message).collect();
+        place.write(&format!("profile/{name}"), messages);
+        place.write(
+            &format!("profile/{name}.msf"),
+            "// <!-- <mdb:mork:z v=\"1.4\"/> -->\n",
+        );
+    }
+    let flags = "--topics 2 --set vocabulary.max_share=0.6 --output out";
+    let output = place.output(&format!("topics profile {flags}"));
+    let told = said(&output);
+    assert!(output.status.success(), "{told}");
+    for row in [
+        "60 documents",
+        "left out    2 *.msf",
+        "text        `subject`, 15.5 words on average; `text`, 15.0 words on average\n",
+    ] {
+        assert!(told.contains(row), "{row}: {told}");
+    }
+}
+
+#[test]
 fn titles_are_read_and_other_columns_of_prose_named() {
     let place = Workdir::new();
     let row = |i: usize| {

@@ -98,7 +98,8 @@ impl Records {
             }
             Format::Mail => {
                 let start = first_bytes(file, LOOK_BYTES, &self.settings)?;
-                self.table(file, mail_rows(&start))
+                let rows = mail_rows(&start, self.settings.encoding, &mut self.guess);
+                self.table(file, rows)
             }
             Format::Mallet => {
                 let start = self.start(file, LOOK_BYTES)?;
@@ -284,14 +285,16 @@ impl Records {
         !self.texts.is_empty() && self.texts.iter().all(is_object)
     }
 
-    /// Whether there are files that are documents, each beginning with the headers of an e-mail.
+    /// Whether there are files that are documents, nine of ten or more beginning with the headers of an e-mail: mail
+    /// servers keep lists beside it.
     pub(super) fn are_mail(&self) -> bool {
         let is_mail = |text: &String| {
             let headers = text.split("\n\n").next().unwrap_or_default();
             let has = |name: &str| headers.lines().any(|line| line.starts_with(name));
             has("From") && (has("Subject:") || has("Date:") || has("Message-I"))
         };
-        !self.texts.is_empty() && self.texts.iter().all(is_mail)
+        let mails = self.texts.iter().filter(|text| is_mail(text)).count();
+        mails > 0 && 10 * mails >= 9 * self.texts.len()
     }
 
     /// Returns the texts of these columns.

@@ -2,6 +2,7 @@
 
 use corpus::block::cutter::{Dialect, names_delimiter};
 use corpus::block::header::fixed_columns;
+use corpus::encoding::{EncodingGuess, TextEncoding};
 use corpus::reader::{mail, mallet};
 use corpus::settings::Format;
 
@@ -55,11 +56,17 @@ pub(super) fn mallet_rows(start: &str) -> Table {
     (fixed(Format::Mallet), rows)
 }
 
-/// Parses a mail file.
-pub(super) fn mail_rows(start: &[u8]) -> Table {
+/// Parses a mail file. Adds the messages that are not UTF-8, and in no known encoding, to the guess.
+pub(super) fn mail_rows(start: &[u8], encoding: TextEncoding, guess: &mut EncodingGuess) -> Table {
     let messages = mail::messages(0, start).take(MOST_RECORDS);
-    let rows = messages.filter_map(|(_, message)| mail::fields(message));
-    (fixed(Format::Mail), rows.map(Into::into).collect())
+    let rows = messages.filter_map(|(_, message)| {
+        let row: Vec<String> = mail::fields(message, encoding).ok()?.into();
+        if row.iter().any(|value| value.contains('\u{fffd}')) {
+            guess.add(message);
+        }
+        Some(row)
+    });
+    (fixed(Format::Mail), rows.collect())
 }
 
 fn fixed(format: Format) -> Vec<String> {

@@ -3,10 +3,20 @@
 //! The text is that of a message's body, HTML without tags; lines quoted from other messages and attachments, messages
 //! among them, are left out. The sender and the recipient are the first of each.
 
+mod parts;
+mod text;
+
 use super::{Context, DocumentSink};
-use crate::block::cutter::{Boundary, record_ends};
+use crate::Body;
+use crate::block::cutter::{Boundary, find_line_end, record_ends};
 use crate::block::header::Header;
-use mail_parser::{Address, MessageParser};
+use crate::encoding::TextEncoding;
+use mail_parser::Address;
+use parts::{Scan, header};
+use text::text_of;
+
+/// Why a text is no message.
+const NO_HEADER: &str = "not an e-mail: it does not begin with headers";
 
 /// Reads the messages of a stretch that begins at `offset`.
 pub(super) fn read(
@@ -17,15 +27,16 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) {
     for (begins, message) in messages(offset, bytes) {
-        match fields(message) {
-            Some(fields) => {
+        match fields(message, context.settings.encoding) {
+            Ok(fields) => {
                 let fields = fields.each_ref().map(String::as_bytes);
-                emit(header.document(context, begins, &fields));
+                let mut document = header.document(context, begins, &fields);
+                if let Body::Text { text, repaired } = &mut document.body {
+                    *repaired = text.contains(char::REPLACEMENT_CHARACTER);
+                }
+                emit(document);
             }
-            None => {
-                let what = "not an e-mail: it does not begin with headers";
-                emit(context.unknown(begins, context.unparsable(begins, what)));
-            }
+            Err(what) => emit(context.unknown(begins, context.unparsable(begins, &what))),
         }
     }
 }
@@ -54,37 +65,40 @@ fn without_last_line(lines: &[u8]) -> &[u8] {
     &lines[..last.map_or(0, |at| at + 1)]
 }
 
-/// Returns the id, date, sender, recipient, subject and text of a message; `None` if it is not one.
-pub fn fields(message: &[u8]) -> Option<[String; 6]> {
-    let message = MessageParser::default().parse(message)?;
-    let sender_of = |address: Option<&Address<'_>>| {
+/// Returns the id, date, sender, recipient, subject and text of a message, or why it has none. What is in no known
+/// encoding is in that of the job.
+pub fn fields(message: &[u8], encoding: TextEncoding) -> Result<[String; 6], String> {
+    let message = without_count(message);
+    let parsed = liveness::contained(|| parsed(message, encoding));
+    parsed.unwrap_or_else(|panic| Err(format!("its parser failed: {panic}; exclude the file")))
+}
+
+fn parsed(message: &[u8], encoding: TextEncoding) -> Result<[String; 6], String> {
+    let (head, parts) = Scan::new(message, encoding).message()?;
+    let header = header(&head).ok_or(NO_HEADER)?;
+    let first_of = |address: Option<&Address<'_>>| {
         let first = address.and_then(Address::first)?;
         let name = first.address.as_deref().or(first.name.as_deref())?;
         Some(name.to_owned())
     };
-    let [from, to] = [message.from(), message.to()].map(sender_of);
-    let date = message.date().map(mail_parser::DateTime::to_rfc3339);
-    if from.is_none() && date.is_none() && message.subject().is_none() {
-        return None;
+    let [from, to] = [header.from(), header.to()].map(first_of);
+    let date = header.date().map(mail_parser::DateTime::to_rfc3339);
+    if from.is_none() && date.is_none() && header.subject().is_none() {
+        return Err(NO_HEADER.to_owned());
     }
-    let mut text = String::new();
-    for part in 0..message.text_body_count() {
-        let body = message.body_text(part).unwrap_or_default();
-        for line in body.lines().filter_map(own_line) {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    let subject = message.subject().unwrap_or_default().to_owned();
-    let id = message.message_id().unwrap_or_default().to_owned();
+    let subject = header.subject().unwrap_or_default().to_owned();
+    let id = header.message_id().unwrap_or_default().to_owned();
     let [date, from, to] = [date, from, to].map(Option::unwrap_or_default);
-    Some([id, date, from, to, subject, text])
+    Ok([id, date, from, to, subject, text_of(&parts, encoding)])
 }
 
-/// Returns a line unless it is quoted. In an mbox, a line of the message's own is `>From ` if it begins with `From `.
-fn own_line(line: &str) -> Option<&str> {
-    match line.strip_prefix('>') {
-        Some(own) => own.starts_with("From ").then_some(own),
-        None => Some(line),
-    }
+/// Returns a message without what Apple Mail adds to it in a file of its own: the number of its bytes, and properties.
+fn without_count(message: &[u8]) -> &[u8] {
+    let message = message.trim_ascii_start();
+    let counted = || {
+        let (count, rest) = message.split_at_checked(find_line_end(message)?)?;
+        let count: usize = std::str::from_utf8(count).ok()?.trim().parse().ok()?;
+        Some(&rest[..count.min(rest.len())])
+    };
+    counted().unwrap_or(message)
 }
