@@ -6,7 +6,7 @@ use std::fmt;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-use super::language::identify;
+use super::language::{UNDETERMINED, identify};
 
 /// The encoding of texts that are not valid UTF-8. By default UTF-8: invalid bytes are replaced by U+FFFD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,26 +56,18 @@ const WESTERN: [&str; 16] = [
     "af", "ca", "da", "de", "en", "es", "fi", "fr", "id", "it", "jv", "nb", "nl", "pt", "sv", "tl",
 ];
 
-/// Encodings of other languages in the Latin script, in which a few letters of a Western language are valid too.
-const OTHER_LATIN: [&str; 7] = [
-    "ISO-8859-2",
-    "ISO-8859-4",
-    "ISO-8859-13",
-    "windows-1250",
-    "windows-1254",
-    "windows-1257",
-    "windows-1258",
-];
-
 /// Bytes of a text whose language is identified.
 const LANGUAGE_BYTES: usize = 4_000;
 
 /// A guess at the encoding of texts that are not UTF-8.
 pub struct EncodingGuess {
     detector: EncodingDetector,
-    /// Texts that were added, and those of them in Western languages.
+    /// Texts that were added.
     texts: usize,
-    western: usize,
+    /// Those in Western languages, minus those in others.
+    western: i64,
+    /// Bytes other than ASCII that stand alone, minus runs of them.
+    alone: i64,
 }
 
 impl fmt::Debug for EncodingGuess {
@@ -90,6 +82,7 @@ impl Default for EncodingGuess {
             detector: EncodingDetector::new(Iso2022JpDetection::Deny),
             texts: 0,
             western: 0,
+            alone: 0,
         }
     }
 }
@@ -101,16 +94,30 @@ impl EncodingGuess {
             self.detector.feed(bytes, false);
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LANGUAGE_BYTES)]);
             self.texts += 1;
-            self.western += usize::from(WESTERN.contains(&identify(&start)));
+            let runs = bytes.split(u8::is_ascii).map(<[u8]>::len);
+            let alone = |run| match run {
+                0 => 0,
+                1 => 1,
+                _ => -1,
+            };
+            self.alone += runs.map(alone).sum::<i64>();
+            self.western += match identify(&start) {
+                UNDETERMINED => 0,
+                code if WESTERN.contains(&code) => 1,
+                _ => -1,
+            };
         }
     }
 
-    /// Returns the likeliest encoding of all the texts that were added; `None` without any. If most are in Western
-    /// languages, it is windows-1252: one kind of symbol, such as £, says less than the words around it.
+    /// Returns the likeliest encoding of all the texts that were added; `None` without any.
+    ///
+    /// It is windows-1252 if most are in Western languages, with a letter or symbol here and there: one kind of them, such
+    /// as £, says less than the words around it.
     pub fn best(&self) -> Option<TextEncoding> {
-        let found = self.detector.guess(None, Utf8Detection::Deny);
-        let is_western = 2 * self.western > self.texts && OTHER_LATIN.contains(&found.name());
-        let best = if is_western { WINDOWS_1252 } else { found };
+        let best = match self.western > 0 && self.alone > 0 {
+            true => WINDOWS_1252,
+            false => self.detector.guess(None, Utf8Detection::Deny),
+        };
         (self.texts > 0).then_some(TextEncoding(best))
     }
 }
@@ -193,6 +200,10 @@ mod tests {
             }
             assert_eq!(guess.best().unwrap().name(), "windows-1252", "{text}");
         }
+        let russian = b"The captain of the ship was called \xcf\xe5\xf2\xf0 \xc8\xe2\xe0\xed\xee\xe2 by the crew in the harbour.";
+        let mut guess = EncodingGuess::default();
+        guess.add(russian);
+        assert_eq!(guess.best().unwrap().name(), "windows-1251");
         let polish = b"Kapitan statku zap\xb3aci\xb3 za chleb, kt\xf3rego nie by\xb3o, i nie widzia\xb3 portu.";
         let mut guess = EncodingGuess::default();
         guess.add(polish);
