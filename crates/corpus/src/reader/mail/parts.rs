@@ -6,13 +6,14 @@
 use crate::block::cutter::find_line_end;
 use crate::encoding::TextEncoding;
 use mail_parser::{ContentType, Message, MessageParser, MimeHeaders};
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
+use std::borrow::Cow;
 
 /// How deep parts may be nested.
 pub const MOST_NESTED: usize = 100;
 /// Maximum number of parts.
 pub const MOST_PARTS: usize = 10_000;
-/// The header fields that are read, and how many characters of each: a list of recipients may be long, and in a field
+/// The header fields that are read, and how many bytes of each: a list of recipients may be long, and in a field
 /// that describes a part, what follows is its name.
 const FIELDS: [(&str, usize); 8] = [
     ("From", 10_000),
@@ -160,7 +161,7 @@ impl<'m> Scan<'m> {
     }
 
     /// Returns the whole message: its header fields that are read, and its parts.
-    pub(super) fn message(mut self) -> Result<(String, Part<'m>), String> {
+    pub(super) fn message(mut self) -> Result<(Vec<u8>, Part<'m>), String> {
         let (head, ended) = self.head();
         let (part, _) = self.content(&head, ended, 0, false)?;
         Ok((head, part))
@@ -169,7 +170,7 @@ impl<'m> Scan<'m> {
     fn part(&mut self, depth: usize, is_in_digest: bool) -> Result<Ended<'m>, String> {
         let (head, ended) = match self.begins_with_header() {
             true => self.head(),
-            false => (String::new(), None),
+            false => (Vec::new(), None),
         };
         self.content(&head, ended, depth, is_in_digest)
     }
@@ -177,7 +178,7 @@ impl<'m> Scan<'m> {
     /// Returns the part with this header, after which `ended` ended it if there is nothing else.
     fn content(
         &mut self,
-        head: &str,
+        head: &[u8],
         ended: Option<Delimiter>,
         depth: usize,
         is_in_digest: bool,
@@ -261,7 +262,7 @@ impl<'m> Scan<'m> {
 
     /// Reads a header, and the blank line after it, or the line that ends the part within it. Returns the last field of
     /// each name in [`FIELDS`], decoded if it is not UTF-8.
-    fn head(&mut self) -> (String, Option<Delimiter>) {
+    fn head(&mut self) -> (Vec<u8>, Option<Delimiter>) {
         let mut found = [const { None }; FIELDS.len()];
         let (mut ended, mut open) = (None, None);
         loop {
@@ -289,15 +290,21 @@ impl<'m> Scan<'m> {
                 range.end = self.at;
             }
         }
-        let mut head = String::new();
+        let mut head = Vec::new();
         for (range, (_, most)) in found.into_iter().zip(FIELDS) {
             if let Some(range) = range {
-                let (field, _) = self.encoding.decode(&self.bytes[range]);
-                head.extend(field.trim_end().chars().take(most));
-                head.push('\n');
+                let field = self.bytes[range].trim_ascii_end();
+                // Within an encoded word, bytes are in its charset.
+                let decoded = match memmem::find(field, b"=?") {
+                    Some(_) => Cow::Borrowed(field),
+                    None => in_utf_8(field, self.encoding),
+                };
+                head.extend(&decoded[..decoded.len().min(most)]);
+                head.push(b'\n');
             }
         }
-        (head + "\n", ended)
+        head.push(b'\n');
+        (head, ended)
     }
 
     /// Reads up to the line that ends the part.
@@ -335,8 +342,16 @@ fn too_many(most: usize, what: &str) -> String {
     format!("more than {most} {what}; take attachments out of the message, or exclude its file")
 }
 
+/// Returns bytes in UTF-8, from the encoding of the job unless they are in it already.
+fn in_utf_8(bytes: &[u8], encoding: TextEncoding) -> Cow<'_, [u8]> {
+    match encoding.decode(bytes).0 {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
 /// Parses the fields of a header.
-pub(super) fn header(head: &str) -> Option<Message<'_>> {
+pub(super) fn header(head: &[u8]) -> Option<Message<'_>> {
     MessageParser::default().parse_headers(head)
 }
 

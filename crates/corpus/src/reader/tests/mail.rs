@@ -230,6 +230,8 @@ fn a_charset_that_nobody_knows_is_the_encoding_of_the_job() {
     }
     let cyrillic = bytes("text/plain; charset=koi8-r", "\u{cd}\u{c9}\u{d2}");
     assert_eq!(read(&cyrillic, "latin1").0, "\u{e9}\nмир\n");
+    let torn = b"Subject: =?iso-8859-1?Q?caf\xe9?=\n\nx\n";
+    assert_eq!(read(torn, "koi8-r"), ("caf\u{e9}\nx\n".into(), false));
     let ascii = "Subject: s\nContent-Type: text/plain; charset=us-ascii\n\nмир\n";
     assert_eq!(read(ascii.as_bytes(), "utf-8").0, "s\nмир\n");
 }
