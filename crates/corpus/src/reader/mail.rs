@@ -1,7 +1,7 @@
 //! E-mail: a message, or an mbox of messages, each between lines that begin with `From `.
 //!
-//! The text is that of a message's body, HTML without tags; lines quoted from other messages and attachments, messages
-//! among them, are left out. The sender and the recipient are the first of each.
+//! The text is that of a message's body, HTML without tags; lines quoted from other messages and attachments are left
+//! out, and so are attached messages unless there is no other text. The sender and the recipient are the first of each.
 
 mod parts;
 mod text;
