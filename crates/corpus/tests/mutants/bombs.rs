@@ -41,6 +41,31 @@ const BOMBS: &[Bomb] = &[
         documents: 6_000,
         error: None,
     },
+    Bomb {
+        what: "20,000 messages in each other",
+        file: "messages.eml",
+        bytes: || nested(20_000, |_| "Content-Type: message/rfc822\n\n".to_owned()),
+        documents: 2,
+        error: None,
+    },
+    Bomb {
+        what: "20,000 multiparts in each other",
+        file: "multiparts.eml",
+        bytes: || {
+            nested(20_000, |i| {
+                format!("Content-Type: multipart/a; boundary=b{i}\n\n--b{i}\n")
+            })
+        },
+        documents: 2,
+        error: None,
+    },
+    Bomb {
+        what: "300,000 tags of HTML in each other",
+        file: "tags.html",
+        bytes: || "<p>".repeat(300_000).into_bytes(),
+        documents: 2,
+        error: None,
+    },
 ];
 
 #[test]
@@ -63,6 +88,12 @@ fn a_small_file_that_asks_for_much_is_read_or_refused_in_bounded_time_and_memory
             None => assert_eq!(error, "", "{}", bomb.what),
         }
     }
+}
+
+/// Writes an e-mail with parts in each other.
+fn nested(depth: usize, open: impl Fn(usize) -> String) -> Vec<u8> {
+    let parts: String = (0..depth).map(open).collect();
+    format!("Subject: s\n{parts}\ntext\n").into_bytes()
 }
 
 /// Writes a file of Parquet without rows, whose schema has a text within groups with these numbers of members.

@@ -10,6 +10,8 @@
 mod arrow;
 mod bombs;
 mod bytes;
+mod html;
+mod mail;
 mod parquet;
 mod random;
 mod reading;
@@ -50,6 +52,18 @@ const FORMATS: &[Format] = &[
         file: "x.arrow",
         seeds: arrow::seeds,
         mutate: arrow::mutate,
+    },
+    Format {
+        name: "mail",
+        file: "x.mbox",
+        seeds: mail::seeds,
+        mutate: mail::mutate,
+    },
+    Format {
+        name: "html",
+        file: "x.html",
+        seeds: html::seeds,
+        mutate: html::mutate,
     },
 ];
 
