@@ -46,7 +46,7 @@ impl Priors {
     ///
     /// Without a value in `settings`, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
     /// (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
-    /// there η = 0.4, the smallest value of the paper (§4.1).
+    /// there η = 0.4, beyond which the paper finds no gain in coherence (§4.4).
     pub fn new(
         settings: &ModelSettings,
         vocabulary_size: usize,
