@@ -29,6 +29,11 @@ impl Pace {
         }
     }
 
+    /// Whether a later snapshot is of the same phase, and counts the same.
+    pub(super) fn is_of(&self, later: &ProgressSnapshot) -> bool {
+        (self.latest.phase, self.latest.unit) == (later.phase, later.unit)
+    }
+
     /// Returns the time since the phase began.
     pub(super) fn elapsed(&self) -> Duration {
         self.now.saturating_sub(self.since)

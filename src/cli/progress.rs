@@ -74,7 +74,7 @@ pub(super) fn step(
         return;
     }
     match pace {
-        Some(current) if current.latest.phase == snapshot.phase => {
+        Some(current) if current.is_of(&snapshot) => {
             current.latest = snapshot;
             current.now = now;
             screen.show(current);

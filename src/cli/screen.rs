@@ -168,14 +168,11 @@ fn json_line(pace: &Pace, moment: Moment) -> String {
 /// A bar on a terminal.
 impl Screen for ProgressBar {
     fn open(&mut self, pace: &Pace) {
-        self.reset();
-        self.set_prefix(pace.latest.phase);
-        set_total(self, pace.latest.total);
-        update(self, pace);
+        draw(self, pace);
     }
 
     fn show(&mut self, pace: &Pace) {
-        update(self, pace);
+        draw(self, pace);
     }
 
     fn close(&mut self, pace: &Pace) {
@@ -187,30 +184,43 @@ impl Screen for ProgressBar {
     }
 }
 
-fn update(bar: &ProgressBar, pace: &Pace) {
-    if bar.length() != pace.latest.total {
-        set_total(bar, pace.latest.total);
-    }
-    bar.set_position(pace.latest.done);
-    bar.set_message(format!("{} {}", pace.latest.unit, pace.remarks()));
-    bar.tick();
-}
-
-fn set_total(bar: &ProgressBar, total: Option<u64>) {
-    match total {
-        Some(total) => bar.set_length(total),
-        None => bar.unset_length(),
-    }
-    let template = match total {
-        Some(_) => "{prefix:>9} [{bar:28}] {human_pos}/{human_len} {msg}",
-        None => "{prefix:>9} {spinner} {human_pos} {msg}",
+/// Draws the bar once: phase, count and unit are never those of two phases. So the texts are part of the style, which
+/// draws nothing when it is set; a prefix and a message would each draw the bar.
+fn draw(bar: &ProgressBar, pace: &Pace) {
+    let ProgressSnapshot {
+        phase,
+        done,
+        total,
+        unit,
+        ..
+    } = &pace.latest;
+    let amount = match total {
+        Some(total) => format!(
+            "[{{bar:28}}] {}/{}",
+            figures::grouped(*done),
+            figures::grouped(*total)
+        ),
+        None => format!("{{spinner}} {}", figures::grouped(*done)),
     };
-    let style = ProgressStyle::with_template(template).expect("the templates above are valid");
+    let remarks = pace.remarks().replace('{', "{{").replace('}', "}}");
+    let template = format!("{phase:>9} {amount} {unit} {remarks}");
+    let style =
+        ProgressStyle::with_template(&template).expect("braces are those of the keys above");
     bar.set_style(style.progress_chars("=> "));
+    bar.update(|state| {
+        state.set_pos(*done);
+        // Without a total there is no bar that has a length.
+        state.set_len(total.unwrap_or_default());
+    });
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use indicatif::{ProgressDrawTarget, TermLike};
+    use parking_lot::Mutex;
+
     use super::super::progress::step;
     use super::*;
 
@@ -290,29 +300,75 @@ train: done in 5.0 s (2.0 rounds/s)
         assert_eq!(objects[1]["note"], "a \"note\"");
     }
 
+    /// A terminal that keeps what is written.
+    #[derive(Clone, Debug, Default)]
+    struct Written(Arc<Mutex<String>>);
+
+    impl TermLike for Written {
+        fn width(&self) -> u16 {
+            120
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(&format!("{text}\n"))
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.write_str("\n")
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
-    fn a_bar_follows_phases_with_and_without_a_total() {
-        let mut bar = ProgressBar::hidden();
+    fn a_bar_shows_each_count_with_its_phase_and_unit() {
+        let written = Written::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(written.clone()), 255);
+        let mut bar = ProgressBar::with_draw_target(None, target);
         let mut pace = None;
-        let mut see = |seconds, snapshot| {
-            step(&mut bar, &mut pace, snapshot, Duration::from_secs(seconds));
-            (bar.prefix(), bar.position(), bar.length(), bar.message())
+        let in_bytes = ProgressSnapshot {
+            unit: "bytes",
+            ..snapshot("ingest", 50_000, "")
         };
-        see(0, snapshot("ingest", 0, ""));
-        assert_eq!(
-            see(2, snapshot("ingest", 30_000, "")),
-            (
-                "ingest".into(),
-                30_000,
-                Some(50_000),
-                "documents 15,000 documents/s, 1 s left".into()
-            )
-        );
-        assert_eq!(
-            see(3, snapshot("train", 4, "held-out -7.61")),
-            ("train".into(), 4, None, "rounds held-out -7.61".into())
-        );
+        let seen = [
+            snapshot("ingest", 0, ""),
+            snapshot("ingest", 30_000, ""),
+            in_bytes,
+            snapshot("train", 4, "held-out {-7.61}"),
+        ];
+        for (seconds, snapshot) in (0..).step_by(2).zip(seen) {
+            std::thread::sleep(Duration::from_millis(10));
+            step(&mut bar, &mut pace, snapshot, Duration::from_secs(seconds));
+        }
         bar.end();
-        assert!(bar.is_finished());
+        let written = written.0.lock();
+        let lines: Vec<&str> = written.lines().map(str::trim).collect();
+        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+        let expected = [
+            "ingest [                            ] 0/50,000 documents",
+            "ingest [================>           ] 30,000/50,000 documents 15,000 documents/s, 1 s left",
+            "ingest: done in 4.0 s (7,500 documents/s)",
+            "ingest [================>           ] 30,000/50,000 documents 15,000 documents/s, 1 s left",
+            "ingest [============================] 50,000/50,000 bytes",
+            "ingest: done in 2.0 s",
+            "ingest [============================] 50,000/50,000 bytes",
+            "train ⠁ 4 rounds held-out {-7.61}",
+        ];
+        assert_eq!(lines, expected);
     }
 }

@@ -94,10 +94,11 @@ impl Progress {
 
     /// Returns the current phase and its progress.
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
-        let snapshot = self.phase.lock().snapshot.clone();
+        // The lock is held until the count is read: the next phase sets it to 0.
+        let phase = self.phase.lock();
         ProgressSnapshot {
             done: self.done.load(Ordering::Relaxed),
-            ..snapshot
+            ..phase.snapshot.clone()
         }
     }
 
