@@ -268,10 +268,13 @@ impl Evaluation {
 
     fn no_documents(&self) -> Failure {
         let split = self.run.job.evaluate.split_name();
-        Failure::data(format!(
-            "no document to evaluate on: none with terms is in evaluate.split \"{split}\"; choose \
-             another, or a job with more in sample.held_out"
-        ))
+        let failure = Failure::data(format!(
+            "no document to evaluate on: none with terms is in evaluate.split \"{split}\""
+        ));
+        failure.help(match self.run.job.model_from {
+            Some(_) => "all documents of a job with model.from are projected: --set evaluate.split=projected",
+            None => "choose another split, or a job with more in sample.held_out",
+        })
     }
 }
 

@@ -18,6 +18,16 @@ mod text;
 mod uci;
 mod vw;
 
+/// Formats bytes as a number of MiB in the form of the keys, rounded up to four digits.
+fn mebibytes(bytes: u64) -> String {
+    let mib = bytes as f64 / f64::from(1 << 20);
+    let mut unit = 1000.0;
+    while mib * unit < 1000.0 && unit < 1e12 {
+        unit *= 10.0;
+    }
+    ((mib * unit).ceil() / unit).to_string()
+}
+
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -217,8 +227,9 @@ impl<'a> Context<'a> {
             return document;
         }
         let problem = format!(
-            "{tokens} tokens, more than {limit} bytes of text (corpus.max_document_mib) can have; correct its counts, \
-             or raise the limit"
+            "{tokens} tokens, more than {} MiB of text (corpus.max_document_mib) can have; correct its counts, or \
+             raise the limit",
+            mebibytes(limit)
         );
         document.body = Body::missing(DocumentStatus::TooLarge, &document.source_id, problem);
         document
@@ -228,7 +239,9 @@ impl<'a> Context<'a> {
     fn too_large(&self, source_id: &str, bytes: u64) -> Body<'static> {
         let limit = self.settings.max_document_bytes;
         let problem = format!(
-            "{bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the document"
+            "{} MiB, and corpus.max_document_mib allows {}; raise it, or split the document",
+            mebibytes(bytes),
+            mebibytes(limit)
         );
         Body::missing(DocumentStatus::TooLarge, source_id, problem)
     }
