@@ -69,6 +69,18 @@ pub(super) fn parameter(value: f64) -> String {
     rounded.to_string()
 }
 
+/// Formats a figure to two digits of its standard error: "-6.455 ± 0.013"; "about -7.1" if that is not known.
+pub(super) fn with_error(figure: f64, error: Option<f64>) -> String {
+    match error.filter(|error| *error > 0.0 && error.is_finite()) {
+        None => format!("about {figure:.1}"),
+        Some(error) => {
+            let is_enough = |decimals: &usize| error * 10_f64.powi(*decimals as i32 - 1) >= 1.0;
+            let decimals = (1..4).find(is_enough).unwrap_or(4);
+            format!("{figure:.decimals$} ± {error:.decimals$}")
+        }
+    }
+}
+
 /// Formats bytes: 1536 → "1.5 KiB".
 pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -7,12 +7,14 @@ mod topics;
 
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
-use crate::job::{Job, LabelSummary, Summary, TopicFaults};
+use crate::job::{Job, LabelSummary, Summary, TopicFaults, TrainSummary};
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
 use store::is_remote;
 pub(super) use topics::{MOST_TERMS, held_out_curve, topic_table, words_within};
 
+/// The score of fewer held-out documents says little: their standard error, too, is a guess.
+const FEW_HELD_OUT: u64 = 30;
 /// Maximum number of rows in the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
 
@@ -99,9 +101,7 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         );
         rows.extend(train.tree.clone().map(|tree| ("tree", tree)));
         rows.push(("train", trained));
-        let held_out = train
-            .heldout_loglik_per_token
-            .map(|figure| format!("{figure:.4} nats per token ({})", train.heldout_method));
+        let held_out = held_out(train);
         let likelihoods = points.iter().filter_map(|p| p.heldout_loglik_per_token);
         let curve = curve(&likelihoods.collect::<Vec<_>>());
         rows.extend((!curve.is_empty()).then_some(("training", curve)));
@@ -142,6 +142,22 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows.extend(peak.map(|bytes| ("memory", format!("{} peak", figures::bytes(bytes)))));
     rows.push(("output", summary.output.display().to_string()));
     rows
+}
+
+/// Describes the score of the held-out documents, as in "-6.455 ± 0.013 nats per token (document completion, …)".
+fn held_out(train: &TrainSummary) -> Option<String> {
+    let figure = figures::with_error(
+        train.heldout_loglik_per_token?,
+        train.heldout_standard_error,
+    );
+    let few = match train.heldout_documents {
+        0..FEW_HELD_OUT => "; too few documents to compare models by: raise sample.held_out",
+        _ => "",
+    };
+    Some(format!(
+        "{figure} nats per token ({}){few}",
+        train.heldout_method
+    ))
 }
 
 /// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 over labels, 0.412 over documents, on 2,514
@@ -207,7 +223,7 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{DriftSummary, IngestSummary, ProjectSummary, TrainSummary};
+    use crate::job::{DriftSummary, IngestSummary, ProjectSummary};
     use crate::tables::read::TopicLine;
 
     fn rendered(width: usize) -> String {
@@ -247,6 +263,8 @@ mod tests {
                 seconds: 61.0,
                 rounds: 50,
                 heldout_loglik_per_token: Some(-7.84),
+                heldout_standard_error: Some(0.0213),
+                heldout_documents: 226,
                 heldout_method: "document completion".into(),
                 ended: "10 passes done".into(),
                 ..Default::default()
@@ -282,7 +300,7 @@ mod tests {
             "{page}"
         );
         assert!(
-            page.contains("-7.8400 nats per token (document completion)"),
+            page.contains("-7.840 ± 0.021 nats per token (document completion)\n"),
             "{page}"
         );
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
@@ -319,6 +337,30 @@ mod tests {
         let lines = "\n            below 70 % of distinct terms: retrain with new documents in the sample\
                      \n            too many groups for one row each in table `drift`\n";
         assert!(page.contains(lines), "{page}");
+    }
+
+    #[test]
+    fn few_held_out_documents_are_said_to_be_too_few() {
+        let train = TrainSummary {
+            heldout_loglik_per_token: Some(-7.123_456),
+            heldout_documents: 1,
+            heldout_method: "document completion, 1 document".into(),
+            ..TrainSummary::default()
+        };
+        let line = held_out(&train).expect("one is scored");
+        assert!(
+            line.starts_with(
+                "about -7.1 nats per token (document completion, 1 document); too few"
+            ),
+            "{line}"
+        );
+        let several = TrainSummary {
+            heldout_standard_error: Some(0.34),
+            heldout_documents: 7,
+            ..train
+        };
+        let line = held_out(&several).expect("seven are scored");
+        assert!(line.starts_with("-7.12 ± 0.34 nats"), "{line}");
     }
 
     #[test]

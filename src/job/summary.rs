@@ -101,6 +101,10 @@ pub(crate) struct TrainSummary {
     /// Log-likelihood per token of the held-out documents under the published model, in nats; absent if no
     /// document was held out.
     pub(crate) heldout_loglik_per_token: Option<f64>,
+    /// Its standard error over samples of documents; absent for fewer than two.
+    pub(crate) heldout_standard_error: Option<f64>,
+    /// The documents that were held out and scored.
+    pub(crate) heldout_documents: u64,
     /// How that was estimated, e.g. "document completion, even/odd tokens, 20 sweeps".
     pub(crate) heldout_method: String,
     /// The tree-structured prior over terms, and what of its file it leaves out.

@@ -3,6 +3,9 @@
 use crate::cli::figures;
 use crate::job::DriftSummary;
 
+/// Shifts of fewer documents are not shown.
+const FEW_DOCUMENTS: i64 = 100;
+
 /// Returns "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; …", and what to do.
 pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
     let percent = |share: Option<f64>| match share {
@@ -19,11 +22,9 @@ pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
         percent(drift.known_token_share),
         figures::counted(drift.documents.unsigned_abs(), documents),
     );
-    if let Some(shift) = drift.topic_shift_js {
-        text.push_str(&format!("; topics moved by {shift:.3}"));
-    }
-    if let Some(shift) = drift.loglik_shift {
-        text.push_str(&format!(", {shift:+.3} nats per token"));
+    // Shifts of a few documents are chance, and those of held-out documents nothing else: the table `drift` has them.
+    if !drift.are_held_out && drift.documents >= FEW_DOCUMENTS {
+        text.push_str(&shifts(drift));
     }
     let mut lines = vec![text];
     if drift.retrain {
@@ -41,6 +42,24 @@ pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
         lines.push("too many groups for one row each in table `drift`".to_owned());
     }
     lines
+}
+
+/// Says how the topics, and the probability of the tokens, differ from those of the documents trained on.
+fn shifts(drift: &DriftSummary) -> String {
+    let mut text = String::new();
+    if let Some(shift) = drift.topic_shift_js {
+        text.push_str(&format!(
+            "; shares of topics differ from those of the sample by {shift:.2} (0: not at all, 1: no topic in common)"
+        ));
+    }
+    if let Some(shift) = drift.loglik_shift {
+        let than = if shift < 0.0 { "less" } else { "more" };
+        let shift = shift.abs();
+        text.push_str(&format!(
+            "; a token is {shift:.2} nats {than} probable than there"
+        ));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -63,10 +82,30 @@ mod tests {
         assert_eq!(
             lines(&drift()),
             [
-                "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; topics \
-             moved by 0.081, -0.250 nats per token"
+                "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; shares of topics differ \
+                 from those of the sample by 0.08 (0: not at all, 1: no topic in common); a token is 0.25 nats less \
+                 probable than there"
             ]
         );
+    }
+
+    #[test]
+    fn shifts_of_few_or_held_out_documents_are_not_shown() {
+        let few = DriftSummary {
+            documents: 7,
+            ..drift()
+        };
+        let held_out = DriftSummary {
+            are_held_out: true,
+            ..drift()
+        };
+        for (drift, documents) in [
+            (few, "7 new documents"),
+            (held_out, "1,234 held-out documents"),
+        ] {
+            let line = &lines(&drift)[0];
+            assert!(line.ends_with(&format!("in {documents} known")), "{line}");
+        }
     }
 
     #[test]

@@ -339,6 +339,8 @@ fn train_summary(
         sample_documents: record.training_documents,
         tokens_per_second: tokens as f64 / seconds.max(1e-9),
         heldout_loglik_per_token: record.heldout.per_token(),
+        heldout_standard_error: record.heldout.standard_error(),
+        heldout_documents: record.heldout.documents.unsigned_abs(),
         heldout_method: format!("document completion, {documents}, K = {}", settings.topics),
         tree: None,
         ended,

@@ -66,12 +66,20 @@ impl Trainer {
             };
             while model.for_some_documents(documents.len(), &mut score)? {}
         }
-        let mine = [mine.log_likelihood, mine.tokens, mine.documents];
+        let mine = [
+            mine.log_likelihood,
+            mine.tokens,
+            mine.documents,
+            mine.squares,
+            mine.squared_tokens,
+        ];
         let all = self.rounds.sum(worker, &mine)?;
         Ok(Completion {
             log_likelihood: all[0],
             tokens: all[1],
             documents: all[2],
+            squares: all[3],
+            squared_tokens: all[4],
         })
     }
 
@@ -83,7 +91,7 @@ impl Trainer {
         }
         let (progress, phase) = (&self.plan.process.progress, position.phase.name());
         progress.note(format!(
-            "{phase}, held-out {loglik_per_token:.4} nats per token"
+            "{phase}, held-out {loglik_per_token:.3} nats per token"
         ));
         if self.part > 0 {
             return;

@@ -32,6 +32,13 @@ pub struct Completion {
     pub tokens: i64,
     /// The number of documents scored: those with at least two tokens.
     pub documents: i64,
+    /// Σ_d n_d x_d², where x_d is the log-likelihood per token of a document with n_d scored tokens, in the same units;
+    /// like the next, known only until it is stored.
+    #[serde(skip)]
+    pub squares: i64,
+    /// Σ_d n_d².
+    #[serde(skip)]
+    pub squared_tokens: i64,
 }
 
 impl Completion {
@@ -40,12 +47,25 @@ impl Completion {
         self.log_likelihood += other.log_likelihood;
         self.tokens += other.tokens;
         self.documents += other.documents;
+        self.squares += other.squares;
+        self.squared_tokens += other.squared_tokens;
     }
 
     /// Returns the log-likelihood per token in nats; `None` if nothing was scored.
     pub fn per_token(&self) -> Option<f64> {
         let sum = self.log_likelihood as f64 / FIXED_POINT;
         (self.tokens > 0).then(|| sum / self.tokens as f64)
+    }
+
+    /// Returns the standard error of [`per_token`](Self::per_token), the mean of documents weighted by their tokens, over
+    /// samples of documents; `None` for fewer than two.
+    pub fn standard_error(&self) -> Option<f64> {
+        let (mean, tokens) = (self.per_token()?, self.tokens as f64);
+        let variance = self.squares as f64 / FIXED_POINT / tokens - mean * mean;
+        // 1 / the number of documents, if all are equally long.
+        let share = self.squared_tokens as f64 / (tokens * tokens);
+        let is_known = self.documents > 1 && self.squared_tokens > 0;
+        is_known.then(|| (variance.max(0.0) * share / (1.0 - share)).sqrt())
     }
 }
 
@@ -100,10 +120,13 @@ impl Completer {
             .infer(observed, table, &settings, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
+        let (tokens, n) = (tokens as i64, tokens.max(1) as f64);
         Ok(Completion {
             log_likelihood,
-            tokens: tokens as i64,
+            tokens,
             documents: 1,
+            squares: (sum * sum / n * FIXED_POINT).round_ties_even() as i64,
+            squared_tokens: tokens * tokens,
         })
     }
 
@@ -137,5 +160,41 @@ fn count(tokens: &mut [u32], (terms, counts): &mut (Vec<u32>, Vec<u32>)) {
     for run in tokens.chunk_by(|a, b| a == b) {
         terms.push(run[0]);
         counts.push(run.len() as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the score of one document: its tokens, and its log-likelihood per token.
+    fn scored(tokens: i64, per_token: f64) -> Completion {
+        let n = tokens as f64;
+        Completion {
+            log_likelihood: (n * per_token * FIXED_POINT) as i64,
+            tokens,
+            documents: 1,
+            squares: (n * per_token * per_token * FIXED_POINT) as i64,
+            squared_tokens: tokens * tokens,
+        }
+    }
+
+    #[test]
+    fn equally_long_documents_have_the_standard_error_of_a_mean() {
+        let mut all = scored(50, -7.0);
+        assert_eq!(all.standard_error(), None);
+        [-7.5, -8.0, -8.5].map(|x| all.merge(scored(50, x)));
+        assert_eq!(all.per_token(), Some(-7.75));
+        // Deviations of 0.75, 0.25, 0.25, 0.75: √(1.25 / 3 / 4).
+        let error = all.standard_error().expect("four documents");
+        assert!((error - (1.25f64 / 12.0).sqrt()).abs() < 1e-6, "{error}");
+    }
+
+    #[test]
+    fn a_long_document_among_short_ones_counts_as_one() {
+        let mut all = scored(10_000, -7.0);
+        [-9.0, -9.5].map(|x| all.merge(scored(10, x)));
+        let error = all.standard_error().expect("three documents");
+        assert!(error > 0.5, "{error}");
     }
 }

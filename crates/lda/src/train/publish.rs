@@ -103,6 +103,7 @@ mod tests {
                 log_likelihood: -(ln(eta / best).abs() * 1000.0) as i64,
                 tokens: 1,
                 documents: 1,
+                ..Completion::default()
             })
         };
         let (eta, _) = choose(&priors, score).expect("scored");
