@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
 use super::{Failure, figures};
+use crate::checkpoint;
+use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, count_tokens, preview};
 use corpus::settings::Markup;
@@ -83,7 +85,7 @@ impl Starter {
                 "none: columns are named by their numbers".to_owned(),
             ));
         }
-        if preview.is_hyphenated {
+        if preview.is_hyphenated && !template.is_settled("tokens.join_hyphens") {
             template.set("tokens.join_hyphens", true)?;
             rows.push((
                 "hyphens",
@@ -101,8 +103,10 @@ impl Starter {
         let text = text
             .transpose()?
             .map_or_else(Vec::new, |job| job.corpus.text);
-        rows.extend(language::set(&mut template, &preview, args, &text)?);
-        let topics = sizes(&mut template, &preview, args)?;
+        if !template.is_settled("tokens.rule") {
+            rows.extend(language::set(&mut template, &preview, args, &text)?);
+        }
+        let topics = sizes(&mut template, &preview, args, path)?;
         let too_many = match topics > preview.survey.documents {
             true => ", more than there are documents",
             false => "",
@@ -110,9 +114,7 @@ impl Starter {
         rows.push(("topics", format!("{}{too_many}", figures::grouped(topics))));
         count_tokens(&template.job(path)?, &mut preview.survey)?;
         rows.splice(0..0, describe(&preview, &textless, args));
-        args.set
-            .iter()
-            .try_for_each(|text| template.set_text(text))?;
+        apply(&mut template, args.set.iter(), path)?;
         rows.push(("job", path.display().to_string()));
         heading(&preview, path)
             .into_iter()
@@ -173,6 +175,11 @@ fn asked(
     overwrite: bool,
 ) -> Result<Template, Failure> {
     let mut template = Template::default();
+    // The metadata columns are not known yet.
+    let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
+    let others = args.set.iter().filter(|text| !names_columns(text));
+    // First, because other results that the job names settle some keys.
+    apply(&mut template, others.clone(), path)?;
     let mut input = args.input.clone();
     if let Some(stdin) = input.iter_mut().find(|input| *input == "-") {
         *stdin = standard_input::store(path, overwrite)?;
@@ -196,7 +203,7 @@ fn asked(
         template.remark("corpus.exclude", remark);
     }
     template.set("corpus.input", input)?;
-    let is_elsewhere = path.parent().is_some_and(|folder| folder != Path::new(""));
+    let is_elsewhere = is_elsewhere(path);
     let here = std::env::current_dir().unwrap_or_default();
     if is_elsewhere {
         template.set("corpus.base", here.to_string_lossy().into_owned())?;
@@ -215,19 +222,54 @@ fn asked(
         let lists: Vec<String> = args.stop_words.iter().map(from_here).collect();
         template.set("vocabulary.stop_words", lists)?;
     }
-    template.set("model.topics", i64::from(args.topics.unwrap_or(1)))?;
+    match args.topics {
+        Some(topics) => template.set("model.topics", i64::from(topics))?,
+        None if template.is_settled("model.topics") => {}
+        None => template.set(
+            "model.topics",
+            topics_of_start(&template, path).unwrap_or(1),
+        )?,
+    }
     template.set("output.path", output.to_string_lossy().into_owned())?;
-    OFTEN_CHANGED
-        .iter()
-        .for_each(|key| template.set_default(key));
+    for key in OFTEN_CHANGED {
+        if !template.is_settled(key) {
+            template.set_default(key);
+        }
+    }
     if let Some(seed) = args.seed {
         template.set("model.seed", seed)?;
     }
-    // The metadata columns are not known yet.
-    let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
-    let mut others = args.set.iter().filter(|text| !names_columns(text));
-    others.try_for_each(|text| template.set_text(text))?;
+    apply(&mut template, others, path)?;
     Ok(template)
+}
+
+/// Sets keys as the flags `--set` do. Like the input, files that they name are relative to the current directory, also
+/// if the job is written elsewhere.
+fn apply<'s>(
+    template: &mut Template,
+    sets: impl Iterator<Item = &'s String>,
+    path: &Path,
+) -> Result<(), Failure> {
+    for text in sets {
+        template.set_text(text)?;
+    }
+    if is_elsewhere(path) {
+        template.locate_files(&std::env::current_dir().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// Whether the job is written into a folder other than the current one.
+fn is_elsewhere(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder != Path::new(""))
+}
+
+/// Returns the number of topics of the model that training starts from, if there is one.
+fn topics_of_start(template: &Template, path: &Path) -> Option<i64> {
+    let start = template.result("train.warm_start", path)?;
+    // An error is reported when the job is read.
+    let header = checkpoint::read_header(&start.join(MODEL_FILE)).ok()?;
+    Some(header.topic_count as i64)
 }
 
 /// Whether the file at `path` is in a folder of the input.
@@ -265,15 +307,26 @@ fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<
 }
 
 /// Sets the number of topics and the minimum documents of a term, by the number of documents.
-fn sizes(template: &mut Template, preview: &Preview, args: &StarterArgs) -> Result<u64, Failure> {
+fn sizes(
+    template: &mut Template,
+    preview: &Preview,
+    args: &StarterArgs,
+    path: &Path,
+) -> Result<u64, Failure> {
     let documents = preview.survey.documents;
+    if !template.is_settled("vocabulary.min_documents") {
+        // Half a per cent of the documents, from 2 to the key's default.
+        let least = (documents / 200).clamp(2, 5);
+        template.set("vocabulary.min_documents", least as i64)?;
+    }
+    if template.names("model.from") || template.names("train.warm_start") {
+        template.remark("model.topics", "As in train.warm_start.");
+        return Ok(template.job(path)?.model.topics as u64);
+    }
     let usual = (documents / DOCUMENTS_PER_TOPIC).clamp(LEAST_TOPICS, TOPICS);
     let topics = args.topics.map_or(usual, u64::from);
     template.set("model.topics", topics as i64)?;
     template.remark("model.topics", "More topics are narrower.");
-    // Half a per cent of the documents, from 2 to the key's default.
-    let least = (documents / 200).clamp(2, 5);
-    template.set("vocabulary.min_documents", least as i64)?;
     Ok(topics)
 }
 

@@ -79,8 +79,10 @@ impl Job {
                         self.check_topics(source, folder)?;
                     }
                     digest_of_result(key, folder).map_err(|mut failure| {
-                        failure.help =
-                            named_at(source, key, "; name the folder of a finished result");
+                        let more = "; name the folder of a finished result";
+                        // A warm start may imply vocabulary.from.
+                        failure.help = named_at(source, key, more)
+                            .or_else(|| named_at(source, "train.warm_start", more));
                         failure
                     })?
                 }

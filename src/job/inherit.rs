@@ -32,7 +32,7 @@ fn is_inherited(path: &str) -> bool {
 }
 
 /// Whether a key is that of the result, or has no effect.
-fn is_concerned(path: &str) -> bool {
+pub(super) fn is_of_result(path: &str) -> bool {
     path != "model.from" && (is_inherited(path) || is_of_training(path))
 }
 
@@ -67,7 +67,7 @@ impl Source {
         for path in ["vocabulary.from", "model.from"] {
             derived.replace(path, result.clone(), &from);
         }
-        for (path, entry) in self.entries().filter(|(path, _)| is_concerned(path)) {
+        for (path, entry) in self.entries().filter(|(path, _)| is_of_result(path)) {
             let key = keys::key(path).expect("a source has keys only");
             let value = key.kind.value(&entry.value, folder);
             let value_in = |source: &Self| Some(source.get(path)?.value.clone());
@@ -82,7 +82,7 @@ impl Source {
                 return Err(entry.invalid(path, allowed));
             }
         }
-        self.forget(|path, _| is_concerned(path) || path == "model.from");
+        self.forget(|path, _| is_of_result(path) || path == "model.from");
         self.extend(derived);
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Source {
         let output = value("output.path").and_then(Value::as_str).map(Path::new);
         output.is_some_and(|output| absolute(&output.join(JOB_FILE)) == absolute(job))
             && value("vocabulary.from") == Some(result)
-            && (self.entries()).all(|(path, entry)| entry.is_in_file || !is_concerned(path))
+            && (self.entries()).all(|(path, entry)| entry.is_in_file || !is_of_result(path))
     }
 }
 

@@ -6,6 +6,8 @@ mod implied;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub(super) use implied::BY_FREQUENCY;
+
 use toml::Value;
 
 use super::defaults;
@@ -114,6 +116,11 @@ impl Values {
     /// Whether a key names something: it has an effect, and its value is not `""`.
     pub(super) fn names(&self, path: &str) -> bool {
         self.value(path).is_some_and(|value| *value != "".into())
+    }
+
+    /// Removes a key, as one that has no effect.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.0.remove(path);
     }
 
     fn set(&mut self, path: &'static str, value: impl Into<Value>) {

@@ -6,6 +6,7 @@ use toml::Value;
 use super::Job;
 use super::keys::{Key, Mark, SECTIONS, Stage};
 use super::kind::Kind;
+use super::resolve::BY_FREQUENCY;
 
 impl Job {
     /// Returns the complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.
@@ -28,6 +29,15 @@ impl Job {
     /// `[vocabulary]` and `[synth]`, with the contents of files; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
         self.hash("corpus", Stage::Corpus, &[])
+    }
+
+    /// Identifies the ingested corpus, except for what chooses its terms.
+    pub(crate) fn corpus_hash_without_terms(&self) -> String {
+        let mut job = self.clone();
+        for path in BY_FREQUENCY.into_iter().chain(["vocabulary.from"]) {
+            job.values.forget(path);
+        }
+        job.corpus_hash()
     }
 
     /// Identifies the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and of `[sample]`,

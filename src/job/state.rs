@@ -153,6 +153,11 @@ impl RunState {
         })
     }
 
+    /// Whether it is the complete result of a run; that of an evaluation has no topics.
+    pub(crate) fn is_result(&self) -> bool {
+        self.complete && self.tables.iter().any(|table| table.name == "topics")
+    }
+
     /// Whether the folder has nothing from topicmill.
     pub(crate) fn is_empty(&self) -> bool {
         self.collection.is_none()

@@ -4,13 +4,16 @@
 //! template is a job file that means the same job.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::Value;
 
-use super::Job;
+use super::inherit::is_of_result;
 use super::keys::{self, Key, SECTIONS};
-use super::source::Source;
+use super::kind::Kind;
+use super::resolve::BY_FREQUENCY;
+use super::source::{Entry, Source};
+use super::{Job, folder_of};
 use crate::failure::Failure;
 
 /// Width of a comment.
@@ -87,12 +90,50 @@ impl Template {
         }
     }
 
+    /// Whether a key is set, and not to `""`.
+    pub(crate) fn names(&self, path: &str) -> bool {
+        let value = self.source.get(path).map(|entry| &entry.value);
+        value.is_some_and(|value| *value != Value::from(""))
+    }
+
+    /// Whether the value of a key follows from another result that the job names: a proposed job does not set it.
+    pub(crate) fn is_settled(&self, path: &str) -> bool {
+        let takes_terms = match self.has("vocabulary.from") {
+            true => self.names("vocabulary.from"),
+            false => self.names("train.warm_start") && !self.names("tree.file"),
+        };
+        self.names("model.from") && is_of_result(path)
+            || takes_terms && BY_FREQUENCY.contains(&path)
+    }
+
+    /// Returns the folder of the result that a key names, in the job at `path`.
+    pub(crate) fn result(&self, key: &str, path: &Path) -> Option<PathBuf> {
+        let name = self.source.get(key)?.value.as_str()?;
+        let is_named = !name.is_empty();
+        is_named.then(|| store::join(&folder_of(path), name))
+    }
+
+    /// Makes the paths of files and results that the job reads start from `folder`.
+    pub(crate) fn locate_files(&mut self, folder: &Path) {
+        let located = |(path, entry): (&'static str, &Entry)| {
+            let kind = &keys::key(path)?.kind;
+            let value = kind.value(&entry.value, folder)?;
+            matches!(kind, Kind::File).then(|| (path, value, entry.clone()))
+        };
+        let located: Vec<_> = self.source.entries().filter_map(located).collect();
+        for (path, value, entry) in located {
+            self.source.replace(path, value, &entry);
+        }
+    }
+
     /// Returns the job at `path`; its own paths are relative to that folder.
     ///
     /// # Errors
     /// Those of [`Job::parse`].
     pub(crate) fn job(&self, path: &Path) -> Result<Job, Failure> {
-        Job::of(&self.source, path)
+        let mut source = self.source.clone();
+        source.inherit(path, &folder_of(path))?;
+        Job::of(&source, path)
     }
 
     /// Returns the text of the job file.

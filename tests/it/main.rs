@@ -30,12 +30,14 @@ mod labels;
 mod languages;
 #[cfg(target_os = "linux")]
 mod launch;
+mod leftovers;
 mod maxent;
 mod messy;
 mod new_documents;
 #[cfg(feature = "s3")]
 mod object_store;
 mod observe;
+mod others;
 mod pages;
 mod parsers;
 mod phrases;

@@ -226,7 +226,7 @@ fn terms_are_kept_for_a_training_too() {
     assert_eq!(kept("few"), kept("old"));
     let message = ground.denied(
         64,
-        "run job.toml --set vocabulary.from=old --set output.path=other",
+        "run job.toml --set vocabulary.from=old --set vocabulary.min_documents=3 --set output.path=other",
     );
     assert!(
         message.contains("min_documents") && message.contains("vocabulary.from"),

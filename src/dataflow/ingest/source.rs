@@ -10,6 +10,7 @@ use super::{IngestShared, begin, publish};
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
+use crate::job::Job;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::input::{Input, identify, is_gone};
@@ -65,11 +66,22 @@ impl Source {
     }
 }
 
-/// Reads the collection of `train.warm_start`, if its settings are this job's.
+/// Reads the collection of `train.warm_start`, if its settings are this job's, or are but for the terms, and this job
+/// keeps those of that result: then ingest would write the same.
 fn reusable(process: &Process) -> Option<Collection> {
-    let folder = process.job.warm_start.as_ref()?;
+    let (job, folder) = (&process.job, process.job.warm_start.as_ref()?);
     let collection = Collection::read_file(&folder.join(COLLECTION_FILE)).ok()?;
-    (collection.settings_hash == process.job.corpus_hash()).then_some(collection)
+    let settings_hash = job.corpus_hash();
+    let is_same = collection.settings_hash == settings_hash || {
+        let before = Job::load(folder, &[]).ok()?;
+        job.vocabulary_from.as_ref() == Some(folder)
+            && before.corpus_hash() == collection.settings_hash
+            && before.corpus_hash_without_terms() == job.corpus_hash_without_terms()
+    };
+    is_same.then_some(Collection {
+        settings_hash,
+        ..collection
+    })
 }
 
 /// Copies the collection of `train.warm_start`, if its settings and its input are this job's. All workers

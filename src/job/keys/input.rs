@@ -195,7 +195,8 @@ pub(super) const VOCABULARY: Section = rows! {
     // The vocabulary of Mimno 2012, 2^16; rarer terms are mostly OCR errors.
     max_terms: Whole(1, TERM_IDS), Default(65536);
     /// A finished result whose terms are kept, under the same term ids, whatever their frequency here; all other terms
-    /// are left out. `""`: the terms that the keys above choose.
+    /// are left out, and `stop_top` to `max_terms` have no effect. `""`: they choose the terms. The default is that result
+    /// of `train.warm_start`, unless there is a `tree.file` or `--set` sets one of those keys.
     from: File, Default(""), Later;
 };
 

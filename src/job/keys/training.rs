@@ -98,7 +98,7 @@ pub(super) const TRAIN: Section = rows! {
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
     minibatch: WordOr(MINIBATCHES, &Whole(1, COUNT)), Default("auto"), NotBatch;
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
-    /// 20 if nothing is remembered.
+    /// 20 if nothing is remembered; after a warm start, 20.
     passes: Auto(&Whole(1, COUNT)), Default("auto");
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
@@ -169,7 +169,8 @@ pub(super) const TRAIN: Section = rows! {
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
     evaluate_every: Auto(&Whole(1, COUNT)), Default("auto");
-    /// A phase ends after this many evaluations in a row without a gain; 0 never ends it early.
+    /// A phase ends after this many evaluations in a row without a gain: online, once every document has been visited; in
+    /// the Gibbs phase, after the second step of α. 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
     patience: Whole(0, COUNT), Default(5);
     /// The smallest gain that counts, in nats per token.

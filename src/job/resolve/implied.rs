@@ -13,12 +13,15 @@ use lda::train::labels;
 use lda::train::settings::{DocumentSchedule, LocalMethod};
 
 /// The keys that choose terms by their frequency.
-const BY_FREQUENCY: [&str; 4] = [
+pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
     "vocabulary.stop_top",
     "vocabulary.min_documents",
     "vocabulary.max_share",
     "vocabulary.max_terms",
 ];
+
+/// `train.passes` after a warm start; docs/EXPERIMENTS.md has the measurements.
+const PASSES_OF_WARM_START: i64 = 20;
 
 impl Values {
     /// Fixes keys that a method of the papers leaves no choice in: memory, geometry, passes, schedule.
@@ -185,7 +188,7 @@ impl Values {
         Ok(())
     }
 
-    /// Documents are assigned once by the topics of that result, and then visited by Gibbs passes.
+    /// Documents are assigned once by the topics of that result, and then visited by a few Gibbs passes.
     pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.names("train.warm_start") {
             return Ok(());
@@ -200,17 +203,31 @@ impl Values {
         for (path, value) in fixed {
             self.fix(source, path, value, "train.warm_start")?;
         }
+        if self.value("train.passes") == Some(&"auto".into()) {
+            self.set("train.passes", PASSES_OF_WARM_START);
+        }
         if self.names("corpus.labels") {
             source.refuse("corpus.labels", "absent, with train.warm_start")?;
         }
         Ok(())
     }
 
-    /// Terms that are given are not chosen; a model that is not trained has no training documents.
+    /// Terms that are given are not chosen; a model that is not trained has no training documents. A warm start keeps its
+    /// terms, unless the job has a tree: then its documents, and so its terms, are those of the start.
     pub(super) fn settle_from(&mut self, source: &Source) -> Result<(), Failure> {
+        let is_given = |path: &&str| source.get(path).is_some_and(|entry| !entry.is_in_file);
+        if self.names("train.warm_start")
+            && !self.names("tree.file")
+            && source.get("vocabulary.from").is_none()
+            && !BY_FREQUENCY.iter().any(|path| is_given(&path))
+        {
+            let start = self.value("train.warm_start").cloned();
+            self.0.extend(start.map(|start| ("vocabulary.from", start)));
+        }
         if self.names("vocabulary.from") {
             for path in BY_FREQUENCY {
-                source.refuse(path, "absent: it has no effect with vocabulary.from")?;
+                // A proposed job has some of these keys; there they have no effect.
+                source.refuse_override(path, "absent: it has no effect with vocabulary.from")?;
                 self.0.remove(path);
             }
         }
