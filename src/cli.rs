@@ -219,15 +219,16 @@ fn not_a_result(path: &Path) -> Failure {
 /// Refuses a path that does not exist or is not a result, and a result whose run has not ended.
 fn check_finished(root: &Path) -> Result<(), Failure> {
     existing_output(root)?;
-    // An evaluation has no corpus.
-    let is_complete = exists(&root.join(SUCCESS))?;
-    if is_complete && exists(&root.join("corpus"))? {
-        return Ok(());
-    }
-    check_written(root)?;
-    if is_complete {
+    if exists(&root.join(SUCCESS))? {
+        // Any of these may have been removed to save space; an evaluation has none of them.
+        for folder in ["topics", "corpus", "model"] {
+            if exists(&root.join(folder))? {
+                return Ok(());
+            }
+        }
         return Err(not_a_result(root));
     }
+    check_written(root)?;
     let path = root.display();
     let message = format!("{path}: its run has not ended, so there is no result yet");
     Err(Failure::data(message).help(format!(

@@ -20,7 +20,7 @@ use crate::evaluate::foreign::ForeignModel;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::matrix;
-use crate::tables::output::{JOB_FILE, Output};
+use crate::tables::output::{JOB_FILE, Output, is_gone};
 use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
     training_curve,
@@ -65,6 +65,9 @@ pub(crate) fn report(
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;
         }
+    }
+    if !output.is_published(COLLECTION_FILE)? {
+        return Err(is_gone(&output.path(COLLECTION_FILE)));
     }
     let root = output.local_root(&[COLLECTION_FILE, JOB_FILE])?;
     let threads = threads.min(bounds::MOST_THREADS);

@@ -9,12 +9,13 @@ use super::Failure;
 use super::args::StartArgs;
 use super::beside::{named, write_beside};
 use super::starter::job_file;
-use super::topics::{refuse_other_job, start};
+use super::topics::{check_free, refuse_other_job, start};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template, keys};
 use crate::knowledge::constraints::{Constraint, Relation, check};
 use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
+use crate::tables::output::View;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use store::is_remote;
 
@@ -99,6 +100,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| next_output(&named(result)));
     let path = job_file(&output);
+    check_free(&output, args.start.overwrite)?;
     let list = path.with_extension("txt");
     let finished = Job::load(result, &[])?;
     if finished.corpus.labels.is_some() {
@@ -107,6 +109,15 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
             result.display()
         );
         return Err(Failure::usage(message).help("change the labels of the documents"));
+    }
+    if let Some(other) = &finished.model_from {
+        let message = format!(
+            "{}: its model is that of {}",
+            result.display(),
+            other.display()
+        );
+        let help = "correct that result, and name the corrected one in model.from";
+        return Err(Failure::usage(message).help(help));
     }
     let new = asked(args)?;
     let pruned = fit(result, &finished, &new)?;
@@ -206,7 +217,8 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
 
 /// Checks constraints against the vocabulary of a result, and returns the words that it lacks.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
-    let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+    let file = View::require(&result.join(VOCABULARY_FILE))?;
+    let vocabulary = vocabulary_file::read(file.path())?;
     check(constraints, &vocabulary, &job.tokens)
 }
 

@@ -78,6 +78,7 @@ fn is_running(state: &RunState, processes: &Processes<'_>) -> bool {
 
 fn rows_of(state: &RunState, processes: &Processes<'_>) -> Vec<(&'static str, String)> {
     let mut rows = vec![("state", state_of(state, processes))];
+    rows.extend(refusal(state, processes).map(|line| ("last run", line)));
     if is_running(state, processes) {
         let overall = processes.overall();
         rows.extend(overall.map(|overall| ("now", overall.line())));
@@ -124,12 +125,32 @@ fn state_of(state: &RunState, processes: &Processes<'_>) -> String {
         (None, false) if state.model.is_some() => {
             "stopped after training; `topicmill run` continues with projection".to_owned()
         }
+        (None, false) if processes.refusal().is_some() => {
+            "stopped; rerun the command that began it to resume".to_owned()
+        }
         (None, false) => "stopped; rerun the same command to resume".to_owned(),
     }
 }
 
+/// Describes the end of the latest command, if it failed before it changed anything.
+fn refusal(state: &RunState, processes: &Processes<'_>) -> Option<String> {
+    if is_running(state, processes) {
+        return None;
+    }
+    let exit = processes.refusal()?;
+    let kept = match state.complete {
+        true => "the result is as it was",
+        false => "what is here is that of an earlier run",
+    };
+    let (code, reason) = (exit.code, &exit.reason);
+    Some(format!(
+        "refused with exit code {code}, and {kept}: {reason}"
+    ))
+}
+
 fn ingest(state: &RunState) -> String {
     match &state.collection {
+        None if state.is_result() => "complete, but corpus/ has been removed".to_owned(),
         None => "not complete".to_owned(),
         Some(collection) => format!(
             "complete: {} in {}, {} kept, {} of their tokens",
@@ -148,6 +169,7 @@ fn train(state: &RunState) -> String {
             figures::counted(model.topic_count as u64, "topic"),
             figures::counted(model.rounds, "round"),
         ),
+        (None, _) if state.is_result() => "complete, but model/ has been removed".to_owned(),
         (None, Some(checkpoint)) => format!(
             "not complete; checkpoint after round {}",
             figures::grouped(checkpoint.rounds)

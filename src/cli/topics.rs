@@ -1,6 +1,6 @@
 //! `topicmill topics INPUT…`: a result without a job file, and a job file for the next one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{RunArgs, StartArgs, TopicsArgs};
 use super::beside::{instead_of, named, write_beside};
@@ -9,6 +9,7 @@ use super::starter::{Starter, job_file};
 use super::{Failure, plan, run};
 use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, Stages};
+use crate::tables::output::{Output, check_ours, holder, in_use};
 
 /// Writes a job for the input, and runs it.
 ///
@@ -18,6 +19,7 @@ use crate::job::{Job, Stages};
 pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     let output = named(&args.output);
     let path = job_file(&output);
+    check_free(&output, args.start.overwrite)?;
     let starter = Starter::new(&args.starter, &path, &output, args.start.overwrite)?;
     if !args.start.overwrite {
         refuse_other_job(&starter.job)?;
@@ -43,6 +45,19 @@ pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Fail
         ..RunArgs::default()
     };
     run::start(job, &args, Stages::All, &placement)
+}
+
+/// Refuses an output that another run is writing, and a folder that topicmill has not written, before anything is
+/// written beside it: `--overwrite` replaces neither, nor a table with files of others.
+pub(super) fn check_free(output: &Path, overwrite: bool) -> Result<(), Failure> {
+    check_ours(output)?;
+    if let Some(holder) = holder(output)? {
+        return Err(in_use(output, &holder));
+    }
+    match overwrite {
+        true => Output::follow(output)?.check_tables(),
+        false => Ok(()),
+    }
 }
 
 /// Refuses an output with the result of another job, before anything is written.

@@ -30,14 +30,24 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     } else {
         super::print(&text_of(&report, &args.output))?;
     }
-    let problems = figures::counted(report.problem_count, "problem");
-    match report.is_sound() {
-        true => Ok(()),
-        false => Err(
-            Failure::data(format!("{}: {problems} found", args.output.display()))
-                .help("rerun the job with --overwrite; if it happens again, check the disk"),
-        ),
+    if report.is_sound() {
+        return Ok(());
     }
+    let problems = figures::counted(report.problem_count, "problem");
+    let failure = Failure::data(format!("{}: {problems} found", args.output.display()));
+    Err(failure.help(remedy(&report)))
+}
+
+/// Returns what to do about the problems of a result. `--overwrite` refuses files that topicmill has not written.
+fn remedy(report: &VerifyReport) -> &'static str {
+    if report.strays == 0 {
+        return "rerun the job with --overwrite; if it happens again, check the disk";
+    }
+    if report.strays == report.problem_count {
+        return "move the files that are not in the manifest elsewhere: topicmill has not written them";
+    }
+    "move the files that are not in the manifest elsewhere, then rerun the job with --overwrite; if it happens again, \
+     check the disk"
 }
 
 fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {

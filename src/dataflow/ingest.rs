@@ -40,6 +40,7 @@ use super::sum::sum;
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
+use crate::tables::output::is_gone;
 use corpus::DocumentStatus;
 use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
@@ -252,6 +253,10 @@ fn find_complete(
 /// # Errors
 /// There is none; it cannot be read; another job made it.
 pub(super) fn read_collection(process: &Process) -> Result<Collection, Failure> {
+    let output = &process.output;
+    if output.is_complete()? && !output.is_published(COLLECTION_FILE)? {
+        return Err(is_gone(&output.path(COLLECTION_FILE)));
+    }
     let root = process.output.local_root(&[COLLECTION_FILE])?;
     check_settings(Collection::read(root)?, process)
 }

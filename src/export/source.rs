@@ -6,7 +6,7 @@ use crate::checkpoint::{self, Saved};
 use crate::failure::Failure;
 use crate::job::state::MODEL_FILE;
 use crate::tables::Manifest;
-use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists, incomplete};
+use crate::tables::output::{MANIFEST, SUCCESS, View, exists, incomplete, is_gone};
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::shard::Columns;
@@ -110,7 +110,7 @@ impl Source {
     }
 
     fn view(&self, relative: &str) -> Result<View, Failure> {
-        View::open(&self.root.join(relative), Wanted::All)
+        View::require(&self.root.join(relative))
     }
 }
 
@@ -156,8 +156,9 @@ impl Phi {
     }
 }
 
-/// Reads a small file as text; empty if there is none.
+/// Reads a small file of a complete result as text.
 fn small(path: &Path) -> Result<String, Failure> {
-    let bytes = store::at(path)?.read(path)?.unwrap_or_default();
+    let bytes = store::at(path)?.read(path)?;
+    let bytes = bytes.ok_or_else(|| is_gone(path))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -102,7 +102,7 @@ impl StreamModel {
             )));
         }
         let saved = checkpoint::read(View::open(&path, Wanted::All)?.path())?;
-        let file = View::open(&root.join(VOCABULARY_FILE), Wanted::All)?;
+        let file = View::require(&root.join(VOCABULARY_FILE))?;
         let vocabulary = vocabulary_file::read(file.path())?;
         let header = &saved.header;
         if header.settings_hash != job.train_hash() {
@@ -149,7 +149,7 @@ fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), Fai
     if !may_have_phrases && job.corpus.labels.is_none() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let file = View::open(&root.join(COLLECTION_FILE), Wanted::All)?;
+    let file = View::require(&root.join(COLLECTION_FILE))?;
     let collection = Collection::read_file(file.path())?;
     Ok((collection.phrases, collection.labels))
 }

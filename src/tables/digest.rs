@@ -7,6 +7,7 @@
 //! A value is hashed as a tag byte (0 null, 1 present), followed by its little-endian bytes; a string as its length
 //! (u64) and UTF-8 bytes; a list as its length and its strings.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use arrow_array::{
@@ -167,13 +168,16 @@ fn encode_text(column: &ArrayRef, out: &mut Vec<u8>) {
     }
 }
 
-/// Lists the files under `model/`, relative to `root`, sorted.
+/// Lists the files under `model/`, relative to `root`, sorted; not those whose names begin with a dot, which file
+/// managers and NFS leave.
 fn model_files(root: &Path) -> Result<Vec<String>, Failure> {
     let relative = |entry: Entry| {
         let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);
         let names = relative.iter().map(|name| name.to_string_lossy());
         names.collect::<Vec<_>>().join("/")
     };
-    let found = Disk.list(&root.join("model"))?;
+    let mut found = Disk.list(&root.join("model"))?;
+    let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    found.retain(|entry| !entry.path.file_name().is_some_and(is_hidden));
     Ok(found.into_iter().map(relative).collect())
 }

@@ -73,14 +73,7 @@ impl Output {
             Locking::Held(lock) => Some(lock),
             Locking::Unsupported => None,
             Locking::Busy(holder) => {
-                let root = output.root().display();
-                return Err(Failure::message(
-                    Exit::Temporary,
-                    format!(
-                        "{root} is in use by another run ({holder}); wait for it, stop it, or choose \
-                         another output.path"
-                    ),
-                ));
+                return Err(in_use(output.root(), &holder));
             }
         };
         output.remove_temporary()?;
@@ -298,8 +291,8 @@ impl Output {
     }
 
     /// Removes one thing that topicmill writes: a table, a folder of ours or something in it, a file at the root.
-    /// [`reopen`](Self::reopen)s the output first. A table's folder must contain only parts; a name that is not
-    /// topicmill's is refused; a missing file is not an error.
+    /// [`reopen`](Self::reopen)s the output first. A table's folder must contain only parts, and files whose names begin
+    /// with a dot, which stay; a name that is not topicmill's is refused; a missing file is not an error.
     pub(crate) fn clear(&self, relative: &str) -> Result<(), Failure> {
         let mut components = Path::new(relative).components();
         let first = components.next().map(|c| c.as_os_str().to_string_lossy());
@@ -308,19 +301,44 @@ impl Output {
         if !inside || !is_known(&first) || first == LOCK {
             return Err(not_ours(self.root(), relative));
         }
-        self.reopen()?;
-        if TABLES.iter().any(|table| table.name == first) {
-            let names = self.store.names(&self.path(relative))?;
-            if let Some(foreign) = names.iter().find(|name| !is_part_name(name)) {
-                return Err(not_ours(self.root(), &format!("{relative}/{foreign}")));
-            }
+        let mut parts = Vec::new();
+        if TABLES.iter().any(|table| table.name == relative) {
+            self.check_table(relative)?;
+            parts = self.store.names(&self.path(relative))?;
         }
-        self.remove(relative)
+        self.reopen()?;
+        if parts.iter().all(|name| is_part_name(name)) {
+            return self.remove(relative);
+        }
+        parts.retain(|name| is_part_name(name));
+        (parts.iter()).try_for_each(|name| self.remove(&format!("{relative}/{name}")))
+    }
+
+    /// Checks that [`clear`](Self::clear) can remove every table, before anything is removed.
+    ///
+    /// # Errors
+    /// The folder of a table contains a file that topicmill has not written. Names that begin with a dot, which file
+    /// managers and NFS leave, are ignored.
+    pub(crate) fn check_tables(&self) -> Result<(), Failure> {
+        TABLES
+            .iter()
+            .try_for_each(|table| self.check_table(table.name))
+    }
+
+    fn check_table(&self, table: &str) -> Result<(), Failure> {
+        let names = self.names(table)?;
+        let Some(foreign) = names.iter().find(|name| !is_part_name(name)) else {
+            return Ok(());
+        };
+        let root = self.root().display();
+        let message = format!("{root} contains {table}/{foreign}, which topicmill has not written");
+        Err(Failure::data(message).help("move that file elsewhere, then run again"))
     }
 
     /// Removes everything that topicmill writes, except the lock and the logs, to which the run is already writing:
     /// `--overwrite`.
     pub(crate) fn clear_all(&self) -> Result<(), Failure> {
+        self.check_tables()?;
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(FOLDERS).chain(FILES) {
             if ![LOCK, LOGS].contains(&name) {
@@ -337,6 +355,22 @@ pub(crate) fn incomplete(root: &Path) -> Failure {
     Failure::data(format!(
         "{root} is not complete: it has no _SUCCESS; rerun the job to resume"
     ))
+}
+
+/// Returns the error that another run holds the lock of the output.
+pub(crate) fn in_use(root: &Path, holder: &str) -> Failure {
+    let root = root.display();
+    let message = format!(
+        "{root} is in use by another run ({holder}); wait for it, stop it, or choose another output.path"
+    );
+    Failure::message(Exit::Temporary, message)
+}
+
+/// Returns the error that a file of a complete result is missing: somebody has removed it.
+pub(crate) fn is_gone(file: &Path) -> Failure {
+    let file = file.display();
+    Failure::data(format!("{file} is missing, though the result is complete"))
+        .help("copy it back, or make the result again (topicmill run … --overwrite)")
 }
 
 /// Returns the current holder of the output, according to the lock; `None` if it is free. A run that starts at

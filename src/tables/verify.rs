@@ -14,7 +14,7 @@ use std::path::Path;
 
 use super::TABLES;
 use super::manifest::{Manifest, PartManifest};
-use super::output::{SUCCESS, incomplete};
+use super::output::{SUCCESS, incomplete, is_part_name};
 use super::parts::{footer, hash_file};
 use crate::failure::Failure;
 use corpus::collection::Collection;
@@ -36,6 +36,8 @@ pub struct VerifyReport {
     pub problems: Vec<String>,
     /// Number of problems; 0 for a sound output.
     pub(crate) problem_count: u64,
+    /// How many of these are files in the folders of tables that topicmill has not written.
+    pub(crate) strays: u64,
 }
 
 impl VerifyReport {
@@ -106,11 +108,14 @@ fn verify_files(
     }
     for table in TABLES {
         let folder = root.join(table.name);
-        for name in Disk.names(&folder)? {
+        // Names that begin with a dot are not read by anything: file managers and NFS leave such files.
+        let names = Disk.names(&folder)?;
+        for name in names.iter().filter(|name| !name.starts_with('.')) {
             let path = format!("{}/{name}", table.name);
-            report.expect(listed.contains(path.as_str()), || {
-                format!("{path}: not in the manifest")
-            });
+            if !listed.contains(path.as_str()) {
+                report.strays += u64::from(!is_part_name(name));
+                report.problem(|| format!("{path}: not in the manifest"));
+            }
         }
     }
     Ok(())

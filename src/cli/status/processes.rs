@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::figures;
 use crate::cli::pictures::table;
-use crate::job::process_status::{CheckpointStatus, ProcessStatus, since};
+use crate::job::process_status::{CheckpointStatus, ExitStatus, ProcessStatus, since};
 
 /// The processes of the latest attempt, at one moment.
 pub(super) struct Processes<'a> {
@@ -54,6 +54,14 @@ impl Processes<'_> {
         lost.sort_unstable();
         lost.dedup();
         lost
+    }
+
+    /// Returns how the first process that failed ended, if none has begun a phase.
+    pub(super) fn refusal(&self) -> Option<&ExitStatus> {
+        let has_begun = |status: &ProcessStatus| !["", "join"].contains(&&status.phase[..]);
+        let mut ends = self.all.iter().filter_map(|status| status.exit.as_ref());
+        let failed = ends.find(|exit| exit.code != 0);
+        failed.filter(|_| !self.all.iter().any(has_begun))
     }
 
     /// Whether a process has written its status recently. If the lock is free, none is alive, provided that this
@@ -117,6 +125,7 @@ impl Processes<'_> {
                 match &status.exit {
                     // Its last phase may have ended early.
                     Some(exit) if exit.code == 0 => String::new(),
+                    _ if status.phase.is_empty() => String::new(),
                     _ => figures::amount(status.done, status.total, &status.unit),
                 },
                 match self.is_alive(status) {
@@ -174,7 +183,6 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use super::*;
-    use crate::job::process_status::ExitStatus;
 
     fn status(process: usize, written: u64) -> ProcessStatus {
         ProcessStatus {

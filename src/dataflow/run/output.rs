@@ -9,7 +9,7 @@ use crate::dataflow::ingest::{check_input, read_collection};
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
 use crate::job::Summary;
-use crate::tables::output::{MANIFEST, REPORT};
+use crate::tables::output::{MANIFEST, REPORT, is_gone};
 use crate::tables::{Manifest, TABLES};
 use corpus::collection::COLLECTION_FILE;
 use corpus::input::identify;
@@ -28,11 +28,7 @@ impl Run<'_> {
         let output = &self.process.output;
         for file in [MANIFEST, COLLECTION_FILE] {
             if !output.is_published(file)? {
-                return Err(Failure::data(format!(
-                    "{} is missing, though the result is complete: copy it back, or make the result again \
-                     (topicmill run … --overwrite)",
-                    output.path(file).display()
-                )));
+                return Err(is_gone(&output.path(file)));
             }
         }
         let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
@@ -93,6 +89,7 @@ impl Run<'_> {
         if !self.stages.trains() {
             self.read_model(&collection)?;
         }
+        output.check_tables()?;
         output.reopen()?;
         let stays = |name: &str| matches!(name, "training_log" | "model") && !self.stages.trains();
         let tables = TABLES.iter().map(|table| table.name);

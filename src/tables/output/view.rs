@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::is_gone;
 use crate::failure::Failure;
 use store::{Entry, Source, Temporary, is_remote};
 
@@ -57,6 +58,17 @@ impl View {
             path: here(path),
             _copy: Some(owned),
         })
+    }
+
+    /// Opens a file or folder that every complete result has.
+    ///
+    /// # Errors
+    /// It is gone; those of [`open`](Self::open).
+    pub(crate) fn require(path: &Path) -> Result<Self, Failure> {
+        match exists(path)? {
+            true => Self::open(path, Wanted::All),
+            false => Err(is_gone(path)),
+        }
     }
 
     /// Returns the path to read from.
