@@ -154,7 +154,11 @@ fn a_warm_start_on_the_same_documents_copies_what_ingest_would_write() {
     assert!(!copied.contains("ingest      "), "{copied}");
     let read = place.succeed(&line("renamed.jsonl", "read"));
     assert!(read.contains("ingest      "), "{read}");
-    assert_eq!(place.digest("copied"), place.digest("read"));
+    // The model's header has the hash of the input's name.
+    for table in ["vocabulary", "documents", "document_topics", "topic_terms"] {
+        let [copied, read] = ["copied", "read"].map(|out| place.table(&format!("{out}/{table}")));
+        assert_eq!(copied, read, "{table}");
+    }
 }
 
 #[test]
