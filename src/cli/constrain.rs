@@ -272,6 +272,10 @@ fn template(
     };
     template.forget(|key| key.starts_with("train.") && !KEPT.contains(&key));
     template.set("train.warm_start", text(&args.result))?;
+    if finished.vocabulary_from.is_some() {
+        // It has these terms; the result that it has them from may be gone.
+        template.set("vocabulary.from", text(&args.result))?;
+    }
     template.set("train.unassign", unassign)?;
     template.set("train.passes", i64::from(args.passes))?;
     template.set("train.patience", 0)?;

@@ -410,5 +410,5 @@ fn a_result_that_projects_nothing_has_a_model_to_export() {
     assert!(!place.path("out-npy/theta_data.npy").exists());
     fs::remove_dir_all(place.path("out/topics")).unwrap();
     let refused = place.denied(65, "export out --format pyldavis --overwrite");
-    assert!(refused.contains("rerun the job"), "{refused}");
+    assert!(refused.contains("make the result again"), "{refused}");
 }

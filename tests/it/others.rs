@@ -49,7 +49,10 @@ fn a_first_job_uses_the_model_of_another_result() {
     let told = said(&output);
     assert!(output.status.success(), "{told}");
     let page = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(page.contains("ingest, project"), "{page}");
+    assert!(
+        !page.contains("\ntrain ") && page.contains("\nproject "),
+        "{page}"
+    );
     assert_eq!(kept(&place, "second"), kept(&place, "first"));
     let job = fs::read_to_string(place.path("second.toml")).expect("written");
     assert!(job.contains("from = \"first\""), "{job}");

@@ -73,7 +73,9 @@ impl<'a> Run<'a> {
     fn check_same_sample(&self, folder: &Path) -> Result<(), Failure> {
         let (job, before) = (&self.process.job, Job::load(folder, &[])?);
         let [ours, theirs] = [read_collection(self.process)?, Collection::read(folder)?];
-        let is_same = before.corpus_hash() == job.corpus_hash()
+        let has_its_terms = job.vocabulary_from.as_deref() == Some(folder)
+            && before.corpus_hash_without_terms() == job.corpus_hash_without_terms();
+        let is_same = (has_its_terms || before.corpus_hash() == job.corpus_hash())
             && (before.sample == job.sample && before.model.seed == job.model.seed)
             && ours.input_fingerprint == theirs.input_fingerprint;
         match is_same {

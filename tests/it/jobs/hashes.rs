@@ -13,7 +13,7 @@ use super::small::SMALL;
 /// projection and evaluation.
 const PINNED: &str = "\
 labels 453fddbcc61fa729 8da221b08df42182 44fef6c6d0fdd874 ce4b14a130347cbc
-library 5e9a040797183a89 21ab6aae1708f245 1ab05611c5151351 024bc26be04221c5
+library 5e9a040797183a89 25016fa7807cda54 cbee8fc9f3eba03a cfc412cce69c48e0
 newsgroups 2a44d8caffea10a1 08e8b03790917ba1 689d8fb10f928e94 87a1bfd778a278df
 planted 44c910f287840e8c 89e02271207eafc2 773015be4a39f9d9 3ab4a0fb0036af47
 quickstart d47099cfe0912f1f 6854d37354ce052d e2afcc6a80517386 30fc2f8c48b8510b

@@ -116,6 +116,9 @@ fn various() -> Vec<Job> {
     WRITTEN.call_once(|| {
         fs::create_dir_all(before.join("model")).expect("a folder for tests");
         fs::write(before.join(MODEL_FILE), "its bytes").expect("a file for tests");
+        // A warm start keeps the terms.
+        fs::create_dir_all(before.join("corpus")).expect("a folder for tests");
+        fs::write(before.join("corpus/vocabulary.tsv"), "its terms").expect("a file for tests");
     });
     let warm = format!("train.warm_start={}", before.display());
     let sets: [&[&str]; 11] = [
