@@ -4,13 +4,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 use clap_complete::Shell;
 
 use super::peers::PeerArgs;
+use super::starter::code_of;
 use crate::job::keys;
-use corpus::stop_words::languages;
 
 /// Flags that describe a new job.
 #[derive(Clone, Debug, Args)]
@@ -27,9 +26,8 @@ pub(crate) struct StarterArgs {
     /// Column or key with the document's id [default: detected]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// Language of the texts, by ISO 639-1 code: sets stop words and tokenization [default: detected]
-    #[arg(long, value_name = "CODE", hide_possible_values = true)]
-    #[arg(value_parser = PossibleValuesParser::new(languages()))]
+    /// Language of the texts, by ISO 639-1 code or English name: sets stop words and tokenization [default: detected]
+    #[arg(long, value_name = "CODE", value_parser = code_of)]
     pub(crate) language: Option<String>,
     /// Stop words, instead of the language's: a language, a file, or `none`; may be repeated
     #[arg(long, value_name = "LIST")]

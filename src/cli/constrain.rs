@@ -146,7 +146,13 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
         }
     }
     fit(result, &finished, &all)?;
-    let text: String = all.iter().map(|one| format!("{one}\n")).collect();
+    // By its first line, a folder with the list is read without it.
+    let heading = format!(
+        "# After a change: topicmill run {} --overwrite\n",
+        path.display()
+    );
+    let lines = all.iter().map(|one| format!("{one}\n"));
+    let text: String = std::iter::once(heading).chain(lines).collect();
     write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     let mut template = template(args, &finished, &output, &list)?;
     template.say(format!(

@@ -5,8 +5,7 @@ mod language;
 mod standard_input;
 mod wording;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
@@ -14,9 +13,10 @@ use super::{Failure, figures};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
-use crate::plan::preview::{Preview, count_tokens, preview};
+use crate::plan::preview::{Preview, count_tokens, is_text_name, preview};
 use corpus::settings::Markup;
-use store::{LOCK, is_remote};
+pub(super) use language::code_of;
+use store::is_remote;
 use wording::{describe, heading, too_few};
 
 /// `model.topics` of a large collection.
@@ -63,7 +63,7 @@ impl Starter {
         let mut textless = BTreeMap::new();
         let (asked, mut preview) = loop {
             let asked = template.job(path)?;
-            let mut preview = preview(&asked.corpus)?;
+            let mut preview = preview(&asked.corpus, &args.text)?;
             if !correct(&mut template, &preview, &asked)? {
                 break (asked, preview);
             }
@@ -84,6 +84,8 @@ impl Starter {
                 "header",
                 "none: columns are named by their numbers".to_owned(),
             ));
+        } else if let Some(header) = doubted_header(&preview, &asked) {
+            rows.push(("header", header));
         }
         if preview.is_hyphenated && !template.is_settled("tokens.join_hyphens") {
             template.set("tokens.join_hyphens", true)?;
@@ -133,6 +135,10 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     let format = match preview.formats[..] {
         ["tsv"] if preview.has_quotes => Some(("csv", "Some fields have quotes around them.")),
         ["text"] if preview.is_json_lines => Some(("jsonl", "Each line is a JSON object.")),
+        ["json" | "jsonl"] | ["jsonl", "json"] if preview.is_joined => Some((
+            "json",
+            "Objects are in an array, or one after the other on a line.",
+        )),
         ["text"] if preview.is_mail => {
             Some(("mail", "The files begin with the headers of e-mails."))
         }
@@ -159,7 +165,7 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
         template.remark("corpus.header", "The first line is a row like the others.");
     } else if preview.is_markup && !template.has("corpus.markup") {
         template.set("corpus.markup", "remove")?;
-    } else if !preview.textless.is_empty() && !template.has("corpus.text") {
+    } else if !preview.textless.is_empty() {
         template.set("corpus.exclude", excluded(asked, preview.textless.keys()))?;
     } else {
         return Ok(false);
@@ -183,24 +189,6 @@ fn asked(
     let mut input = args.input.clone();
     if let Some(stdin) = input.iter_mut().find(|input| *input == "-") {
         *stdin = standard_input::store(path, overwrite)?;
-    }
-    if let Some(name) = path.file_name().filter(|_| is_among(path, &input)) {
-        let mut names = vec![name.to_owned()];
-        names.extend(
-            finished_beside(path)
-                .into_iter()
-                .filter(|other| other != name),
-        );
-        let escaped = |name: &OsString| glob::Pattern::escape(&name.to_string_lossy());
-        let remark = match names.len() {
-            1 => "This job is in a folder of its input.",
-            _ => "This job is in a folder of its input, as are earlier ones.",
-        };
-        template.set(
-            "corpus.exclude",
-            names.iter().map(escaped).collect::<Vec<_>>(),
-        )?;
-        template.remark("corpus.exclude", remark);
     }
     template.set("corpus.input", input)?;
     let is_elsewhere = is_elsewhere(path);
@@ -272,33 +260,17 @@ fn topics_of_start(template: &Template, path: &Path) -> Option<i64> {
     Some(header.topic_count as i64)
 }
 
-/// Whether the file at `path` is in a folder of the input.
-fn is_among(path: &Path, input: &[String]) -> bool {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else {
-        return false;
-    };
-    let mut input = input
+/// Names the columns of tables whose first line may be a row: no column with text has a usual name.
+fn doubted_header(preview: &Preview, asked: &Job) -> Option<String> {
+    let is_usual = |name: &String| is_text_name(name) || asked.corpus.text.contains(name);
+    let text = preview.text.as_ref().filter(|name| !is_usual(name))?;
+    let is_table = preview
+        .formats
         .iter()
-        .filter_map(|input| Path::new(input).canonicalize().ok());
-    input.any(|input| folder.starts_with(input))
-}
-
-/// Returns the names of jobs in the folder of `path` that have their results beside them.
-fn finished_beside(path: &Path) -> BTreeSet<OsString> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let Ok(entries) = folder.unwrap_or(Path::new(".")).read_dir() else {
-        return BTreeSet::new();
-    };
-    let paths = entries.flatten().map(|entry| entry.path());
-    let is_finished = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ending == "toml")
-            && path.with_extension("").join(LOCK).exists()
-    };
-    let names = paths
-        .filter(is_finished)
-        .filter_map(|path| path.file_name().map(OsString::from));
-    names.collect()
+        .any(|word| ["csv", "tsv"].contains(word));
+    is_table.then(|| format!(
+        "the first line, which names the text `{text}`; if it is a document: --set corpus.header=false"
+    ))
 }
 
 /// Returns the globs that the job excludes, and these.

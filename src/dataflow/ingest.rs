@@ -115,6 +115,9 @@ pub fn ingest(
     }
     if worker.index() == 0 {
         shared.warn_of_renamed(&process.job.corpus.columns());
+        if let Some(written) = source.input.left_out() {
+            shared.warn(format!("corpus.input: {written}, is left out"));
+        }
     }
     let copies = copies::find(worker, process, shared, &source.input)?;
     let blocks = (shared.blocks).make(|| source.blocks(process, &copies));
@@ -132,9 +135,12 @@ pub fn ingest(
     if all.is_empty() {
         return Err(Failure::data(no_documents(&source.input)));
     }
-    let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
+    let documents = [
+        all.iter().map(|draft| draft.documents_with_tokens).sum(),
+        all.iter().map(|draft| draft.documents).sum(),
+    ];
     let (terms, totals) = (drafted.terms, drafted.totals);
-    let (map, agreed) = vocabulary::agree(worker, process, shared, terms, totals, with_tokens)?;
+    let (map, agreed) = vocabulary::agree(worker, process, shared, terms, totals, documents)?;
     let documents = documents_here(worker, process, &drafted.drafts);
     begin(worker, process, ["ingest", "documents"], documents);
     let mut written = Vec::with_capacity(drafted.drafts.len());

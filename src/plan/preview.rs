@@ -34,6 +34,8 @@ use values::count_values;
 /// Maximum number of files per extension that are read to see whether they are text; fewer in an object store,
 /// where each takes a request.
 const LOOKS: [usize; 2] = [1000, 20];
+/// Maximum number of tables that are read because their columns differ from those of the others.
+const MOST_TABLES: usize = 64;
 /// Bytes of a text file that are read.
 const TEXT_BYTES: u64 = 64 << 10;
 /// Maximum number of text files whose words are counted.
@@ -65,6 +67,12 @@ pub(crate) struct Preview {
     pub(crate) binary: BTreeMap<String, u64>,
     /// Numbers of record files without a text column, found beside text files, by a glob that excludes them.
     pub(crate) textless: BTreeMap<String, u64>,
+    /// Describes the files that topicmill has written, which are left out.
+    pub(crate) written: Option<String>,
+    /// Whether files of JSON Lines have objects in an array, over several lines or several on a line.
+    pub(crate) is_joined: bool,
+    /// Whether a CSV file ends within a quote.
+    pub(crate) has_open_quote: bool,
     /// The likeliest encoding, if more than a few texts or records are not UTF-8.
     pub(crate) encoding: Option<TextEncoding>,
     /// Whether the first line of tables is a row instead of column names.
@@ -83,19 +91,23 @@ pub(crate) struct Preview {
     pub(crate) has_quotes: bool,
     /// The first texts and records.
     records: Records,
+    /// The columns that only some files with a text have.
+    absent: Vec<String>,
     /// A file of records, for error messages.
     example: Option<InputFile>,
 }
 
-/// Previews the input of a job. Files that are not text are left out, unless no others remain.
+/// Previews the input of a job, of which these text columns are `asked` for, if any. Files that are not text are left
+/// out, unless no others remain.
 ///
 /// # Errors
 /// There is no input; it cannot be read or is not text; its records do not match their format.
-pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
+pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
+    let written = input.left_out();
     let binary = leave_out_binary(&mut input, refused, settings)?;
     let mut survey = survey_of(&input, settings)?;
-    let records = first_records(&input, settings)?;
+    let mut records = first_records(&input, settings, asked)?;
     if settings.markup == Markup::Remove {
         survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
     }
@@ -105,13 +117,14 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     let is_record =
         |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
-    let columns = records.columns();
+    let judged = records.judged();
+    let columns = records.columns(&|name| !judged.lacked_by_tables.contains(name));
     let id = id_of(&columns);
     let (title, text) = match formats[..] {
         // Replies have the same subject, and some messages have nothing else.
         ["mail"] | ["text", "mail"] => (Some("subject".to_owned()), Some("text".to_owned())),
         _ => {
-            let text = text_of(&columns);
+            let text = text_of(&records.columns(&|name| !judged.absent.contains(name)));
             let title = text.as_deref().and_then(|text| title_of(&columns, text));
             (title, text)
         }
@@ -129,15 +142,24 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
     let is_headless = settings.header
         && ["csv", "tsv"].iter().any(|word| formats.contains(word))
         && records.are_headless();
-    let mut textless = BTreeMap::new();
-    if text.is_none() && example.is_some() && formats.contains(&"text") {
-        let (others, texts) = input.files.into_iter().partition(is_record);
-        input.files = texts;
-        textless = globs_of(others.into_iter().map(|file: InputFile| file.path), &input);
+    let mut left_out = judged.textless.clone();
+    if text.is_none() && !judged.has_text && formats.contains(&"text") && asked.is_empty() {
+        let others = input.files.iter().filter(|file| is_record(file));
+        left_out = others.map(|file| file.path.clone()).collect();
     }
+    input.files.retain(|file| !left_out.contains(&file.path));
+    let textless = globs_of(left_out.into_iter(), &input);
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
+    let joined = records.joined.take();
+    let is_joined = joined.is_some();
+    if let Some(failure) = joined.filter(|_| !is_json || settings.format.is_some()) {
+        return Err(failure);
+    }
     Ok(Preview {
         records_path: records.path(input.files.len()).filter(|_| is_json),
+        written,
+        is_joined,
+        has_open_quote: records.has_open_quote,
         textless,
         survey,
         formats,
@@ -155,6 +177,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, Failure> {
         is_hyphenated,
         has_quotes: records.has_quotes,
         records,
+        absent: judged.absent.into_iter().collect(),
         example,
     })
 }
@@ -172,7 +195,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         // Such formats are counted already, and mostly without stop words.
         return Ok(());
     }
-    let records = first_records(&input, &job.corpus)?;
+    let records = first_records(&input, &job.corpus, &job.corpus.text)?;
     let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut words, mut tokens, mut kept] = [0u64; 3];
@@ -201,9 +224,13 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     Ok(())
 }
 
-/// Reads the first records of some files of each format.
-fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
-    let mut records = Records::new(settings);
+/// Reads the first records of some files of each format: of tables, one at least with each set of columns.
+fn first_records(
+    input: &Input,
+    settings: &CorpusSettings,
+    asked: &[String],
+) -> Result<Records, Failure> {
+    let mut records = Records::new(settings, asked);
     for &(_, format) in Format::WORDS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text {
@@ -211,9 +238,20 @@ fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Fa
         } else {
             LOOK_FILES
         };
-        for file in files.iter().step_by(files.len().div_ceil(most).max(1)) {
+        let step = files.len().div_ceil(most).max(1);
+        for file in files.iter().step_by(step) {
             records.read(file)?;
         }
+        let mut others = (0..files.len()).filter(|place| !place.is_multiple_of(step));
+        let most = LOOKS[usize::from(files.iter().any(|file| store::is_remote(&file.path)))];
+        let mut unknown = 0;
+        others.by_ref().take(most).try_for_each(|place| {
+            if unknown < MOST_TABLES && !records.knows(files[place])? {
+                unknown += 1;
+                records.read(files[place])?;
+            }
+            Ok::<_, Failure>(())
+        })?;
     }
     Ok(records)
 }
@@ -250,7 +288,7 @@ impl Preview {
 
     /// Returns the error that no column contains text.
     fn no_text(&self, file: &InputFile) -> Failure {
-        let (columns, absent) = (self.names(), self.records.absent());
+        let (columns, absent) = (self.names(), &self.absent);
         let all = match columns.is_empty() {
             true => "the files have no column in common".to_owned(),
             false => format!("the columns are: {}", columns.join(", ")),
@@ -277,6 +315,11 @@ impl Preview {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether there are records, rather than files that are documents.
+    pub(crate) fn has_records(&self) -> bool {
+        self.records.len() > 0
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -365,17 +408,22 @@ fn leave_out_binary(
 
 /// Returns globs that match the left-out files and none of the input, each with its number of files.
 fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<String, u64> {
-    let kept: BTreeSet<String> = (input.files.iter())
-        .map(|file| glob_of(&file.path))
-        .collect();
-    let mut globs = BTreeMap::new();
+    let kept = |glob: fn(&Path) -> String| -> BTreeSet<String> {
+        input.files.iter().map(|file| glob(&file.path)).collect()
+    };
+    let globs = [kept(glob_of), kept(escaped_name)];
+    let whole = |path: &Path| glob::Pattern::escape(&path.to_string_lossy());
+    let mut counts = BTreeMap::new();
     for path in left_out {
-        let glob = Some(glob_of(&path)).filter(|glob| !kept.contains(glob));
-        *globs
-            .entry(glob.unwrap_or_else(|| escaped_name(&path)))
-            .or_insert(0) += 1;
+        let [by_extension, by_name] = [glob_of(&path), escaped_name(&path)];
+        let glob = match () {
+            () if !globs[0].contains(&by_extension) => by_extension,
+            () if !globs[1].contains(&by_name) => by_name,
+            () => whole(&path),
+        };
+        *counts.entry(glob).or_insert(0) += 1;
     }
-    globs
+    counts
 }
 
 /// Returns the glob for the files with this file's extension, or else its name.

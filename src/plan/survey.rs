@@ -120,8 +120,8 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
         .saturating_mul(BYTES_PER_TOKEN)
         .saturating_add(documents.saturating_mul(SYNTH_LINE_BYTES));
     let made = Input {
-        files: Vec::new(),
         total_bytes: bytes,
+        ..Input::default()
     };
     let block_bytes = block::block_bytes(&made, settings);
     Survey {

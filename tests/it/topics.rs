@@ -20,6 +20,140 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
+fn each_table_is_judged_by_itself() {
+    let table = |separator: &str, names: [&str; 2], has_text: bool| {
+        let row = |i: usize| match has_text {
+            true => format!("{i}{separator}{}\n", [SEA, SKY][i % 2]),
+            false => format!("{i}{separator}{}\n", i % 2),
+        };
+        let rows: String = (0..30).map(row).collect();
+        format!("{}\n{rows}", names.join(separator))
+    };
+    let objects = |name: &str, has_text: bool| {
+        let row = |i: usize| match has_text {
+            true => format!("{{\"id\": {i}, \"{name}\": \"{}\"}}\n", [SEA, SKY][i % 2]),
+            false => format!("{{\"id\": {i}, \"{name}\": {}}}\n", i % 2),
+        };
+        (0..30).map(row).collect::<String>()
+    };
+    let [text, target] = [["id", "text"], ["id", "target"]];
+    let tables = [
+        ("csv", table(",", text, true), table(",", target, false)),
+        ("tsv", table("\t", text, true), table("\t", target, false)),
+        ("jsonl", objects("text", true), objects("target", false)),
+        ("csv", table(",", text, true), String::new()),
+    ];
+    for (ending, data, others) in tables {
+        for (notes, documents) in [(0, 30), (4, 34)] {
+            let place = Workdir::new();
+            fs::create_dir_all(place.path("in/more")).expect("made");
+            place.write(&format!("in/data.{ending}"), &data);
+            place.write(&format!("in/s.{ending}"), &others);
+            // Only the whole path tells it from a file with text.
+            place.write(&format!("in/more/data.{ending}"), &others);
+            (0..notes).for_each(|i| place.write(&format!("in/{i}.txt"), SEA));
+            let new = place.succeed("new in --output job.toml");
+            assert!(
+                new.contains("which have no column with text"),
+                "{ending}: {new}"
+            );
+            assert!(new.contains("`text`, 15 words"), "{ending}: {new}");
+            let plan = place.succeed("plan job.toml -w 1");
+            assert!(
+                plan.contains(&format!("{documents} documents")),
+                "{ending}: {plan}"
+            );
+        }
+    }
+    // Two columns with text are not one.
+    let place = Workdir::new();
+    fs::create_dir(place.path("in")).expect("made");
+    place.write("in/a.csv", table(",", text, true));
+    place.write("in/b.csv", table(",", ["id", "body"], true));
+    place.write("in/n.txt", SEA);
+    let denied = place.denied(65, "new in --output job.toml");
+    assert!(
+        denied.contains("only some files have: body, text"),
+        "{denied}"
+    );
+}
+
+#[test]
+fn the_id_that_is_used_is_named_even_if_some_records_share_it() {
+    let place = Workdir::new();
+    let table = |name: &str, id: fn(usize) -> usize| {
+        let row = |i: usize| format!("{},{}\n", id(i), [SEA, SKY][i % 2]);
+        format!("{name},text\n{}", (0..60).map(row).collect::<String>())
+    };
+    for (name, id, row, key) in [
+        (
+            "id",
+            (|i| i.max(2)) as fn(usize) -> usize,
+            "`id`, which 2 of the first 60 records share",
+            "\"id\"",
+        ),
+        (
+            "doi",
+            |i| i.max(2),
+            "`doi`, which 2 of the first 60 records share",
+            "\"doi\"",
+        ),
+        (
+            "id",
+            |i| i % 20,
+            "file and position: the first 60 records have only 20 values of `id`",
+            "\"\"",
+        ),
+        (
+            "doi",
+            |i| i % 20,
+            "file and position: the first 60 records have only 20 values of `doi`",
+            "\"id\"",
+        ),
+    ] {
+        place.write("a.csv", table(name, id));
+        let new = place.succeed("new a.csv --output job.toml --overwrite");
+        assert!(new.contains(&format!("id          {row}")), "{new}");
+        let job = place.succeed("plan job.toml --resolved");
+        assert!(job.contains(&format!("\nid = {key}\n")), "{job}");
+    }
+}
+
+#[test]
+fn a_first_line_that_is_a_document_is_no_header() {
+    let place = Workdir::new();
+    let text = |i: usize| {
+        format!(
+            "{} {i}",
+            ["the whale and the ship", "a planet in orbit"][i % 2]
+        )
+    };
+    let ids: [(&str, fn(usize) -> String); 3] = [
+        (",", |i| i.to_string()),
+        (",", |i| format!("2020-01-{:02}", i % 28 + 1)),
+        ("\t", |i| format!("doc{i}")),
+    ];
+    for (separator, id) in ids {
+        let row = |i: usize| format!("{}{separator}{}\n", id(i), text(i));
+        let name = if separator == "," { "a.csv" } else { "a.tsv" };
+        place.write(name, (0..40).map(row).collect::<String>());
+        let new = place.succeed(&format!("new {name} --output job.toml --overwrite"));
+        assert!(
+            new.contains("header      none") && new.contains("40 documents"),
+            "{new}"
+        );
+    }
+    // Questions of a survey are names, and years above numbers are too; a doubt is told.
+    let row = |i: usize| format!("{i},{},{}\n", text(i), i % 5);
+    let rows: String = (0..40).map(row).collect();
+    place.write("a.csv", format!("id,What did you see there,1999\n{rows}"));
+    let new = place.succeed("new a.csv --output job.toml --overwrite");
+    let doubt = "header      the first line, which names the text `What did you see there`; if it is a document: --set \
+                 corpus.header=false";
+    assert!(new.contains(doubt) && new.contains("40 documents"), "{new}");
+}
+
+#[test]
 fn records_without_text_beside_texts_are_left_out() {
     let place = Workdir::new();
     for number in 0..60 {
@@ -490,7 +624,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
             "if each line is a document, pass the file on standard input",
         ),
         (65, "topics binary.dat", "not a text file"),
-        (65, "topics array.jsonl", "corpus.format=json"),
+        (65, "topics array.jsonl", "only one document"),
         (65, "topics within.json", "jq -c '.KEY[]' within.json"),
         (
             65,
@@ -503,7 +637,11 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
             "no column `yeer`; did you mean `year`?",
         ),
         (65, "topics no/*.txt", "no file matches `no/*.txt`"),
-        (64, "topics news.jsonl --language english", "--language"),
+        (
+            64,
+            "topics news.jsonl --language englsh",
+            "did you mean `english`?",
+        ),
         (64, "topics news.jsonl --stop-words english", "--stop-words"),
         (
             64,
@@ -769,9 +907,9 @@ fn a_result_within_its_input_is_no_document() {
     let mut digests = Vec::new();
     for more in ["", "", "--overwrite"] {
         let output = place.output(&format!("{line} {more}"));
-        let said = said(&output);
-        assert!(output.status.success(), "{said}");
-        assert!(said.contains("text, plain: 40 files"), "{said}");
+        let told = said(&output);
+        assert!(output.status.success(), "{told}");
+        assert!(told.contains("text, plain: 40 files"), "{told}");
         digests.push(place.digest("topics-out"));
     }
     place.succeed("run topics-out.toml --set output.path=other -w 2");
@@ -779,10 +917,34 @@ fn a_result_within_its_input_is_no_document() {
     let second = said(&place.output(&format!("{line} --output second")));
     assert!(second.contains("text, plain: 40 files"), "{second}");
     assert!(digests.iter().all(|digest| *digest == digests[0]));
-    // The second job is now among what the first would exclude.
-    let repeated = place.denied(64, line);
-    let help = "run that one: topicmill run topics-out.toml; or choose another --output";
-    assert!(repeated.contains(help), "{repeated}");
+    // Exports, a list of constraints, a report and piped documents are no documents either.
+    for (format, name) in [
+        ("pyldavis", "topics-out.pyldavis.json"),
+        ("gensim", "topics-out-gensim"),
+    ] {
+        place.succeed(&format!("export topics-out --format {format}"));
+        assert!(place.path(name).exists());
+    }
+    place.succeed("report topics-out --to page.html");
+    let corrected = said(&place.output("constrain topics-out --merge whale,ship --passes 1 -w 1"));
+    assert!(
+        place.path("topics-out-constrained/_SUCCESS").exists(),
+        "{corrected}"
+    );
+    assert!(
+        corrected.contains("which topicmill has written, is left out"),
+        "{corrected}"
+    );
+    let new = place.succeed("new . --output again.toml");
+    let left_out = "left out    page.html, second.toml, topics-out-constrained.toml, topics-out-constrained.txt, ";
+    assert!(
+        new.contains("text, plain: 40 files") && new.contains(left_out),
+        "{new}"
+    );
+    assert_eq!(place.digest("topics-out"), digests[0]);
+    let piped = place.output(&format!("{line} --overwrite"));
+    assert!(piped.status.success(), "{}", said(&piped));
+    assert_eq!(place.digest("topics-out"), digests[0]);
 }
 
 #[test]

@@ -17,8 +17,10 @@ pub(crate) mod vocabulary;
 
 pub use error::{InputError, hint};
 use examine::{Examiner, Found};
-pub use format::{BYTE_ORDER_MARK, spans_lines, without_mark};
+pub use format::{BYTE_ORDER_MARK, kind_of_document, spans_lines, without_mark};
+use outputs::is_beside;
 pub use partition::partitions;
+use pattern::Matches;
 
 use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};
@@ -27,6 +29,9 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use store::{Source, is_remote};
+
+/// Maximum number of left-out files that are named.
+const NAMED: usize = 5;
 
 /// One file of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,18 +86,30 @@ impl InputFile {
 }
 
 /// Everything a job reads, in the order of the documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// The files, ascending by the bytes of their names, each once.
     pub files: Vec<InputFile>,
     /// The sum of their sizes on disk.
     pub total_bytes: u64,
+    /// The names of files that matched and are left out, because topicmill has written them.
+    pub written: Vec<String>,
 }
 
 impl Input {
     /// Returns the expected bytes of content of all files together.
     pub fn expected_bytes(&self) -> u64 {
         self.files.iter().map(InputFile::expected_bytes).sum()
+    }
+
+    /// Describes the files that topicmill has written, and that are left out: the first few names, and their number.
+    pub fn left_out(&self) -> Option<String> {
+        let named = &self.written[..self.written.len().min(NAMED)];
+        let names = match self.written.len() - named.len() {
+            0 => named.join(", "),
+            others => format!("{} and {others} more", named.join(", ")),
+        };
+        (!named.is_empty()).then(|| format!("{names}, which topicmill has written"))
     }
 
     /// Returns whether some files are volumes, whose documents are sections.
@@ -105,7 +122,7 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Examiner::new(settings, false).input(find(settings)?, |_, error| Err(error))
+    Examiner::new(settings, false).input(find(settings)?, None)
 }
 
 /// Finds the same files except unsupported ones, which are returned with their errors.
@@ -113,12 +130,7 @@ pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
     let mut refused = Vec::new();
-    let mut found = find(settings)?;
-    found.iter_mut().for_each(|file| file.is_named = true);
-    let input = Examiner::new(settings, false).input(found, |path, error| {
-        refused.push((path, error));
-        Ok(())
-    })?;
+    let input = Examiner::new(settings, false).input(find(settings)?, Some(&mut refused))?;
     Ok((input, refused))
 }
 
@@ -129,14 +141,18 @@ pub fn discover_supported(
 /// modification times do not count. For an object, its tag replaces the first and last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
     let mut examiner = Examiner::new(settings, true);
-    let input = examiner.input(find(settings)?, |_, error| Err(error))?;
+    let input = examiner.input(find(settings)?, None)?;
     Ok((input, examiner.fingerprint()))
 }
 
 /// Returns whether no pattern of the job's input matches anything.
 pub fn is_gone(settings: &CorpusSettings) -> bool {
-    let is_gone =
-        |pattern: &String| matches!(find_pattern(settings, pattern), Err(InputError::NoMatch(_)));
+    let is_gone = |pattern: &String| {
+        matches!(
+            find_pattern(settings, pattern, &|_| false),
+            Err(InputError::NoMatch(_))
+        )
+    };
     settings.input.iter().all(is_gone)
 }
 
@@ -144,8 +160,12 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns the files that a pattern of the job names, and whether it is the name of one.
-fn find_pattern(settings: &CorpusSettings, text: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
+/// Returns what a pattern of the job matches, and whether it is the name of a file.
+fn find_pattern(
+    settings: &CorpusSettings,
+    text: &str,
+    excluded: &dyn Fn(&Path) -> bool,
+) -> Result<(Matches, bool), InputError> {
     let is_path = text.contains('$') && settings.base.join(text).exists();
     let expanded = match is_path {
         true => text.to_owned(),
@@ -153,33 +173,40 @@ fn find_pattern(settings: &CorpusSettings, text: &str) -> Result<(Vec<PathBuf>, 
     };
     let found = match objects::address(&settings.base, &expanded) {
         Some(address) => objects::find(text, &address)?,
-        None => pattern::find(&settings.base, text, &expanded)?,
+        None => pattern::find(&settings.base, text, &expanded, excluded)?,
     };
-    let is_name = found.len() == 1 && found[0].file_name() == Path::new(&expanded).file_name();
+    let name = Path::new(&expanded).file_name();
+    let is_name = matches!(&found.files[..], [file] if file.file_name() == name);
     Ok((found, is_name))
 }
 
-/// Returns the files that the job names, in the input's order.
-fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
+/// Returns the files that the job names, in the input's order, and the names of exports beside outputs.
+fn find(settings: &CorpusSettings) -> Result<(Vec<Found>, Vec<String>), InputError> {
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, &environment)?;
+    let name = |path: &Path| name_of(path, &settings.base);
+    let is_excluded = |path: &Path| exclusions.contain(path, Path::new(&name(path)));
     let mut paths: BTreeMap<OsString, (PathBuf, bool)> = BTreeMap::new();
+    let mut outputs = Vec::new();
     for text in &settings.input {
-        let (found, is_name) = find_pattern(settings, text)?;
-        for path in found {
+        let (found, is_name) = find_pattern(settings, text, &is_excluded)?;
+        for path in found.files {
             let normal = pattern::normalize(&path).into_os_string();
             paths.entry(normal).or_insert((path, false)).1 |= is_name;
         }
+        outputs.extend(found.outputs);
     }
-    let mut files = Vec::new();
+    let is_export = |path: &Path| outputs.iter().any(|output| is_beside(path, output));
+    let (mut files, mut written) = (Vec::new(), Vec::new());
     for (path, is_named) in paths.into_values() {
-        let name = name_of(&path, &settings.base);
-        if exclusions.contain(&path, Path::new(&name)) {
+        if is_excluded(&path) {
             continue;
         }
-        if let Some(format) = format::of(&path, settings.format) {
+        if !is_named && is_export(&path) {
+            written.push(name(&path));
+        } else if let Some(format) = format::of(&path, settings.format) {
             format::check(&path, format, settings)?;
             files.push(Found {
-                name,
+                name: name(&path),
                 path,
                 format,
                 is_named,
@@ -187,18 +214,10 @@ fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
         }
     }
     if files.is_empty() {
-        let left = "no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders are \
-                    skipped)";
-        return Err(InputError::Empty(left.to_owned()));
-    }
-    if files
-        .iter()
-        .all(|file| format::unsupported(&file.name).is_some())
-    {
-        files.iter_mut().for_each(|file| file.is_named = true);
+        return Err(InputError::nothing_left());
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-    Ok(files)
+    Ok((files, written))
 }
 
 /// Returns the path from `base`, if the file lies below it or was named relative to it; else the whole path.

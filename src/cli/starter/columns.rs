@@ -55,10 +55,7 @@ pub(super) fn set(
         false => preview.id.as_ref(),
     };
     let mut rows = vec![
-        (
-            "id",
-            id.map_or_else(|| "file and position".to_owned(), |id| format!("`{id}`")),
-        ),
+        ("id", id_row(preview, id)),
         (
             "text",
             text.iter().map(words).collect::<Vec<_>>().join("; "),
@@ -71,13 +68,51 @@ pub(super) fn set(
     let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
     let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
     rows.extend(set_metadata(template, preview, metadata)?);
-    if let Some(id) = id {
-        template.set("corpus.id", id.clone())?;
+    match id {
+        Some(id) => template.set("corpus.id", id.clone())?,
+        // The default is a column whose values repeat; in a long table they must.
+        None if repeats(preview, &asked.corpus.id) && asked.corpus.counts.is_none() => {
+            template.set("corpus.id", "")?;
+        }
+        None => {}
     }
     template.set("corpus.text", text)?;
     let names = preview.names().join(", ");
     template.remark("corpus.text", format!("The columns are {names}."));
     Ok(rows)
+}
+
+/// Returns whether the records have a column of this name, and values in it.
+fn repeats(preview: &Preview, name: &str) -> bool {
+    preview.column(name).is_some_and(|column| column.values > 0)
+}
+
+/// Says what identifies a document, and which column does not, because its values repeat.
+fn id_row(preview: &Preview, id: Option<&String>) -> String {
+    let first = |column: &Column| figures::grouped(column.records as u64);
+    if let Some(id) = id {
+        let column = preview.column(id);
+        let column = column.filter(|column| column.distinct < column.records);
+        let shared = column.map(|column| {
+            let repeated = figures::grouped((column.records - column.distinct) as u64);
+            format!(
+                ", which {repeated} of the first {} records share or lack",
+                first(column)
+            )
+        });
+        return format!("`{id}`{}", shared.unwrap_or_default());
+    }
+    let mut columns = preview.columns.iter();
+    let repeating = columns.find(|column| column.is_id_name() && column.values > 0);
+    let unused = repeating.map(|column| {
+        let distinct = figures::grouped(column.distinct as u64);
+        let name = &column.name;
+        format!(
+            ": the first {} records have only {distinct} values of `{name}`",
+            first(column)
+        )
+    });
+    format!("file and position{}", unused.unwrap_or_default())
 }
 
 /// Lists other columns of prose.

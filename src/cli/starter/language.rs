@@ -1,5 +1,8 @@
 //! The keys of a proposed job that depend on the languages of its texts.
 
+use corpus::input::hint;
+use corpus::stop_words::languages;
+
 use crate::cli::Failure;
 use crate::cli::args::StarterArgs;
 use crate::job::Template;
@@ -11,6 +14,46 @@ const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
 const SHORT_WORDS: [&str; 2] = ["ko", "vi"];
 /// Languages that elide words before vowels, as in `l'état`.
 const ELIDING: [&str; 3] = ["ca", "fr", "it"];
+
+/// The English names of languages.
+#[rustfmt::skip]
+const NAMES: [(&str, &str); 62] = [
+    ("af", "afrikaans"), ("ar", "arabic"), ("bg", "bulgarian"), ("bn", "bengali"), ("br", "breton"),
+    ("ca", "catalan"), ("cs", "czech"), ("da", "danish"), ("de", "german"), ("el", "greek"),
+    ("en", "english"), ("eo", "esperanto"), ("es", "spanish"), ("et", "estonian"), ("eu", "basque"),
+    ("fa", "persian"), ("fi", "finnish"), ("fr", "french"), ("ga", "irish"), ("gl", "galician"),
+    ("gu", "gujarati"), ("ha", "hausa"), ("he", "hebrew"), ("hi", "hindi"), ("hr", "croatian"),
+    ("hu", "hungarian"), ("hy", "armenian"), ("id", "indonesian"), ("it", "italian"), ("ja", "japanese"),
+    ("km", "khmer"), ("ko", "korean"), ("ku", "kurdish"), ("la", "latin"), ("lo", "lao"),
+    ("lt", "lithuanian"), ("lv", "latvian"), ("mr", "marathi"), ("ms", "malay"), ("my", "burmese"),
+    ("nl", "dutch"), ("no", "norwegian"), ("pl", "polish"), ("pt", "portuguese"), ("ro", "romanian"),
+    ("ru", "russian"), ("sk", "slovak"), ("sl", "slovenian"), ("so", "somali"), ("st", "sotho"),
+    ("sv", "swedish"), ("sw", "swahili"), ("th", "thai"), ("tl", "tagalog"), ("tr", "turkish"),
+    ("uk", "ukrainian"), ("ur", "urdu"), ("vi", "vietnamese"), ("yo", "yoruba"), ("zh", "chinese"),
+    ("zu", "zulu"), ("rust", "rust"),
+];
+
+/// Returns the code of a language, given that or its English name.
+///
+/// # Errors
+/// It has no stop list.
+pub(in crate::cli) fn code_of(typed: &str) -> Result<String, String> {
+    let typed = typed.to_lowercase();
+    let named = NAMES.iter().find(|(_, name)| *name == typed);
+    let code = named.map_or(typed.as_str(), |(code, _)| code);
+    if languages().any(|known| known == code) {
+        return Ok(code.to_owned());
+    }
+    let codes: Vec<&str> = languages().collect();
+    let is_known = |(code, _): &&(&str, &str)| codes.contains(code);
+    let names = NAMES.iter().filter(is_known);
+    let names: Vec<String> = names.map(|(_, name)| (*name).to_owned()).collect();
+    let hint = hint(&typed, &names);
+    Err(format!(
+        "no list of stop words for it{hint}; the languages are: {}",
+        codes.join(" ")
+    ))
+}
 
 /// Sets the language's stop words and token keys.
 pub(super) fn set(
@@ -60,4 +103,31 @@ pub(super) fn set(
         row.push_str("; words are those of a dictionary");
     }
     Ok(Some(("language", row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_named_in_english_or_by_its_code() {
+        for (typed, code) in [
+            ("en", "en"),
+            ("english", "en"),
+            ("German", "de"),
+            ("rust", "rust"),
+        ] {
+            assert_eq!(code_of(typed).as_deref(), Ok(code));
+        }
+        for (typed, hint) in [
+            ("englsh", "did you mean `english`?"),
+            ("frensh", "did you mean `french`?"),
+            ("xx", "for it; the languages are: af ar"),
+        ] {
+            let error = code_of(typed).unwrap_err();
+            assert!(error.contains(hint), "{error}");
+        }
+        let is_named = |code: &str| NAMES.iter().any(|(known, _)| *known == code);
+        assert!(languages().all(is_named));
+    }
 }

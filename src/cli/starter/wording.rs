@@ -39,6 +39,7 @@ pub(super) fn describe(
     ];
     let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());
     rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", named(globs)))));
+    rows.extend(preview.written.clone().map(|written| ("left out", written)));
     rows
 }
 
@@ -78,7 +79,11 @@ pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
 
 /// Refuses an input with too few documents: topics come from what documents have in common.
 pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
-    let count = match preview.survey.documents {
+    let survey = &preview.survey;
+    let is_table = |word: &&str| ["csv", "tsv"].contains(word);
+    let count = match survey.documents {
+        _ if survey.bytes == 0 => "every file is empty",
+        0 if preview.formats.iter().all(|word| is_table(&word)) => "no row below the header",
         0 => "no document",
         _ => "only one document",
     };
@@ -86,11 +91,14 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
     let failure = Failure::data(message);
     let files = input.join(" ");
     match preview.formats[..] {
+        _ if survey.bytes == 0 => failure.help("write the documents to them again, or name other files"),
         ["text"] => failure.help(format!(
             "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
         )),
-        ["csv"] => failure.help("pass more files, or close the quote that runs to the end of this one"),
-        ["json" | "jsonl"] => failure.help(format!(
+        ["csv"] if preview.has_open_quote => {
+            failure.help("close the quote that runs to the end of the file")
+        }
+        ["json" | "jsonl"] if preview.has_records() => failure.help(format!(
             "pass more files, or if the documents are texts in an array under a key: \
              jq -c '.KEY[]' {files} | topicmill topics -"
         )),

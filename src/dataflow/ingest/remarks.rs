@@ -12,20 +12,28 @@ use corpus::{Body, DocumentStatus};
 /// The most reasons kept.
 const MOST: usize = 20;
 
-/// Whether a document is merely empty, its draft, and its number there.
-type Key = (bool, u64, u64);
+/// The rank of a document's reason, its draft, and its number there.
+type Key = (u8, u64, u64);
 
-/// The first reasons in the order of the input, those of documents that are merely empty last.
+/// The rank of documents that are merely empty.
+const EMPTY: u8 = 1;
+/// The rank of documents that are filtered out.
+const FILTERED: u8 = 2;
+
+/// The first reasons in the order of the input; last those of documents that are merely empty, and of filtered ones.
 #[derive(Default)]
 pub(super) struct Remarks(Mutex<BTreeMap<Key, String>>);
 
 impl Remarks {
-    /// Keeps the reason why the next document of a draft has no text, unless it was filtered out.
+    /// Keeps the reason why the next document of a draft has no text.
     pub(super) fn add(&self, draft: &Draft, body: &Body<'_>) {
-        if let Body::Missing { status, reason } = body
-            && *status != DocumentStatus::Filtered
-        {
-            let key = (*status == DocumentStatus::Empty, draft.key, draft.documents);
+        if let Body::Missing { status, reason } = body {
+            let rank = match status {
+                DocumentStatus::Empty => EMPTY,
+                DocumentStatus::Filtered => FILTERED,
+                _ => 0,
+            };
+            let key = (rank, draft.key, draft.documents);
             let mut kept = self.0.lock();
             if kept.len() == MOST {
                 match kept.last_entry() {
@@ -52,8 +60,17 @@ impl Remarks {
         }
     }
 
-    /// Returns the reasons, each with file, place and remedy.
+    /// Returns the reasons, each with file, place and remedy, except those of filtered documents.
     pub(super) fn reasons(&self) -> Vec<String> {
-        self.0.lock().values().cloned().collect()
+        let kept = self.0.lock();
+        let of_unread = kept.iter().filter(|((rank, ..), _)| *rank < FILTERED);
+        of_unread.map(|(_, reason)| reason.clone()).collect()
+    }
+
+    /// Returns the first reason why a document was filtered out.
+    pub(super) fn filtered(&self) -> Option<String> {
+        let kept = self.0.lock();
+        let mut filtered = kept.iter().filter(|((rank, ..), _)| *rank == FILTERED);
+        filtered.next().map(|(_, reason)| reason.clone())
     }
 }

@@ -37,8 +37,7 @@ impl Source {
             Err(error) if is_gone(&process.job.corpus) => {
                 gone = Some(error.to_string());
                 let reusable = reusable(process).ok_or(error)?;
-                let (files, total_bytes) = (Vec::new(), 0);
-                (Input { files, total_bytes }, reusable.input_fingerprint)
+                (Input::default(), reusable.input_fingerprint)
             }
             found => found?,
         };

@@ -33,18 +33,18 @@ pub(super) struct Agreed {
 /// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
 /// worker's `terms`, and a summary of the vocabulary, which is empty except on worker 0.
 ///
-/// `document_count` is the number of documents with at least one token.
+/// `documents` are the numbers of documents with at least one token, and of all documents.
 pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
     shared: &IngestShared,
     terms: TermCounter,
     totals: Totals<Term, Counts>,
-    document_count: u64,
+    documents: [u64; 2],
 ) -> Result<(TermMap, Agreed), Failure> {
     let counts = gather_at_leader(worker, totals);
     let (message, agreed) = match counts {
-        Some(counts) => prune(process, shared, counts, document_count)?,
+        Some(counts) => prune(process, shared, counts, documents)?,
         None => Default::default(),
     };
     let vocabulary = broadcast(worker, message);
@@ -75,12 +75,12 @@ fn prune(
     process: &Process,
     shared: &IngestShared,
     counts: Vec<TermCount>,
-    document_count: u64,
+    documents: [u64; 2],
 ) -> Result<(Vec<u64>, Agreed), Failure> {
     let job = &process.job;
     let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let vocabulary = match &job.vocabulary_from {
-        None => Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list),
+        None => Vocabulary::prune(counts, documents[0], &job.vocabulary, &stop_list),
         Some(result) => {
             let before = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
             job.check_result("vocabulary.from")?;
@@ -96,7 +96,7 @@ fn prune(
             process,
             shared,
             &vocabulary,
-            document_count,
+            documents,
         )));
     }
     let temporary = process.output.temporary_path("vocabulary.tsv");
@@ -160,14 +160,25 @@ pub(super) fn gather_at_leader(
     (index == 0).then(|| gathered.take())
 }
 
-/// Explains why no term is left, and what to do.
+/// Explains why no term is left, and what to do: first about documents without tokens, if they are most of them.
 fn nothing_kept(
     process: &Process,
     shared: &IngestShared,
     vocabulary: &Vocabulary,
-    document_count: u64,
+    [with_tokens, documents]: [u64; 2],
 ) -> String {
     let settings = &process.job.vocabulary;
+    let without = documents - with_tokens;
+    let example = shared.remarks().into_iter().next();
+    if let (None, Some(filtered)) = (
+        &example,
+        shared.remarks.filtered().filter(|_| with_tokens == 0),
+    ) {
+        return format!(
+            "all documents are filtered out: correct corpus.languages, or the filters in [htrc]; for example, {filtered}"
+        );
+    }
+    let first = example.map_or_else(String::new, |remark| format!("; for example, {remark}"));
     let count = |status| {
         vocabulary
             .terms()
@@ -176,23 +187,27 @@ fn nothing_kept(
             .count()
     };
     if vocabulary.terms().iter().all(|term| term.documents == 0) {
-        let first = shared.remarks().into_iter().next();
-        let first = first.map_or_else(String::new, |remark| format!("; for example, {remark}"));
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \
              tokens.min_length and tokens.numbers{first}"
         );
     }
+    if 2 * without > documents {
+        return format!(
+            "{without} of {documents} documents could not be read, or have no tokens, and the others have no term for \
+             the vocabulary: correct those first{first}"
+        );
+    }
     if let Some(result) = &process.job.vocabulary_from {
         return format!(
-            "none of {} terms in {document_count} documents is a term of {}: are the documents in another language, or \
+            "none of {} terms in {with_tokens} documents is a term of {}: are the documents in another language, or \
              their texts under another key (corpus.text)?",
             count(TermStatus::Unknown),
             result.display(),
         );
     }
     format!(
-        "the vocabulary is empty: of {} terms in {document_count} documents, {} are in fewer than \
+        "the vocabulary is empty: of {} terms in {with_tokens} documents, {} are in fewer than \
          vocabulary.min_documents = {}, {} in more than vocabulary.max_share = {} of them, {} are \
          stop words and {} beyond vocabulary.max_terms = {}; lower min_documents, raise max_share, \
          or shorten vocabulary.stop_words",

@@ -111,6 +111,12 @@ impl Column {
         self.values > 0 && self.mean_words() < 1.1 && self.mean_characters() <= WORD
     }
 
+    /// Returns whether it has the name of an id, apart from names that other columns have too.
+    pub(crate) fn is_id_name(&self) -> bool {
+        let is_common = ["url", "name", "number", "no", "nr", "key"];
+        is_id_name(&self.name) && !is_common.contains(&self.name.to_lowercase().as_str())
+    }
+
     /// Returns the mean number of words of a value.
     pub(crate) fn mean_words(&self) -> f64 {
         self.words as f64 / self.values.max(1) as f64
@@ -134,6 +140,29 @@ impl Column {
     pub(crate) fn is_date(&self) -> bool {
         20 * self.dates >= 19 * self.values && 2 * self.values > self.records
     }
+}
+
+/// The form of a number, a date or an id: what tells it from a name.
+#[derive(PartialEq)]
+pub(super) enum Form {
+    Number,
+    Date,
+    /// The letters before the number, as in `doc17`.
+    Id(String),
+}
+
+/// Returns the form of a value; `None` if it may be a column's name.
+pub(super) fn form_of(value: &str) -> Option<Form> {
+    let value = value.trim();
+    if value.parse::<f64>().is_ok() {
+        return Some(Form::Number);
+    }
+    if is_date(value) {
+        return Some(Form::Date);
+    }
+    let letters = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_id = letters.len() < value.len() && !value.contains(char::is_whitespace);
+    is_id.then(|| Form::Id(letters.to_owned()))
 }
 
 /// Returns the text column: one with a usual name, or the longest with that name as the key within objects, if it
@@ -185,10 +214,15 @@ pub(super) fn last_key(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Returns the id column: one with a usual name, or whose name ends in "id", if no two records share an id.
+/// Returns the id column: one with a usual name, or whose name ends in "id", if no two records share an id; else one
+/// with a usual name and few values that records share or lack.
 pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
-    let named = |name: &&str| {
+    let nearly = |column: &&Column| {
+        let is_frequent = 2 * column.values >= column.records && column.records > 0;
+        is_frequent && 10 * column.distinct >= 9 * column.values
+    };
+    let named = |name: &&str, is_key: fn(&&Column) -> bool| {
         let mut keys = columns.iter().filter(is_key);
         // MongoDB exports ids as objects.
         let plain = |column: &Column| column.name.trim_end_matches(".$oid").to_owned();
@@ -199,8 +233,9 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
             .iter()
             .any(|end| column.name.ends_with(end))
     };
-    let found = IDS.iter().find_map(named);
+    let found = IDS.iter().find_map(|name| named(name, is_key));
     let found = found.or_else(|| columns.iter().filter(is_key).find(is_id));
+    let found = found.or_else(|| IDS.iter().find_map(|name| named(name, nearly)));
     found.map(|column| column.name.clone())
 }
 
@@ -291,6 +326,14 @@ mod tests {
         ]);
         assert_eq!(id_of(&columns).as_deref(), Some("URL"));
         assert_eq!(id_of(&columns[..1]), None);
+        let nearly = Column {
+            records: 100,
+            values: 99,
+            distinct: 97,
+            ..columns[0].clone()
+        };
+        assert_eq!(id_of(std::slice::from_ref(&nearly)).as_deref(), Some("id"));
+        assert_eq!(id_of(&[nearly, columns[1].clone()]).as_deref(), Some("URL"));
         let paper = Column {
             name: "paper_id".to_owned(),
             ..columns[1].clone()

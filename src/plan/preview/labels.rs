@@ -26,7 +26,11 @@ pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, Failure> {
     let Some((settings, _)) = job.corpus.labels() else {
         return Ok(None);
     };
-    let records = first_records(&input::discover(&job.corpus)?, &job.corpus)?;
+    let records = first_records(
+        &input::discover(&job.corpus)?,
+        &job.corpus,
+        &job.corpus.text,
+    )?;
     let column = [settings.column.clone()];
     // A list has a line for each item.
     let values = records.values_of(&column).into_iter().flat_map(str::lines);

@@ -1,11 +1,16 @@
 //! The first records of files, as names and texts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::PathBuf;
 
 use super::Column;
-use super::column::{is_id_name, is_text_name, last_key};
+use super::column::{form_of, is_id_name, is_text_name, last_key, text_of};
 use super::objects::{Record, parsed};
-use super::tables::{MOST_RECORDS, Table, csv_rows, mail_rows, mallet_rows, tsv_rows, uneven};
+use super::tables::{
+    MOST_RECORDS, Table, csv_rows, ends_within_quotes, lines_above, mail_rows, mallet_rows,
+    tsv_rows, uneven,
+};
 use crate::failure::Failure;
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::{cutter, nested};
@@ -17,24 +22,53 @@ use corpus::settings::{CorpusSettings, Format};
 /// Maximum number of characters and words in a column's name.
 const NAME_CHARACTERS: usize = 80;
 const NAME_WORDS: usize = 10;
+/// The fewest words of a column's name that may be a document.
+const PHRASE_WORDS: usize = 4;
 /// Bytes of a file from which its encoding is guessed.
 const GUESS_BYTES: usize = 64 << 10;
 
 /// Bytes of the quotes, the colon and the comma around a value.
 const VALUE_MARKS: usize = 6;
 
+/// Files with the same names.
+#[derive(Debug, Default)]
+struct Group {
+    files: Vec<PathBuf>,
+    /// Where their records are; none of files of which only the names were read.
+    records: Vec<Range<usize>>,
+    /// Whether they are tables, which have a fixed set of names.
+    are_tables: bool,
+}
+
+/// The files with a text, and those without.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// Whether there are files with a text; if not, all count as such.
+    pub(super) has_text: bool,
+    /// The names that one of the files with a text lacks.
+    pub(super) absent: BTreeSet<String>,
+    /// Those of them that a table lacks.
+    pub(super) lacked_by_tables: BTreeSet<String>,
+    /// The files without a text; none if no file has one.
+    pub(super) textless: BTreeSet<PathBuf>,
+}
+
 /// The first records and texts of some files.
 #[derive(Debug)]
 pub(super) struct Records {
     settings: CorpusSettings,
+    /// The text columns that were asked for; none if they are to be found.
+    asked: Vec<String>,
     /// The guessed encoding of content that is not UTF-8.
     guess: EncodingGuess,
     /// Column names, in the order of their appearance.
     names: Vec<String>,
     /// The same names, for look-up.
     known: BTreeSet<String>,
-    /// Names that some table lacks; a table has a fixed set of names.
-    absent: BTreeSet<String>,
+    /// The files of tables and of several objects, by their names.
+    groups: BTreeMap<BTreeSet<String>, Group>,
+    /// Where the objects of files with only one are.
+    singles: Vec<Range<usize>>,
     records: Vec<Record>,
     /// Approximate bytes of all records and texts: names and values, and the marks around them.
     pub(super) bytes: usize,
@@ -44,24 +78,33 @@ pub(super) struct Records {
     texts: Vec<String>,
     /// Whether a TSV file has quoted fields, like CSV.
     pub(super) has_quotes: bool,
+    /// Whether a CSV file ends within a quote.
+    pub(super) has_open_quote: bool,
+    /// A file of JSON Lines whose objects are in an array, over several lines or several on a line; with the error.
+    pub(super) joined: Option<Failure>,
     /// Arrays of objects in files that are one JSON object, with their numbers of objects.
     arrays: BTreeMap<String, u64>,
 }
 
 impl Records {
-    /// Creates an empty set of records, of files that are read with these settings.
-    pub(super) fn new(settings: &CorpusSettings) -> Self {
+    /// Creates an empty set of records, of files that are read with these settings, for these text columns if any are
+    /// asked for.
+    pub(super) fn new(settings: &CorpusSettings, asked: &[String]) -> Self {
         Self {
             settings: settings.clone(),
+            asked: asked.to_vec(),
             guess: EncodingGuess::default(),
             names: Vec::new(),
             known: BTreeSet::new(),
-            absent: BTreeSet::new(),
+            groups: BTreeMap::new(),
+            singles: Vec::new(),
             records: Vec::new(),
             bytes: 0,
             plain_bytes: 0,
             texts: Vec::new(),
             has_quotes: false,
+            has_open_quote: false,
+            joined: None,
             arrays: BTreeMap::new(),
         }
     }
@@ -82,14 +125,26 @@ impl Records {
                 for name in objects.iter().flatten().map(|(name, _)| name) {
                     self.name(name);
                 }
+                let begin = self.records.len();
+                match objects.len() {
+                    1 => self.singles.push(begin..begin + 1),
+                    several => {
+                        let names = objects.iter().flatten().map(|(name, _)| name.clone());
+                        self.group(file, names, several);
+                    }
+                }
                 self.in_partitions(file, objects)
             }
             Format::Csv => {
                 let start = self.start(file, LOOK_BYTES)?;
+                self.check_header(file, &start, csv_rows)?;
+                let is_whole = (start.len() as u64) < LOOK_BYTES;
+                self.has_open_quote |= is_whole && ends_within_quotes(&start);
                 self.table(file, csv_rows(&start, self.settings.header))
             }
             Format::Tsv => {
                 let start = self.start(file, LOOK_BYTES)?;
+                self.check_header(file, &start, tsv_rows)?;
                 let [quoted, rows] =
                     [csv_rows, tsv_rows].map(|rows_of| rows_of(&start, self.settings.header));
                 // The start may end within a row.
@@ -163,19 +218,14 @@ impl Records {
                 // The object may be longer than what was read.
                 Err(_) if is_one_object => Vec::new(),
                 Err(error) => {
-                    let (what, help) = match file.format {
-                        Format::JsonLines => (
-                            "no line",
-                            "each line must be one object, such as {\"id\": 1, \"text\": \"…\"}; for an array, \
-                             or objects over several lines: --set corpus.format=json",
-                        ),
-                        _ => (
-                            "nothing",
-                            "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]",
-                        ),
+                    let failure = no_objects(file, &error);
+                    let is_joined = file.format == Format::JsonLines;
+                    let objects = parsed(objects_of(&start)).ok().filter(|_| is_joined);
+                    let Some(objects) = objects else {
+                        return Err(failure);
                     };
-                    let problem = format!("{what} is a JSON object: {error}");
-                    return Err(Failure::file(&file.name, problem).help(help));
+                    self.joined.get_or_insert(failure);
+                    objects
                 }
             };
             for (path, objects) in arrays {
@@ -216,15 +266,27 @@ impl Records {
         self.guess.best().filter(|_| is_much)
     }
 
-    /// Returns the columns, except those without a name and those that only some tables have.
-    pub(super) fn columns(&self) -> Vec<Column> {
-        let names = self
+    /// Returns the columns of these names, except those without a name.
+    pub(super) fn columns(&self, names: &dyn Fn(&String) -> bool) -> Vec<Column> {
+        let named = self
             .names
             .iter()
-            .filter(|name| !name.is_empty() && !self.absent.contains(*name));
+            .filter(|name| !name.is_empty() && names(name));
+        let all: Range<usize> = 0..self.records.len();
+        self.columns_of(named, &[all])
+    }
+
+    /// Returns the columns of these names, over some of the records.
+    fn columns_of<'n>(
+        &self,
+        names: impl Iterator<Item = &'n String>,
+        ranges: &[Range<usize>],
+    ) -> Vec<Column> {
         // In one pass: if a key holds counts, there may be as many names as words.
         let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for record in &self.records {
+        let mut count = 0;
+        for record in ranges.iter().flat_map(|range| &self.records[range.clone()]) {
+            count += 1;
             let mut of_record: BTreeMap<&str, &str> = BTreeMap::new();
             for (name, value) in record {
                 of_record.entry(name).or_insert(value);
@@ -236,14 +298,38 @@ impl Records {
         }
         let column = |name: &String| {
             let values = values.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-            Column::of(name.clone(), self.records.len(), values)
+            Column::of(name.clone(), count, values)
         };
         names.map(column).collect()
     }
 
-    /// Returns the columns that only some tables have.
-    pub(super) fn absent(&self) -> Vec<String> {
-        self.absent.iter().cloned().collect()
+    /// Tells the files with a text from those without.
+    pub(super) fn judged(&self) -> Judged {
+        let is_chosen = |(names, group): &(&BTreeSet<String>, &Group)| match self.asked.is_empty() {
+            true => text_of(&self.columns_of(names.iter(), &group.records)).is_some(),
+            false => self.asked.iter().all(|name| names.contains(name)),
+        };
+        let (mut chosen, mut others): (Vec<_>, Vec<_>) = self.groups.iter().partition(is_chosen);
+        let singles = self.columns_of(self.names.iter(), &self.singles);
+        let has_text = !chosen.is_empty() || text_of(&singles).is_some();
+        if !has_text {
+            std::mem::swap(&mut chosen, &mut others);
+        }
+        let lacked = |is_counted: fn(&Group) -> bool| -> BTreeSet<String> {
+            let counted = chosen.iter().filter(|(_, group)| is_counted(group));
+            let is_lacked =
+                |name: &&String| counted.clone().any(|(names, _)| !names.contains(*name));
+            self.names.iter().filter(is_lacked).cloned().collect()
+        };
+        Judged {
+            has_text,
+            absent: lacked(|_| true),
+            lacked_by_tables: lacked(|group| group.are_tables),
+            textless: others
+                .iter()
+                .flat_map(|(_, group)| group.files.clone())
+                .collect(),
+        }
     }
 
     /// Returns the names of all columns.
@@ -262,18 +348,28 @@ impl Records {
     }
 
     /// Whether the column names are actually a row: one of them is as long as a sentence, and another one is among the
-    /// values below it, or is a number above numbers. Survey questions are names.
+    /// values below it, or has their form: a number, a date or an id. Survey questions are names.
     pub(super) fn are_headless(&self) -> bool {
-        let is_sentence = |name: &String| {
-            name.chars().count() > NAME_CHARACTERS || name.split_whitespace().count() > NAME_WORDS
+        let words = |name: &String| name.split_whitespace().count();
+        let is_sentence =
+            |name: &String| name.chars().count() > NAME_CHARACTERS || words(name) > NAME_WORDS;
+        let is_phrase = |name: &String| words(name) >= PHRASE_WORDS;
+        let is_value = |name: &String| self.values(name).any(|value| value == name);
+        let is_like_values = |name: &String| {
+            let form = form_of(name);
+            let mut values = self.values(name).peekable();
+            let is_above = values.peek().is_some();
+            is_above && form.is_some() && values.all(|value| form_of(value) == form)
         };
-        let is_number = |value: &str| value.parse::<f64>().is_ok();
-        let is_value = |name: &String| {
-            let is_above_numbers = || self.values(name).all(is_number);
-            self.values(name).any(|value| value == name) || is_number(name) && is_above_numbers()
+        let has = |is_so: &dyn Fn(&String) -> bool| self.names.iter().any(is_so);
+        // A name above numbers.
+        let is_unlike_values = |name: &String| {
+            let mut values = self.values(name).peekable();
+            let is_above = values.peek().is_some();
+            is_above && form_of(name).is_none() && values.all(|value| form_of(value).is_some())
         };
-        self.names.iter().any(is_sentence)
-            && (self.names.len() == 1 || self.names.iter().any(is_value))
+        has(&is_sentence) && (self.names.len() == 1 || has(&is_value))
+            || has(&is_phrase) && has(&is_like_values) && !has(&is_unlike_values)
     }
 
     /// Whether there are files that are documents, each beginning with a line that is a JSON object.
@@ -334,19 +430,55 @@ impl Records {
         records
     }
 
+    /// Refuses a table whose header is below other lines.
+    fn check_header(
+        &self,
+        file: &InputFile,
+        start: &str,
+        rows_of: fn(&str, bool) -> Table,
+    ) -> Result<(), Failure> {
+        let above = lines_above(start, rows_of).filter(|_| self.settings.header);
+        let Some((lines, fields)) = above else {
+            return Ok(());
+        };
+        let (name, from) = (&file.name, lines + 1);
+        let problem =
+            format!("the header is not line 1: from line {from} on, rows have {fields} fields");
+        let help = format!("remove the lines above the header: tail -n +{from} {name} > NEW");
+        Err(Failure::file(name, problem).help(help))
+    }
+
     /// Returns the rows of a table as records.
     fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
-        let is_first = self.records.is_empty();
-        let folders = partitions(file).map(|(name, _)| name.to_owned());
-        let found: BTreeSet<String> = header.iter().cloned().chain(folders).collect();
-        self.absent.extend(self.known.difference(&found).cloned());
-        if !is_first {
-            self.absent.extend(found.difference(&self.known).cloned());
-        }
+        self.group(file, header.iter().cloned(), rows.len());
         header.iter().for_each(|name| self.name(name));
         let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
         let records = rows.into_iter().map(record).collect();
         self.in_partitions(file, records)
+    }
+
+    /// Adds a file, of which as many records are about to be added, to the group with its names.
+    fn group(&mut self, file: &InputFile, names: impl Iterator<Item = String>, records: usize) {
+        let group = self.groups.entry(names_of(file, names)).or_default();
+        let begin = self.records.len();
+        group.files.push(file.path.clone());
+        group.records.push(begin..begin + records);
+        group.are_tables |= !matches!(file.format, Format::JsonLines | Format::Json);
+    }
+
+    /// Adds a file of which only the names are read, unless no file with these names has been read: then returns false.
+    pub(super) fn knows(&mut self, file: &InputFile) -> Result<bool, Failure> {
+        let start = |records: &mut Self| records.start(file, super::TEXT_BYTES);
+        let (header, _) = match file.format {
+            Format::Csv => csv_rows(&start(self)?, self.settings.header),
+            Format::Tsv => tsv_rows(&start(self)?, self.settings.header),
+            Format::Parquet | Format::Arrow => columnar::first_rows(file, 1)?,
+            _ => return Ok(true),
+        };
+        let group = self.groups.get_mut(&names_of(file, header.into_iter()));
+        Ok(group
+            .map(|group| group.files.push(file.path.clone()))
+            .is_some())
     }
 
     fn name(&mut self, name: &str) {
@@ -355,6 +487,31 @@ impl Records {
             self.names.push(name.to_owned());
         }
     }
+}
+
+/// Returns the names of a file's columns, with those of its partitions.
+fn names_of(file: &InputFile, header: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let folders = partitions(file).map(|(name, _)| name.to_owned());
+    header
+        .chain(folders)
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// Returns the error that a file of JSON holds no objects where its format has them.
+fn no_objects(file: &InputFile, error: &serde_json::Error) -> Failure {
+    let (what, help) = match file.format {
+        Format::JsonLines => (
+            "no line",
+            "put one object on each line, such as {\"id\": 1, \"text\": \"…\"}: jq -c '.[]' does so for an array, and \
+             jq -c . for other objects",
+        ),
+        _ => (
+            "nothing",
+            "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]",
+        ),
+    };
+    Failure::file(&file.name, format!("{what} is a JSON object: {error}")).help(help)
 }
 
 /// Returns the objects of JSON over any number of lines.

@@ -1,6 +1,7 @@
 //! The header and the first rows of files with records on lines, read from their starts.
 
-use corpus::block::cutter::{Dialect, names_delimiter};
+use super::column::form_of;
+use corpus::block::cutter::{Boundary, Dialect, names_delimiter, record_ends};
 use corpus::block::header::fixed_columns;
 use corpus::encoding::{EncodingGuess, TextEncoding};
 use corpus::reader::{mail, mallet};
@@ -27,6 +28,40 @@ pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
 /// Counts the rows that do not have the header's number of columns.
 pub(super) fn uneven((header, rows): &Table) -> usize {
     rows.iter().filter(|row| row.len() != header.len()).count()
+}
+
+/// Maximum number of lines above a header that are found.
+const MOST_ABOVE: usize = 10;
+/// The fewest rows below such a header.
+const LEAST_BELOW: usize = 5;
+
+/// Counts the lines above a table's header, such as a title or a comment, and the fields of the header; `None` if the
+/// first line may be it, or no line is followed by rows with as many fields.
+pub(super) fn lines_above(start: &str, rows_of: fn(&str, bool) -> Table) -> Option<(usize, usize)> {
+    let table = rows_of(start, true);
+    if 2 * uneven(&table) <= table.1.len() && table.0.len() > 1 {
+        return None;
+    }
+    let header_at = |at: usize| {
+        let below = rows_of(&start[at..], true);
+        let (names, rows) = (&below.0, below.1.len());
+        let are_names = names.iter().all(|name| form_of(name).is_none());
+        let is_header =
+            names.len() > 1 && are_names && rows >= LEAST_BELOW && 10 * uneven(&below) <= rows;
+        is_header.then_some(names.len())
+    };
+    let lines = start.match_indices('\n').map(|(at, _)| at + 1);
+    let mut found = (1..).zip(lines.take(MOST_ABOVE));
+    found.find_map(|(above, at)| Some((above, header_at(at)?)))
+}
+
+/// Returns whether a whole CSV file leaves a quote open.
+pub(super) fn ends_within_quotes(content: &str) -> bool {
+    let boundary = Boundary::Quoted(Dialect::of(content.as_bytes()));
+    let end = record_ends(content.as_bytes(), boundary)
+        .last()
+        .unwrap_or(0);
+    content[end..].matches('"').count() % 2 == 1
 }
 
 /// Parses a TSV file.

@@ -15,7 +15,7 @@ fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, Failure> {
     for (name, content) in files {
         std::fs::write(folder.path().join(name), content).unwrap();
     }
-    preview(&settings(folder.path()))
+    preview(&settings(folder.path()), &[])
 }
 
 fn settings(folder: &Path) -> CorpusSettings {
@@ -192,6 +192,29 @@ fn a_first_record_may_be_longer_than_what_is_looked_at() {
 }
 
 #[test]
+fn objects_on_one_line_or_in_an_array_are_found() {
+    let item = format!("{{\"id\": 1, \"text\": \"{ENGLISH}\"}}");
+    for (name, content) in [
+        ("a.jsonl", item.repeat(3)),
+        ("a.json", item.repeat(3)),
+        ("a.jsonl", format!("[\n{item}]\n")),
+        ("a.jsonl", item.replace(", ", ",\n")),
+    ] {
+        let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+        assert!(preview.is_joined, "{name}: {content}");
+        assert_eq!(preview.text.as_deref(), Some("text"), "{name}: {content}");
+        let beside = previewed(&[(name, content.as_bytes()), ("b.csv", b"text\na ship\n")]);
+        assert!(beside.unwrap_err().help.unwrap().contains("jq -c ."));
+    }
+    let torn = format!("{{\"id\": 1, \"text\": \"torn\n{item}\n");
+    assert!(
+        !previewed(&[("a.jsonl", torn.as_bytes())])
+            .unwrap()
+            .is_joined
+    );
+}
+
+#[test]
 fn a_column_must_be_in_every_table() {
     let preview = previewed(&[
         (
@@ -262,10 +285,10 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         binary.contains("not a text file\n") && binary.contains("pdftotext"),
         "{binary}"
     );
-    let array = refused("a.jsonl", b"[\n{\"text\": \"x\"}]\n");
+    let none = refused("a.jsonl", b"no\nobject\n");
     assert!(
-        array.contains("no line is a JSON object") && array.contains("corpus.format=json"),
-        "{array}"
+        none.contains("no line is a JSON object") && none.contains("jq -c '.[]'"),
+        "{none}"
     );
     let numbers = refused("a.json", b"[{\"text\", 1}]\n");
     assert!(

@@ -7,3 +7,4 @@ mod fixture;
 mod output;
 mod processes;
 mod refusals;
+mod remedies;

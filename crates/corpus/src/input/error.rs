@@ -73,6 +73,13 @@ impl InputError {
         ))
     }
 
+    /// Returns an [`InputError::Empty`] for an input of which nothing is a document.
+    pub(super) fn nothing_left() -> Self {
+        let left = "no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders, and \
+                    what topicmill has written, are skipped)";
+        Self::Empty(left.to_owned())
+    }
+
     /// Returns an [`InputError::Refused`] for this file: the problem and its remedy.
     pub(crate) fn refused(path: &Path, problem: impl Display) -> Self {
         Self::Refused(format!("{}: {problem}", path.display()))

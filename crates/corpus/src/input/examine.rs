@@ -1,6 +1,7 @@
 //! Examines the files of an input: sizes, compression, and a fingerprint.
 
 use super::format::{MARK_BYTES, spans_lines, unsupported};
+use super::outputs::is_written;
 use super::{Input, InputError, InputFile, vocabulary};
 use crate::block::cutter::is_mbox;
 use crate::compression::{Compression, read_into, read_start, stripped};
@@ -29,8 +30,17 @@ pub(super) struct Found {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) format: Format,
-    /// Whether a text that is not only text, or more than one, is refused: if it was named, or there is nothing else.
+    /// Whether the job names this file, rather than its folder or a pattern.
     pub(super) is_named: bool,
+}
+
+/// What a file is found to be.
+enum Examined {
+    File(Box<InputFile>),
+    /// A file that is read as a text, and the reason why it is none.
+    NoText(Box<InputFile>, InputError),
+    /// Written by topicmill.
+    Written,
 }
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
@@ -51,22 +61,47 @@ impl<'s> Examiner<'s> {
         }
     }
 
-    /// Opens these files, one after the other. Unsupported ones go to `refuse`, with the error.
+    /// Opens these files, one after the other, except exports that were `written` beside outputs.
+    ///
+    /// Unsupported ones go to `refused`, with the error. Without it the error is returned; but a text among other files
+    /// that is no text is read, to be a document with a status.
     pub(super) fn input(
         &mut self,
-        found: Vec<Found>,
-        mut refuse: impl FnMut(PathBuf, InputError) -> Result<(), InputError>,
+        (found, mut written): (Vec<Found>, Vec<String>),
+        mut refused: Option<&mut Vec<(PathBuf, InputError)>>,
     ) -> Result<Input, InputError> {
+        let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
         let mut files = Vec::with_capacity(found.len());
+        let mut no_texts = Vec::new();
         for file in found {
-            let path = file.path.clone();
-            match self.examine(file) {
-                Err(error @ InputError::Unsupported(_)) => refuse(path, error)?,
-                examined => files.push(examined?),
+            let (name, path) = (file.name.clone(), file.path.clone());
+            let is_strict = file.is_named || is_alone || refused.is_some();
+            match (self.examine(file, is_strict), &mut refused) {
+                (Ok(Examined::Written), _) => written.push(name),
+                (Ok(Examined::File(file)), _) => files.push(*file),
+                (Ok(Examined::NoText(file, error)), _) => {
+                    files.push(*file);
+                    no_texts.push(error);
+                }
+                (Err(error @ InputError::Unsupported(_)), Some(refused)) => {
+                    refused.push((path, error));
+                }
+                (Err(error), _) => return Err(error),
             }
         }
+        let is_left = !files.is_empty() || refused.is_some_and(|refused| !refused.is_empty());
+        if !is_left {
+            return Err(InputError::nothing_left());
+        }
+        if no_texts.len() == files.len() && !files.is_empty() {
+            return Err(no_texts.swap_remove(0));
+        }
         let total_bytes = files.iter().map(|file| file.bytes).sum();
-        Ok(Input { files, total_bytes })
+        Ok(Input {
+            files,
+            total_bytes,
+            written,
+        })
     }
 
     /// Returns the fingerprint of everything that was opened.
@@ -85,16 +120,76 @@ impl<'s> Examiner<'s> {
                 .any(|ending| stripped(&name).ends_with(ending))
     }
 
-    fn examine(&mut self, found: Found) -> Result<InputFile, InputError> {
+    /// Examines a file; with `is_strict`, refuses a text that is not only text, or more than one.
+    fn examine(&mut self, found: Found, is_strict: bool) -> Result<Examined, InputError> {
         let (name, path, format) = (found.name, found.path, found.format);
+        let unreadable = InputError::unreadable(&path);
+        let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
+        let start = &self.held[..self.held.len().min(START_BYTES as usize)];
+        if !found.is_named && is_written(&name, start) {
+            return Ok(Examined::Written);
+        }
         if let Some(digest) = &mut self.digest {
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(name.as_bytes());
             digest.update([format as u8]);
         }
-        let unreadable = InputError::unreadable(&path);
-        let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
-        let refuse = |kind, remedy| InputError::unsupported(&path, kind, remedy);
+        let (compression, no_text) = match self.compression_of(&name, &path, format) {
+            Ok(compression) => (compression, None),
+            Err(error) if format == Format::Text && !is_strict => (Compression::Plain, Some(error)),
+            Err(error) => return Err(error),
+        };
+        let is_guessed = self.settings.format.is_none();
+        if let Some(kind) = unsupported(&name).filter(|_| is_strict && is_guessed) {
+            return Err(InputError::unsupported(&path, kind, CONVERT));
+        }
+        let is_nested = self.settings.records.is_some();
+        let is_mbox = || is_mbox(&self.held[..self.held.len().min(START_BYTES as usize)]);
+        let format = match format {
+            // Mail clients keep folders under names such as `Inbox`.
+            Format::Text if is_guessed && is_mbox() => Format::Mail,
+            Format::JsonLines if is_nested => Format::Json,
+            Format::Json if is_nested || !is_guessed => Format::Json,
+            Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
+            known => known,
+        };
+        self.add_ends(&mut source, bytes)
+            .map_err(InputError::unreadable(&path))?;
+        let vocabulary = vocabulary::find(&path, format)?;
+        if let (Some(path), Some(_)) = (&vocabulary, &self.digest) {
+            let added = self
+                .open(path)
+                .and_then(|(mut source, bytes)| self.add_ends(&mut source, bytes));
+            added.map_err(InputError::unreadable(path))?;
+        }
+        let tag = source.tag().map(str::to_owned);
+        let file = Box::new(InputFile {
+            name,
+            path,
+            format,
+            compression,
+            bytes,
+            vocabulary,
+            tag,
+            is_copy: false,
+        });
+        Ok(match no_text {
+            None => Examined::File(file),
+            Some(error) => Examined::NoText(file, error),
+        })
+    }
+
+    /// Returns the compression of a file whose start is held.
+    ///
+    /// # Errors
+    /// The file is of a kind that is not supported.
+    fn compression_of(
+        &self,
+        name: &str,
+        path: &Path,
+        format: Format,
+    ) -> Result<Compression, InputError> {
+        let refuse = |kind, remedy| InputError::unsupported(path, kind, remedy);
         let compression = Compression::of(&self.held).map_err(|kind| {
             let remedy = match kind {
                 "zip" => "unpack it, or convert an office document to text: pandoc -t plain",
@@ -108,13 +203,9 @@ impl<'s> Examiner<'s> {
                 "decompress it",
             ));
         }
-        if format == Format::Text && self.is_tar(&name) {
+        if format == Format::Text && self.is_tar(name) {
             let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
             return Err(refuse("a tar archive", remedy));
-        }
-        let is_guessed = self.settings.format.is_none();
-        if let Some(kind) = unsupported(&name).filter(|_| found.is_named && is_guessed) {
-            return Err(refuse(kind, CONVERT));
         }
         // A text is decoded as a whole.
         if is_utf_16(&self.held) && !format.is_columnar() && format != Format::Text {
@@ -123,37 +214,7 @@ impl<'s> Examiner<'s> {
         if format == Format::Arrow && self.held.starts_with(b"FEA1") {
             return Err(refuse("Feather version 1", "write it with version 2"));
         }
-        let is_nested = self.settings.records.is_some();
-        let is_mbox = || is_mbox(&self.held[..self.held.len().min(START_BYTES as usize)]);
-        let format = match format {
-            // Mail clients keep folders under names such as `Inbox`.
-            Format::Text if is_guessed && is_mbox() => Format::Mail,
-            Format::JsonLines if is_nested => Format::Json,
-            Format::Json if !is_nested && !self.spans_lines(&path, compression) => {
-                Format::JsonLines
-            }
-            known => known,
-        };
-        self.add_ends(&mut source, bytes)
-            .map_err(InputError::unreadable(&path))?;
-        let vocabulary = vocabulary::find(&path, format)?;
-        if let (Some(path), Some(_)) = (&vocabulary, &self.digest) {
-            let added = self
-                .open(path)
-                .and_then(|(mut source, bytes)| self.add_ends(&mut source, bytes));
-            added.map_err(InputError::unreadable(path))?;
-        }
-        let tag = source.tag().map(str::to_owned);
-        Ok(InputFile {
-            name,
-            path,
-            format,
-            compression,
-            bytes,
-            vocabulary,
-            tag,
-            is_copy: false,
-        })
+        Ok(compression)
     }
 
     /// Returns whether a JSON file, whose start is held, has records that span lines. The reader reports damage.

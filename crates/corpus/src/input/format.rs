@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::InputError;
 use super::{objects, vocabulary};
-use crate::compression::stripped;
+use crate::compression::{Compression, stripped};
 use crate::settings::{CorpusSettings, Format};
 
 /// The UTF-8 byte order mark that some programs put before a file's content.
@@ -39,6 +39,15 @@ pub(super) fn unsupported(name: &str) -> Option<&'static str> {
         "warc" => "WARC",
         _ => return None,
     })
+}
+
+/// Returns the kind of a document that is not text, by the first bytes of its content.
+pub fn kind_of_document(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some("PDF"),
+        [b'{', b'\\', b'r', b't', b'f', ..] => Some("RTF"),
+        _ => Compression::of(start).err(),
+    }
 }
 
 /// Returns the extension of a name, before that of its compression.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::InputError;
 use super::outputs::{self, is_mark};
-use super::pattern::{OPTIONS, compile};
+use super::pattern::{Matches, OPTIONS, compile};
 use store::{StoreError, is_remote};
 
 /// Returns an expanded pattern as an address, if it is one by itself or relative to a base that is one.
@@ -23,17 +23,14 @@ pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
 }
 
 /// Finds every object that an address with or without wildcards names. `pattern` is the job's wording.
-pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputError> {
+pub(super) fn find(pattern: &str, address: &str) -> Result<Matches, InputError> {
     let (folder, tail) = split_at_glob(address);
     let folder = Path::new(folder);
     let refuse = |StoreError { path, source }| InputError::Unreadable { path, source };
     let listed = store::at(folder).and_then(|store| {
         let entries = store.list(folder)?;
         let paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
-        let outputs = match tail.is_empty() || tail.contains("**") {
-            true => outputs::listed(&*store, &paths)?,
-            false => Vec::new(),
-        };
+        let outputs = outputs::listed(&*store, &paths)?;
         Ok((paths, outputs))
     });
     let glob = if tail.is_empty() { "**/*" } else { tail };
@@ -49,16 +46,19 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
         (hidden_wanted || !is_hidden) && matcher.matches_with(&relative, OPTIONS)
     };
     let (paths, outputs) = listed.map_err(refuse)?;
+    let is_recursive = tail.is_empty() || tail.contains("**");
     let is_written = |path: &PathBuf| {
         let mut below = outputs.iter().filter(|output| *output != folder);
         below.any(|output| path.starts_with(output))
     };
     let found = paths.into_iter().filter(|path| is_wanted(path));
-    let found: Vec<_> = found.filter(|path| !is_written(path)).collect();
-    if found.is_empty() {
+    let files: Vec<_> = found
+        .filter(|path| !is_recursive || !is_written(path))
+        .collect();
+    if files.is_empty() {
         return Err(InputError::no_match(pattern, Path::new(address)));
     }
-    Ok(found)
+    Ok(Matches { files, outputs })
 }
 
 /// Returns the folder before the first part with a wildcard, and the pattern from there on.

@@ -76,20 +76,40 @@ fn split_reference(text: &str) -> (Option<(&str, Option<&str>)>, &str) {
     (Some((&text[..end], None)), &text[end..])
 }
 
+/// What a pattern matches.
+#[derive(Debug, Default)]
+pub(super) struct Matches {
+    pub(super) files: Vec<PathBuf>,
+    /// Outputs of topicmill beside them.
+    pub(super) outputs: Vec<PathBuf>,
+}
+
 /// Finds every file that a pattern names, in no particular order.
 ///
-/// `pattern` is the job's own wording, for errors; `expanded` is the result of [`expand`].
-pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<PathBuf>, InputError> {
+/// `pattern` is the job's own wording, for errors; `expanded` is the result of [`expand`]. What is unreadable matters
+/// only if it may match and is not `excluded`.
+pub(super) fn find(
+    base: &Path,
+    pattern: &str,
+    expanded: &str,
+    excluded: &dyn Fn(&Path) -> bool,
+) -> Result<Matches, InputError> {
     // Collecting drops every `.` but a leading one.
     let whole: PathBuf = base.join(expanded).components().collect();
-    let files = match std::fs::metadata(&whole) {
+    let found = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => {
-            let mut folders = vec![whole.clone()];
-            folders.extend(mail_folders(&whole));
-            let found = folders.iter().map(|folder| walk(folder, "**/*", pattern));
-            found.collect::<Result<Vec<_>, _>>()?.concat()
+            let mut matches = walk(&whole, "**/*", pattern, excluded)?;
+            for folder in mail_folders(&whole) {
+                let more = walk(&folder, "**/*", pattern, excluded)?;
+                matches.files.extend(more.files);
+                matches.outputs.extend(more.outputs);
+            }
+            matches
         }
-        Ok(found) if found.is_file() => vec![whole.clone()],
+        Ok(found) if found.is_file() => Matches {
+            files: vec![whole.clone()],
+            outputs: Vec::new(),
+        },
         Ok(_) => return Err(InputError::pipe(&whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
@@ -97,21 +117,21 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
         Err(_) => {
             let (folder, tail) = split_at_glob(base, expanded);
             match tail {
-                Some(tail) if folder.is_dir() => walk(&folder, &tail, pattern)?,
-                _ => Vec::new(),
+                Some(tail) if folder.is_dir() => walk(&folder, &tail, pattern, excluded)?,
+                _ => Matches::default(),
             }
         }
     };
-    if files.is_empty() && whole.is_dir() {
+    if found.files.is_empty() && whole.is_dir() {
         return Err(InputError::Empty(format!(
             "the folder contains no file: {} (hidden files are skipped); put files there, or name another",
             whole.display()
         )));
     }
-    if files.is_empty() {
+    if found.files.is_empty() {
         return Err(InputError::no_match(pattern, &whole));
     }
-    Ok(files)
+    Ok(found)
 }
 
 /// Returns the folders that a Maildir hides beside its first one (Maildir++).
@@ -144,7 +164,12 @@ fn split_at_glob(base: &Path, expanded: &str) -> (PathBuf, Option<String>) {
 }
 
 /// Finds the files under `folder` whose path from there matches `tail`.
-fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputError> {
+fn walk(
+    folder: &Path,
+    tail: &str,
+    pattern: &str,
+    excluded: &dyn Fn(&Path) -> bool,
+) -> Result<Matches, InputError> {
     let matcher = compile(tail, pattern)?;
     let is_recursive = tail.contains("**");
     let depth = match is_recursive {
@@ -152,29 +177,60 @@ fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputE
         false => Path::new(tail).components().count(),
     };
     let hidden_wanted = tail.starts_with('.') || tail.contains("/.");
+    let relative = |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned();
+    let mut outputs = Vec::new();
     let is_wanted = |entry: &DirEntry| {
-        let is_ours = is_recursive && entry.file_type().is_dir() && is_output(entry.path());
-        !is_ours && (hidden_wanted || !is_hidden(entry.file_name()))
+        if entry.depth() == 0 {
+            return true;
+        }
+        let is_folder = entry.file_type().is_dir();
+        let is_ours = is_folder && is_output(entry.path());
+        if is_ours {
+            outputs.push(entry.path().to_owned());
+        }
+        let leads = !is_folder || may_lead(tail, &relative(entry.path()));
+        !(is_ours && is_recursive) && leads && (hidden_wanted || !is_hidden(entry.file_name()))
     };
     let entries = WalkDir::new(folder)
         .min_depth(1)
         .max_depth(depth)
         .follow_links(true)
         .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || is_wanted(entry));
+        .filter_entry(is_wanted);
     let mut files = Vec::new();
     for entry in entries {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if is_link_trouble(&error) => continue,
-            Err(error) => return Err(walk_error(folder, error)),
+            Err(error) => {
+                let path = error.path().unwrap_or(folder);
+                if excluded(path) || !may_lead(tail, &relative(path)) {
+                    continue;
+                }
+                return Err(walk_error(folder, error));
+            }
         };
-        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        if entry.file_type().is_file() && matches(&matcher, relative, OPTIONS) {
+        if entry.file_type().is_file() && matches(&matcher, &relative(entry.path()), OPTIONS) {
             files.push(entry.into_path());
         }
     }
-    Ok(files)
+    Ok(Matches { files, outputs })
+}
+
+/// Returns whether a path may match the pattern, or be a folder with files that do: its components match those of the
+/// pattern, as far as there is no `**`.
+fn may_lead(tail: &str, path: &Path) -> bool {
+    let mut wanted = tail.split('/');
+    path.iter().all(|part| match wanted.next() {
+        None => false,
+        Some(glob) if glob.contains("**") => {
+            wanted = "**".split('/');
+            true
+        }
+        Some(glob) => {
+            Pattern::new(glob).map_or(true, |glob| matches(&glob, Path::new(part), OPTIONS))
+        }
+    })
 }
 
 /// Returns whether a path matches; bytes that are not UTF-8 match like any character.
@@ -301,6 +357,10 @@ mod tests {
         }
     }
 
+    fn files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, InputError> {
+        find(base, pattern, pattern, &|_| false).map(|found| found.files)
+    }
+
     #[test]
     fn variables_defaults_and_the_home_folder_are_expanded() {
         let check = |pattern: &str, expected: &str| {
@@ -323,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_device_is_refused() {
-        assert!(find(Path::new("/"), "dev/null", "dev/null").is_err());
+        assert!(files(Path::new("/"), "dev/null").is_err());
     }
 
     #[test]
@@ -340,7 +400,7 @@ mod tests {
         let path = folder.path().join(OsStr::from_bytes(b"a\xff.txt"));
         std::fs::write(&path, "x").unwrap();
         for pattern in ["", "*.txt", "a?.txt"] {
-            let found = find(folder.path(), pattern, pattern).unwrap();
+            let found = files(folder.path(), pattern).unwrap();
             assert_eq!(found, std::slice::from_ref(&path));
         }
         let excluded = |glob: &str| {
@@ -377,7 +437,7 @@ mod tests {
             std::fs::write(base.join(name).with_file_name("h.md"), "x").unwrap();
         }
         let found = |pattern: &str| {
-            let mut names: Vec<String> = find(base, pattern, pattern)
+            let mut names: Vec<String> = files(base, pattern)
                 .unwrap()
                 .iter()
                 .map(|p| p.strip_prefix(base).unwrap().to_str().unwrap().to_owned())
@@ -396,9 +456,9 @@ mod tests {
         assert_eq!(found("[x].txt"), "[x].txt");
         assert_eq!(found(".hidden/*"), ".hidden/f.txt");
         assert_eq!(found("*/.g*"), "b/.g.txt");
-        let none = find(base, "no/*", "no/*");
+        let none = files(base, "no/*");
         assert!(matches!(none, Err(InputError::NoMatch(_))));
-        let error = find(base, "b/a**", "b/a**").unwrap_err().to_string();
+        let error = files(base, "b/a**").unwrap_err().to_string();
         assert!(error.contains("`b/a**` is not valid"), "{error}");
     }
 
@@ -410,6 +470,40 @@ mod tests {
         std::fs::write(base.join("a/x.txt"), "x").unwrap();
         std::os::unix::fs::symlink(base, base.join("a/up")).unwrap();
         std::os::unix::fs::symlink(base.join("gone"), base.join("a/dangling")).unwrap();
-        assert_eq!(find(base, ".", ".").unwrap().len(), 1);
+        assert_eq!(files(base, ".").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_matters_only_if_it_may_match() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        std::fs::create_dir_all(base.join("a/b")).unwrap();
+        std::fs::write(base.join("a/x.csv"), "x").unwrap();
+        std::fs::write(base.join("a/b/x.csv"), "x").unwrap();
+        // Nobody can follow a link to itself, whatever their permissions.
+        std::os::unix::fs::symlink(base.join("secret"), base.join("secret")).unwrap();
+        for pattern in [
+            "a*/*.csv",
+            "?/*.csv",
+            "a/**/*.csv",
+            "a*/**/x.csv",
+            "[a]/b/*",
+        ] {
+            assert!(files(base, pattern).is_ok(), "{pattern}");
+        }
+        for pattern in [".", "*/*.csv", "**/*.csv", "s*/*.csv", "*/**/x.csv"] {
+            let error = files(base, pattern).unwrap_err().to_string();
+            assert!(
+                error.contains("secret: cannot be read"),
+                "{pattern}: {error}"
+            );
+            assert!(error.contains("exclude it"), "{pattern}: {error}");
+            let rest = find(base, pattern, pattern, &|path| path.ends_with("secret"));
+            let is_gone = matches!(rest, Err(InputError::NoMatch(_)));
+            assert!(
+                rest.is_ok() || is_gone && pattern.starts_with('s'),
+                "{pattern}"
+            );
+        }
     }
 }

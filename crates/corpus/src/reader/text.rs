@@ -3,7 +3,7 @@
 use super::{Context, DocumentSink, body_of_text};
 use crate::block::keeps_damaged;
 use crate::compression::read_into;
-use crate::input::{InputError, InputFile};
+use crate::input::{InputError, InputFile, kind_of_document};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus};
 use std::io;
@@ -22,10 +22,14 @@ pub(super) fn read(
     if let Some(bytes) = read_whole(&context, held, emit)? {
         let body = body_of_text(bytes, settings);
         let body = match &body {
-            Body::Text { text, .. } if is_binary(text) => {
-                let what = "has NUL bytes, so it is not text; convert it, or exclude it with `corpus.exclude`";
-                Body::missing(DocumentStatus::ParseError, &file.name, what)
-            }
+            Body::Text { text, .. } => match why_no_text(bytes, text) {
+                Some(why) => Body::missing(
+                    DocumentStatus::ParseError,
+                    &file.name,
+                    format!("{why}; convert it, or exclude it with `corpus.exclude`"),
+                ),
+                None => body,
+            },
             _ => body,
         };
         emit(context.without_values(&file.name, body));
@@ -33,10 +37,14 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns whether the start of a decoded text shows that the file is not one.
-fn is_binary(text: &str) -> bool {
+/// Returns what shows that a file is not text: how it begins, or NUL bytes near the start of the decoded text.
+fn why_no_text(bytes: &[u8], text: &str) -> Option<String> {
     let start = &text.as_bytes()[..text.len().min(START_BYTES)];
-    memchr::memchr(0, start).is_some()
+    let has_nul =
+        || memchr::memchr(0, start).map(|_| "has NUL bytes, so it is not text".to_owned());
+    let kind = kind_of_document(bytes);
+    kind.map(|kind| format!("is {kind}, not text"))
+        .or_else(has_nul)
 }
 
 /// Returns the content of the file. If it is empty, too large or damaged, emits a document with that status instead.

@@ -28,18 +28,30 @@ impl Metadata {
     /// Returns why the job leaves the volume out, if it does.
     pub(super) fn reason_to_filter(&self, filters: &HtrcSettings) -> Option<String> {
         let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
-        let language = self.value("language");
-        if wanted.clone().next().is_some() && !wanted.any(|code| Some(code) == language.as_ref()) {
-            let language = language.as_deref().unwrap_or("unknown");
-            return Some(format!("its language is {language}"));
+        let languages = self.languages();
+        if wanted.clone().next().is_some() && !wanted.any(|code| languages.contains(code)) {
+            return Some(match &languages[..] {
+                [] => "its language is unknown".to_owned(),
+                known => format!("its language is {}", known.join(" and ")),
+            });
         }
-        let year = self.value("year").and_then(|year| year.trim().parse().ok());
-        let years = filters.first_year..=filters.last_year;
-        match year {
-            _ if years == HtrcSettings::ANY_YEAR => None,
-            Some(year) if years.contains(&year) => None,
-            Some(year) => Some(format!("its year is {year}")),
+        let filter = filters.first_year..=filters.last_year;
+        if filter == HtrcSettings::ANY_YEAR {
+            return None;
+        }
+        let year = self.value("year").unwrap_or_default();
+        match years(&year) {
+            Some([first, last]) if first <= *filter.end() && last >= *filter.start() => None,
+            Some(_) => Some(format!("its year is {year}")),
             None => Some("its year is unknown".to_owned()),
+        }
+    }
+
+    /// Returns the codes of the volume's languages.
+    fn languages(&self) -> Vec<String> {
+        match self.0.get("language") {
+            Some(Value::Array(codes)) => codes.iter().filter_map(plain).collect(),
+            code => code.and_then(plain).into_iter().collect(),
         }
     }
 
@@ -65,6 +77,19 @@ impl Metadata {
         // Schema 1.5 omits leading zeros.
         number.map(|number| format!("{number:0>9}"))
     }
+}
+
+/// Returns the first and the last year in a text such as `1850`, `[1850?]`, `c1850` or `1850-1855`; `None` without one.
+fn years(text: &str) -> Option<[u32; 2]> {
+    if let Ok(year) = text.parse() {
+        return Some([year; 2]);
+    }
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let years = numbers.filter_map(|digits| digits.get(..4)?.parse().ok());
+    years.fold(None, |span, year: u32| {
+        let [first, last] = span.unwrap_or([year; 2]);
+        Some([first.min(year), last.max(year)])
+    })
 }
 
 /// Returns the number at the end of the address of a record in HathiTrust's catalogue.

@@ -114,6 +114,45 @@ fn filters_leave_out_volumes_pages_and_tokens() {
 }
 
 #[test]
+fn a_volume_in_several_languages_or_of_an_uncertain_year_is_filtered_by_each_of_them() {
+    let json = volume(&PAGES).replace("\"language\": \"eng\"", "\"language\": [\"eng\", \"fre\"]");
+    let status = |json: &str, change: fn(&mut HtrcSettings)| {
+        let seen = read(json, |settings| change(&mut settings.htrc));
+        seen[0].status.map(|status| status.name())
+    };
+    assert_eq!(
+        status(&json, |htrc| htrc.languages = vec!["fre".into()]),
+        None
+    );
+    assert_eq!(
+        status(&json, |htrc| htrc.languages =
+            vec!["ger".into(), "eng".into()]),
+        None
+    );
+    assert_eq!(
+        status(&json, |htrc| htrc.languages = vec!["ger".into()]),
+        Some("filtered")
+    );
+    for (year, is_kept) in [
+        ("[1850?]", true),
+        ("c1851", true),
+        ("1850-1855", true),
+        ("1830-1855", true),
+        ("1830-1849", false),
+        ("[1856?]", false),
+        ("185-?", false),
+        ("n.d.", false),
+        (" 1852 ", true),
+    ] {
+        let json = json.replace("1851", &format!("{year:?}"));
+        let found = status(&json, |htrc| {
+            (htrc.first_year, htrc.last_year) = (1850, 1852);
+        });
+        assert_eq!(found.is_none(), is_kept, "{year}: {found:?}");
+    }
+}
+
+#[test]
 fn metadata_are_texts_under_our_names_and_theirs() {
     let names = [
         "title", "author", "year", "genre", "rights", "pubPlace", "isbn", "record",
