@@ -203,15 +203,20 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Skips line breaks: many blank lines above a header would take long as records.
-    pub(crate) fn skip_line_breaks(&mut self) {
-        let is_break = |byte: &&u8| matches!(byte, b'\r' | b'\n');
-        while !self.held.is_empty() || self.fill() {
-            let breaks = self.held.iter().take_while(is_break).count();
-            if breaks == 0 {
+    /// Skips blank lines, up to the limit of a record: many of them above a header would take long as records.
+    pub(crate) fn skip_blank_lines(&mut self) {
+        let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
+        loop {
+            let filled = self
+                .held
+                .iter()
+                .position(|byte| !byte.is_ascii_whitespace());
+            let blank = &self.held[..filled.unwrap_or(self.held.len())];
+            let end = blank.iter().rposition(is_break).map_or(0, |at| at + 1);
+            drop(self.take(end));
+            if filled.is_some() || self.exceeds(self.held.len()) || !self.fill() {
                 return;
             }
-            drop(self.take(breaks));
         }
     }
 

@@ -67,7 +67,7 @@ impl Records {
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
-        self.cutter.skip_line_breaks();
+        self.cutter.skip_blank_lines();
         loop {
             let pieces = self.cutter.next_pieces(self.cutter.offset() + 1);
             match pieces.first() {
