@@ -115,7 +115,7 @@ pub fn ingest(
     }
     if worker.index() == 0 {
         shared.warn_of_renamed(&process.job.corpus.columns());
-        if let Some(written) = source.input.left_out() {
+        if let Some(written) = source.input.left_out(&process.job.path) {
             shared.warn(format!("corpus.input: {written}, is left out"));
         }
     }

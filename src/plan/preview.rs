@@ -104,7 +104,7 @@ pub(crate) struct Preview {
 /// There is no input; it cannot be read or is not text; its records do not match their format.
 pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
-    let written = input.left_out();
+    let written = input.left_out(Path::new(""));
     let binary = leave_out_binary(&mut input, refused, settings)?;
     let mut survey = survey_of(&input, settings)?;
     let mut records = first_records(&input, settings, asked)?;

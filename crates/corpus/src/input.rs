@@ -102,14 +102,22 @@ impl Input {
         self.files.iter().map(InputFile::expected_bytes).sum()
     }
 
-    /// Describes the files that topicmill has written, and that are left out: the first few names, and their number.
-    pub fn left_out(&self) -> Option<String> {
-        let named = &self.written[..self.written.len().min(NAMED)];
-        let names = match self.written.len() - named.len() {
-            0 => named.join(", "),
-            others => format!("{} and {others} more", named.join(", ")),
+    /// Describes the files that topicmill has written and that are left out, except the job at this path: the first few
+    /// names, and their number.
+    pub fn left_out(&self, job: &Path) -> Option<String> {
+        let is_other = |name: &&String| Path::new(name).file_name() != job.file_name();
+        let others: Vec<&str> = self
+            .written
+            .iter()
+            .filter(is_other)
+            .map(String::as_str)
+            .collect();
+        let named = others[..others.len().min(NAMED)].join(", ");
+        let names = match others.len().saturating_sub(NAMED) {
+            0 => named,
+            more => format!("{named} and {more} more"),
         };
-        (!named.is_empty()).then(|| format!("{names}, which topicmill has written"))
+        (!others.is_empty()).then(|| format!("{names}, which topicmill has written"))
     }
 
     /// Returns whether some files are volumes, whose documents are sections.

@@ -52,7 +52,12 @@ pub(super) fn set(
             preview.require(&asked.corpus.id)?;
             Some(&asked.corpus.id)
         }
-        false => preview.id.as_ref(),
+        // A run reads the default, if there is such a column.
+        false => {
+            let default = preview.column(&asked.corpus.id);
+            let default = default.filter(|column| column.values > 0);
+            (preview.id.as_ref()).or(default.map(|column| &column.name))
+        }
     };
     let mut rows = vec![
         ("id", id_row(preview, id)),
@@ -68,23 +73,13 @@ pub(super) fn set(
     let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
     let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
     rows.extend(set_metadata(template, preview, metadata)?);
-    match id {
-        Some(id) => template.set("corpus.id", id.clone())?,
-        // The default is a column whose values repeat; in a long table they must.
-        None if repeats(preview, &asked.corpus.id) && asked.corpus.counts.is_none() => {
-            template.set("corpus.id", "")?;
-        }
-        None => {}
+    if let Some(id) = id {
+        template.set("corpus.id", id.clone())?;
     }
     template.set("corpus.text", text)?;
     let names = preview.names().join(", ");
     template.remark("corpus.text", format!("The columns are {names}."));
     Ok(rows)
-}
-
-/// Returns whether the records have a column of this name, and values in it.
-fn repeats(preview: &Preview, name: &str) -> bool {
-    preview.column(name).is_some_and(|column| column.values > 0)
 }
 
 /// Says what identifies a document, and which column does not, because its values repeat.

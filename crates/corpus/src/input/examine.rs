@@ -23,7 +23,7 @@ const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads
                        with `corpus.exclude`, or set corpus.format = \"text\" to read each file as it is";
 
 /// Bytes at the start of a file by which compressions, encodings and archives are recognised.
-const START_BYTES: u64 = 512;
+const START_BYTES: u64 = 2048;
 
 /// A file that has not been opened.
 pub(super) struct Found {
@@ -96,6 +96,7 @@ impl<'s> Examiner<'s> {
         if no_texts.len() == files.len() && !files.is_empty() {
             return Err(no_texts.swap_remove(0));
         }
+        written.sort_unstable();
         let total_bytes = files.iter().map(|file| file.bytes).sum();
         Ok(Input {
             files,

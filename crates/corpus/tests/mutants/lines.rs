@@ -16,30 +16,135 @@ const LONG: usize = 50_000_000;
 const BOMBS: &[Bomb] = &[
     ("deep arrays", "a.jsonl", || within("[", "]"), 2),
     ("deep objects", "a.jsonl", || within("{\"a\":", "}"), 2),
-    ("deep arrays that are not closed", "a.json", || within("[{\"text\":[", ""), 1),
-    ("deep objects on many lines", "a.json", || within("{\n\"a\":", "}"), 2),
-    ("many keys", "a.jsonl", || joined("{", "\"k\":1,", "\"text\":\"a\"}\n"), 2),
-    ("a long line", "a.jsonl", || long("{\"text\":\"", "\"}\n{\"text\":\"a\"}\n"), 4),
-    ("a long object", "a.json", || long("[{\"text\":\"", "\"},\n{\"text\":\"a\"}]"), 4),
-    ("many escapes", "a.jsonl", || joined("{\"text\":\"", "\\ud83d", "\"}\n"), 2),
-    ("many blank lines", "a.jsonl", || joined("{\"text\":\"a\"}", "\n", "{\"text\":\"b\"}"), 4),
-    ("many small objects on a line", "a.json", || joined("[", "{},", "{}]"), 666_668),
-    ("many blank lines above a header", "a.csv", || joined("", "\n", "id,text\n1,a\n"), 2),
-    ("many blank lines", "a.csv", || joined("id,text\n1,a", "\n", "2,b"), 4),
-    ("many lines of spaces above a header", "a.csv", || [joined("", "  \n", ""), long("", "\nid,text\n1,a\n")].concat(), 0),
-    ("many columns", "a.csv", || joined("id,text", ",c", "\n1,a\n"), 2),
-    ("many fields in a row", "a.csv", || joined("id,text\n1", ",a", "\n2,b\n"), 4),
-    ("a quote that is not closed", "a.csv", || long("id,text\n1,a\n2,\"", ""), 3),
-    ("a quote that is not closed above many rows", "a.csv", || joined("id,text\n1,\"", "a\n", ""), 1),
-    ("quotes that are not closed", "a.csv", || joined("id,text\n", "1,\"a\"b\n", ""), 285_714),
-    ("many doubled quotes", "a.csv", || joined("id,text\n1,\"", "\"\"", "\"\n"), 2),
+    (
+        "deep arrays that are not closed",
+        "a.json",
+        || within("[{\"text\":[", ""),
+        1,
+    ),
+    (
+        "deep objects on many lines",
+        "a.json",
+        || within("{\n\"a\":", "}"),
+        2,
+    ),
+    (
+        "many keys",
+        "a.jsonl",
+        || joined("{", "\"k\":1,", "\"text\":\"a\"}\n"),
+        2,
+    ),
+    (
+        "a long line",
+        "a.jsonl",
+        || long("{\"text\":\"", "\"}\n{\"text\":\"a\"}\n"),
+        4,
+    ),
+    (
+        "a long object",
+        "a.json",
+        || long("[{\"text\":\"", "\"},\n{\"text\":\"a\"}]"),
+        4,
+    ),
+    (
+        "many escapes",
+        "a.jsonl",
+        || joined("{\"text\":\"", "\\ud83d", "\"}\n"),
+        2,
+    ),
+    (
+        "many blank lines",
+        "a.jsonl",
+        || joined("{\"text\":\"a\"}", "\n", "{\"text\":\"b\"}"),
+        4,
+    ),
+    (
+        "many small objects on a line",
+        "a.json",
+        || joined("[", "{},", "{}]"),
+        666_668,
+    ),
+    (
+        "many blank lines above a header",
+        "a.csv",
+        || joined("", "\n", "id,text\n1,a\n"),
+        2,
+    ),
+    (
+        "many blank lines",
+        "a.csv",
+        || joined("id,text\n1,a", "\n", "2,b"),
+        4,
+    ),
+    (
+        "many lines of spaces above a header",
+        "a.csv",
+        || [joined("", "  \n", ""), long("", "\nid,text\n1,a\n")].concat(),
+        0,
+    ),
+    (
+        "many columns",
+        "a.csv",
+        || joined("id,text", ",c", "\n1,a\n"),
+        2,
+    ),
+    (
+        "many fields in a row",
+        "a.csv",
+        || joined("id,text\n1", ",a", "\n2,b\n"),
+        4,
+    ),
+    (
+        "a quote that is not closed",
+        "a.csv",
+        || long("id,text\n1,a\n2,\"", ""),
+        3,
+    ),
+    (
+        "a quote that is not closed above many rows",
+        "a.csv",
+        || joined("id,text\n1,\"", "a\n", ""),
+        1,
+    ),
+    (
+        "quotes that are not closed",
+        "a.csv",
+        || joined("id,text\n", "1,\"a\"b\n", ""),
+        285_714,
+    ),
+    (
+        "many doubled quotes",
+        "a.csv",
+        || joined("id,text\n1,\"", "\"\"", "\"\n"),
+        2,
+    ),
     ("a long line", "a.csv", || long("id,text\n1,", "\n2,b\n"), 4),
-    ("many columns", "a.tsv", || joined("id\ttext", "\tc", "\n1\ta\n"), 2),
-    ("many blank lines above a header", "a.tsv", || joined("", "\n", "id\ttext\n1\ta\n"), 2),
-    ("a long line", "a.tsv", || long("id\ttext\n1\t", "\n2\tb\n"), 4),
+    (
+        "many columns",
+        "a.tsv",
+        || joined("id\ttext", "\tc", "\n1\ta\n"),
+        2,
+    ),
+    (
+        "many blank lines above a header",
+        "a.tsv",
+        || joined("", "\n", "id\ttext\n1\ta\n"),
+        2,
+    ),
+    (
+        "a long line",
+        "a.tsv",
+        || long("id\ttext\n1\t", "\n2\tb\n"),
+        4,
+    ),
     ("many numbers", "a.svm", || joined("1", " 7:1", "\n"), 2),
     ("a long number", "a.svm", || joined("1 ", "9", ":1\n"), 2),
-    ("many blank lines", "a.svm", || joined("1 1:1", "\n", "1 2:1"), 4),
+    (
+        "many blank lines",
+        "a.svm",
+        || joined("1 1:1", "\n", "1 2:1"),
+        4,
+    ),
     ("many words", "a.vw", || joined("1 |", " a:1", "\n"), 2),
     ("many bars", "a.vw", || joined("1 ", "|", " a\n"), 2),
     ("a long line", "a.vw", || long("1 | ", "\n1 | b\n"), 4),
@@ -65,17 +170,25 @@ fn a_text_file_that_asks_for_much_is_read_in_bounded_time_and_memory() {
             begun.elapsed().as_secs_f64(),
             outcome.error.as_deref().unwrap_or("read"),
         );
-        assert_eq!(outcome.documents, documents, "{file}, {what}: {:?}", outcome.error);
+        assert_eq!(
+            outcome.documents, documents,
+            "{file}, {what}: {:?}",
+            outcome.error
+        );
     }
 }
 
 fn within(open: &str, close: &str) -> Vec<u8> {
     let depth = MANY / (open.len() + close.len());
-    [open.repeat(depth), "1".to_owned(), close.repeat(depth)].concat().into_bytes()
+    [open.repeat(depth), "1".to_owned(), close.repeat(depth)]
+        .concat()
+        .into_bytes()
 }
 
 fn joined(begin: &str, part: &str, end: &str) -> Vec<u8> {
-    [begin, &part.repeat(MANY / part.len()), end].concat().into_bytes()
+    [begin, &part.repeat(MANY / part.len()), end]
+        .concat()
+        .into_bytes()
 }
 
 fn long(begin: &str, end: &str) -> Vec<u8> {

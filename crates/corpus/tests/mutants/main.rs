@@ -12,6 +12,9 @@ mod bombs;
 mod bytes;
 mod html;
 mod mail;
+mod csv;
+mod json;
+mod lines;
 mod parquet;
 mod random;
 mod reading;
@@ -64,6 +67,40 @@ const FORMATS: &[Format] = &[
         file: "x.html",
         seeds: html::seeds,
         mutate: html::mutate,
+        name: "jsonl",
+        file: "x.jsonl",
+        seeds: json::lines,
+        mutate: json::mutate,
+    },
+    Format {
+        name: "json",
+        file: "x.json",
+        seeds: json::objects,
+        mutate: json::mutate,
+    },
+    Format {
+        name: "csv",
+        file: "x.csv",
+        seeds: csv::tables,
+        mutate: csv::mutate,
+    },
+    Format {
+        name: "tsv",
+        file: "x.tsv",
+        seeds: csv::tabs,
+        mutate: csv::mutate,
+    },
+    Format {
+        name: "svmlight",
+        file: "x.svm",
+        seeds: csv::numbers,
+        mutate: csv::mutate,
+    },
+    Format {
+        name: "vw",
+        file: "x.vw",
+        seeds: csv::words,
+        mutate: csv::mutate,
     },
 ];
 
