@@ -31,6 +31,9 @@ const MARKS: [&[u8]; 24] = [
     b"id,text\n",
 ];
 
+/// The most bytes that a repeated field may have.
+const LONG: usize = 1 << 16;
+
 /// Rows below a header, in several dialects.
 pub fn tables() -> Vec<Vec<u8>> {
     let rows = "1,\"a, \"\"b\"\"\nc\",x\r\n\n2,d e,\n3,\"\",\"y\"\n";
@@ -86,7 +89,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
             0 => Vec::new(),
             1 => random.pick(&MARKS).to_vec(),
             2 => [*random.pick(&MARKS), &field].concat(),
-            3 => field.repeat(1 + random.below(300)),
+            3 => field.repeat(1 + random.below(300).min(LONG / field.len().max(1))),
             4 => random.pick(&MARKS).repeat(1 + random.below(3000)),
             5 => [b"\"", &field[..], b"\""].concat(),
             _ => {
