@@ -319,7 +319,8 @@ impl Records {
             let counted = chosen.iter().filter(|(_, group)| is_counted(group));
             let is_lacked =
                 |name: &&String| counted.clone().any(|(names, _)| !names.contains(*name));
-            self.names.iter().filter(is_lacked).cloned().collect()
+            let named = self.names.iter().filter(|name| !name.is_empty());
+            named.filter(is_lacked).cloned().collect()
         };
         Judged {
             has_text,

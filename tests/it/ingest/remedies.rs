@@ -93,8 +93,8 @@ fn cases() -> Vec<Case> {
             vec![("in/a.csv", titled("A survey\nof 2020\n\n"))],
             "in",
             [
-                "the header is not line 1: from line 4 on",
-                "tail -n +4 in/a.csv",
+                "the header is not line 1: from line 3 on",
+                "tail -n +3 in/a.csv",
             ],
             Tail("in/a.csv"),
         ),
