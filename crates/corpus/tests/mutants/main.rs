@@ -67,6 +67,8 @@ const FORMATS: &[Format] = &[
         file: "x.html",
         seeds: html::seeds,
         mutate: html::mutate,
+    },
+    Format {
         name: "jsonl",
         file: "x.jsonl",
         seeds: json::lines,
