@@ -8,7 +8,8 @@ use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
 use crate::job::{Job, Worded};
-use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
+use corpus::settings::{PhraseSettings, SampleSize, TokenRule, TokenSettings};
+use corpus::stop_words;
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
@@ -121,8 +122,8 @@ fn rows_within(rows: &[(&'static str, String)], width: usize) -> String {
 
 fn tokens(tokens: &TokenSettings) -> String {
     let rule = match tokens.rule {
-        TokenRule::Words => "Unicode words",
-        TokenRule::Dictionary => "Unicode words, also of scripts without spaces,",
+        TokenRule::Words => "words of UAX #29",
+        TokenRule::Dictionary => "Unicode words",
         TokenRule::Letters => "runs of letters",
         TokenRule::Whitespace => "words between white space",
     };
@@ -167,14 +168,6 @@ fn phrases(phrases: &PhraseSettings) -> Option<String> {
 
 fn vocabulary(job: &Job) -> String {
     let vocabulary = &job.vocabulary;
-    let lists: Vec<String> = vocabulary
-        .stop_words
-        .iter()
-        .map(|list| match list {
-            StopWords::Language(language) => language.clone(),
-            StopWords::File(path) => path.display().to_string(),
-        })
-        .collect();
     if let Some(folder) = &job.vocabulary_from {
         return format!("the terms of {}", folder.display());
     }
@@ -184,8 +177,12 @@ fn vocabulary(job: &Job) -> String {
         figures::grouped(vocabulary.min_documents),
         figures::parameter(100.0 * vocabulary.max_share),
     );
+    let lists = &vocabulary.stop_words;
     if !lists.is_empty() {
-        text.push_str(&format!("; without the stop words of {}", lists.join(", ")));
+        text.push_str(&format!(
+            "; without the stop words of {}",
+            stop_words::names(lists)
+        ));
     }
     if vocabulary.stop_top > 0 {
         text.push_str(&format!(

@@ -13,7 +13,7 @@ use super::watching::Watch;
 use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
-use crate::job::{Job, Stages, Summary};
+use crate::job::{Job, Stages, Summary, Worded};
 use crate::tables::output::{Output, Place, SUCCESS, exists};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
@@ -237,6 +237,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
         let more = [
             misencoded(summary, &process.job),
             without_vocabulary(summary, &process.job),
+            without_tokens(summary, &process.job),
             without_text(&remarks, summary),
         ];
         warnings.extend(more.into_iter().flatten());
@@ -296,6 +297,23 @@ fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
             figures::grouped(all),
             job.vocabulary.min_documents,
             100.0 * job.vocabulary.max_share,
+        )
+    })
+}
+
+/// Returns a warning if more than a fifth of the documents are empty.
+fn without_tokens(summary: &Summary, job: &Job) -> Option<String> {
+    let empty = summary.documents_by_status.get("empty")?;
+    let all: u64 = summary.documents_by_status.values().sum();
+    (5 * empty > all).then(|| {
+        format!(
+            "{} of {} documents are empty: they have no text, or no token that the job keeps (tokens.rule = \"{}\", \
+             tokens.min_length = {}, tokens.numbers = {})",
+            figures::grouped(*empty),
+            figures::grouped(all),
+            job.tokens.rule.word(),
+            job.tokens.min_length,
+            job.tokens.numbers,
         )
     })
 }

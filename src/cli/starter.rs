@@ -114,7 +114,9 @@ impl Starter {
             false => "",
         };
         rows.push(("topics", format!("{}{too_many}", figures::grouped(topics))));
-        count_tokens(&template.job(path)?, &mut preview.survey)?;
+        let counted = template.job(path)?;
+        count_tokens(&counted, &mut preview.survey)?;
+        rows.extend(wording::stop_words(&counted, &preview.survey)?);
         rows.splice(0..0, describe(&preview, &textless, args));
         apply(&mut template, args.set.iter(), path)?;
         rows.push(("job", path.display().to_string()));

@@ -7,7 +7,7 @@ mod topics;
 
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
-use crate::job::{Job, LabelSummary, Summary, TopicFaults, TrainSummary};
+use crate::job::{IngestSummary, Job, LabelSummary, Summary, TopicFaults, TrainSummary};
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
 use store::is_remote;
@@ -89,6 +89,9 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
             figures::grouped(ingest.terms),
         );
         rows.push(("ingest", read));
+        if ingest.tokens_stopped > 0 {
+            rows.push(("stop words", stopped(ingest)));
+        }
     }
     if let Some(train) = &summary.train {
         let trained = format!(
@@ -160,6 +163,16 @@ fn held_out(train: &TrainSummary) -> Option<String> {
     ))
 }
 
+/// Describes stop words: "198 of the lists; they are 41.3 % of the tokens".
+fn stopped(ingest: &IngestSummary) -> String {
+    let share = 100.0 * ingest.tokens_stopped as f64 / ingest.tokens_total as f64;
+    let of_lists = match ingest.stop_words {
+        0 => "the most frequent terms".to_owned(),
+        words => format!("{} of the lists", figures::grouped(words)),
+    };
+    format!("{of_lists}; they are {share:.1} % of the tokens")
+}
+
 /// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 over labels, 0.412 over documents, on 2,514
 /// that were not trained on; 2 without a document in the sample: …".
 fn of_labels(labels: &LabelSummary) -> String {
@@ -223,7 +236,7 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{DriftSummary, IngestSummary, ProjectSummary};
+    use crate::job::{DriftSummary, ProjectSummary};
     use crate::tables::read::TopicLine;
 
     fn rendered(width: usize) -> String {
@@ -361,6 +374,25 @@ mod tests {
         };
         let line = held_out(&several).expect("seven are scored");
         assert!(line.starts_with("-7.12 ± 0.34 nats"), "{line}");
+    }
+
+    #[test]
+    fn stop_words_are_counted_with_the_share_of_tokens_that_they_drop() {
+        let ingest = IngestSummary {
+            tokens_total: 1000,
+            stop_words: 1298,
+            tokens_stopped: 413,
+            ..IngestSummary::default()
+        };
+        assert_eq!(
+            stopped(&ingest),
+            "1,298 of the lists; they are 41.3 % of the tokens"
+        );
+        let top = IngestSummary {
+            stop_words: 0,
+            ..ingest
+        };
+        assert!(stopped(&top).starts_with("the most frequent terms;"));
     }
 
     #[test]

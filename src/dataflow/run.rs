@@ -36,6 +36,7 @@ use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::tables::FileMetadata;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
+use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::evaluate::drift::DriftSums;
 use lda::infer::settings::{Estimator, Method};
@@ -204,6 +205,8 @@ impl<'a> Run<'a> {
             documents_per_second: collection.documents as f64 / seconds,
             bytes_per_second: collection.input_bytes as f64 / seconds,
             tokens_total: collection.tokens_total,
+            stop_words: stop_words::load(&job.vocabulary.stop_words, &job.tokens)?.len() as u64,
+            tokens_stopped: collection.tokens_stopped,
             terms: collection.terms_kept,
             phrases: (job.phrases.detection).map(|_| collection.phrases.len() as u64),
         });

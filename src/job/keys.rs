@@ -122,6 +122,8 @@ pub(super) enum Mark {
     WarmStart,
     /// Applies to sums over documents.
     RolledUp,
+    /// Applies to trends.
+    Trends,
 }
 
 impl Mark {
@@ -137,6 +139,7 @@ impl Mark {
                 | Self::Detected
                 | Self::WarmStart
                 | Self::RolledUp
+                | Self::Trends
         )
     }
 }

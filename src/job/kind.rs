@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use corpus::encoding::TextEncoding;
-use corpus::stop_words::languages;
+use corpus::stop_words::is_name;
 use toml::Value;
 
 use crate::knowledge::EDGE_PRIORS;
@@ -223,7 +223,7 @@ fn stop_words(lists: &Value, folder: &Path) -> Option<Value> {
     }
     let list = |list: &Value| match list.as_str()? {
         name if is_file(name) => Some(located(name, folder)),
-        name => languages().any(|known| known == name).then(|| list.clone()),
+        name => is_name(name).then(|| list.clone()),
     };
     collect(lists.iter().map(list))
 }

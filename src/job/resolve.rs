@@ -11,13 +11,14 @@ pub(super) use implied::BY_FREQUENCY;
 use toml::Value;
 
 use super::defaults;
-use super::keys::{self, Mark, Preset, SECTIONS, Section};
+use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
 use super::settings::Budget;
 use super::source::Source;
-use super::words::Setting;
+use super::words::{Setting, Worded};
 use super::{absolute, synth_input};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
+use corpus::settings::{CorpusSettings, Format, TokenRule};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
@@ -43,6 +44,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_alternatives(source)?;
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
+    values.settle_format(source)?;
     values.settle_from(source)?;
     values.settle_labels(source)?;
     values.settle_languages(source)?;
@@ -200,7 +202,53 @@ impl Values {
             source.refuse("tokens.max_length", allowed)?;
             self.set("tokens.max_length", least);
         }
+        let cuts_at_apostrophes = matches!(self.get("tokens.rule"), TokenRule::Letters);
+        let keeps_all = matches!(self.get("tokens.rule"), TokenRule::Whitespace);
+        let rule = format!(
+            "tokens.rule = {}",
+            self.value("tokens.rule").expect("a word for it")
+        );
+        if cuts_at_apostrophes || keeps_all {
+            self.refuse_unused(source, "tokens.elisions", &rule)?;
+        }
+        if keeps_all {
+            self.refuse_unused(source, "tokens.addresses", &rule)?;
+        }
         Ok(())
+    }
+
+    /// Refuses keys of other formats than the one that the job names.
+    fn settle_format(&self, source: &Source) -> Result<(), Failure> {
+        use Format::{Csv, Htrc, Json, JsonLines, Tsv};
+        let Some(format) = self.get::<Option<Format>>("corpus.format") else {
+            return Ok(());
+        };
+        let with = format!("corpus.format = \"{}\"", format.word());
+        let of_others = [
+            ("corpus.header", matches!(format, Csv | Tsv)),
+            ("corpus.records", matches!(format, Json | JsonLines)),
+            ("corpus.counts", CorpusSettings::finds_counts(format)),
+        ];
+        for (path, _) in of_others.into_iter().filter(|(_, is_used)| !is_used) {
+            self.refuse_unused(source, path, &with)?;
+        }
+        let htrc = keys::section("htrc").filter(|_| format != Htrc);
+        let mut others = htrc.iter().flat_map(|section| section.keys);
+        others.try_for_each(|key| self.refuse_unused(source, key.path, &with))
+    }
+
+    /// Refuses a key that has no effect, unless it is set to its default, as a saved job sets it.
+    fn refuse_unused(
+        &self,
+        source: &Source,
+        path: &'static str,
+        reason: &str,
+    ) -> Result<(), Failure> {
+        let default = keys::key(path).and_then(Key::default_value);
+        if self.value(path) == default.as_ref() {
+            return Ok(());
+        }
+        source.refuse(path, format!("absent: it has no effect with {reason}"))
     }
 
     /// The paper's geometry needs `memory` off, because Gibbs passes support only the mean.
@@ -289,13 +337,18 @@ impl Values {
                 Mark::RolledUp,
                 "project.rollups = false",
             ),
+            (
+                self.get::<Vec<String>>("project.trends").is_empty(),
+                Mark::Trends,
+                "an empty project.trends",
+            ),
         ];
         for (_, unused, reason) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
             for key in keys::marked(unused) {
-                let is_default = self.value(key.path) == key.default_value().as_ref();
-                if !(is_default && unused.may_be_spelt_out()) {
-                    let allowed = format!("absent: it has no effect with {reason}");
-                    source.refuse(key.path, allowed)?;
+                if unused.may_be_spelt_out() {
+                    self.refuse_unused(source, key.path, reason)?;
+                } else {
+                    source.refuse(key.path, format!("absent: it has no effect with {reason}"))?;
                 }
                 self.0.remove(key.path);
             }
@@ -366,6 +419,27 @@ impl Values {
             let allowed = "absent unless evaluate.metrics has one of umass, npmi, c_v";
             source.refuse_override("evaluate.reference", allowed)?;
             source.refuse_override("evaluate.coherence_terms", allowed)?;
+        }
+        let is_absent = |metric| !metrics.contains(&metric);
+        let unused = [
+            (
+                is_absent(Metric::LeftToRight),
+                "evaluate.particles",
+                "left-to-right in evaluate.metrics",
+            ),
+            (
+                is_absent(Metric::LeftToRight),
+                "evaluate.resample",
+                "left-to-right in evaluate.metrics",
+            ),
+            (
+                !self.names("evaluate.labels"),
+                "evaluate.folds",
+                "evaluate.labels",
+            ),
+        ];
+        for (_, path, needed) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
+            source.refuse_override(path, format!("absent without {needed}"))?;
         }
         let measures = !metrics.is_empty();
         let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];

@@ -80,6 +80,10 @@ pub(crate) struct IngestSummary {
     pub(crate) bytes_per_second: f64,
     /// Tokens found, in the vocabulary or not.
     pub(crate) tokens_total: u64,
+    /// Words of the stop lists.
+    pub(crate) stop_words: u64,
+    /// Tokens that are stop words.
+    pub(crate) tokens_stopped: u64,
     /// Terms in the vocabulary.
     pub(crate) terms: u64,
     /// Phrases that were detected; absent if the job detects none.

@@ -404,9 +404,82 @@ fn languages_without_spaces_are_cut_by_a_dictionary() {
     assert!(page.contains("散步") && page.contains("经济"), "{page}");
     let job = fs::read_to_string(place.path("out.toml")).expect("written");
     assert!(
-        job.contains("rule = \"dictionary\"\n") && job.contains("min_length = 2\n"),
+        job.contains("rule = \"dictionary\"") && job.contains("min_length = 2\n"),
         "{job}"
     );
+}
+
+#[test]
+fn texts_without_spaces_are_not_lost_among_others() {
+    let place = Workdir::new();
+    let english = [
+        "the ship sailed along the coast before the storm came",
+        "markets and banks fell while prices rose",
+    ];
+    let chinese = [
+        "今天天气很好我们去海边散步看见了很多船",
+        "经济发展需要科技创新和人才培养",
+    ];
+    let line = |i: usize| {
+        let text = if i % 10 < 7 {
+            english[i % 2]
+        } else {
+            chinese[i % 2]
+        };
+        format!("{{\"text\": \"{text}\"}}\n")
+    };
+    place.write("mixed.jsonl", (0..200).map(line).collect::<String>());
+    let topics =
+        "topics mixed.jsonl --topics 3 --set vocabulary.max_share=0.9 --set train.passes=5";
+    let output = place.output(&format!("{topics} --output out"));
+    let page = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    assert!(page.contains("200 ok") && page.contains("散步"), "{page}");
+    assert!(
+        page.contains("stop words  ") && page.contains(" % of the tokens"),
+        "{page}"
+    );
+    assert!(
+        said(&output).contains("en, zh: stop words of each are dropped"),
+        "{}",
+        said(&output)
+    );
+    // A rule without a dictionary makes them sentences of one word, and those that are too long are dropped.
+    let rule = "--set tokens.rule=letters --set tokens.max_length=14 --output other";
+    let said = said(&place.output(&format!("{topics} {rule}")));
+    assert!(said.contains("60 of 200 documents are empty"), "{said}");
+}
+
+#[test]
+fn languages_without_a_stop_list_are_known_by_their_script() {
+    for (code, text) in [
+        ("km", "ភាសាខ្មែរជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា"),
+        ("lo", "ພາສາລາວເປັນພາສາທາງການຂອງປະເທດລາວ"),
+        ("my", "မြန်မာဘာသာစကားသည်မြန်မာနိုင်ငံ၏ရုံးသုံးဘာသာစကားဖြစ်သည်"),
+    ] {
+        let place = Workdir::new();
+        place.write(
+            "texts.jsonl",
+            format!("{{\"text\": \"{text}\"}}\n").repeat(20),
+        );
+        let said = place.output("new texts.jsonl --output new.toml");
+        let said = self::said(&said);
+        assert!(
+            said.contains(&format!("{code}, the language of most texts")),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("no list of stop words for {code}")),
+            "{said}"
+        );
+        place.succeed(&format!(
+            "new texts.jsonl --language {code} --output named.toml"
+        ));
+        let job = fs::read_to_string(place.path("named.toml")).expect("written");
+        assert!(
+            job.contains("stop_words = \"none\"") || job.contains("stop_words = []"),
+            "{job}"
+        );
+    }
 }
 
 #[test]

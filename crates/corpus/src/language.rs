@@ -1,5 +1,5 @@
 //! The language of a text, identified from its beginning by the trigrams and the letters of 70 languages (crate
-//! `whatlang`, after Cavnar & Trenkle 1994).
+//! `whatlang`, after Cavnar & Trenkle 1994), and Lao by its script.
 
 use std::borrow::Cow;
 
@@ -34,9 +34,14 @@ const LANGUAGES: [(&str, Lang); 70] = [
     ("uk", Ukr), ("ur", Urd), ("uz", Uzb), ("vi", Vie), ("yi", Yid), ("zh", Cmn), ("zu", Zul),
 ];
 
+/// Lao, which alone is written in its script.
+const LAO: &str = "lo";
+/// The languages without spaces between words that have no list of stop words.
+pub const WITHOUT_STOP_WORDS: [&str; 3] = ["km", LAO, "my"];
+
 /// Returns whether a code is that of a language that can be identified, or [`UNDETERMINED`].
 pub fn is_code(code: &str) -> bool {
-    code == UNDETERMINED
+    [UNDETERMINED, LAO].contains(&code)
         || LANGUAGES
             .binary_search_by_key(&code, |known| known.0)
             .is_ok()
@@ -53,9 +58,19 @@ pub fn is_code(code: &str) -> bool {
 pub fn identify(text: &str) -> &'static str {
     let end = text.char_indices().nth(CHARACTERS);
     let start = end.map_or(text, |(end, _)| &text[..end]);
+    if is_lao(start) {
+        return LAO;
+    }
     let found = whatlang::detect(start).filter(|found| found.confidence() >= LEAST_CONFIDENCE);
     let code = |found: whatlang::Info| LANGUAGES.iter().find(|known| known.1 == found.lang());
     found.and_then(code).map_or(UNDETERMINED, |known| known.0)
+}
+
+/// Returns whether most letters of a text are Lao.
+fn is_lao(text: &str) -> bool {
+    let letters = || text.chars().filter(|c| c.is_alphabetic());
+    let lao = letters().filter(|c| ('\u{e80}'..='\u{eff}').contains(c));
+    2 * lao.count() > letters().count()
 }
 
 /// Adds the language of its text to a document, as its last column; drops the text if `kept` has languages, but not
@@ -111,6 +126,9 @@ mod tests {
                 "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。",
             ),
             ("zh", "道可道，非常道。名可名，非常名。"),
+            ("lo", "ພາສາລາວ ເປັນພາສາທາງການຂອງ ສປປ ລາວ (Laos)"),
+            ("km", "ភាសាខ្មែរ ជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា"),
+            ("my", "မြန်မာဘာသာစကားသည် မြန်မာနိုင်ငံ၏ ရုံးသုံးဘာသာစကား ဖြစ်သည်"),
             ("und", ""),
             ("und", "42 -- 17.5 %, (3)"),
             ("und", "hm"),
@@ -129,6 +147,7 @@ mod tests {
                 "{lang}"
             );
         }
+        assert!(WITHOUT_STOP_WORDS.into_iter().all(is_code));
         assert!(is_code("de") && is_code("und") && !is_code("deu") && !is_code(""));
     }
 

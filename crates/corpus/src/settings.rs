@@ -117,7 +117,7 @@ pub struct CorpusSettings {
 
 impl CorpusSettings {
     /// Returns whether a document of this format can have counts where the job says, instead of a text.
-    pub(crate) fn finds_counts(format: Format) -> bool {
+    pub fn finds_counts(format: Format) -> bool {
         use Format::{Arrow, Json, JsonLines, Parquet};
         matches!(format, JsonLines | Json | Parquet | Arrow)
     }
@@ -207,8 +207,8 @@ pub enum SectionSize {
 pub enum TokenRule {
     /// Words of Unicode's UAX #29 that contain a letter or a digit.
     Words,
-    /// Like `Words`, and words of a dictionary in scripts without spaces between words: Chinese, Japanese, Thai, Lao,
-    /// Khmer and Burmese.
+    /// Like `Words`, but words of a dictionary in scripts without spaces between words: Chinese, Japanese, Thai, Lao,
+    /// Khmer and Burmese. These are kept from two characters on, whatever `min_length` is.
     Dictionary,
     /// Maximal runs of alphabetic characters (and digits, if `numbers`).
     Letters,
@@ -242,7 +242,7 @@ pub struct TokenSettings {
 impl TokenSettings {
     /// The settings of a job that says nothing about tokens.
     pub const DEFAULT: Self = Self {
-        rule: TokenRule::Words,
+        rule: TokenRule::Dictionary,
         lower_case: true,
         min_length: 3,
         max_length: 40,

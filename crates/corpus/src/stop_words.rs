@@ -1,5 +1,10 @@
 //! Stop words: lists by language, your own files, and a list for Rust sources.
 //!
+//! A language's list is that of NLTK, which has function words, where NLTK has one (except Greek); else that of Stopwords ISO, which
+//! joins lists of many sources and has many content words too (*computer*, *system*, *research* in English). Where they
+//! differ, that of Stopwords ISO is `en-iso`. The English one also has the other words of closed classes, because
+//! topics begin with *would*, *one* and *upon* without them (docs/EXPERIMENTS.md).
+//!
 //! Every entry goes through the job's own tokenizer, so that it has the form of tokens: with the rule `letters`,
 //! "don't" stops "don" and "t". Stop words are removed when the vocabulary is pruned; their tokens are counted before
 //! that, and `documents` has their number.
@@ -38,7 +43,10 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
     for source in lists {
         match source {
             StopWords::Language(name) => {
-                for word in language(name)? {
+                for word in language(name)?
+                    .iter()
+                    .flat_map(|words| words.split_ascii_whitespace())
+                {
                     add(word);
                     if name == "el" {
                         accented(word).for_each(|word| add(&word));
@@ -54,26 +62,59 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
     Ok(words)
 }
 
-/// Returns the names of the lists: ISO 639-1 codes, and `rust`.
+/// The languages that have a list of NLTK and another one of Stopwords ISO.
+const OF_BOTH: [&str; 21] = [
+    "ar", "da", "de", "en", "es", "eu", "fi", "fr", "he", "hu", "id", "it", "nl", "no", "pt", "ro",
+    "ru", "sl", "sv", "tr", "zh",
+];
+/// What follows the code of one of these in the name of its list of Stopwords ISO.
+const ISO: &str = "-iso";
+
+/// Returns the languages that have a list, by ISO 639-1 code, and `rust`. The list of Norwegian (`no`) is that of
+/// Bokmål (`nb`).
 pub fn languages() -> impl Iterator<Item = &'static str> {
     let codes = stop_words::available_languages().iter().copied();
-    codes.chain(std::iter::once("rust"))
+    codes.filter(|code| code.len() == 2).chain(["nb", "rust"])
+}
+
+/// Returns whether there is a list of this name: a language of [`languages`], or one with `-iso`.
+pub fn is_name(name: &str) -> bool {
+    let code = name.strip_suffix(ISO);
+    code.map_or_else(
+        || languages().any(|known| known == name),
+        |code| OF_BOTH.contains(&code),
+    )
+}
+
+/// Returns the names of the lists and files: "de, en-iso, words.txt".
+pub fn names(lists: &[StopWords]) -> String {
+    let name = |list: &StopWords| match list {
+        StopWords::Language(name) => name.clone(),
+        StopWords::File(path) => path.display().to_string(),
+    };
+    lists.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn language(name: &str) -> Result<Vec<&'static str>, CorpusError> {
-    if name == "rust" {
-        return Ok(RUST.split_ascii_whitespace().collect());
-    }
-    stop_words::lookup(name)
-        .map(<[_]>::to_vec)
-        .ok_or_else(|| {
-            CorpusError::Setting(format!(
-                "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{}\"? Lists are named by ISO 639-1 \
-                 code: {}; a word file must exist",
-                nearest(name),
-                languages().collect::<Vec<_>>().join(" ")
-            ))
-        })
+    let list: Option<&[&str]> = match name {
+        "rust" => Some(&[RUST]),
+        "en" => return Ok([stop_words::get("en"), &[CLOSED_CLASSES]].concat()),
+        "nb" => stop_words::lookup("no"),
+        // NLTK's list lacks common words (όμως, εδώ).
+        "el" => Some(stop_words_iso::get("el")),
+        name => match name.strip_suffix(ISO).filter(|code| OF_BOTH.contains(code)) {
+            Some(code) => Some(stop_words_iso::get(code)),
+            None => stop_words::lookup(name),
+        },
+    };
+    list.map(<[_]>::to_vec).ok_or_else(|| {
+        CorpusError::Setting(format!(
+            "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{}\"? Lists are named by ISO 639-1 code: \
+             {}; the longer list of a language as en-iso; a word file must exist",
+            nearest(name),
+            languages().collect::<Vec<_>>().join(" ")
+        ))
+    })
 }
 
 /// Returns a Greek word as it is and with an accent on each of its vowels in turn: the list has hardly any accents, and
@@ -106,6 +147,19 @@ fn nearest(name: &str) -> &'static str {
         })
         .unwrap_or("en")
 }
+
+/// English modal verbs, conjunctions, prepositions, pronouns, determiners and the adverbs of sentences that NLTK's list
+/// lacks.
+const CLOSED_CLASSES: &str = "
+could may might must ought shall would cannot
+although though unless whereas whether since lest yet
+across along alongside amid among amongst around behind beneath beside besides beyond despite except
+inside near onto outside per throughout till toward towards unlike upon via versus within without
+another anybody anyone anything either else every everybody everyone everything many much neither
+nobody none nothing one others several somebody someone something us whatever whichever whoever whose
+almost already also always ever even hence however indeed instead moreover nevertheless never often
+otherwise perhaps quite rather still therefore thus
+";
 
 /// Keywords, names of primitive types, and names from the standard library that are common in any source file.
 const RUST: &str = "
@@ -229,7 +283,9 @@ mod tests {
                 "{message}"
             );
             assert!(
-                message.contains(" de ") && message.contains(" rust;"),
+                message.contains(" de ")
+                    && message.contains(" rust;")
+                    && message.contains("en-iso"),
                 "{message}"
             );
         }
@@ -245,12 +301,46 @@ mod tests {
         assert!(error.to_string().contains("no/such/list.txt"), "{error}");
     }
 
+    fn list(name: &str) -> BTreeSet<String> {
+        assert!(is_name(name), "{name}");
+        let lists = [StopWords::Language(name.into())];
+        load(&lists, &settings(TokenRule::Words, false)).unwrap()
+    }
+
     #[test]
     fn every_language_loads() {
         for name in languages() {
-            let lists = [StopWords::Language(name.into())];
-            let list = load(&lists, &settings(TokenRule::Words, false)).unwrap();
-            assert!(!list.is_empty(), "{name}");
+            assert!(!list(name).is_empty(), "{name}");
+        }
+        assert_eq!(list("nb"), list("no"));
+        assert!(!is_name("hinglish") && !is_name("th-iso") && !is_name("rust-iso"));
+    }
+
+    #[test]
+    fn lists_have_function_words_and_the_longer_ones_content_words_too() {
+        for code in OF_BOTH {
+            let (short, long) = (list(code), list(&format!("{code}{ISO}")));
+            assert!(short != long, "{code}");
+        }
+        let (short, long) = (list("en"), list("en-iso"));
+        for word in "computer system research results information web state member bill fire order right million man \
+                     area"
+            .split(' ')
+        {
+            assert!(!short.contains(word) && long.contains(word), "{word}");
+        }
+        for word in "the would one upon may".split(' ') {
+            assert!(short.contains(word), "{word}");
+        }
+        assert!(short.len() < 350 && long.len() > 1000);
+        for (code, word) in [
+            ("de", "mensch"),
+            ("fr", "mot"),
+            ("it", "paese"),
+            ("ru", "земля"),
+        ] {
+            assert!(!list(code).contains(word), "{word}");
+            assert!(list(&format!("{code}{ISO}")).contains(word), "{word}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! one ASCII white space to the next goes to the crate. `form` gives a word its final form, `identifiers` splits the
 //! names of source code, and `rewriter` replaces sequences of tokens.
 //!
-//! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves such stretches to ICU4X. Stop words
-//! are removed elsewhere (`stop_words`); tokens are not stemmed.
+//! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves stretches with a script that has no
+//! spaces between words (`unspaced`) to ICU4X. Stop words are removed elsewhere (`stop_words`); tokens are not stemmed.
 
 mod addresses;
 mod elisions;
@@ -16,6 +16,7 @@ mod identifiers;
 mod rewriter;
 mod rewriting;
 mod scan;
+pub mod unspaced;
 
 #[cfg(test)]
 mod tests;
@@ -44,8 +45,8 @@ use super::settings::{TokenRule, TokenSettings};
 ///   the token is in NFC afterwards too;
 /// - soft hyphens and other invisible characters are left out, and so are Arabic's tatweel and vowel marks; ligatures
 ///   (ﬁ), the long s, and full-width and presentation forms become the usual letters;
-/// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is linear in the length
-///   of any text.
+/// - lengths count characters of the final form; longer tokens are dropped, not cut. Two characters are enough for a
+///   word of a dictionary. The cost is linear in the length of any text.
 ///
 /// ```
 /// use corpus::settings::TokenSettings;
@@ -161,10 +162,13 @@ impl Tokenizer {
         let text = normalized(stretch, &mut self.normalized);
         let form = &mut self.form;
         match form.settings.rule {
-            // A mark after spaces forms a word with them.
-            TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
-            TokenRule::Dictionary => {
+            TokenRule::Dictionary if text.contains(unspaced::is_unspaced) => {
                 dictionary_words(text).for_each(|word| form.any(word.trim(), visit));
+            }
+            // A mark after spaces forms a word with them.
+            TokenRule::Words | TokenRule::Dictionary => {
+                text.unicode_words()
+                    .for_each(|word| form.any(word.trim(), visit));
             }
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {

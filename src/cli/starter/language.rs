@@ -7,9 +7,10 @@ use crate::cli::Failure;
 use crate::cli::args::StarterArgs;
 use crate::job::Template;
 use crate::plan::preview::Preview;
+use corpus::language::WITHOUT_STOP_WORDS;
 
 /// Languages that are written without spaces between words.
-const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
+const UNSPACED: [&str; 6] = ["ja", "km", "lo", "my", "th", "zh"];
 /// Languages in which words or syllables of two letters are content words.
 const SHORT_WORDS: [&str; 2] = ["ko", "vi"];
 /// Languages that elide words before vowels, as in `l'état`.
@@ -36,21 +37,21 @@ const NAMES: [(&str, &str); 62] = [
 /// Returns the code of a language, given that or its English name.
 ///
 /// # Errors
-/// It has no stop list.
+/// It is not known.
 pub(in crate::cli) fn code_of(typed: &str) -> Result<String, String> {
     let typed = typed.to_lowercase();
     let named = NAMES.iter().find(|(_, name)| *name == typed);
     let code = named.map_or(typed.as_str(), |(code, _)| code);
-    if languages().any(|known| known == code) {
+    let codes: Vec<&str> = languages().chain(WITHOUT_STOP_WORDS).collect();
+    if codes.contains(&code) {
         return Ok(code.to_owned());
     }
-    let codes: Vec<&str> = languages().collect();
     let is_known = |(code, _): &&(&str, &str)| codes.contains(code);
     let names = NAMES.iter().filter(is_known);
     let names: Vec<String> = names.map(|(_, name)| (*name).to_owned()).collect();
     let hint = hint(&typed, &names);
     Err(format!(
-        "no list of stop words for it{hint}; the languages are: {}",
+        "not a language that is known{hint}; the languages are: {}",
         codes.join(" ")
     ))
 }
@@ -76,21 +77,21 @@ pub(super) fn set(
     };
     let has = |those: &[&str]| codes.iter().any(|code| those.contains(code));
     let is_unspaced = has(&UNSPACED);
-    if is_unspaced {
-        template.set("tokens.rule", "dictionary")?;
-    }
-    // Two letters can be a word or a syllable.
-    if has(&SHORT_WORDS) || is_unspaced {
+    // Two letters can be a word or a syllable, and in most texts those of other scripts are short names (AI).
+    if has(&SHORT_WORDS) || codes.first().is_some_and(|code| UNSPACED.contains(code)) {
         template.set("tokens.min_length", 2)?;
     }
     if has(&ELIDING) {
         template.set("tokens.elisions", true)?;
     }
+    let (unlisted, listed): (Vec<&str>, Vec<&str>) = codes
+        .iter()
+        .partition(|code| WITHOUT_STOP_WORDS.contains(code));
     if !template.has("vocabulary.stop_words") {
-        match codes[..] {
+        match listed[..] {
             [] => template.set("vocabulary.stop_words", "none")?,
             [code] => template.set("vocabulary.stop_words", code)?,
-            _ => template.set("vocabulary.stop_words", codes.clone())?,
+            _ => template.set("vocabulary.stop_words", listed.clone())?,
         }
     }
     let mut row = match codes[..] {
@@ -101,6 +102,12 @@ pub(super) fn set(
     };
     if is_unspaced {
         row.push_str("; words are those of a dictionary");
+    }
+    if !unlisted.is_empty() {
+        row.push_str(&format!(
+            "; there is no list of stop words for {}",
+            unlisted.join(", ")
+        ));
     }
     Ok(Some(("language", row)))
 }
@@ -122,12 +129,17 @@ mod tests {
         for (typed, hint) in [
             ("englsh", "did you mean `english`?"),
             ("frensh", "did you mean `french`?"),
-            ("xx", "for it; the languages are: af ar"),
+            ("xx", "known; the languages are: af ar"),
         ] {
             let error = code_of(typed).unwrap_err();
             assert!(error.contains(hint), "{error}");
         }
         let is_named = |code: &str| NAMES.iter().any(|(known, _)| *known == code);
-        assert!(languages().all(is_named));
+        assert!(
+            languages()
+                .chain(WITHOUT_STOP_WORDS)
+                .filter(|code| *code != "nb")
+                .all(is_named)
+        );
     }
 }

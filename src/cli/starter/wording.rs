@@ -5,7 +5,10 @@ use std::path::Path;
 
 use crate::cli::args::StarterArgs;
 use crate::cli::{Failure, figures};
+use crate::job::Job;
 use crate::plan::preview::Preview;
+use crate::plan::survey::Survey;
+use corpus::stop_words;
 
 /// Maximum number of excluded globs that are listed.
 const NAMED: usize = 5;
@@ -41,6 +44,34 @@ pub(super) fn describe(
     rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", named(globs)))));
     rows.extend(preview.written.clone().map(|written| ("left out", written)));
     rows
+}
+
+/// Describes the stop lists of a job: "198 words of en; 41 % of the tokens in the first records".
+///
+/// # Errors
+/// A list cannot be read.
+pub(super) fn stop_words(
+    job: &Job,
+    survey: &Survey,
+) -> Result<Option<(&'static str, String)>, Failure> {
+    let lists = &job.vocabulary.stop_words;
+    let words = stop_words::load(lists, &job.tokens)?.len();
+    if words == 0 {
+        return Ok(None);
+    }
+    let mut text = format!(
+        "{} of {}",
+        figures::counted(words as u64, "word"),
+        stop_words::names(lists)
+    );
+    let dropped = survey.tokens.saturating_sub(survey.kept_tokens);
+    if dropped > 0 {
+        let share = 100.0 * dropped as f64 / survey.tokens as f64;
+        text.push_str(&format!(
+            "; {share:.0} % of the tokens in the first records"
+        ));
+    }
+    Ok(Some(("stop words", text)))
 }
 
 /// Lists the first globs with their numbers of files, and counts the files of the rest.

@@ -125,12 +125,15 @@ pub(super) const HTRC: Section = rows! {
 pub(super) const TOKENS: Section = rows! {
     "tokens", Some(Stage::Corpus);
 
-    /// `"words"`: Unicode's UAX #29; `"dictionary"`: the same, and words of a dictionary where a script has no spaces
-    /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and `"words"` would give single characters; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
-    rule: Word(RULES), Default("words");
+    /// `"dictionary"`: words of Unicode's UAX #29, but of a dictionary where a text's script has no spaces between words
+    /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese); `"words"`: UAX #29 alone, for which each character of these
+    /// scripts is a word; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
+    // The same as `"words"` in all other scripts, so that a few texts in Chinese are not lost among those in English.
+    rule: Word(RULES), Default("dictionary");
     /// Lower-case every token; `I` becomes `i`, in Turkish too.
     lower_case: Flag, Default(true);
-    /// Shortest token kept, in characters.
+    /// Shortest token kept, in characters. With the rule `"dictionary"`, a word of a script without spaces is kept from
+    /// two on.
     // Nearly all English words of two letters are function words (MALLET's importer draws the same line).
     min_length: Whole(1, 1_000), Default(3);
     /// Longest token kept, in characters; not less than `min_length`.
@@ -179,8 +182,9 @@ pub(super) const PHRASES: Section = rows! {
 pub(super) const VOCABULARY: Section = rows! {
     "vocabulary", Some(Stage::Corpus);
 
-    /// Words never kept: a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with one word per line (a
-    /// name with `/` or ending in `.txt`).
+    /// Words never kept: the function words of a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with
+    /// one word per line (a name with `/` or ending in `.txt`). `"en-iso"`: a longer list, with frequent content words
+    /// ([FORMATS.md](FORMATS.md#stop-words)).
     // Without a list, the largest topics consist of function words.
     stop_words: StopWords, Default("en");
     /// Treat the N most frequent terms (by documents) as stop words too.

@@ -225,6 +225,42 @@ fn numbers_beside_which_others_vanish_are_refused() {
 }
 
 #[test]
+fn keys_without_effect_are_refused_and_their_defaults_are_not() {
+    for (rule, key, is_unused) in [
+        ("letters", "tokens.elisions=true", true),
+        ("whitespace", "tokens.elisions=true", true),
+        ("words", "tokens.elisions=true", false),
+        ("dictionary", "tokens.elisions=true", false),
+        ("letters", "tokens.elisions=false", false),
+        ("whitespace", "tokens.addresses=true", true),
+        ("letters", "tokens.addresses=true", false),
+    ] {
+        let job = with(&[&format!("tokens.rule={rule}"), key]);
+        assert_eq!(job.is_err(), is_unused, "{rule} {key}");
+        if is_unused {
+            let expected = format!("absent: it has no effect with tokens.rule = \"{rule}\"");
+            assert!(told(job).contains(&expected));
+        }
+    }
+    for (format, key, is_unused) in [
+        ("jsonl", "corpus.header=false", true),
+        ("csv", "corpus.header=false", false),
+        ("csv", "corpus.records=docs", true),
+        ("json", "corpus.records=docs", false),
+        ("csv", "corpus.counts=words", true),
+        ("parquet", "corpus.counts=words", false),
+        ("jsonl", "htrc.first_year=1900", true),
+        ("htrc", "htrc.first_year=1900", false),
+    ] {
+        let job = with(&[&format!("corpus.format={format}"), key]);
+        assert_eq!(job.is_err(), is_unused, "{format} {key}");
+    }
+    assert!(with(&["project.date_unit=month"]).is_err());
+    assert!(with(&["evaluate.particles=5"]).is_err());
+    assert!(with(&["evaluate.folds=3"]).is_err());
+}
+
+#[test]
 fn what_is_missing_double_or_not_toml_is_told() {
     assert_eq!(
         told(parse("[corpus]\ninput = \"x\"\n[output]\npath = \"y\"\n")),

@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
-use super::{elisions, identifiers, is_nfc};
+use super::{elisions, identifiers, is_nfc, unspaced};
 use crate::settings::{TokenRule, TokenSettings};
 
 /// The settings and the buffer for making tokens of words.
@@ -68,6 +68,13 @@ impl Form {
         (self.settings.min_length..=self.settings.max_length).contains(&length)
     }
 
+    /// Whether the token is shorter than others must be, but long enough for a word of a dictionary.
+    fn is_short_word(&self, length: usize) -> bool {
+        self.settings.rule == TokenRule::Dictionary
+            && (unspaced::MIN_LENGTH..self.settings.min_length).contains(&length)
+            && self.token.contains(unspaced::is_unspaced)
+    }
+
     #[inline]
     fn ascii_token(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
         if seen & self.required == 0 || !self.has_length(word.len()) {
@@ -122,7 +129,8 @@ impl Form {
             // J + U+030C has no composed form, j + U+030C has.
             self.token = self.token.nfc().collect();
         }
-        if self.has_length(self.token.chars().count()) {
+        let length = self.token.chars().count();
+        if self.has_length(length) || self.is_short_word(length) {
             visit(&self.token);
         }
     }

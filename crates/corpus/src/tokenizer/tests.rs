@@ -132,6 +132,26 @@ fn words_without_spaces_are_those_of_a_dictionary() {
 }
 
 #[test]
+fn each_script_of_a_text_has_its_words_and_their_lengths() {
+    let job = |rule| TokenSettings {
+        rule,
+        ..TokenSettings::DEFAULT
+    };
+    let text = "The UN on 经济发展: of it 的 ពាក្យខ្មែរ ພາສາລາວ don't";
+    assert_eq!(
+        tokens(&job(TokenRule::Dictionary), text).join(" "),
+        "the 经济 发展 ពាក្យ ខ្មែរ ພາສາ ລາວ don't"
+    );
+    let uax29 = tokens(&job(TokenRule::Words), "The UN on 经济发展 don't");
+    assert_eq!(uax29.join(" "), "the don't");
+    let long = TokenSettings {
+        min_length: 5,
+        ..job(TokenRule::Dictionary)
+    };
+    assert_eq!(tokens(&long, "four 经济 fives 한국"), ["经济", "fives"]);
+}
+
+#[test]
 fn spaces_are_no_part_of_a_word() {
     let text = "a\u{2003}  \u{345} b";
     assert_eq!(

@@ -10,11 +10,11 @@
 mod arrow;
 mod bombs;
 mod bytes;
-mod html;
-mod mail;
 mod csv;
+mod html;
 mod json;
 mod lines;
+mod mail;
 mod parquet;
 mod random;
 mod reading;
