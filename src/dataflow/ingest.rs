@@ -25,6 +25,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use timely::worker::Worker;
@@ -58,6 +59,8 @@ pub struct IngestShared {
     remarks: Remarks,
     absent: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
+    /// Workers that have no more blocks.
+    idle: AtomicUsize,
 }
 
 impl IngestShared {
@@ -75,6 +78,13 @@ impl IngestShared {
     /// Returns warnings about likely mistakes in the job.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
+    }
+
+    /// Begins the phase in which the vocabulary is made, once the last worker of the process has no more blocks.
+    fn begin_vocabulary(&self, process: &Process) {
+        if self.idle.fetch_add(1, Ordering::Relaxed) + 1 == process.placement.threads {
+            process.progress.begin("vocabulary", "terms", None);
+        }
     }
 
     fn warn(&self, warning: String) {

@@ -122,17 +122,19 @@ impl Vocabulary {
             })
             .collect();
         stop_most_frequent(&mut terms, settings.stop_top);
-        let (mut terms, mut others): (Vec<_>, Vec<_>) = terms
-            .into_iter()
-            .partition(|term| term.status == TermStatus::Kept);
-        terms.sort_unstable_by(by_rank);
-        let capped = terms.drain(settings.max_terms.min(terms.len())..);
-        others.extend(capped.map(|term| VocabularyTerm {
+        let mut kept: Vec<_> =
+            (terms.extract_if(.., |term| term.status == TermStatus::Kept)).collect();
+        kept.sort_unstable_by(by_rank);
+        let capped = kept.drain(settings.max_terms.min(kept.len())..);
+        terms.extend(capped.map(|term| VocabularyTerm {
             status: TermStatus::Capped,
             ..term
         }));
-        others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
-        terms.append(&mut others);
+        // The stable sort is the fast one: each worker's terms are sorted already.
+        terms.sort_by(|a, b| a.term.cmp(&b.term));
+        let kept_count = kept.len();
+        terms.extend(kept);
+        terms.rotate_right(kept_count);
         Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
     }
 
@@ -284,11 +286,19 @@ fn judge(
 }
 
 fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
+    if stop_top == 0 {
+        return;
+    }
     let mut left: Vec<&mut VocabularyTerm> = terms
         .iter_mut()
         .filter(|term| term.status != TermStatus::Stop)
         .collect();
-    left.sort_unstable_by(|a, b| (b.documents, &a.term).cmp(&(a.documents, &b.term)));
+    let last = stop_top.min(left.len()).saturating_sub(1);
+    if last < left.len() {
+        left.select_nth_unstable_by(last, |a, b| {
+            (b.documents, &a.term).cmp(&(a.documents, &b.term))
+        });
+    }
     for term in left.into_iter().take(stop_top) {
         term.status = TermStatus::Stop;
     }

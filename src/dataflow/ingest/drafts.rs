@@ -95,6 +95,10 @@ pub(super) fn draft_all(
         }
         worker.step();
     }
+    shared.begin_vocabulary(process);
+    // Before anything else: workers that still count wait for those that lag behind, and these have to say that they
+    // do not.
+    let totals = frequencies.finish(worker, drafter.terms_mut());
     let found = named
         .iter()
         .map(|(_, place)| i64::from(!missing.contains(place)));
@@ -107,7 +111,6 @@ pub(super) fn draft_all(
         *shared.absent.lock() = absent.map(|((name, _), _)| name).collect();
     }
     shared.remarks.gather(worker);
-    let totals = frequencies.finish(worker, drafter.terms_mut());
     Ok(Drafted {
         terms: drafter.into_terms(),
         totals,

@@ -16,8 +16,7 @@ use super::drafts::{Draft, Drafted};
 use super::joiner::Joiner;
 use super::pair_filter::PairFilter;
 use super::pairs::{NONE, PairCounter, Units, split};
-use super::vocabulary::{broadcast, gather_at_leader};
-use super::words;
+use super::vocabulary::{broadcast, gather_at_leader, pack};
 use crate::dataflow::frequencies::{
     Counts, Frequencies, Keep, Sums, Term, Totals, signed, unsigned,
 };
@@ -108,9 +107,10 @@ fn frequent_words(
         tokens = counts.iter().map(|count| count.tokens).sum();
         counts.retain(|count| count.tokens >= settings.min_count);
         counts.sort_unstable();
-        for count in &counts {
-            words::push(&mut message, &count.term, count.tokens, count.documents, 0);
-        }
+        let packed = counts
+            .iter()
+            .map(|count| (&*count.term, count.tokens, count.documents, 0));
+        message = pack(packed);
     }
     let words = broadcast(worker, message).map(|word| word.term).collect();
     Ok((words, sum(worker, &[tokens as i64])[0] as u64))

@@ -8,7 +8,7 @@ use timely::worker::Worker;
 
 use super::IngestShared;
 use super::words::{self, Terms};
-use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
+use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
 use crate::dataflow::gather::{BLOCKS_A_STEP, Delivery, all_gather_blocks};
@@ -42,6 +42,7 @@ pub(super) fn agree(
     totals: Totals<Term, Counts>,
     documents: [u64; 2],
 ) -> Result<(TermMap, Agreed), Failure> {
+    let terms = terms.without_counts();
     let counts = gather_at_leader(worker, totals);
     let (message, agreed) = match counts {
         Some(counts) => prune(process, shared, counts, documents)?,
@@ -51,17 +52,12 @@ pub(super) fn agree(
     Ok((TermMap::new(&terms, vocabulary), agreed))
 }
 
-/// Broadcasts worker 0's message; returns its terms.
+/// Broadcasts worker 0's terms, [packed](pack); returns them.
 pub(super) fn broadcast(
     worker: &mut Worker,
-    message: Vec<u64>,
+    message: Vec<Vec<u64>>,
 ) -> impl Iterator<Item = VocabularyTerm> {
-    let pieces = message
-        .chunks(MAX_BLOCK_WORDS)
-        .map(<[u64]>::to_vec)
-        .collect();
-    drop(message);
-    let blocks = all_gather_blocks(worker, pieces).into_iter().next();
+    let blocks = all_gather_blocks(worker, message).into_iter().next();
     let mut parts = Terms::default();
     blocks.into_iter().flatten().flat_map(move |block| {
         let mut complete = Vec::new();
@@ -70,13 +66,24 @@ pub(super) fn broadcast(
     })
 }
 
+/// Packs terms into blocks.
+pub(super) fn pack<'t>(terms: impl Iterator<Item = (&'t str, u64, u64, u8)>) -> Vec<Vec<u64>> {
+    let (mut blocks, mut waiting) = (Vec::new(), Vec::new());
+    for (term, tokens, documents, status) in terms {
+        words::push(&mut waiting, term, tokens, documents, status);
+        blocks.extend(std::iter::from_fn(|| words::full_block(&mut waiting)));
+    }
+    blocks.push(waiting);
+    blocks
+}
+
 /// Prunes and writes the vocabulary; returns all its terms, in order, as a message for all workers.
 fn prune(
     process: &Process,
     shared: &IngestShared,
     counts: Vec<TermCount>,
     documents: [u64; 2],
-) -> Result<(Vec<u64>, Agreed), Failure> {
+) -> Result<(Vec<Vec<u64>>, Agreed), Failure> {
     let job = &process.job;
     let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let vocabulary = match &job.vocabulary_from {
@@ -102,16 +109,9 @@ fn prune(
     let temporary = process.output.temporary_path("vocabulary.tsv");
     vocabulary_file::write(&temporary, &vocabulary)?;
     process.output.publish(&temporary, VOCABULARY_FILE)?;
-    let mut message = Vec::new();
-    for term in vocabulary.terms() {
-        words::push(
-            &mut message,
-            &term.term,
-            term.tokens,
-            term.documents,
-            term.status as u8,
-        );
-    }
+    let terms = vocabulary.terms().iter();
+    let message =
+        pack(terms.map(|term| (&*term.term, term.tokens, term.documents, term.status as u8)));
     let agreed = Agreed {
         terms_total: vocabulary.terms().len() as u64,
         terms_kept: vocabulary.kept() as u64,
@@ -120,17 +120,17 @@ fn prune(
     Ok((message, agreed))
 }
 
-/// Sends every worker's totals to worker 0; returns `None` on the others.
+/// Sends every worker's totals to worker 0; returns `None` on the others. The terms of each worker are sorted.
 pub(super) fn gather_at_leader(
     worker: &mut Worker,
     totals: Totals<Term, Counts>,
 ) -> Option<Vec<TermCount>> {
     let (index, peers) = (worker.index(), worker.peers());
-    let gathered: Rc<RefCell<Vec<TermCount>>> = Rc::default();
+    let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
     let filled = Rc::clone(&gathered);
     let mut parts: Vec<Terms> = (0..peers).map(|_| Terms::default()).collect();
     let keep = move |block: Block| {
-        let mut filled = filled.borrow_mut();
+        let filled = &mut filled.borrow_mut()[block.source()];
         parts[block.source()].take(block.words(), &mut |term| {
             let (tokens, documents) = (term.tokens, term.documents);
             filled.push(TermCount {
@@ -145,9 +145,7 @@ pub(super) fn gather_at_leader(
     let mut sent = 0;
     totals.visit(&mut |term, (tokens, documents)| {
         words::push(&mut waiting, term, unsigned(tokens), unsigned(documents), 0);
-        while waiting.len() >= MAX_BLOCK_WORDS {
-            let rest = waiting.split_off(MAX_BLOCK_WORDS);
-            let full = std::mem::replace(&mut waiting, rest);
+        while let Some(full) = words::full_block(&mut waiting) {
             delivery.send([Block::to_worker(index, 0, sent, full)]);
             sent += 1;
             if sent.is_multiple_of(BLOCKS_A_STEP as u64) {
@@ -157,7 +155,15 @@ pub(super) fn gather_at_leader(
     });
     delivery.send([Block::to_worker(index, 0, sent, waiting)]);
     delivery.finish(worker);
-    (index == 0).then(|| gathered.take())
+    if index > 0 {
+        return None;
+    }
+    let gathered = gathered.take();
+    let mut all = Vec::with_capacity(gathered.iter().map(Vec::len).sum());
+    gathered
+        .into_iter()
+        .for_each(|mut of_worker| all.append(&mut of_worker));
+    Some(all)
 }
 
 /// Explains why no term is left, and what to do: first about documents without tokens, if they are most of them.

@@ -3,6 +3,7 @@
 //! A term is its tokens, its documents, its status, and its name. Terms follow each other without a gap and may be cut
 //! between any two words.
 
+use crate::dataflow::block::MAX_BLOCK_WORDS;
 use crate::dataflow::names::{pack_name, unpack_name};
 use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
@@ -10,6 +11,14 @@ use corpus::vocabulary::{TermStatus, VocabularyTerm};
 pub(super) fn push(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64, status: u8) {
     words.extend([tokens, documents, status.into()]);
     pack_name(term, words);
+}
+
+/// Takes a block's worth of words, if there are as many.
+pub(super) fn full_block(waiting: &mut Vec<u64>) -> Option<Vec<u64>> {
+    (waiting.len() >= MAX_BLOCK_WORDS).then(|| {
+        let rest = waiting.split_off(MAX_BLOCK_WORDS);
+        std::mem::replace(waiting, rest)
+    })
 }
 
 /// Terms reassembled from words that arrive in pieces, in order.
