@@ -4,9 +4,11 @@
 use super::Failure;
 use super::args::PlacementArgs;
 use super::machine::cores;
+use super::warn;
 use mesh::environment::{self, Found, Wanted};
 use mesh::hosts::Peers;
 use mesh::settings::RUN_VARIABLE;
+use mesh::spawn;
 
 /// Worker threads of one process, ≥ 1.
 pub(crate) type Threads = usize;
@@ -47,6 +49,9 @@ const BOTH_WAYS: &str = "--processes N starts all processes on this machine; -n,
 const INCOMPLETE: &str = "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
      (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)";
 
+/// The most threads for each core of a process that is alone. In each round, every thread tells every other what it has
+/// done, so that the time of a run grows with the square of the threads that share a core.
+const THREADS_A_CORE: usize = 4;
 /// More threads than any machine has cores.
 const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
@@ -82,13 +87,52 @@ impl Surroundings {
 }
 
 impl Placement {
-    /// Checks the flags, and takes from the environment what they leave open.
+    /// Checks the flags, and takes from the environment what they leave open. A process that is alone gets at most
+    /// [`THREADS_A_CORE`] threads for each of its cores.
     ///
     /// # Errors
     /// A number is out of range; flags exclude or need each other; the environment is inconsistent.
     pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
+        Ok(match Self::planned(args)? {
+            Self::Threads(threads) => Self::Threads(threads.min(THREADS_A_CORE * cores())),
+            other => other,
+        })
+    }
+
+    /// Checks the flags for a plan, perhaps for another machine; warns of more threads than this one has cores.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub(crate) fn planned(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = cores();
-        Self::check_on(args, cores, Surroundings::look(args)?)
+        let placement = Self::check_on(args, cores, Surroundings::look(args)?)?;
+        if let Some(warning) = placement
+            .too_many_threads(cores)
+            .filter(|_| !spawn::follows_parent())
+        {
+            warn(&warning);
+        }
+        Ok(placement)
+    }
+
+    /// Says that this machine has fewer cores than threads, if it has.
+    fn too_many_threads(&self, cores: usize) -> Option<String> {
+        let (flag, threads, starts) = match *self {
+            Self::Threads(threads) if threads > THREADS_A_CORE * cores => {
+                let most = THREADS_A_CORE * cores;
+                ("-w", threads, format!("; a run here starts {most}"))
+            }
+            Self::Threads(threads) | Self::Member { threads, .. } => ("-w", threads, String::new()),
+            Self::Spawn { processes, threads } => {
+                ("--processes", processes * threads, String::new())
+            }
+        };
+        (threads > cores).then(|| {
+            format!(
+                "{flag}: {threads} threads for {cores} cores only wait for each other{starts}; the result is the same \
+                 with fewer"
+            )
+        })
     }
 
     /// Places a job in this process alone, whatever the environment says.

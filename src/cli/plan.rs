@@ -22,11 +22,11 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize}
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     // If nothing says which of several processes this is, the plan is for the first.
     let mut place = args.placement.clone();
-    let placement = Placement::check(&place).or_else(|error| {
+    let placement = Placement::planned(&place).or_else(|error| {
         if place.process_count.is_none() || place.process.replace(0).is_some() {
             return Err(error);
         }
-        Placement::check(&place)
+        Placement::planned(&place)
     })?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {

@@ -157,3 +157,29 @@ fn what_flags_leave_open_the_environment_says() {
     };
     assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
 }
+
+#[test]
+fn more_threads_than_cores_are_told() {
+    let told = |placement: Placement| placement.too_many_threads(8).unwrap_or_default();
+    assert_eq!(told(Placement::Threads(8)), "");
+    let some = told(Placement::Threads(9));
+    assert!(
+        some.starts_with("-w: 9 threads for 8 cores only wait"),
+        "{some}"
+    );
+    assert!(!some.contains("starts"), "{some}");
+    let many = told(Placement::Threads(64));
+    assert!(many.contains("a run here starts 32"), "{many}");
+    let spread = told(Placement::Spawn {
+        processes: 3,
+        threads: 4,
+    });
+    assert!(spread.starts_with("--processes: 12 threads"), "{spread}");
+}
+
+#[test]
+fn a_process_that_is_alone_starts_at_most_four_threads_for_each_core() {
+    let threads = |threads| Placement::here(Some(threads)).map(|placement| placement.threads());
+    assert_eq!(threads(1).unwrap(), 1);
+    assert_eq!(threads(4096).unwrap(), (4 * cores()).min(4096));
+}
