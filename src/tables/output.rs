@@ -22,6 +22,7 @@ pub(crate) use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
 use crate::failure::{Exit, Failure};
+use corpus::collection::in_order;
 pub(crate) use ours::{check_ours, foreign_at};
 use ours::{foreign, is_known, not_ours};
 pub(crate) use place::Place;
@@ -385,7 +386,7 @@ pub(crate) fn holder(root: &Path) -> Result<Option<String>, Failure> {
 /// assert_eq!(topicmill::tables::output::part_name(42), "part-00042.parquet");
 /// ```
 pub fn part_name(number: u64) -> String {
-    format!("part-{number:05}.parquet")
+    format!("part-{}.parquet", in_order(number))
 }
 
 /// Whether this is a name that [`part_name`] returns.
@@ -393,7 +394,8 @@ pub(super) fn is_part_name(name: &str) -> bool {
     let number = name
         .strip_prefix("part-")
         .and_then(|rest| rest.strip_suffix(".parquet"));
-    number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
+    let number = number.and_then(|n| n.trim_start_matches('a').parse().ok().zip(Some(n)));
+    number.is_some_and(|(number, text)| in_order(number) == text)
 }
 
 fn create_folder(folder: &Path) -> Result<(), Failure> {

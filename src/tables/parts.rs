@@ -33,11 +33,11 @@ pub(crate) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(names.map(|name| folder.join(name)).collect())
 }
 
-/// Returns the Parquet files among these names, sorted by number. Numbers have five digits or more, so that a longer
-/// name is a higher number. Names that begin with a dot, as macOS makes them (`._part-00000.parquet`), are left out.
+/// Returns the Parquet files among these names, sorted by number, as their names are. Names that begin with a dot, as
+/// macOS makes them (`._part-00000.parquet`), are left out.
 pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| name.ends_with(".parquet") && !name.starts_with('.'));
-    names.sort_by_cached_key(|name| (name.len(), name.clone()));
+    names.sort_unstable();
     names
 }
 

@@ -104,6 +104,21 @@ impl ShardEntry {
     }
 }
 
+/// Returns a number as it is written in the names of files, which sort as their numbers do: five digits or, from
+/// 100,000 on, an `a` and ten.
+///
+/// ```
+/// # use corpus::collection::in_order;
+/// assert_eq!(in_order(42), "00042");
+/// assert!(in_order(99_999) < in_order(100_000));
+/// ```
+pub fn in_order(number: u64) -> String {
+    match number {
+        ..100_000 => format!("{number:05}"),
+        _ => format!("a{number:010}"),
+    }
+}
+
 impl Collection {
     /// The required version in [`format`](Self::format).
     pub const FORMAT: u32 = 2;
@@ -187,7 +202,7 @@ impl Collection {
     /// assert_eq!(Collection::shard_name(7), "corpus/shards/shard-00007.parquet");
     /// ```
     pub fn shard_name(number: usize) -> String {
-        format!("{SHARDS_FOLDER}/shard-{number:05}.parquet")
+        format!("{SHARDS_FOLDER}/shard-{}.parquet", in_order(number as u64))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::SynthSummary;
 use super::topics::{DrawnDocument, PlantedTopics};
 use crate::CorpusError;
+use crate::collection::in_order;
 use store::Writer;
 
 /// Documents between two reports of progress.
@@ -133,7 +134,7 @@ impl<'a> Files<'a> {
     fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), CorpusError> {
         let path = self
             .folder
-            .join(format!("documents-{:05}.jsonl", self.files));
+            .join(format!("documents-{}.jsonl", in_order(self.files)));
         let file = Writer::create_new(&path).map_err(CorpusError::io(&path))?;
         self.files += 1;
         self.current_bytes = 0;
