@@ -78,7 +78,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     // Not guaranteed: that a vector's fields can be found by inspection (the language leaves their
     // order open, but both ends are of one build), and that a vector may be accessed before its
     // pointer is valid, which is the advisory's objection. Bytes come from processes of the same
-    // build that have proved the run's secret.
+    // build; these have proved the run's secret if it has one, which processes on one machine need
+    // not: then any program on it that greets as this build does can send them.
     let decoded =
         unsafe { abomonation::decode::<Vec<u64>>(bytemuck::cast_slice_mut(&mut aligned)) };
     let (words, rest) = decoded?;
