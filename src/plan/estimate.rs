@@ -4,8 +4,8 @@
 //! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V terms kept,
 //! P processes of T threads:
 //!
-//! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; in a document of
-//!   n tokens, n / √(1 + n/500);
+//! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), or more if the first records
+//!   show that they grow faster, at most N; in a document of n tokens, n / √(1 + n/500);
 //! - of these, 1.5 / m are in m documents (Zipf gives 1 / m; 1.3 to 1.7 were measured);
 //! - a kept term w is in n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each weight that
 //!   pruning leaves is `prune` tokens;
@@ -24,6 +24,7 @@ mod weights;
 use super::survey::Survey;
 use crate::job::Job;
 use corpus::phrases::{PAIRS_A_PART, pair_buckets};
+use corpus::reader::htrc::VOLUME_BYTES;
 use corpus::settings::SampleSize;
 pub(crate) use disk::Disk;
 use disk::disk;
@@ -53,6 +54,8 @@ const INFLUENCE_BYTES: u64 = 24;
 const FACTOR_BYTES: u64 = 10;
 /// Bytes of a weight while the report is made: in the finished model, and when read back.
 const REPORT_BYTES: u64 = 24 + 40;
+/// Bytes per byte of the vocabulary beside a bag of words: its text, its terms, and a number for each.
+const VOCABULARY_BYTES: u64 = 10;
 /// Bytes of a Parquet part while it is written (a row group, its batches): minimum and maximum.
 const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
 /// Bytes of a part's rows before compression: per token in drafts and shards, per topic of a document, per
@@ -60,8 +63,6 @@ const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
 const TOKEN_BYTES: u64 = 13;
 const ROW_BYTES: u64 = 20;
 const DOCUMENT_ROW_BYTES: u64 = 128;
-/// Bytes per byte of Extracted Features while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
-const VOLUME_BYTES: u64 = 14;
 /// Maximum number of parts that a thread writes at a time: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 
@@ -163,7 +164,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let trained = sampled - held_out;
     let tokens_in = |documents: u64| kept_tokens(survey, documents);
     let schedule = Schedule::new(&job.train, trained, tokens_in(trained), Default::default());
-    let distinct = distinct_terms(survey.tokens);
+    let distinct = distinct_terms(survey);
     let kept = kept_terms(job, distinct);
     let weights = weight_count(job, kept, tokens_in(trained));
     let volume = survey.largest_volume.saturating_mul(VOLUME_BYTES);
@@ -200,9 +201,10 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             program: PROGRAM_BYTES,
-            counted_terms: distinct * TERM_BYTES * (threads + 2),
+            counted_terms: (counted_terms(survey, threads) + 2 * distinct) * TERM_BYTES,
             counted_pairs: counted_pairs(job, survey, processes, threads),
-            blocks: threads * (in_flight + parts(survey.tokens * TOKEN_BYTES, 1)),
+            blocks: threads * (in_flight + parts(survey.tokens * TOKEN_BYTES, 1))
+                + threads.min(survey.files) * survey.vocabulary_bytes * VOCABULARY_BYTES,
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
@@ -356,8 +358,15 @@ fn pairs(tokens: u64, documents: u64) -> u64 {
     (tokens as f64 / (1.0 + mean / 500.0).sqrt()) as u64
 }
 
-fn distinct_terms(tokens: u64) -> u64 {
-    tokens.min((50.0 * (tokens as f64).sqrt()) as u64)
+fn distinct_terms(survey: &Survey) -> u64 {
+    let usual = (50.0 * (survey.tokens as f64).sqrt()) as u64;
+    survey.tokens.min(usual.max(survey.terms))
+}
+
+/// Estimates the distinct terms that the threads of a process count, each those of its own tokens.
+fn counted_terms(survey: &Survey, threads: u64) -> u64 {
+    let usual = (50.0 * (survey.tokens as f64 * threads as f64).sqrt()) as u64;
+    survey.tokens.min(usual.max(survey.terms))
 }
 
 /// Estimates the bytes of the tables about documents, before compression.

@@ -26,6 +26,7 @@ use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile, hint};
 use corpus::settings::{CorpusSettings, Format, Markup};
 use corpus::stop_words;
+use corpus::terms::TermCounter;
 use corpus::tokenizer::{Tokenizer, hyphens};
 pub(crate) use labels::label_count;
 use records::Records;
@@ -38,6 +39,8 @@ const LOOKS: [usize; 2] = [1000, 20];
 const MOST_TABLES: usize = 64;
 /// Bytes of a text file that are read.
 const TEXT_BYTES: u64 = 64 << 10;
+/// Tokens that show how fast distinct terms grow.
+const TELLING_TOKENS: u64 = 10_000;
 /// Maximum number of text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
@@ -199,12 +202,15 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut words, mut tokens, mut kept] = [0u64; 3];
+    let (mut terms, mut growth) = (TermCounter::new(), Vec::new());
     for text in records.texts(&job.corpus.text) {
         words += text.split_ascii_whitespace().count() as u64;
         tokenizer.tokens(text, &mut |token| {
             tokens += 1;
+            terms.intern(token);
             kept += u64::from(!lists.contains(token));
         });
+        growth.push((tokens, terms.len() as u64));
     }
     // A columnar file's bytes do not measure its texts.
     let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
@@ -215,6 +221,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
+    survey.terms = extrapolated(&growth, survey.tokens);
     count_values(job, &records, scale, survey);
     let names = records.names();
     let is_absent = |name: &&String| words == 0 && !names.is_empty() && !names.contains(name);
@@ -222,6 +229,24 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         survey.lacking = format!("; the first ones have no `{name}`{}", hint(name, names));
     }
     Ok(())
+}
+
+/// Estimates the distinct terms of `tokens` tokens from their growth: after so many tokens, so many terms. They grow by
+/// a power of the tokens (Heaps' law), whose exponent the second half shows; 0 if there are too few to tell.
+fn extrapolated(growth: &[(u64, u64)], tokens: u64) -> u64 {
+    let Some(&(seen, terms)) = growth.last() else {
+        return 0;
+    };
+    let half = growth.partition_point(|&(before, _)| before <= seen / 2);
+    let Some(&(before, known)) = half.checked_sub(1).map(|half| &growth[half]) else {
+        return 0;
+    };
+    if seen < TELLING_TOKENS {
+        return 0;
+    }
+    let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
+    let exponent = (ratio(terms, known).ln() / ratio(seen, before).ln()).clamp(0.0, 1.0);
+    (terms as f64 * ratio(tokens.max(seen), seen).powf(exponent)) as u64
 }
 
 /// Reads the first records of some files of each format: of tables, one at least with each set of columns.

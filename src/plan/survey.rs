@@ -4,10 +4,13 @@
 //! number), and otherwise estimated from the starts of a few files.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
 use crate::job::{SynthStage, Worded};
+use corpus::block::most_documents;
 use corpus::block::{self, Estimate};
+use corpus::compression::stripped;
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::reader::columnar;
 use corpus::settings::{CorpusSettings, Format, SectionSize};
@@ -15,6 +18,8 @@ use corpus::settings::{CorpusSettings, Format, SectionSize};
 /// Bytes of text per token, including the space after it, until tokens are counted: the figure for English prose,
 /// and less than for most texts with markup.
 const BYTES_PER_TOKEN: u64 = 6;
+/// Bytes of the shortest entry of a bag of words, with its line break.
+const BYTES_PER_ENTRY: u64 = 6;
 /// Bytes of Extracted Features per token, and per page, in 23 volumes in seven languages.
 const BYTES_PER_COUNTED_TOKEN: u64 = 10;
 const BYTES_PER_PAGE: u64 = 4_000;
@@ -48,6 +53,10 @@ pub struct Survey {
     pub(crate) tokens: u64,
     /// Approximate number of tokens that are not stop words.
     pub(crate) kept_tokens: u64,
+    /// Approximate number of distinct terms, extrapolated from the first records; 0 if that is not possible.
+    pub(crate) terms: u64,
+    /// Bytes of the largest vocabulary beside a bag of words.
+    pub(crate) vocabulary_bytes: u64,
     /// Approximate number of volumes; at most one per document.
     pub(crate) volumes: u64,
     /// Approximate number of distinct values of the columns with trends; `None` if they were not read.
@@ -158,6 +167,9 @@ impl Survey {
         let looks = looks_at(files, settings)?;
         let content = content_of(files, &looks);
         self.content_bytes += content;
+        let vocabularies = files.iter().filter_map(|file| file.vocabulary.as_deref());
+        let largest = vocabularies.map(vocabulary_bytes).max().unwrap_or(0);
+        self.vocabulary_bytes = self.vocabulary_bytes.max(largest);
         match format {
             Format::Text => self.documents += files.len() as u64,
             Format::Parquet | Format::Arrow => {
@@ -171,7 +183,9 @@ impl Survey {
             Format::Uci | Format::MatrixMarket => {
                 for file in files {
                     let (documents, entries) = bag_header(file, settings)?;
-                    self.documents += documents;
+                    // A header may promise more than its file holds.
+                    let entries = entries.min(4 * file.expected_bytes() / BYTES_PER_ENTRY);
+                    self.documents += documents.min(most_documents(entries));
                     // Most terms occur once or twice in a document.
                     self.tokens += 2 * entries;
                 }
@@ -238,6 +252,16 @@ fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], In
     let counts = cells(settings.counts.as_ref()).into_iter();
     let tokens: f64 = counts.filter_map(|count| count.parse::<f64>().ok()).sum();
     Ok([documents as u64, tokens as u64, rows.len() as u64])
+}
+
+/// Estimates the content of a vocabulary file on a disk.
+fn vocabulary_bytes(path: &Path) -> u64 {
+    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match stripped(&name) == name {
+        true => bytes,
+        false => bytes.saturating_mul(4),
+    }
 }
 
 /// Returns the documents and entries that a bag of words declares; 0 if it declares nothing.

@@ -66,7 +66,7 @@ impl Seconds {
         let sampled = sampled_documents(job, survey.documents);
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
         let tokens = kept_tokens(survey, trained);
-        let kept = kept_terms(job, distinct_terms(survey.tokens));
+        let kept = kept_terms(job, distinct_terms(survey));
         let weights = weight_count(job, kept, tokens);
         let schedule = Schedule::new(&job.train, trained, tokens, Norms::default());
         let project = (job.project.infer.as_ref()).map_or(0.0, |infer| {

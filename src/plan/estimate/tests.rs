@@ -252,3 +252,21 @@ fn metadata_takes_disk_in_the_drafts_and_in_the_table() {
     assert_eq!(with.drafts - without.drafts, 900_000_000);
     assert_eq!(with.tables - without.tables, 900_000_000);
 }
+
+#[test]
+fn terms_that_grow_like_the_tokens_take_memory() {
+    let (job, survey) = job(&[]);
+    let usual = estimate(&job, &survey, 1, 2).memory.counted_terms;
+    let terms = survey.tokens;
+    let random = Survey {
+        terms,
+        ..survey.clone()
+    };
+    let random = estimate(&job, &random, 1, 2).memory.counted_terms;
+    assert_eq!(random, 3 * terms * TERM_BYTES);
+    let fewer = Survey {
+        terms: 1000,
+        ..survey
+    };
+    assert_eq!(estimate(&job, &fewer, 1, 2).memory.counted_terms, usual);
+}

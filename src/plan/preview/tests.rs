@@ -386,3 +386,21 @@ fn volumes_and_metadata_are_counted_in_the_first_records() {
         "{survey:?}"
     );
 }
+
+#[test]
+fn distinct_terms_are_extrapolated_by_their_growth() {
+    let growth = |power: f64| -> Vec<(u64, u64)> {
+        let after = |tokens: u64| (tokens, (10.0 * (tokens as f64).powf(power)) as u64);
+        (1..=100).map(|part| after(part * 1000)).collect()
+    };
+    let is_near = |found: u64, real: f64| (found as f64 - real).abs() < real / 50.0;
+    assert!(is_near(
+        extrapolated(&growth(0.5), 10_000_000),
+        10.0 * 1e7_f64.sqrt()
+    ));
+    assert!(is_near(extrapolated(&growth(1.0), 10_000_000), 1e8));
+    // What was read is all there is, or too little to tell.
+    assert_eq!(extrapolated(&growth(1.0), 100_000), 1_000_000);
+    assert_eq!(extrapolated(&growth(1.0)[..9], 10_000_000), 0);
+    assert_eq!(extrapolated(&[], 10), 0);
+}
