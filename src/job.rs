@@ -24,6 +24,7 @@ mod summary;
 mod template;
 mod words;
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,7 @@ use crate::evaluate::settings::EvaluateSettings;
 use crate::failure::{Exit, Failure};
 use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
+use corpus::compression::read_within;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
     CorpusSettings, PhraseSettings, SampleSettings, TokenSettings, VocabularySettings,
@@ -53,6 +55,9 @@ pub(crate) use summary::{
 };
 pub(crate) use template::Template;
 pub(crate) use words::Worded;
+
+/// The most bytes of a job file that are read.
+const JOB_FILE_BYTES: u64 = 16 << 20;
 
 /// A checked job.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,7 +176,7 @@ impl Job {
             sets.push(format!("output.path={root}"));
         }
         sets.extend_from_slice(overrides);
-        match std::fs::read_to_string(&file) {
+        match read_text(&file) {
             Ok(text) => Self::parse(&text, &file, &sets),
             Err(source) => Err(unreadable(&file, source).help(
                 "pass the path of a job file, such as jobs/quickstart.toml, or the folder of a finished result",
@@ -274,9 +279,17 @@ impl Job {
 }
 
 /// Returns the error for a job file, or a file that it names, that cannot be read.
+/// Reads a job file.
+fn read_text(path: &Path) -> io::Result<String> {
+    let bytes = read_within(File::open(path)?, JOB_FILE_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 fn unreadable(path: &Path, source: io::Error) -> Failure {
     let exit = match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Exit::Usage,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::FileTooLarge => {
+            Exit::Usage
+        }
         _ => Exit::Io,
     };
     Failure::new(exit, source).context(format!("{}: cannot be read", path.display()))

@@ -71,6 +71,9 @@ fn reading(path: &Path) -> impl Fn(io::Error) -> Failure {
         if source.raw_os_error().is_some() {
             return opening(path)(source);
         }
+        if source.kind() == io::ErrorKind::FileTooLarge {
+            return Failure::file(path, source.to_string());
+        }
         let problem = format!(
             "{}: cannot be unpacked ({source}): it is cut short or damaged; write or copy it again",
             path.display()

@@ -1,7 +1,8 @@
 //! The files and the results that a job names: their contents are part of it, and the hashes cover them.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -12,6 +13,7 @@ use super::{Job, folder_of, named_at, unreadable};
 use crate::checkpoint;
 use crate::failure::Failure;
 use crate::tables::Manifest;
+use corpus::compression::read_plain;
 use corpus::settings::StopWords;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 
@@ -36,7 +38,7 @@ impl Job {
         let synth = self.synth.iter();
         let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
         let digest = |(key, path): (&'static str, &PathBuf)| {
-            let contents = std::fs::read(path).map_err(|error| {
+            let contents = read_plain(path).map_err(|error| {
                 let mut failure = unreadable(path, error);
                 failure.help = named_at(source, key, "; such paths are relative to the job file");
                 failure
@@ -166,14 +168,28 @@ fn files_of_result(key: &str) -> Option<&'static [&'static str]> {
     }
 }
 
+/// Adds the content of a file.
+fn update(hasher: &mut Sha256, file: File) -> io::Result<()> {
+    let mut file = BufReader::with_capacity(1 << 18, file);
+    loop {
+        let held = file.fill_buf()?;
+        if held.is_empty() {
+            return Ok(());
+        }
+        hasher.update(held);
+        let length = held.len();
+        file.consume(length);
+    }
+}
+
 /// Hashes the files that a key reads of the result in `folder`.
 fn digest_of_result(key: &str, folder: &Path) -> Result<String, Failure> {
     let mut hasher = Sha256::new();
     for (place, file) in files_of_result(key).unwrap_or_default().iter().enumerate() {
         let path = folder.join(file);
-        match std::fs::read(&path) {
+        match File::open(&path).and_then(|file| update(&mut hasher, file)) {
             Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => {}
-            contents => hasher.update(contents.map_err(|error| unreadable(&path, error))?),
+            hashed => _ = hashed.map_err(|error| unreadable(&path, error))?,
         }
     }
     Ok(hex::encode(hasher.finalize()))

@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::kind::located;
 use super::source::{Entry, Source};
-use super::{JOB_FILE, absolute, keys, unreadable};
+use super::{JOB_FILE, absolute, keys, read_text, unreadable};
 use crate::failure::Failure;
 use store::is_remote;
 
@@ -104,7 +104,7 @@ fn read_job(root: &Path, from: &Entry) -> Result<Source, Failure> {
         let message = format!("{place}: `model.from` is {shown}, but must be a folder");
         return Err(Failure::usage(message).help("copy that result to a folder on each host"));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = read_text(&path).map_err(|error| {
         let help = format!("{place}: name the folder of a finished result");
         unreadable(&path, error).help(help)
     })?;

@@ -13,6 +13,8 @@
 
 mod agreement;
 mod architecture;
+#[cfg(target_os = "linux")]
+mod bombs;
 mod cli;
 mod cluster;
 mod constrain;

@@ -19,6 +19,7 @@ pub(crate) mod uci;
 pub(crate) use lines::{check_damage, keeps_damaged};
 pub(crate) use queue::open;
 pub use queue::{BlockQueue, Share};
+pub use uci::most_documents;
 
 use super::input::{Input, InputError, InputFile};
 use super::settings::CorpusSettings;

@@ -5,6 +5,7 @@
 //! files of several frames and bzip2 files of several streams (as written by `pigz`, `pzstd`, `pbzip2` and `cat a b`)
 //! are read as one. Other compressions are recognised only to be refused with a remedy.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -17,8 +18,12 @@ const DISK_BUFFER_BYTES: usize = 256 * 1024;
 /// Bytes reserved before a file is read: enough for a small one.
 const ROOM_BYTES: u64 = 8 << 10;
 
-/// The largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
-const ZSTD_WINDOW_LOG: u32 = 31;
+/// The largest zstd window accepted, as a power of two: every level of `zstd`, and `--long`, stay within it. A decoder
+/// holds its window in memory, and each thread may have one.
+const ZSTD_WINDOW_LOG: u32 = 27;
+
+/// The most content that is read of a file that is held in memory as a whole: a list of words, a tree, a vocabulary.
+pub const WHOLE_FILE_BYTES: u64 = 256 << 20;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,26 +70,25 @@ impl Compression {
         self.decode(Source::open(path)?)
     }
 
-    /// Decompresses a stream on the fly.
+    /// Decompresses a stream on the fly. A panic of a decoder is an error of the stream.
     pub fn decode(self, file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
-            Self::Plain => Box::new(file),
-            Self::Gzip => Box::new(GzipMembers {
-                member: Some(GzDecoder::new(BufReader::with_capacity(
-                    DISK_BUFFER_BYTES,
-                    file,
-                ))),
+        if self == Self::Plain {
+            return Ok(Box::new(file));
+        }
+        let mut buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
+        let decoder: Box<dyn Read + Send> = match self {
+            Self::Plain | Self::Gzip => Box::new(GzipMembers {
+                member: Some(GzDecoder::new(buffered)),
             }),
-            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(
-                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
-            )),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
             Self::Zstd => {
-                let buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
+                refuse_wide_window(buffered.fill_buf()?)?;
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG)?;
                 Box::new(decoder)
             }
-        })
+        };
+        Ok(Box::new(Contained(Some(decoder))))
     }
 
     /// Estimates the content of a file of the given size: compressed text counts four times.
@@ -93,6 +97,23 @@ impl Compression {
             Self::Plain => bytes,
             Self::Gzip | Self::Zstd | Self::Bzip2 => bytes.saturating_mul(4),
         }
+    }
+}
+
+/// A decoder that is dropped when it panics; later reads fail too.
+struct Contained(Option<Box<dyn Read + Send>>);
+
+impl Read for Contained {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let broken = |problem: String| io::Error::new(io::ErrorKind::InvalidData, problem);
+        let Some(decoder) = &mut self.0 else {
+            return Err(broken("its decoder has failed".to_owned()));
+        };
+        let read = liveness::contained(|| decoder.read(buffer));
+        read.unwrap_or_else(|panic| {
+            self.0 = None;
+            Err(broken(format!("its decoder failed: {panic}")))
+        })
     }
 }
 
@@ -135,6 +156,46 @@ fn next_member<R: BufRead>(mut rest: R) -> io::Result<Option<GzDecoder<R>>> {
     }
 }
 
+/// Refuses a zstd stream whose first frame needs a larger window than [`ZSTD_WINDOW_LOG`]. The decoder refuses such a
+/// frame anywhere, but calls it an error of the file.
+fn refuse_wide_window(start: &[u8]) -> io::Result<()> {
+    let limit = 1 << ZSTD_WINDOW_LOG;
+    match window_bytes(start) {
+        Some(bytes) if bytes > limit => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "it was compressed by `zstd --long` with a window of {} MiB, and at most {} MiB are read; compress it \
+                 again: zstd -dc --long=31 FILE | zstd -T0 -o NEW.zst",
+                bytes >> 20,
+                limit >> 20
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the window of the zstd frame that begins here (RFC 8878, §3.1.1.1); `None` where none begins. A frame that
+/// is a single segment has its content for a window.
+fn window_bytes(start: &[u8]) -> Option<u64> {
+    let [0x28, 0xb5, 0x2f, 0xfd, descriptor, rest @ ..] = start else {
+        return None;
+    };
+    if descriptor & 0x20 == 0 {
+        let window = *rest.first()?;
+        let base = 1_u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let length = 1 << (descriptor >> 6);
+    let field = rest.get(dictionary..dictionary + length)?;
+    Some(
+        field
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | u64::from(byte)),
+    )
+}
+
 /// Strips a file's name of the ending that compression appends, in upper or lower case.
 pub fn stripped(name: &str) -> &str {
     let is_appended = |(_, ending): &(&str, &str)| {
@@ -148,11 +209,31 @@ pub fn stripped(name: &str) -> &str {
         .map_or(name, |(plain, _)| plain)
 }
 
-/// Reads the whole content of a file on a disk or in an object store, decompressed as its first bytes require.
+/// Reads the whole content of a file on a disk or in an object store, decompressed as its first bytes require: at most
+/// 256 MiB of it.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
-    let mut bytes = Vec::new();
-    (compression.map_err(io::Error::other)?.open(path)?).read_to_end(&mut bytes)?;
+    read_within(
+        compression.map_err(io::Error::other)?.open(path)?,
+        WHOLE_FILE_BYTES,
+    )
+}
+
+/// Reads the whole content of a file on a disk, as it is: at most 256 MiB.
+pub fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    read_within(File::open(path)?, WHOLE_FILE_BYTES)
+}
+
+/// Reads all of a reader, which fails if it has more than `limit` bytes.
+pub fn read_within(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_start(reader, limit.saturating_add(1))?;
+    if bytes.len() as u64 > limit {
+        let mebibytes = limit >> 20;
+        let problem = format!(
+            "it has more than {mebibytes} MiB of content; check that it is the right file, or shorten it"
+        );
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
     Ok(bytes)
 }
 
@@ -252,5 +333,63 @@ pub(crate) mod tests {
             Ok(Compression::Plain)
         );
         assert_eq!(Compression::of(b"PK\x03\x04...."), Err("zip"));
+    }
+
+    /// Packs `bytes` with a window of 2^`log` bytes.
+    fn windowed(bytes: &[u8], log: u32) -> Vec<u8> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.long_distance_matching(true).unwrap();
+        encoder.window_log(log).unwrap();
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_zstd_window_that_takes_more_than_128_mib_is_refused_with_a_remedy() {
+        let read = |log| {
+            let packed = io::Cursor::new(windowed(b"text", log));
+            let content = Compression::Zstd.decode(packed)?;
+            read_start(content, 100)
+        };
+        assert_eq!(read(27).unwrap(), b"text");
+        let error = read(28).unwrap_err().to_string();
+        assert!(error.contains("a window of 256 MiB"), "{error}");
+        assert!(error.contains("zstd -dc --long=31 FILE | zstd"), "{error}");
+    }
+
+    #[test]
+    fn a_window_is_that_of_the_frame_or_its_content() {
+        assert_eq!(
+            window_bytes(&zstd::encode_all(&[7; 300][..], 1).unwrap()[..5]),
+            None
+        );
+        let single = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 1, 0, 0, 0];
+        assert_eq!(window_bytes(&single), Some(1 << 32));
+        assert_eq!(
+            window_bytes(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x89]),
+            Some((1 << 27) + (1 << 24))
+        );
+        assert_eq!(window_bytes(b"BZh91AY&SY"), None);
+    }
+
+    #[test]
+    fn content_beyond_the_limit_is_an_error() {
+        assert_eq!(read_within(&b"four"[..], 4).unwrap(), b"four");
+        let error = read_within(&b"fives"[..], 4).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_decoder_that_panics_is_an_error_of_the_stream() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                panic!("a table of -1 entries")
+            }
+        }
+        let mut stream = Contained(Some(Box::new(Broken)));
+        let error = stream.read(&mut [0]).unwrap_err().to_string();
+        assert_eq!(error, "its decoder failed: a table of -1 entries");
+        assert!(stream.read(&mut [0]).is_err());
     }
 }

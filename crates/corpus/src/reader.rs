@@ -237,7 +237,11 @@ impl<'a> Context<'a> {
 
     /// Returns the body of a record over the limit.
     fn too_large(&self, source_id: &str, bytes: u64) -> Body<'static> {
-        let limit = self.settings.max_document_bytes;
+        self.larger_than(self.settings.max_document_bytes, source_id, bytes)
+    }
+
+    /// Returns the body of a record over `limit`, which is what `corpus.max_document_mib` comes to.
+    fn larger_than(&self, limit: u64, source_id: &str, bytes: u64) -> Body<'static> {
         let problem = format!(
             "{} MiB, and corpus.max_document_mib allows {}; raise it, or split the document",
             mebibytes(bytes),

@@ -1,13 +1,13 @@
 //! Files of words that a job names: UTF-8, one entry per line, `#` comments.
 
-use std::fs;
 use std::path::Path;
 
 use super::CorpusError;
+use super::compression::read_plain;
 
 /// Reads the text of the file that `key` names.
 pub(super) fn read(key: &'static str, path: &Path) -> Result<String, CorpusError> {
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = read_plain(path).map_err(|error| {
         let path = path.display();
         CorpusError::Setting(format!("{key}: cannot read {path}: {error}"))
     })?;

@@ -6,12 +6,18 @@
 //! commas. Nothing is resolved here, because a host may get its address after the file is written.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::exit::UsageError;
 
 /// The variable with the addresses of all processes, in order, separated by commas.
 pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
+
+/// The most bytes of a host file that are read.
+const HOST_FILE_BYTES: u64 = 16 << 20;
 
 /// The addresses of all processes, or the file that lists them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +70,20 @@ pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, UsageError> {
 /// # Errors
 /// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
 pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let cannot = |problem: &dyn Display| {
         UsageError(format!(
-            "cannot read the host file {}: {error}",
+            "cannot read the host file {}: {problem}",
             path.display()
         ))
-    })?;
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let read = file.take(HOST_FILE_BYTES + 1).read_to_string(&mut text);
+    if read.map_err(|error| cannot(&error))? as u64 > HOST_FILE_BYTES {
+        return Err(cannot(
+            &"it has more than 16 MiB; write one host:port per line",
+        ));
+    }
     let addresses = parse(path, text.trim_start_matches('\u{feff}'))?;
     match addresses.is_empty() {
         true => Err(UsageError(format!(

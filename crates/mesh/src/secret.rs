@@ -4,6 +4,8 @@
 //! machine can read in the process list. It appears in no message and no debug output.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,9 @@ pub(crate) const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
 
 /// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
 const LEAST_BYTES: usize = 16;
+
+/// The most bytes of a file with a secret that are read.
+const MOST_FILE_BYTES: u64 = 64 << 10;
 
 /// A shared secret of at least 16 bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -147,7 +152,19 @@ impl Secret {
             path: path.to_owned(),
             source,
         };
-        let text = std::fs::read(path).map_err(failed)?;
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(failed)?;
+        let read = file
+            .take(MOST_FILE_BYTES + 1)
+            .read_to_end(&mut text)
+            .map_err(failed)?;
+        if read as u64 > MOST_FILE_BYTES {
+            let kind = io::ErrorKind::FileTooLarge;
+            return Err(failed(io::Error::new(
+                kind,
+                "it has more than 64 KiB; is it the right file?",
+            )));
+        }
         let secret = Secret::new(&text, &path.display().to_string())?;
         let warning = is_open_to_others(path).then(|| {
             format!(

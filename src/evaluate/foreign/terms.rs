@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{ForeignModel, for_each_line, open};
+use super::{ForeignModel, for_each_line, open, reading};
 use crate::failure::Failure;
+use corpus::compression::{WHOLE_FILE_BYTES, read_within};
 use corpus::vocabulary::Vocabulary;
 
 /// The least share of the collection's tokens that a model must know.
@@ -20,7 +21,8 @@ const LEAST_SHARE: f64 = 0.01;
 /// The list cannot be read, or contains a term twice.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>, Failure> {
     let mut terms: Vec<String> = Vec::new();
-    for_each_line(path, open(path)?, |_, line| {
+    let bytes = read_within(open(path)?, WHOLE_FILE_BYTES).map_err(reading(path))?;
+    for_each_line(path, &bytes[..], |_, line| {
         terms.push(line.to_owned());
         Ok(true)
     })?;

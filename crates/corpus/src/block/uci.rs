@@ -3,8 +3,8 @@
 //!
 //! The file begins with the numbers of documents (D), terms (W) and entries, one per line, or for Matrix Market on one
 //! line below comments. One entry per line follows: document (1…D, never decreasing), term (1…W), count. Since the
-//! header gives the number of documents, even a truncated file accounts for each of them. Entries are parsed in
-//! `reader::uci`.
+//! header gives the number of documents, even a truncated file accounts for each of them, unless the header promises so
+//! many more than the entries found that it must be wrong. Entries are parsed in `reader::uci`.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Bytes of the longest line that is accepted; no line of the format is nearly as long.
 const MAX_LINE_BYTES: u64 = 4096;
 
-/// A header that promises more documents per entry than this, with an allowance of [`FEW_ENTRIES`], is damaged.
+/// More documents per entry than this, with an allowance of [`FEW_ENTRIES`], are refused: a document without an entry
+/// takes a row, but no byte of the file.
 const DOCUMENTS_PER_ENTRY: u64 = 1000;
 const FEW_ENTRIES: u64 = 1000;
 
@@ -90,16 +91,7 @@ impl CountStream {
             }
         };
         let [document_count, term_count, entry_count] = sizes;
-        if document_count
-            >= entry_count
-                .saturating_add(FEW_ENTRIES)
-                .saturating_mul(DOCUMENTS_PER_ENTRY)
-        {
-            let reason = format!(
-                "too many documents ({document_count}) for the number of entries ({entry_count}); correct the header"
-            );
-            return Err(InputError::counts(&file.path, documents_line, reason));
-        }
+        check_documents(file, documents_line, document_count, entry_count)?;
         Ok(Self {
             records,
             file: file.clone(),
@@ -204,6 +196,13 @@ impl CountStream {
         self.held.clear();
     }
 
+    /// Refuses documents before `end` that the entries held and before do not justify.
+    fn check_block(&self, end: u64) -> Result<(), InputError> {
+        let entries = self.entries_before + count_lines(&self.held);
+        let line = self.header_lines + entries;
+        check_documents(&self.file, line, end - 1, entries)
+    }
+
     /// Takes a block: the first `length` bytes held, and the documents before `end`.
     fn block(&mut self, length: usize, end: u64) -> Counts {
         let rest = self.held.split_off(length);
@@ -236,6 +235,7 @@ impl CountStream {
             Some(_) if !self.held.is_empty() => self.last_document()?,
             _ => (self.next_document.max(after_dropped), self.held.len()),
         };
+        self.check_block(self.document_count + 1)?;
         let mut block = self.block(start, self.document_count + 1);
         block.lost = reason.map(|reason| (last, reason));
         Ok(block)
@@ -274,6 +274,7 @@ impl Cut for CountStream {
             }
             let (last, start) = self.last_document()?;
             if start > 0 {
+                self.check_block(last)?;
                 break self.block(start, last);
             }
             if self.held.trim_ascii_end().len() as u64 > self.max_document_bytes {
@@ -283,6 +284,28 @@ impl Cut for CountStream {
         self.blocks += 1;
         Ok(Some((self.blocks - 1, Content::Counts(block))))
     }
+}
+
+/// Returns how many documents a file of so many entries may have.
+pub fn most_documents(entries: u64) -> u64 {
+    let entries = entries.saturating_add(FEW_ENTRIES);
+    entries.saturating_mul(DOCUMENTS_PER_ENTRY) - 1
+}
+
+/// Refuses more documents than so many entries can have.
+fn check_documents(
+    file: &InputFile,
+    line: u64,
+    documents: u64,
+    entries: u64,
+) -> Result<(), InputError> {
+    if documents <= most_documents(entries) {
+        return Ok(());
+    }
+    let reason = format!(
+        "too many documents ({documents}) for the number of entries ({entries}); copy the file again, or correct its header"
+    );
+    Err(InputError::counts(&file.path, line, reason))
 }
 
 /// Explains why a document cannot follow where those of the range can.

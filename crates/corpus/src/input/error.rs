@@ -61,7 +61,13 @@ impl InputError {
     /// Returns the constructor of an [`InputError::Unreadable`] for this path.
     pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Unreadable { path, source }
+        move |source| match source.kind() {
+            // Its text has the remedy.
+            io::ErrorKind::Unsupported | io::ErrorKind::FileTooLarge => {
+                Self::refused(&path, source)
+            }
+            _ => Self::Unreadable { path, source },
+        }
     }
 
     /// Returns an [`InputError::NoMatch`] for a pattern as the job has it, which is `path` after expansion.

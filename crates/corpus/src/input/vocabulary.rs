@@ -6,6 +6,9 @@ use crate::compression::{read_whole, stripped};
 use crate::settings::Format;
 use std::path::{Path, PathBuf};
 
+/// The most terms of a vocabulary that are read: a short one takes 60 bytes of memory.
+const MOST_TERMS: usize = 1 << 24;
+
 /// Returns whether a file name is that of a UCI bag of words.
 pub(super) fn is_documents(name: &str) -> bool {
     name.contains("docword")
@@ -64,6 +67,13 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
 /// Reads the terms of a vocabulary, one per line.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
     let bytes = read_whole(path).map_err(InputError::unreadable(path))?;
+    let count = memchr::memchr_iter(b'\n', &bytes).count();
+    if count > MOST_TERMS {
+        let problem = format!(
+            "it has {count} lines, and at most {MOST_TERMS} are read: is it a vocabulary, with a term on each line?"
+        );
+        return Err(InputError::refused(path, problem));
+    }
     let lines = bytes.split(|&byte| byte == b'\n');
     let term = |line| String::from_utf8_lossy(line).trim().to_owned();
     let mut terms: Vec<String> = lines.map(term).collect();

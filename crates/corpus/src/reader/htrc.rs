@@ -6,20 +6,28 @@
 //! language, so that they have the same names with and without filters of pages. A token that stands for a bracket
 //! (`-LRB-`, from the Penn Treebank) is read as the bracket.
 
-use super::counts::Pairs;
+use super::counts::{Key, Pairs};
 use super::text::{read_all, read_whole};
 use super::{Context, DocumentSink};
 use crate::input::{InputError, InputFile, without_mark};
 use crate::settings::{CorpusSettings, HtrcSettings, SectionSize};
 use crate::{Body, DocumentStatus, RawDocument};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use std::fmt;
 
 mod metadata;
 
 pub use metadata::{Candidate, candidate, metadata_keys};
 use metadata::{Metadata, is_of_volumes};
+
+/// Bytes of memory for each byte of a volume's file while it is parsed: 5.1 and 5.5 with volumes of 5 and 20 MB in
+/// sections of pages.
+pub const VOLUME_BYTES: u64 = 8;
+
+/// The largest file that [`words_of`] reads.
+const WORDS_BYTES: u64 = 16 << 20;
 
 /// Reads the sections of a volume; `held` is a buffer for one file after the other.
 pub(super) fn read(
@@ -29,15 +37,22 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
-    let Some(bytes) = read_whole(&context, held, emit)? else {
-        return Ok(());
-    };
+    let limit = settings.max_document_bytes / VOLUME_BYTES;
+    if let Some(bytes) = read_whole(&context, limit, held, emit)? {
+        read_volume(bytes, &context, emit);
+    }
+    Ok(())
+}
+
+/// Reads the sections of a volume from the content of its file.
+fn read_volume(bytes: &[u8], context: &Context<'_>, emit: DocumentSink<'_>) {
+    let file = context.file;
     let json = String::from_utf8_lossy(without_mark(bytes));
     let volume = serde_json::from_str::<Volume<'_>>(&json).map_err(|error| error.to_string());
     match volume.and_then(|volume| Ok((volume.htid()?.to_owned(), volume))) {
         Ok((htid, volume)) => {
             let repaired = matches!(json, Cow::Owned(_));
-            volume.emit_sections(&htid, repaired, &context, emit);
+            volume.emit_sections(&htid, repaired, context, emit);
         }
         Err(error) => {
             let problem = format!(
@@ -48,13 +63,12 @@ pub(super) fn read(
             emit(context.without_values(&file.name, body));
         }
     }
-    Ok(())
 }
 
-/// Returns the tokens of a volume as one text, in no order, to identify its language.
+/// Returns the tokens of a volume as one text, in no order, to identify its language; `None` for a large one.
 pub fn words_of(file: &InputFile) -> Option<String> {
     let mut bytes = Vec::new();
-    read_all(file, u64::MAX, &mut bytes).ok()?.ok()?;
+    read_all(file, WORDS_BYTES, &mut bytes).ok()?.ok()?;
     let json = String::from_utf8_lossy(without_mark(&bytes));
     let volume: Volume<'_> = serde_json::from_str(&json).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
@@ -103,7 +117,37 @@ struct Page<'a> {
 #[serde(rename_all = "camelCase")]
 struct PageBody<'a> {
     #[serde(borrow)]
-    token_pos_count: Option<Pairs<'a, Pairs<'a, u32>>>,
+    token_pos_count: Option<TokenCounts<'a>>,
+}
+
+/// Each token and part of speech of a page's body, and how often they occur together.
+struct TokenCounts<'a>(Vec<(Cow<'a, str>, Cow<'a, str>, u32)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for TokenCounts<'a> {
+    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
+        parser.deserialize_map(TokenVisitor)
+    }
+}
+
+struct TokenVisitor;
+
+impl<'de> Visitor<'de> for TokenVisitor {
+    type Value = TokenCounts<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut counts = Vec::new();
+        while let Some(Key(token)) = map.next_key()? {
+            let tags: Pairs<'de, u32> = map.next_value()?;
+            let tags = tags.0.into_iter();
+            counts.extend(tags.map(|(tag, count)| (token.clone(), tag, count)));
+        }
+        counts.shrink_to_fit();
+        Ok(TokenCounts(counts))
+    }
 }
 
 impl Volume<'_> {
@@ -193,12 +237,7 @@ impl Page<'_> {
         counts
             .into_iter()
             .flat_map(|counts| &counts.0)
-            .flat_map(|(token, tags)| {
-                let token = bracket(token).unwrap_or(token);
-                tags.0
-                    .iter()
-                    .map(move |(tag, count)| (token, &**tag, *count))
-            })
+            .map(|(token, tag, count)| (bracket(token).unwrap_or(token), &**tag, *count))
     }
 
     /// Returns the tokens with one of the job's parts of speech, and how often each occurs with it.

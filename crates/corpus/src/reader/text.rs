@@ -19,7 +19,7 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
-    if let Some(bytes) = read_whole(&context, held, emit)? {
+    if let Some(bytes) = read_whole(&context, settings.max_document_bytes, held, emit)? {
         let body = body_of_text(bytes, settings);
         let body = match &body {
             Body::Text { text, .. } => match why_no_text(bytes, text) {
@@ -47,21 +47,22 @@ fn why_no_text(bytes: &[u8], text: &str) -> Option<String> {
         .or_else(has_nul)
 }
 
-/// Returns the content of the file. If it is empty, too large or damaged, emits a document with that status instead.
+/// Returns the content of the file, at most `limit` bytes. If it is empty, too large or damaged, emits a document with
+/// that status instead.
 pub(super) fn read_whole<'h>(
     context: &Context<'_>,
+    limit: u64,
     held: &'h mut Vec<u8>,
     emit: DocumentSink<'_>,
 ) -> Result<Option<&'h [u8]>, InputError> {
     let (file, settings) = (context.file, context.settings);
-    let limit = settings.max_document_bytes;
     let body = match read_all(file, limit, held)? {
         Ok(()) if held.is_empty() => {
             Body::missing(DocumentStatus::Empty, &file.name, "the file is empty")
         }
         Ok(()) if held.len() as u64 > limit => {
             let bytes = file.bytes.max(held.len() as u64);
-            context.too_large(&file.name, bytes)
+            context.larger_than(limit, &file.name, bytes)
         }
         Ok(()) => return Ok(Some(held)),
         Err(error) if keeps_damaged(settings) => context.truncated(&file.name, &error.to_string()),

@@ -1,11 +1,13 @@
 //! The words of generated corpora: any number of pronounceable ones, or a user's list.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use crate::CorpusError;
+use crate::compression::read_plain;
 
 const ONSETS: &[u8; 16] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
@@ -74,7 +76,9 @@ fn spell(number: u64, before_last: u32) -> String {
 ///
 /// Fails if the file cannot be read, a line contains several words, or there are too few.
 pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, CorpusError> {
-    let text = std::fs::read_to_string(path).map_err(CorpusError::io(path))?;
+    let text =
+        read_plain(path).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = text.map_err(CorpusError::io(path))?;
     let mut seen = HashSet::new();
     let mut words = Vec::with_capacity(count);
     for (index, line) in text.lines().enumerate() {

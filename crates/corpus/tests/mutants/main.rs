@@ -18,6 +18,7 @@ mod mail;
 mod parquet;
 mod random;
 mod reading;
+mod streams;
 
 use peak_alloc::PeakAlloc;
 use random::Random;
@@ -103,6 +104,24 @@ const FORMATS: &[Format] = &[
         file: "x.vw",
         seeds: csv::words,
         mutate: csv::mutate,
+    },
+    Format {
+        name: "gzip",
+        file: "x.jsonl.gz",
+        seeds: streams::gzip,
+        mutate: streams::mutate,
+    },
+    Format {
+        name: "zstd",
+        file: "x.jsonl.zst",
+        seeds: streams::zstd,
+        mutate: streams::mutate,
+    },
+    Format {
+        name: "bzip2",
+        file: "x.jsonl.bz2",
+        seeds: streams::bzip2,
+        mutate: streams::mutate,
     },
 ];
 

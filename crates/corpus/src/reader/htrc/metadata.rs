@@ -183,10 +183,10 @@ struct Head {
 }
 
 impl Head {
-    /// Reads it from a file; if it is not UTF-8, from up to `limit` bytes of the file, with such bytes replaced.
+    /// Reads it from up to `limit` bytes of a file; if they are not UTF-8, with such bytes replaced.
     fn of(file: &InputFile, limit: u64) -> Option<Self> {
         let mut head = Self::default();
-        let read = head.read(file.compression.open(&file.path).ok()?);
+        let read = head.read(file.compression.open(&file.path).ok()?.take(limit));
         let is_utf_8 = |error: serde_json::Error| !error.to_string().contains("invalid unicode");
         if head.metadata.is_none() && !read.err().is_none_or(is_utf_8) {
             let mut bytes = Vec::new();

@@ -269,3 +269,16 @@ fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
         [("v.json.bz2", "truncated")]
     );
 }
+
+#[test]
+fn the_limit_of_a_document_counts_what_parsing_takes() {
+    let json = volume(&PAGES);
+    let taken = json.len() as u64 * crate::reader::htrc::VOLUME_BYTES;
+    let seen = read(&json, |settings| settings.max_document_bytes = taken);
+    assert!(
+        seen.iter()
+            .all(|seen| seen.status != Some(DocumentStatus::TooLarge))
+    );
+    let seen = read(&json, |settings| settings.max_document_bytes = taken - 1);
+    assert_eq!(told(&seen), [("v.json.bz2", "too_large")]);
+}

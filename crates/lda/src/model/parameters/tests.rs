@@ -211,3 +211,36 @@ fn counts_are_exact_up_to_the_precision_of_a_value_and_noticed_beyond_it() {
     assert_eq!(change(-1), (1.0, 0));
     assert_eq!(change(-1), (0.0, 0));
 }
+
+/// What a row must become, topic by topic.
+fn added_one_by_one(row: &[Entry], changes: &[(u32, f64)]) -> Vec<(u32, f32)> {
+    let mut sums: std::collections::BTreeMap<u32, f32> =
+        row.iter().map(|entry| (entry.topic, entry.value)).collect();
+    for &(topic, change) in changes {
+        let value = sums.entry(topic).or_default();
+        *value = (f64::from(*value) + change) as f32;
+    }
+    sums.into_iter().collect()
+}
+
+#[test]
+fn new_topics_of_a_row_come_between_those_that_it_has() {
+    let entry = |topic: u32| Entry {
+        topic,
+        value: topic as f32,
+    };
+    for present in 0..1_u32 << 6 {
+        for changed in 0..1_u32 << 6 {
+            let is_in = |set: u32| move |topic: &u32| set >> topic & 1 == 1;
+            let mut row: Vec<Entry> = (0..6).filter(is_in(present)).map(entry).collect();
+            let changes: Vec<(u32, f64)> = (0..6)
+                .filter(is_in(changed))
+                .map(|topic| (topic, 1.5))
+                .collect();
+            let expected = added_one_by_one(&row, &changes);
+            let _ = add_to_row(&mut row, changes.iter().copied());
+            let found: Vec<_> = row.iter().map(|entry| (entry.topic, entry.value)).collect();
+            assert_eq!(found, expected, "{present:b} {changed:b}");
+        }
+    }
+}
