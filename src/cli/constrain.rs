@@ -123,21 +123,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let pruned = fit(result, &finished, &new)?;
     if pruned.unknown_words > 0 {
         // They would be dropped silently.
-        let message = format!("{}: {pruned}", result.display());
-        let names_one = |constraint: &&Constraint| {
-            let text = constraint.to_string();
-            let mut words = text.split([':', ',', '|']).map(str::trim);
-            words.any(|word| pruned.examples.iter().any(|example| example == word))
-        };
-        let lines: Vec<_> = new
-            .iter()
-            .filter(names_one)
-            .map(Constraint::to_string)
-            .collect();
-        return Err(Failure::usage(message).help(format!(
-            "name words as the vocabulary has them, or leave them out: {}",
-            lines.join("; ")
-        )));
+        return Err(unknown_words(result, &pruned, &new));
     }
     let mut all = known(&finished)?;
     for constraint in new {
@@ -167,6 +153,25 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     }
     write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
     start(job, path, args.start)
+}
+
+/// Explains which constraints name words that the vocabulary lacks.
+fn unknown_words(result: &Path, pruned: &Pruned, new: &[Constraint]) -> Failure {
+    let message = format!("{}: {pruned}", result.display());
+    let names_one = |constraint: &&Constraint| {
+        let text = constraint.to_string();
+        let mut words = text.split([':', ',', '|']).map(str::trim);
+        words.any(|word| pruned.examples.iter().any(|example| example == word))
+    };
+    let lines: Vec<_> = new
+        .iter()
+        .filter(names_one)
+        .map(Constraint::to_string)
+        .collect();
+    Failure::usage(message).help(format!(
+        "name words as the vocabulary has them, or leave them out: {}",
+        lines.join("; ")
+    ))
 }
 
 /// Returns the folder beside a result for its corrected model: `news-constrained`, then `news-constrained-2`.

@@ -189,7 +189,7 @@ fn digest_of_result(key: &str, folder: &Path) -> Result<String, Failure> {
         let path = folder.join(file);
         match File::open(&path).and_then(|file| update(&mut hasher, file)) {
             Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => {}
-            hashed => _ = hashed.map_err(|error| unreadable(&path, error))?,
+            hashed => hashed.map_err(|error| unreadable(&path, error))?,
         }
     }
     Ok(hex::encode(hasher.finalize()))

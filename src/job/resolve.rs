@@ -299,6 +299,14 @@ impl Values {
                 "one that visits each document once, with train.method = \"smc\"",
             )?;
         }
+        self.refuse_without_effect(source)
+    }
+
+    /// Refuses keys that have no effect beside others.
+    fn refuse_without_effect(&mut self, source: &Source) -> Result<(), Failure> {
+        let memory: Memory = self.get("train.memory");
+        let schedule: DocumentSchedule = self.get("train.schedule");
+        let method: LocalMethod = self.get("train.method");
         let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
         let (schedule_is, method_is) = (is("train.schedule"), is("train.method"));
         let is_off = memory == Memory::Off;

@@ -183,12 +183,8 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let has_checkpoints = (every > 0 && schedule.round_count() > u64::from(every))
         || (minutes > 0.0 && trains > 60.0 * minutes);
     let checkpointed = has_checkpoints.then(|| remembered.unwrap_or(0));
-    // A part has one block of the input; while it is compressed it takes twice that.
     let blocks = survey.blocks.max(1);
-    let parts = |bytes: u64, open: u64| {
-        let [least, most] = PART_BYTES;
-        (2 * bytes / blocks).clamp(open * least, open * most)
-    };
+    let parts = |bytes: u64, open: u64| part_bytes(bytes / blocks, open);
     let pairs = pairs(tokens_in(sampled), sampled);
     let sample_bytes = (pairs * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
     Estimate {
@@ -231,6 +227,13 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
         },
         disk: disk(job, survey, distinct, &weights, tree.pairs, checkpointed),
     }
+}
+
+/// Estimates `open` parts that are written at a time. A part has one block of the input, of `bytes`; while it is
+/// compressed it takes twice that.
+fn part_bytes(bytes: u64, open: u64) -> u64 {
+    let [least, most] = PART_BYTES;
+    (2 * bytes).clamp(open * least, open * most)
 }
 
 /// Estimates a round's statistics, three times in transit, the threads' sums, and the counts for learning α.

@@ -29,6 +29,7 @@ use corpus::stop_words;
 use corpus::terms::TermCounter;
 use corpus::tokenizer::{Tokenizer, hyphens};
 pub(crate) use labels::label_count;
+use lda::math::special::{ln, pow};
 use records::Records;
 use values::count_values;
 
@@ -114,33 +115,26 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     if settings.markup == Markup::Remove {
         survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
     }
-    let has = |format| of_format(&input, format).next().is_some();
-    let formats = Format::WORDS.iter().filter(|(_, format)| has(*format));
-    let formats: Vec<_> = formats.map(|&(word, _)| word).collect();
+    let formats = words_of_formats(&input);
     let is_record =
         |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
     let judged = records.judged();
     let columns = records.columns(&|name| !judged.lacked_by_tables.contains(name));
     let id = id_of(&columns);
+    let text = text_of(&records.columns(&|name| !judged.absent.contains(name)));
+    let title = text.as_deref().and_then(|text| title_of(&columns, text));
     let (title, text) = match formats[..] {
         // Replies have the same subject, and some messages have nothing else.
         ["mail"] | ["text", "mail"] => (Some("subject".to_owned()), Some("text".to_owned())),
-        _ => {
-            let text = text_of(&records.columns(&|name| !judged.absent.contains(name)));
-            let title = text.as_deref().and_then(|text| title_of(&columns, text));
-            (title, text)
-        }
+        _ => (title, text),
     };
     let metadata = metadata_of(&columns, &[&id, &text, &title]);
     let is_named = |column: &&Column| settings.text.contains(&column.name);
     let named = columns.iter().find(is_named);
     let read = named.map(|column| column.name.clone()).or(text.clone());
     let texts = records.texts(read.as_slice());
-    let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
-    let has_references = |text: &&&str| REFERENCES.iter().any(|reference| text.contains(reference));
-    let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len()
-        || 10 * texts.iter().filter(has_references).count() > texts.len();
+    let is_markup = are_markup(&texts);
     let is_hyphenated = hyphens::share_of_breaks(texts.iter().copied()) > BROKEN_LINES;
     let is_headless = settings.header
         && ["csv", "tsv"].iter().any(|word| formats.contains(word))
@@ -153,9 +147,9 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     input.files.retain(|file| !left_out.contains(&file.path));
     let textless = globs_of(left_out.into_iter(), &input);
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
-    let joined = records.joined.take();
-    let is_joined = joined.is_some();
-    if let Some(failure) = joined.filter(|_| !is_json || settings.format.is_some()) {
+    let is_joined = records.joined.is_some();
+    let is_wrong = !is_json || settings.format.is_some();
+    if let Some(failure) = records.joined.take().filter(|_| is_wrong) {
         return Err(failure);
     }
     Ok(Preview {
@@ -183,6 +177,21 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         absent: judged.absent.into_iter().collect(),
         example,
     })
+}
+
+/// Returns the words of the formats that an input has.
+fn words_of_formats(input: &Input) -> Vec<&'static str> {
+    let has = |format| of_format(input, format).next().is_some();
+    let formats = Format::WORDS.iter().filter(|(_, format)| has(*format));
+    formats.map(|&(word, _)| word).collect()
+}
+
+/// Returns whether texts have tags, or character references.
+fn are_markup(texts: &[&str]) -> bool {
+    let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
+    let has_references = |text: &&&str| REFERENCES.iter().any(|reference| text.contains(reference));
+    2 * texts.iter().filter(is_markup).count() > texts.len()
+        || 10 * texts.iter().filter(has_references).count() > texts.len()
 }
 
 /// Counts the tokens of the first records of a job's input, and corrects the survey with them.
@@ -245,8 +254,8 @@ fn extrapolated(growth: &[(u64, u64)], tokens: u64) -> u64 {
         return 0;
     }
     let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
-    let exponent = (ratio(terms, known).ln() / ratio(seen, before).ln()).clamp(0.0, 1.0);
-    (terms as f64 * ratio(tokens.max(seen), seen).powf(exponent)) as u64
+    let exponent = (ln(ratio(terms, known)) / ln(ratio(seen, before))).clamp(0.0, 1.0);
+    (terms as f64 * pow(ratio(tokens.max(seen), seen), exponent)) as u64
 }
 
 /// Reads the first records of some files of each format: of tables, one at least with each set of columns.

@@ -114,7 +114,7 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
     let is_table = |word: &&str| ["csv", "tsv"].contains(word);
     let count = match survey.documents {
         _ if survey.bytes == 0 => "every file is empty",
-        0 if preview.formats.iter().all(|word| is_table(&word)) => "no row below the header",
+        0 if preview.formats.iter().all(is_table) => "no row below the header",
         0 => "no document",
         _ => "only one document",
     };

@@ -219,7 +219,7 @@ impl Values {
         if self.names("train.warm_start")
             && !self.names("tree.file")
             && source.get("vocabulary.from").is_none()
-            && !BY_FREQUENCY.iter().any(|path| is_given(&path))
+            && !BY_FREQUENCY.iter().any(is_given)
         {
             let start = self.value("train.warm_start").cloned();
             self.0.extend(start.map(|start| ("vocabulary.from", start)));

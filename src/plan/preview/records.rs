@@ -122,17 +122,7 @@ impl Records {
             }
             Format::JsonLines | Format::Json => {
                 let objects = self.objects(file)?;
-                for name in objects.iter().flatten().map(|(name, _)| name) {
-                    self.name(name);
-                }
-                let begin = self.records.len();
-                match objects.len() {
-                    1 => self.singles.push(begin..begin + 1),
-                    several => {
-                        let names = objects.iter().flatten().map(|(name, _)| name.clone());
-                        self.group(file, names, several);
-                    }
-                }
+                self.add_names(file, &objects);
                 self.in_partitions(file, objects)
             }
             Format::Csv => {
@@ -185,6 +175,21 @@ impl Records {
         self.plain_bytes += records.iter().map(size).sum::<usize>();
         self.records.extend(records);
         Ok(())
+    }
+
+    /// Adds the keys of a file's objects.
+    fn add_names(&mut self, file: &InputFile, objects: &[Record]) {
+        for name in objects.iter().flatten().map(|(name, _)| name) {
+            self.name(name);
+        }
+        let begin = self.records.len();
+        match objects.len() {
+            1 => self.singles.push(begin..begin + 1),
+            several => {
+                let names = objects.iter().flatten().map(|(name, _)| name.clone());
+                self.group(file, names, several);
+            }
+        }
     }
 
     /// Reads the start of a file, without a byte order mark.

@@ -65,7 +65,8 @@ fn cases() -> Vec<Case> {
             ("in/b.csv", csv()),
         ]
     };
-    let utf_16 = table("id,text").encode_utf16().flat_map(u16::to_le_bytes);
+    let rows = table("id,text");
+    let utf_16 = rows.encode_utf16().flat_map(u16::to_le_bytes);
     let utf_16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf_16).collect();
     vec![
         case(

@@ -99,7 +99,7 @@ fn the_part_that_has_text_is_read() {
         |inner: &str| format!("Content-Type: multipart/related; boundary=b\n\n--b\n{inner}\n--b--");
     let shown = format!("{PLAIN}shown");
     let html = within(&format!("{HTML}<p>html</p>"));
-    let attached = format!("Content-Type: text/plain; name=a.txt\n\nattached");
+    let attached = "Content-Type: text/plain; name=a.txt\n\nattached";
     let forwarded = format!("Content-Type: message/rfc822\n\nSubject: in\n{shown}");
     let digest = ["one", "two"].map(|text| format!("\nSubject: in\n\n{text}"));
     let digest = of_parts("digest", &digest.each_ref().map(|part| &part[..]));
@@ -115,7 +115,7 @@ fn the_part_that_has_text_is_read() {
         (alternative("> only quoted"), EMPTY),
         (of_parts("alternative", &[&shown, &html]), "shown\n"),
         (of_parts("alternative", &[PLAIN, &html]), "html\n"),
-        (of_parts("mixed", &[&shown, &attached]), "shown\n"),
+        (of_parts("mixed", &[&shown, attached]), "shown\n"),
         (of_parts("mixed", &[&shown, &forwarded]), "shown\n"),
         (of_parts("mixed", &[&forwarded]), "shown\n"),
         (of_parts("mixed", &[PLAIN, &forwarded]), "shown\n"),
