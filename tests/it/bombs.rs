@@ -38,6 +38,7 @@ use Content::{Packed, Text, Zeros};
 
 const LIST: &str = "ingest job.toml --set vocabulary.stop_words=[\"./bomb\"]";
 
+#[allow(clippy::too_many_lines, reason = "a table, a row each")]
 fn bombs() -> Vec<Bomb> {
     let bomb = |name, content, arguments, code, says| Bomb {
         name,

@@ -133,7 +133,8 @@ fn a_first_line_that_is_a_document_is_no_header() {
             ["the whale and the ship", "a planet in orbit"][i % 2]
         )
     };
-    let ids: [(&str, fn(usize) -> String); 3] = [
+    type Ids = (&'static str, fn(usize) -> String);
+    let ids: [Ids; 3] = [
         (",", |i| i.to_string()),
         (",", |i| format!("2020-01-{:02}", i % 28 + 1)),
         ("\t", |i| format!("doc{i}")),

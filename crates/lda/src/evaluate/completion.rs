@@ -183,7 +183,9 @@ mod tests {
     fn equally_long_documents_have_the_standard_error_of_a_mean() {
         let mut all = scored(50, -7.0);
         assert_eq!(all.standard_error(), None);
-        [-7.5, -8.0, -8.5].map(|x| all.merge(scored(50, x)));
+        [-7.5, -8.0, -8.5]
+            .into_iter()
+            .for_each(|x| all.merge(scored(50, x)));
         assert_eq!(all.per_token(), Some(-7.75));
         // Deviations of 0.75, 0.25, 0.25, 0.75: √(1.25 / 3 / 4).
         let error = all.standard_error().expect("four documents");
@@ -193,7 +195,9 @@ mod tests {
     #[test]
     fn a_long_document_among_short_ones_counts_as_one() {
         let mut all = scored(10_000, -7.0);
-        [-9.0, -9.5].map(|x| all.merge(scored(10, x)));
+        [-9.0, -9.5]
+            .into_iter()
+            .for_each(|x| all.merge(scored(10, x)));
         let error = all.standard_error().expect("three documents");
         assert!(error > 0.5, "{error}");
     }
