@@ -251,7 +251,10 @@ mod tests {
             "tree.file=m",
             "train.warm_start=w",
             "phrases.detect=true",
+            "project.trends=[\"m\"]",
             "evaluate.metrics=[\"npmi\"]",
+            "evaluate.metrics=[\"left-to-right\"]",
+            "evaluate.labels=m",
         ];
         let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn greek_words_are_stopped_with_and_without_accents() {
-        let el = [StopWords::Language("el-iso".into())];
+        let el = [StopWords::Language("el".into())];
         let words = load(&el, &settings(TokenRule::Words, false)).unwrap();
         for word in "είναι αλλά όμως εδώ αυτό ειναι αλλα και εδω".split(' ')
         {

@@ -18,19 +18,19 @@ const ELIDING: [&str; 3] = ["ca", "fr", "it"];
 
 /// The English names of languages.
 #[rustfmt::skip]
-const NAMES: [(&str, &str); 62] = [
-    ("af", "afrikaans"), ("ar", "arabic"), ("bg", "bulgarian"), ("bn", "bengali"), ("br", "breton"),
+const NAMES: [(&str, &str); 70] = [
+    ("af", "afrikaans"), ("ar", "arabic"), ("az", "azerbaijani"), ("be", "belarusian"), ("bg", "bulgarian"), ("bn", "bengali"), ("br", "breton"),
     ("ca", "catalan"), ("cs", "czech"), ("da", "danish"), ("de", "german"), ("el", "greek"),
     ("en", "english"), ("eo", "esperanto"), ("es", "spanish"), ("et", "estonian"), ("eu", "basque"),
     ("fa", "persian"), ("fi", "finnish"), ("fr", "french"), ("ga", "irish"), ("gl", "galician"),
     ("gu", "gujarati"), ("ha", "hausa"), ("he", "hebrew"), ("hi", "hindi"), ("hr", "croatian"),
     ("hu", "hungarian"), ("hy", "armenian"), ("id", "indonesian"), ("it", "italian"), ("ja", "japanese"),
-    ("km", "khmer"), ("ko", "korean"), ("ku", "kurdish"), ("la", "latin"), ("lo", "lao"),
+    ("km", "khmer"), ("kk", "kazakh"), ("ko", "korean"), ("ku", "kurdish"), ("la", "latin"), ("lo", "lao"),
     ("lt", "lithuanian"), ("lv", "latvian"), ("mr", "marathi"), ("ms", "malay"), ("my", "burmese"),
-    ("nl", "dutch"), ("no", "norwegian"), ("pl", "polish"), ("pt", "portuguese"), ("ro", "romanian"),
-    ("ru", "russian"), ("sk", "slovak"), ("sl", "slovenian"), ("so", "somali"), ("st", "sotho"),
-    ("sv", "swedish"), ("sw", "swahili"), ("th", "thai"), ("tl", "tagalog"), ("tr", "turkish"),
-    ("uk", "ukrainian"), ("ur", "urdu"), ("vi", "vietnamese"), ("yo", "yoruba"), ("zh", "chinese"),
+    ("ne", "nepali"), ("nl", "dutch"), ("no", "norwegian"), ("pl", "polish"), ("pt", "portuguese"), ("ro", "romanian"),
+    ("ru", "russian"), ("sk", "slovak"), ("sl", "slovenian"), ("so", "somali"), ("sq", "albanian"), ("st", "sotho"),
+    ("sv", "swedish"), ("sw", "swahili"), ("ta", "tamil"), ("tg", "tajik"), ("th", "thai"), ("tl", "tagalog"), ("tr", "turkish"),
+    ("uk", "ukrainian"), ("ur", "urdu"), ("uz", "uzbek"), ("vi", "vietnamese"), ("yo", "yoruba"), ("zh", "chinese"),
     ("zu", "zulu"), ("rust", "rust"),
 ];
 

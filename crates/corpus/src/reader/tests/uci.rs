@@ -107,6 +107,6 @@ fn a_document_with_too_many_entries_is_too_large() {
         let seen = seen.unwrap();
         assert_eq!(texts(&seen), ["the:1", "too_large", "of:1"]);
         let reason = &seen[1].text;
-        assert!(reason.starts_with("2: 299 bytes"), "{reason}");
+        assert!(reason.starts_with("2: 0.0002852 MiB"), "{reason}");
     }
 }
