@@ -36,7 +36,7 @@ enum Content {
 
 use Content::{Packed, Text, Zeros};
 
-const LIST: &str = "ingest job.toml --set vocabulary.stop_words=[\"./bomb\"]";
+const LIST: &str = "ingest job.toml --set 'vocabulary.stop_words=[\"./bomb\"]'";
 
 #[allow(clippy::too_many_lines, reason = "a table, a row each")]
 fn bombs() -> Vec<Bomb> {

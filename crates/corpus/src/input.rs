@@ -9,6 +9,7 @@
 mod error;
 mod examine;
 mod format;
+pub(crate) mod mbox;
 mod objects;
 mod outputs;
 pub(crate) mod partition;

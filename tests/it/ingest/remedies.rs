@@ -301,7 +301,7 @@ fn what_an_error_of_ingest_advises_is_ingested() {
     let fixture = Fixture::new();
     fixture.write("a.jsonl", &unread);
     let job = fixture.job("out", &["vocabulary.min_documents=2"]);
-    let refused = fixture.ingest(2, &job).unwrap_err().to_string();
+    let refused = fixture.ingest(1, &job).unwrap_err().to_string();
     assert!(
         refused.starts_with("9 of 10 documents could not be read"),
         "{refused}"

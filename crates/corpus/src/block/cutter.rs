@@ -14,7 +14,6 @@ use crate::input::BYTE_ORDER_MARK;
 use dialect::Place;
 pub use dialect::{Dialect, names_delimiter};
 use envelope::EnvelopeScan;
-pub(crate) use envelope::is_mbox;
 use object::ObjectScan;
 pub use object::objects;
 use std::io::Read;

@@ -1,9 +1,9 @@
 //! Examines the files of an input: sizes, compression, and a fingerprint.
 
 use super::format::{MARK_BYTES, spans_lines, unsupported};
+use super::mbox::is_mbox;
 use super::outputs::is_written;
 use super::{Input, InputError, InputFile, vocabulary};
-use crate::block::cutter::is_mbox;
 use crate::compression::{Compression, read_into, read_start, stripped};
 use crate::encoding::is_utf_16;
 use crate::settings::{CorpusSettings, Format};
