@@ -157,6 +157,7 @@ fn various() -> Vec<Job> {
             "evaluate.norms=norms.tsv",
         ],
         &[
+            "project.trends=[\"it's\"]",
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
             "synth.path=made",
         ],
