@@ -344,73 +344,33 @@ pub(crate) fn on_grid(weight: f64, step: f64) -> f64 {
 }
 
 /// Returns a round's counts of one term, times `coefficient`.
-fn counted(counts: &[u64], coefficient: f64) -> impl Changes {
+fn counted(counts: &[u64], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
     let assigned = counts.iter().map(|&word| Assigned::from_word(word));
     assigned.map(move |it| (u32::from(it.topic), coefficient * f64::from(it.count)))
 }
 
 /// Returns the entries of a row, times `coefficient`.
-pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Changes {
+pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
     row.iter()
         .map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))
 }
 
-/// Changes of a row by topic, ascending.
-pub(crate) trait Changes: DoubleEndedIterator<Item = (u32, f64)> + Clone {}
-impl<I: DoubleEndedIterator<Item = (u32, f64)> + Clone> Changes for I {}
-
-/// Adds changes to a row, which ascends by topic. Returns whether a changed value is not positive.
-pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Changes) -> bool {
-    let (mut place, mut new, mut least) = (0, 0, f32::INFINITY);
-    for (topic, change) in changes.clone() {
+/// Adds changes by topic to a row; both ascend. Returns whether a changed value is not positive.
+pub(crate) fn add_to_row(row: &mut Vec<Entry>, changes: impl Iterator<Item = (u32, f64)>) -> bool {
+    let (mut place, mut least) = (0, f32::INFINITY);
+    for (topic, change) in changes {
         while place < row.len() && row[place].topic < topic {
             place += 1;
         }
-        let value = match row.get_mut(place).filter(|entry| entry.topic == topic) {
-            Some(entry) => {
-                entry.value = (f64::from(entry.value) + change) as f32;
-                entry.value
-            }
-            None => {
-                new += 1;
-                change as f32
-            }
-        };
-        least = least.min(value);
-    }
-    if new > 0 {
-        insert_new(row, new, changes);
+        if place < row.len() && row[place].topic == topic {
+            row[place].value = (f64::from(row[place].value) + change) as f32;
+        } else {
+            let value = change as f32;
+            row.insert(place, Entry { topic, value });
+        }
+        least = least.min(row[place].value);
     }
     least <= 0.0
-}
-
-/// Inserts the changes whose topics a row lacks, `new` of them. Every entry moves once, from the back.
-fn insert_new(row: &mut Vec<Entry>, new: usize, changes: impl Changes) {
-    let mut from = row.len();
-    let mut to = from + new;
-    row.resize(
-        to,
-        Entry {
-            topic: 0,
-            value: 0.0,
-        },
-    );
-    for (topic, change) in changes.rev() {
-        while from > 0 && row[from - 1].topic > topic {
-            (from, to) = (from - 1, to - 1);
-            row[to] = row[from];
-        }
-        if from == 0 || row[from - 1].topic < topic {
-            to -= 1;
-            row[to] = Entry {
-                topic,
-                value: change as f32,
-            };
-        }
-        if from == to {
-            return;
-        }
-    }
 }
 
 #[cfg(test)]
