@@ -135,7 +135,7 @@ impl Placement {
         })
     }
 
-    /// Places a job in this process alone, whatever the environment says.
+    /// Places a job in this process alone, whatever the environment says; its threads do not wait for each other.
     ///
     /// # Errors
     /// The number is out of range.
@@ -145,7 +145,7 @@ impl Placement {
             processes: Some(1),
             ..PlacementArgs::default()
         };
-        Self::check(&args)
+        Self::check_on(&args, cores(), Surroundings::look(&args)?)
     }
 
     /// Checks the flags for a machine with this many cores.

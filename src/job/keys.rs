@@ -122,8 +122,6 @@ pub(super) enum Mark {
     WarmStart,
     /// Applies to sums over documents.
     RolledUp,
-    /// Applies to trends.
-    Trends,
 }
 
 impl Mark {
@@ -139,7 +137,6 @@ impl Mark {
                 | Self::Detected
                 | Self::WarmStart
                 | Self::RolledUp
-                | Self::Trends
         )
     }
 }

@@ -345,11 +345,6 @@ impl Values {
                 Mark::RolledUp,
                 "project.rollups = false",
             ),
-            (
-                self.get::<Vec<String>>("project.trends").is_empty(),
-                Mark::Trends,
-                "an empty project.trends",
-            ),
         ];
         for (_, unused, reason) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
             for key in keys::marked(unused) {

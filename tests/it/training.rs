@@ -25,6 +25,7 @@ use mesh::{ClusterSettings, Placement, execute};
 use topicmill::assignments::Assignments;
 use topicmill::checkpoint::{self, Saved};
 use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
+use topicmill::corpus::vocabulary_file::VOCABULARY_FILE;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
@@ -246,6 +247,12 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     std::fs::write(known.path().join("links.txt"), "must: a, b\n").unwrap();
     std::fs::create_dir_all(known.path().join("before/model")).unwrap();
     std::fs::write(known.path().join("before").join(MODEL_FILE), "its bytes").unwrap();
+    std::fs::create_dir_all(known.path().join("before/corpus")).unwrap();
+    std::fs::write(
+        known.path().join("before").join(VOCABULARY_FILE),
+        "its terms",
+    )
+    .unwrap();
     let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
     Job::parse(&text, &known.path().join("job.toml"), &overrides).unwrap()
 }

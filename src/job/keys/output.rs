@@ -68,7 +68,7 @@ pub(super) const PROJECT: Section = rows! {
         RolledUp, Later;
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
-    date_unit: Word(DATE_UNITS), Default("auto"), Inference, RolledUp, Trends, Later;
+    date_unit: Word(DATE_UNITS), Default("auto"), Inference, RolledUp, Later;
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
     /// written.
     // They take little of a projection's time, and answer what most results are made for.

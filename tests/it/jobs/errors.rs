@@ -255,7 +255,6 @@ fn keys_without_effect_are_refused_and_their_defaults_are_not() {
         let job = with(&[&format!("corpus.format={format}"), key]);
         assert_eq!(job.is_err(), is_unused, "{format} {key}");
     }
-    assert!(with(&["project.date_unit=month"]).is_err());
     assert!(with(&["evaluate.particles=5"]).is_err());
     assert!(with(&["evaluate.folds=3"]).is_err());
 }
