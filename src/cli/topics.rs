@@ -48,7 +48,7 @@ pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Fail
 }
 
 /// Refuses an output that another run is writing, and a folder that topicmill has not written, before anything is
-/// written beside it: `--overwrite` replaces neither, nor a table with files of others.
+/// written beside it: `--overwrite` replaces neither, nor a table folder that contains other files.
 pub(super) fn check_free(output: &Path, overwrite: bool) -> Result<(), Failure> {
     check_ours(output)?;
     if let Some(holder) = holder(output)? {

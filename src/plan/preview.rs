@@ -240,7 +240,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     Ok(())
 }
 
-/// Estimates the distinct terms of `tokens` tokens from their growth: after so many tokens, so many terms. They grow by
+/// Estimates the distinct terms of `tokens` tokens from `growth`: numbers of tokens and of terms so far. They grow by
 /// a power of the tokens (Heaps' law), whose exponent the second half shows; 0 if there are too few to tell.
 fn extrapolated(growth: &[(u64, u64)], tokens: u64) -> u64 {
     let Some(&(seen, terms)) = growth.last() else {

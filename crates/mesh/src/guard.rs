@@ -53,8 +53,9 @@ static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
 /// The processes of this run that were lost.
 static LOST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Makes a panic in any thread end this process with code 70, unless [`liveness::contained`] returns it. `report` shows the failure to the
-/// user; it must not panic, and if it blocks, the process exits without it after two seconds.
+/// Makes a panic in any thread end this process with code 70, unless [`liveness::contained`] returns
+/// it. `report` shows the failure to the user; it must not panic, and if it blocks, the process
+/// exits without it after two seconds.
 ///
 /// Call it once, before the first thread starts; further calls have no effect.
 pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {

@@ -286,13 +286,13 @@ impl Cut for CountStream {
     }
 }
 
-/// Returns how many documents a file of so many entries may have.
+/// Returns the most documents that a file with this number of entries may have.
 pub fn most_documents(entries: u64) -> u64 {
     let entries = entries.saturating_add(FEW_ENTRIES);
     entries.saturating_mul(DOCUMENTS_PER_ENTRY) - 1
 }
 
-/// Refuses more documents than so many entries can have.
+/// Refuses more documents than a file with this number of entries may have.
 fn check_documents(
     file: &InputFile,
     line: u64,

@@ -23,7 +23,7 @@ const VALUES: [&[u8]; 16] = [
     b"\"\xef\xbb\xbf\\\\\\\"\"",
 ];
 
-/// What stands between values.
+/// Separators and brackets, which come between values.
 const MARKS: [&[u8]; 14] = [
     b"{",
     b"}",
