@@ -86,6 +86,15 @@ impl Surroundings {
     }
 }
 
+/// Returns the flags of a process that is alone.
+fn alone(threads: Option<Threads>) -> PlacementArgs {
+    PlacementArgs {
+        threads,
+        processes: Some(1),
+        ..PlacementArgs::default()
+    }
+}
+
 impl Placement {
     /// Checks the flags, and takes from the environment what they leave open. A process that is alone gets at most
     /// [`THREADS_A_CORE`] threads for each of its cores.
@@ -135,17 +144,22 @@ impl Placement {
         })
     }
 
-    /// Places a job in this process alone, whatever the environment says; its threads do not wait for each other.
+    /// Places a job in this process alone, whatever the environment says.
     ///
     /// # Errors
     /// The number is out of range.
     pub(crate) fn here(threads: Option<Threads>) -> Result<Self, Failure> {
-        let args = PlacementArgs {
-            threads,
-            processes: Some(1),
-            ..PlacementArgs::default()
-        };
-        Self::check_on(&args, cores(), Surroundings::look(&args)?)
+        Self::check(&alone(threads))
+    }
+
+    /// Returns the number of threads in this process alone that do not wait for each other, as those of a stream.
+    ///
+    /// # Errors
+    /// The number is out of range.
+    pub(crate) fn independent_threads(threads: Option<Threads>) -> Result<Threads, Failure> {
+        let args = alone(threads);
+        let placement = Self::check_on(&args, cores(), Surroundings::look(&args)?)?;
+        Ok(placement.threads())
     }
 
     /// Checks the flags for a machine with this many cores.

@@ -93,7 +93,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     let source = Source::find(&args.run.job, &args.run.overrides())?;
     let model = Arc::new(StreamModel::load(&source)?);
     let options = Options {
-        threads: Placement::here(args.run.placement.threads)?.threads(),
+        threads: Placement::independent_threads(args.run.placement.threads)?,
         strict: args.strict,
     };
     let started = Instant::now();
