@@ -42,10 +42,7 @@ fn build() -> io::Result<String> {
         hash.update((contents.len() as u64).to_le_bytes());
         hash.update(contents);
     }
-    let digits: String = hash.finalize()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digits: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     // A build whose blocks have another layout has another name.
     Ok(match std::env::var_os("CARGO_FEATURE_ABOMONATION") {
         Some(_) => format!("{}+a", &digits[..14]),
@@ -58,10 +55,7 @@ fn features() -> String {
     let on = |name: &&str| {
         std::env::var_os(format!("CARGO_FEATURE_{}", name.to_ascii_uppercase())).is_some()
     };
-    let names: Vec<&str> = ["s3", "tls", "abomonation"]
-        .into_iter()
-        .filter(on)
-        .collect();
+    let names: Vec<&str> = ["s3", "tls", "abomonation"].into_iter().filter(on).collect();
     match names.is_empty() {
         true => "none".to_owned(),
         false => names.join(", "),
@@ -128,9 +122,7 @@ fn source_folders() -> io::Result<Vec<PathBuf>> {
 
 /// Returns the path with `/` between its parts on every system.
 fn name(path: &Path) -> String {
-    let parts = path
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
     parts.collect::<Vec<_>>().join("/")
 }
 

@@ -37,11 +37,7 @@ fn main() {
 
 /// Returns a different entry for every term.
 fn entry(term: usize) -> Assigned {
-    Assigned {
-        term: term as u32,
-        topic: (term % TOPICS) as u16,
-        count: 1 + (term % 9) as i32,
-    }
+    Assigned { term: term as u32, topic: (term % TOPICS) as u16, count: 1 + (term % 9) as i32 }
 }
 
 /// Returns the same as a word.
@@ -62,12 +58,10 @@ fn xor(block: &Block) -> u64 {
 fn encode_decode_plain(bencher: Bencher<'_, '_>, length: usize) {
     let block = block(length);
     let count = bencher.counter(ItemsCount::new(length));
-    count
-        .with_inputs(|| Vec::with_capacity(16 * length))
-        .bench_local_values(|mut bytes| {
-            block.write_plain(&mut bytes);
-            xor(&Block::from_plain(BytesMut::from(bytes).freeze()))
-        });
+    count.with_inputs(|| Vec::with_capacity(16 * length)).bench_local_values(|mut bytes| {
+        block.write_plain(&mut bytes);
+        xor(&Block::from_plain(BytesMut::from(bytes).freeze()))
+    });
 }
 
 #[cfg(feature = "abomonation")]
@@ -75,12 +69,10 @@ fn encode_decode_plain(bencher: Bencher<'_, '_>, length: usize) {
 fn encode_decode_abomonation(bencher: Bencher<'_, '_>, length: usize) {
     let block = block(length);
     let count = bencher.counter(ItemsCount::new(length));
-    count
-        .with_inputs(|| Vec::with_capacity(16 * length))
-        .bench_local_values(|mut bytes| {
-            block.into_bytes(&mut bytes);
-            xor(&Block::from_bytes(BytesMut::from(bytes).freeze()))
-        });
+    count.with_inputs(|| Vec::with_capacity(16 * length)).bench_local_values(|mut bytes| {
+        block.into_bytes(&mut bytes);
+        xor(&Block::from_bytes(BytesMut::from(bytes).freeze()))
+    });
 }
 
 #[divan::bench(args = LENGTHS)]
@@ -88,15 +80,11 @@ fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
     let record = |term: usize| (term as u32, (term % TOPICS) as u32, 1_u32);
     let records: Vec<(u32, u32, u32)> = (0..length).map(record).collect();
     let count = bencher.counter(ItemsCount::new(length));
-    count
-        .with_inputs(|| Vec::with_capacity(16 * length))
-        .bench_local_values(|mut bytes| {
-            records.into_bytes(&mut bytes);
-            let records = Vec::<(u32, u32, u32)>::from_bytes(BytesMut::from(bytes).freeze());
-            records
-                .iter()
-                .fold(0, |xor, (term, topic, n)| xor ^ term ^ topic ^ n)
-        });
+    count.with_inputs(|| Vec::with_capacity(16 * length)).bench_local_values(|mut bytes| {
+        records.into_bytes(&mut bytes);
+        let records = Vec::<(u32, u32, u32)>::from_bytes(BytesMut::from(bytes).freeze());
+        records.iter().fold(0, |xor, (term, topic, n)| xor ^ term ^ topic ^ n)
+    });
 }
 
 /// A worker that sends `length` entries in each round; and the XOR of all words that came back.
@@ -149,11 +137,7 @@ fn round(bencher: Bencher<'_, '_>, length: usize) {
     let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let addresses = free.map(|listener| listener.local_addr().unwrap().to_string());
     let processes = [0, 1].map(|number| {
-        let placement = Placement {
-            threads: 1,
-            process: number,
-            addresses: addresses.to_vec(),
-        };
+        let placement = Placement { threads: 1, process: number, addresses: addresses.to_vec() };
         let ((order, orders), (done, answers)) = (channel(), channel());
         let handle = thread::spawn(move || process(placement, orders, done));
         (order, answers, handle)
@@ -166,9 +150,7 @@ fn round(bencher: Bencher<'_, '_>, length: usize) {
         assert_eq!(xors[0], xors[1]);
     };
     one_round(); // connects
-    bencher
-        .counter(ItemsCount::new(2 * length))
-        .bench_local(one_round);
+    bencher.counter(ItemsCount::new(2 * length)).bench_local(one_round);
     // Both are told to end before either is joined.
     let handles = processes.map(|(_, _, handle)| handle);
     for handle in handles {

@@ -77,11 +77,7 @@ impl Assignments {
         } else {
             Store::Disk(Scratch::create(path, (tokens * WIDTH) as u64)?)
         };
-        Ok(Self {
-            starts,
-            store,
-            influences: None,
-        })
+        Ok(Self { starts, store, influences: None })
     }
 
     /// Adds the influences that a schedule that draws documents keeps.

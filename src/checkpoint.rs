@@ -193,13 +193,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
         Ok((header, totals, starts, entries))
     })?;
     let (header, totals, starts, entries) = parts;
-    Ok(Saved {
-        header,
-        hash,
-        totals,
-        starts,
-        entries,
-    })
+    Ok(Saved { header, hash, totals, starts, entries })
 }
 
 fn read_bytes<const N: usize>(input: &mut impl Read) -> std::io::Result<[u8; N]> {
@@ -237,27 +231,14 @@ mod tests {
     }
 
     fn parts(part_count: usize) -> Vec<Parameters> {
-        let step = GlobalStep {
-            step_size: 0.3,
-            weight: 2.0,
-        };
-        let word = |term, topic| {
-            Assigned {
-                term,
-                topic,
-                count: 1 + term as i32,
-            }
-            .word()
-        };
+        let step = GlobalStep { step_size: 0.3, weight: 2.0 };
+        let word = |term, topic| Assigned { term, topic, count: 1 + term as i32 }.word();
         (0..part_count)
             .map(|p| {
                 let mut part = Parameters::new(3, 5, p, part_count);
                 part.decay(step, &[1, 2, 3]);
                 let terms = (0..5u32).filter(|w| *w as usize % part_count == p && *w != 3);
-                part.add(
-                    step,
-                    &terms.map(|w| word(w, (w % 3) as u16)).collect::<Vec<_>>(),
-                );
+                part.add(step, &terms.map(|w| word(w, (w % 3) as u16)).collect::<Vec<_>>());
                 part
             })
             .collect()
@@ -265,10 +246,7 @@ mod tests {
 
     fn written(folder: &Path, part_count: usize) -> Vec<u8> {
         let parts = parts(part_count);
-        let header = Header {
-            scale: parts[0].scale(),
-            ..header()
-        };
+        let header = Header { scale: parts[0].scale(), ..header() };
         let path = folder.join("model");
         write(&path, &header, &parts.iter().collect::<Vec<_>>()).unwrap();
         std::fs::read(path).unwrap()
@@ -284,9 +262,8 @@ mod tests {
         let quick = read_header(&folder.path().join("model")).unwrap();
         assert_eq!(quick, saved.header);
         for part_count in [1, 2] {
-            let restored: Vec<_> = (0..part_count)
-                .map(|p| saved.parameters(p, part_count))
-                .collect();
+            let restored: Vec<_> =
+                (0..part_count).map(|p| saved.parameters(p, part_count)).collect();
             assert_eq!(restored, parts(part_count));
         }
     }

@@ -71,11 +71,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
     parse().map_err(|error: clap::Error| {
         // If even this cannot be printed, there is nothing left to do.
         let _ = error.print();
-        if error.use_stderr() {
-            Exit::Usage.into()
-        } else {
-            ExitCode::SUCCESS
-        }
+        if error.use_stderr() { Exit::Usage.into() } else { ExitCode::SUCCESS }
     })
 }
 
@@ -122,18 +118,13 @@ pub fn guard() {
             Exit::Internal => concat!("topicmill ", env!("CARGO_PKG_VERSION"), ": "),
             _ => "",
         };
-        report(&Failure::message(
-            failure.exit,
-            format!("{version}{}", failure.message),
-        ));
+        report(&Failure::message(failure.exit, format!("{version}{}", failure.message)));
         store::remove_temporaries();
         // Last, because the log may be on a file system that does not respond.
         watching::end_current(failure.exit as u8, &failure.message);
     });
     if let Err(error) = mesh::interrupt::install(warn) {
-        warn(&format!(
-            "signals cannot be handled and will end the run at once: {error}"
-        ));
+        warn(&format!("signals cannot be handled and will end the run at once: {error}"));
     }
     mesh::spawn::follow_parent();
 }
@@ -154,10 +145,7 @@ fn prefix() -> &'static str {
 /// Writes lines to stderr.
 fn say(text: &str) {
     let prefix = prefix();
-    let lines: String = text
-        .lines()
-        .map(|line| format!("{prefix}{line}\n"))
-        .collect();
+    let lines: String = text.lines().map(|line| format!("{prefix}{line}\n")).collect();
     // If even this cannot be printed, there is nothing left to do.
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }
@@ -175,10 +163,7 @@ fn print(page: &str) -> Result<(), Failure> {
 /// Writes output for programs to stdout, unchanged. A closed pipe (`topicmill plan JOB | head`) is not a failure.
 fn print_data(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(Exit::Io, error).context("stdout"))
         }
@@ -231,7 +216,6 @@ fn check_finished(root: &Path) -> Result<(), Failure> {
     check_written(root)?;
     let path = root.display();
     let message = format!("{path}: its run has not ended, so there is no result yet");
-    Err(Failure::data(message).help(format!(
-        "`topicmill status {path}` shows how far it is; rerun the job to resume it"
-    )))
+    Err(Failure::data(message)
+        .help(format!("`topicmill status {path}` shows how far it is; rerun the job to resume it")))
 }

@@ -32,11 +32,7 @@ pub struct Failure {
 impl Failure {
     /// Wraps an error.
     pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
-        Self {
-            exit,
-            error: error.into(),
-            help: None,
-        }
+        Self { exit, error: error.into(), help: None }
     }
 
     /// Wraps a message.
@@ -228,9 +224,7 @@ mod tests {
     #[test]
     fn causes_are_said_once_and_help_comes_last() {
         let source = io::Error::other("the disk is gone");
-        let failure = Failure::new(Exit::Io, source)
-            .context("shard 3")
-            .help("bring it back");
+        let failure = Failure::new(Exit::Io, source).context("shard 3").help("bring it back");
         assert_eq!(
             failure.report(),
             "error: shard 3\ncause: the disk is gone\nhelp: bring it back\n"

@@ -315,11 +315,7 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// Makes a path absolute, from the current directory; returns it unchanged if there is none.
 fn absolute(path: &Path) -> PathBuf {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let absolute = std::path::absolute(path);
     absolute.unwrap_or_else(|_| path.to_owned())
 }

@@ -180,22 +180,10 @@ fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
     let group_count = groups.len();
     let groups_to_retrain = groups.iter().filter(|group| group.retrain).count();
     let known = |line: &crate::tables::read::DriftLine| line.known_term_share.unwrap_or(1.0);
-    groups.sort_by(|a, b| {
-        known(a)
-            .total_cmp(&known(b))
-            .then(a.group_id.cmp(&b.group_id))
-    });
+    groups.sort_by(|a, b| known(a).total_cmp(&known(b)).then(a.group_id.cmp(&b.group_id)));
     groups.truncate(bounds::DRIFT_GROUPS);
-    for name in groups
-        .iter_mut()
-        .filter_map(|group| group.group_id.as_mut())
-    {
+    for name in groups.iter_mut().filter_map(|group| group.group_id.as_mut()) {
         *name = clip(name, bounds::NAME_CHARS);
     }
-    Ok(Some(Drift {
-        run,
-        groups,
-        group_count,
-        groups_to_retrain,
-    }))
+    Ok(Some(Drift { run, groups, group_count, groups_to_retrain }))
 }

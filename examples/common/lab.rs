@@ -53,9 +53,7 @@ impl Lab<'_> {
                     scope.spawn(move || self.infer_some(documents, settings, round, first))
                 })
                 .collect();
-            let joined = handles
-                .into_iter()
-                .flat_map(|h| h.join().expect("inferred"));
+            let joined = handles.into_iter().flat_map(|h| h.join().expect("inferred"));
             joined.collect()
         })
     }
@@ -67,11 +65,8 @@ impl Lab<'_> {
         round: u64,
         first: u64,
     ) -> Proportions {
-        let target = Target {
-            table: FactorTable::new(self.factors),
-            topics: self.topics,
-            classifier: None,
-        };
+        let target =
+            Target { table: FactorTable::new(self.factors), topics: self.topics, classifier: None };
         let mut inferrer = Inferrer::default();
         let inferred = documents.iter().zip(first..).map(|(document, number)| {
             let mut stream = Stream::keyed(1, Stage::Project, round, number);
@@ -101,10 +96,7 @@ impl Lab<'_> {
         let first: Vec<Document> = self.halves.iter().map(|h| h[0].clone()).collect();
         let observed = self.infer(&first, settings, self.threads, 3);
         let (alike, held_out) = (alike(reference, &inferred), self.held_out(&observed));
-        println!(
-            "{name},{:.0},{:.0},{alike},{held_out:.4}",
-            rates[0], rates[1]
-        );
+        println!("{name},{:.0},{:.0},{alike},{held_out:.4}", rates[0], rates[1]);
     }
 
     /// Returns the log-likelihood per token of the second halves, given proportions of the first.

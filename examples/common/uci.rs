@@ -34,9 +34,5 @@ fn entry(line: &str) -> Option<(usize, u32, u32)> {
     let mut fields = line.split_ascii_whitespace().map(str::parse::<u32>);
     let mut field = || fields.next()?.ok();
     let (document, term, count) = (field()?, field()?, field()?);
-    Some((
-        document.checked_sub(1)? as usize,
-        term.checked_sub(1)?,
-        count,
-    ))
+    Some((document.checked_sub(1)? as usize, term.checked_sub(1)?, count))
 }

@@ -115,12 +115,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Trains one model, and prints its lines of the figure.
 fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(), Box<dyn Error>> {
-    let priors = Priors {
-        alpha: vec![ALPHA; topics],
-        eta: ETA,
-        exp_psi: false,
-        tree: None,
-    };
+    let priors = Priors { alpha: vec![ALPHA; topics], eta: ETA, exp_psi: false, tree: None };
     let settings = settings(wanted.passes);
     let setup = Setup {
         priors: &priors,
@@ -251,10 +246,7 @@ fn score(
     let halves = halves::halves(corpus.test.bag(index), &mut stream);
     let [(terms, counts), (scored_terms, scored_counts)] = &halves;
     let observed = Bag { terms, counts };
-    let scored = Bag {
-        terms: scored_terms,
-        counts: scored_counts,
-    };
+    let scored = Bag { terms: scored_terms, counts: scored_counts };
     let most = wanted.samples.iter().max().copied().unwrap_or(1);
     // For each number of samples, both estimates over the chains so far.
     let mut estimates: Vec<[Proportions; 2]> = vec![Default::default(); lines.len()];

@@ -32,10 +32,7 @@ pub fn parameters(statistics: &mut Moves, weight: f64, [topics, terms]: [usize; 
     let mut entries = Vec::new();
     statistics.drain(|entry| entries.push(entry.word()));
     let mut parameters = Parameters::new(topics, terms, 0, 1);
-    let step = GlobalStep {
-        step_size: 1.0,
-        weight,
-    };
+    let step = GlobalStep { step_size: 1.0, weight };
     global_step(&mut parameters, step, &entries);
     parameters
 }

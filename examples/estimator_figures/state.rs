@@ -22,9 +22,8 @@ pub fn read(path: &Path) -> Result<(Bags, Trained), Box<dyn Error>> {
     let file = BufReader::new(Compression::Gzip.open(path)?);
     let (alpha, eta) = for_each_token(path, file, |token| {
         let (number, _) = token.document.split_once(' ').unwrap_or_default();
-        let number = number
-            .parse()
-            .map_err(|_| format!("\"{number}\" is not a document number"))?;
+        let number =
+            number.parse().map_err(|_| format!("\"{number}\" is not a document number"))?;
         let document = documents.entry(number).or_default();
         let topics = document.entry(token.index as u32).or_default();
         topics.push(token.topic);
@@ -45,12 +44,7 @@ pub fn read(path: &Path) -> Result<(Bags, Trained), Box<dyn Error>> {
     }
     let trained = Trained {
         parameters: parameters(&mut statistics, 1.0, [alpha.len(), terms]),
-        priors: Priors {
-            alpha,
-            eta,
-            exp_psi: false,
-            tree: None,
-        },
+        priors: Priors { alpha, eta, exp_psi: false, tree: None },
         assignments,
     };
     Ok((bags, trained))

@@ -74,12 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Returns the mean of two chains' proportions.
 fn mean([first, second]: &[Proportions; 2]) -> Proportions {
     let pairs = first.iter().zip(second);
-    let means = pairs.map(|(a, b)| {
-        a.iter()
-            .zip(b)
-            .map(|(a, b)| f32::midpoint(*a, *b))
-            .collect()
-    });
+    let means = pairs.map(|(a, b)| a.iter().zip(b).map(|(a, b)| f32::midpoint(*a, *b)).collect());
     means.collect()
 }
 
@@ -92,14 +87,8 @@ fn methods() -> [(&'static str, InferSettings); 4] {
     [
         ("cvb0 2", cvb0(2)),
         ("cvb0 3", cvb0(3)),
-        (
-            "gibbs 10+90 plain",
-            InferSettings::gibbs(10, 90, Estimator::Counts),
-        ),
-        (
-            "gibbs 10+90 soft",
-            InferSettings::gibbs(10, 90, Estimator::Soft),
-        ),
+        ("gibbs 10+90 plain", InferSettings::gibbs(10, 90, Estimator::Counts)),
+        ("gibbs 10+90 soft", InferSettings::gibbs(10, 90, Estimator::Soft)),
     ]
 }
 

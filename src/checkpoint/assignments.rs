@@ -55,9 +55,7 @@ pub(crate) fn write(
             out.write_all(&document.to_le_bytes())?;
             out.write_all(&(topics.len() as u32).to_le_bytes())?;
             bytes.clear();
-            topics
-                .iter()
-                .for_each(|topic| bytes.extend(topic.to_le_bytes()));
+            topics.iter().for_each(|topic| bytes.extend(topic.to_le_bytes()));
             if let Some(influences) = influences {
                 bytes.extend_from_slice(bytemuck::bytes_of(&influences.get(position)));
             }
@@ -95,9 +93,7 @@ pub fn read_from(
         let magic = read_bytes(input)?;
         let is_drawn = magic == *MAGIC_DRAWN;
         if (!is_drawn && magic != *MAGIC) || u64::from_le_bytes(read_bytes(input)?) != round {
-            return Err(invalid(
-                "it does not hold the assignments of this checkpoint",
-            ));
+            return Err(invalid("it does not hold the assignments of this checkpoint"));
         }
         let documents = u64::from_le_bytes(read_bytes(input)?);
         let (mut topics, mut bytes) = (Vec::new(), Vec::new());
@@ -138,20 +134,10 @@ mod tests {
         let mut builder = MinibatchBuilder::new(u64::MAX, "unused".into());
         for (document, topics) in ASSIGNED {
             let terms: Vec<u32> = (0..topics.len() as u32).collect();
-            builder
-                .push(
-                    [document << 60, document],
-                    &[],
-                    &terms,
-                    &vec![1; terms.len()],
-                )
-                .unwrap();
+            builder.push([document << 60, document], &[], &terms, &vec![1; terms.len()]).unwrap();
         }
         let documents = builder.finish(&Deal::Even(2)).unwrap();
-        let lengths = documents
-            .lengths(|counts, _| counts.len())
-            .unwrap()
-            .into_iter();
+        let lengths = documents.lengths(|counts, _| counts.len()).unwrap().into_iter();
         let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
         let influences = (0..3u64).map(|n| bytemuck::cast([n, n << 40]));
         let assignments = assignments.with_influences(Arc::new(Influences::new(influences)));
@@ -168,30 +154,21 @@ mod tests {
     fn assignments_come_back_and_every_flipped_byte_and_cut_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(file_name(70, 1));
-        assert_eq!(
-            round_of(path.file_name().unwrap().to_str().unwrap()),
-            Some(70)
-        );
+        assert_eq!(round_of(path.file_name().unwrap().to_str().unwrap()), Some(70));
         let (documents, assignments) = assigned();
         write(&path, 70, &documents, &assignments).unwrap();
         let mut seen = Vec::new();
         let (mut positions, mut influences) = (0.., Vec::new());
         read(&path, 70, 5, |document, topics, influence| {
             seen.push((document, topics.to_vec()));
-            let own = assignments
-                .influences()
-                .unwrap()
-                .get(positions.next().unwrap());
+            let own = assignments.influences().unwrap().get(positions.next().unwrap());
             influences.push(influence == Some(own));
             Ok(())
         })
         .unwrap();
         assert_eq!(influences, [true; 3]);
         seen.sort_unstable();
-        assert_eq!(
-            seen,
-            ASSIGNED.map(|(document, topics)| (document, topics.to_vec()))
-        );
+        assert_eq!(seen, ASSIGNED.map(|(document, topics)| (document, topics.to_vec())));
         let attempt = |round, topics| read(&path, round, topics, |_, _, _| Ok(()));
         assert!(attempt(71, 5).is_err() && attempt(70, 4).is_err());
         let bytes = std::fs::read(&path).unwrap();

@@ -90,9 +90,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
         let count = header.term_count.map(|terms| {
             Ok::<_, std::io::Error>(Linear {
                 bias: read_f64(input)?,
-                weights: (0..terms)
-                    .map(|_| read_f64(input))
-                    .collect::<Result<_, _>>()?,
+                weights: (0..terms).map(|_| read_f64(input)).collect::<Result<_, _>>()?,
             })
         });
         let count = count.transpose()?;
@@ -130,10 +128,7 @@ mod tests {
 
     fn model() -> LabelModel {
         LabelModel {
-            count: Some(Linear {
-                bias: 1.0 / 3.0,
-                weights: vec![0.1, -1e-30, 7.0],
-            }),
+            count: Some(Linear { bias: 1.0 / 3.0, weights: vec![0.1, -1e-30, 7.0] }),
             topics: Some(LabelTopics {
                 labels: 3,
                 weights: vec![0.25, 0.5, 0.25, 0.0, 1.0 / 3.0, 2.0 / 3.0],
@@ -147,17 +142,9 @@ mod tests {
     fn labels_come_back_and_every_flipped_byte_and_cut_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("labels");
-        for model in [
-            LabelModel {
-                count: None,
-                ..model()
-            },
-            LabelModel {
-                topics: None,
-                ..model()
-            },
-            model(),
-        ] {
+        for model in
+            [LabelModel { count: None, ..model() }, LabelModel { topics: None, ..model() }, model()]
+        {
             write(&path, "hash", &model).unwrap();
             assert_eq!(read(&path).unwrap(), ("hash".to_owned(), model));
         }
@@ -183,19 +170,10 @@ mod tests {
             (3, None, usize::MAX),
             (3, Some(usize::MAX), 0),
         ] {
-            let header = Header {
-                model_hash: String::new(),
-                label_count,
-                term_count,
-                topic_count,
-            };
+            let header = Header { model_hash: String::new(), label_count, term_count, topic_count };
             sealed::write(&path, |out| sealed::write_header(out, MAGIC, &header)).unwrap();
             let is_empty = topic_count == 0 && term_count.is_none();
-            assert_eq!(
-                read(&path).is_ok(),
-                is_empty,
-                "{label_count} {term_count:?} {topic_count}"
-            );
+            assert_eq!(read(&path).is_ok(), is_empty, "{label_count} {term_count:?} {topic_count}");
         }
     }
 }

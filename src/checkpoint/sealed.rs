@@ -22,11 +22,7 @@ pub(crate) struct Hashing<T> {
 
 impl<T> Hashing<T> {
     pub(crate) fn new(inner: T) -> Self {
-        Self {
-            inner,
-            hash: Sha256::new(),
-            bytes: 0,
-        }
+        Self { inner, hash: Sha256::new(), bytes: 0 }
     }
 }
 
@@ -41,10 +37,7 @@ pub(super) fn write(
         body(&mut out)?;
         let hash = out.hash.finalize();
         out.inner.write_all(&hash)?;
-        let file = out
-            .inner
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
+        let file = out.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync()?;
         Ok(hex::encode(hash))
     };
@@ -105,9 +98,7 @@ pub(super) fn read_header<H: DeserializeOwned>(
     what: &str,
 ) -> io::Result<H> {
     if read_bytes::<8>(input)? != *magic {
-        return Err(invalid(&format!(
-            "it is not {what} of this version of topicmill"
-        )));
+        return Err(invalid(&format!("it is not {what} of this version of topicmill")));
     }
     let length = u64::from_le_bytes(read_bytes(input)?);
     if length > size.min(MAX_HEADER_BYTES) {
@@ -126,9 +117,7 @@ pub(super) fn write_all(out: &mut impl Write, values: &[f32]) -> io::Result<()> 
 
 /// Reads `count` such numbers.
 pub(super) fn read_all(input: &mut impl Read, count: usize) -> io::Result<Vec<f32>> {
-    (0..count)
-        .map(|_| read_bytes(input).map(f32::from_le_bytes))
-        .collect()
+    (0..count).map(|_| read_bytes(input).map(f32::from_le_bytes)).collect()
 }
 
 /// Content that this version of the program does not write.

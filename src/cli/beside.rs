@@ -25,8 +25,7 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
     let file = unfinished(path);
     create_folder(path.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
     write(file.as_ref(), text).map_err(unwritable)?;
-    Disk.commit(file.as_ref(), path)
-        .map_err(|error| unwritable(error.into()))
+    Disk.commit(file.as_ref(), path).map_err(|error| unwritable(error.into()))
 }
 
 /// Says what to do instead of writing over a file, or over the result of a job in that file.

@@ -16,12 +16,7 @@ use super::report::{self, ReportArgs};
 use super::similar::{self, SimilarArgs};
 
 /// The version, and the build, which all processes of a run must share.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (build ",
-    env!("TOPICMILL_BUILD"),
-    ")"
-);
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (build ", env!("TOPICMILL_BUILD"), ")");
 
 /// The version, with the commit and the features of the build.
 const LONG_VERSION: &str = concat!(

@@ -55,10 +55,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for path in paths {
         super::check_finished(path)?;
     }
-    let views = [
-        View::open(paths[0], Wanted::All)?,
-        View::open(paths[1], Wanted::All)?,
-    ];
+    let views = [View::open(paths[0], Wanted::All)?, View::open(paths[1], Wanted::All)?];
     let [a, b] = views.each_ref().map(View::path);
     let found = compare(a, b, None)?;
     let topics = [topic_lines(a)?, topic_lines(b)?];
@@ -95,17 +92,9 @@ fn pairs<'a>(found: &Comparison, [a, b]: &'a [Vec<TopicLine>; 2]) -> Vec<Pair<'a
         }
     };
     let mut pairs: Vec<Pair<'a>> = a.iter().enumerate().map(pair).collect();
-    let taken: BTreeSet<usize> = (0..a.len())
-        .filter_map(|topic| Some(partner(topic)?.0))
-        .collect();
-    let alone = b
-        .iter()
-        .enumerate()
-        .filter(|(topic, _)| !taken.contains(topic));
-    pairs.extend(alone.map(|(_, line)| Pair {
-        topics: [None, Some(line)],
-        distance: None,
-    }));
+    let taken: BTreeSet<usize> = (0..a.len()).filter_map(|topic| Some(partner(topic)?.0)).collect();
+    let alone = b.iter().enumerate().filter(|(topic, _)| !taken.contains(topic));
+    pairs.extend(alone.map(|(_, line)| Pair { topics: [None, Some(line)], distance: None }));
     pairs.sort_by(|one, other| {
         let [one, other] = [one, other].map(|pair| pair.distance.unwrap_or(f64::INFINITY));
         one.total_cmp(&other)
@@ -119,11 +108,7 @@ fn rows(
     [a, b]: &[Vec<TopicLine>; 2],
 ) -> Vec<(&'static str, String)> {
     let result = |path: &std::path::Path, topics: &[TopicLine]| {
-        format!(
-            "{}, {} topics",
-            path.display(),
-            figures::grouped(topics.len() as u64)
-        )
+        format!("{}, {} topics", path.display(), figures::grouped(topics.len() as u64))
     };
     let topics = match &found.topics {
         None => "of one model: matched by number".to_owned(),
@@ -134,11 +119,7 @@ fn rows(
             figures::grouped(matched.partners.iter().flatten().count() as u64),
             matched.mean_distance,
             figures::grouped(matched.shared_terms as u64),
-            if matched.shared_terms < FEW_TERMS {
-                ": too few to tell"
-            } else {
-                ""
-            },
+            if matched.shared_terms < FEW_TERMS { ": too few to tell" } else { "" },
         ),
     };
     let mut left_out = match found.unmatched {
@@ -147,9 +128,8 @@ fn rows(
     };
     if found.ambiguous > 0 {
         let documents = figures::counted(found.ambiguous, "document");
-        left_out.push_str(&format!(
-            "; {documents} of the first with an id that occurs twice left out"
-        ));
+        left_out
+            .push_str(&format!("; {documents} of the first with an id that occurs twice left out"));
     }
     let documents = match found.documents {
         0 => format!("none in both{left_out}: nothing to compare"),
@@ -170,9 +150,7 @@ fn rows(
 
 /// Formats a figure, as in "0.912 ± 0.003".
 fn with_error(figure: &Figure) -> String {
-    let error = figure
-        .standard_error
-        .map_or_else(String::new, |error| format!(" ± {error:.3}"));
+    let error = figure.standard_error.map_or_else(String::new, |error| format!(" ± {error:.3}"));
     format!("{:.3}{error}", figure.mean)
 }
 
@@ -183,15 +161,10 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
     let words = width.saturating_sub(BESIDE_WORDS) / 2;
     for pair in pairs.iter().take(most) {
         let [a, b] = pair.topics.map(|topic| match topic {
-            Some(line) => [
-                line.topic.to_string(),
-                words_within(&line.words(), usize::MAX, words),
-            ],
+            Some(line) => [line.topic.to_string(), words_within(&line.words(), usize::MAX, words)],
             None => ["-".to_owned(), String::new()],
         });
-        let distance = pair
-            .distance
-            .map_or_else(String::new, |distance| format!("{distance:.2}"));
+        let distance = pair.distance.map_or_else(String::new, |distance| format!("{distance:.2}"));
         let [topic, terms] = a;
         let [other, others] = b;
         table.add_row([distance, topic, terms, other, others]);

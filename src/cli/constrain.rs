@@ -79,11 +79,7 @@ pub(crate) struct ConstrainArgs {
 }
 
 /// Keys of `[train]` that the new job keeps; the others apply to training from a random start.
-const KEPT: [&str; 3] = [
-    "train.sample_mib",
-    "train.checkpoint_every",
-    "train.checkpoint_minutes",
-];
+const KEPT: [&str; 3] = ["train.sample_mib", "train.checkpoint_every", "train.checkpoint_minutes"];
 
 /// Writes all constraints and a job that applies them to the result, and runs the job.
 ///
@@ -104,18 +100,12 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let list = path.with_extension("txt");
     let finished = Job::load(result, &[])?;
     if finished.corpus.labels.is_some() {
-        let message = format!(
-            "{}: its topics are labels, which cannot be corrected",
-            result.display()
-        );
+        let message =
+            format!("{}: its topics are labels, which cannot be corrected", result.display());
         return Err(Failure::usage(message).help("change the labels of the documents"));
     }
     if let Some(other) = &finished.model_from {
-        let message = format!(
-            "{}: its model is that of {}",
-            result.display(),
-            other.display()
-        );
+        let message = format!("{}: its model is that of {}", result.display(), other.display());
         let help = "correct that result, and name the corrected one in model.from";
         return Err(Failure::usage(message).help(help));
     }
@@ -133,10 +123,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     }
     fit(result, &finished, &all)?;
     // By its first line, a folder with the list is read without it.
-    let heading = format!(
-        "# After a change: topicmill run {} --overwrite\n",
-        path.display()
-    );
+    let heading = format!("# After a change: topicmill run {} --overwrite\n", path.display());
     let lines = all.iter().map(|one| format!("{one}\n"));
     let text: String = std::iter::once(heading).chain(lines).collect();
     write_beside(&list, text.as_bytes(), args.start.overwrite)?;
@@ -163,11 +150,7 @@ fn unknown_words(result: &Path, pruned: &Pruned, new: &[Constraint]) -> Failure 
         let mut words = text.split([':', ',', '|']).map(str::trim);
         words.any(|word| pruned.examples.iter().any(|example| example == word))
     };
-    let lines: Vec<_> = new
-        .iter()
-        .filter(names_one)
-        .map(Constraint::to_string)
-        .collect();
+    let lines: Vec<_> = new.iter().filter(names_one).map(Constraint::to_string).collect();
     Failure::usage(message).help(format!(
         "name words as the vocabulary has them, or leave them out: {}",
         lines.join("; ")
@@ -209,9 +192,7 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
         let knowledge = read(file, Kind::Constraints)?;
         constraints.extend(links(knowledge).unwrap_or_default());
     }
-    let separates = constraints
-        .iter()
-        .any(|one| matches!(one, Constraint::Cannot(_)));
+    let separates = constraints.iter().any(|one| matches!(one, Constraint::Cannot(_)));
     if separates && args.unassign == Unassign::Nothing {
         let message =
             "with --unassign nothing, words that share a topic would continue to share it";
@@ -309,14 +290,8 @@ mod tests {
             ("out/news", "out/news-constrained"),
             ("out/news-constrained", "out/news-constrained-2"),
             ("out/news-constrained-9", "out/news-constrained-10"),
-            (
-                "out/a-constrained-4294967295",
-                "out/a-constrained-4294967296",
-            ),
-            (
-                "out/news-constrained-x",
-                "out/news-constrained-x-constrained",
-            ),
+            ("out/a-constrained-4294967295", "out/a-constrained-4294967296"),
+            ("out/news-constrained-x", "out/news-constrained-x-constrained"),
         ] {
             assert_eq!(next_output(Path::new(result)), Path::new(next));
         }

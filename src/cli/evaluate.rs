@@ -92,9 +92,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
         return Err(Failure::usage(message).help("leave it out: only --compare reads a projection"));
     }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
-    dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
-        run_here(job, args, here)
-    })
+    dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| run_here(job, args, here))
 }
 
 /// Returns the keys that `--set` and other flags set.
@@ -111,11 +109,7 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
         let names = toml::Value::Array(names.map(toml::Value::String).collect());
         set.push(format!("evaluate.reference={names}"));
     }
-    let texts = [
-        ("labels", &args.labels),
-        ("compare", &args.compare),
-        ("norms", &args.norms),
-    ];
+    let texts = [("labels", &args.labels), ("compare", &args.compare), ("norms", &args.norms)];
     for (key, text) in texts {
         if let Some(text) = text {
             let text = toml::Value::String(text.clone());
@@ -170,9 +164,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     super::existing_output(&job.output.path)?;
     if let Some(other) = &job.evaluate.compare {
         super::check_finished(other)?;
-        let other_projection = OutputState::OtherJob {
-            differs: "projection",
-        };
+        let other_projection = OutputState::OtherJob { differs: "projection" };
         if output_state(&job)? == other_projection {
             let path = job.output.path.display();
             let message = format!("{path}: was projected with settings other than the job's");
@@ -186,14 +178,9 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let source = Output::follow(place)?;
     let run = Process::new(job.clone(), source, here.placement.clone());
     let process = here.process(job, output, &args.run);
-    let foreign = args.model.clone().map(|path| Foreign {
-        path,
-        terms: args.terms.clone(),
-    });
+    let foreign = args.model.clone().map(|path| Foreign { path, terms: args.terms.clone() });
     let evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
-    watched(&process, Stages::Evaluate, &args.run, || {
-        work(&Arc::new(evaluation), here)
-    })
+    watched(&process, Stages::Evaluate, &args.run, || work(&Arc::new(evaluation), here))
 }
 
 /// Returns the folder for the evaluation.
@@ -248,9 +235,7 @@ fn page(summary: &EvaluationSummary) -> String {
             figure.method.clone(),
             figure.split.to_owned(),
             value(figure),
-            figure
-                .standard_error
-                .map_or_else(String::new, |error| format!("{error:.4}")),
+            figure.standard_error.map_or_else(String::new, |error| format!("{error:.4}")),
             figure.unit.to_owned(),
             count(figure.documents),
             count(figure.tokens),

@@ -130,15 +130,9 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
-        assert_eq!(
-            [7, 999, 1_234_567, 99_950].map(about),
-            ["7", "999", "1,230,000", "100,000"]
-        );
+        assert_eq!([7, 999, 1_234_567, 99_950].map(about), ["7", "999", "1,230,000", "100,000"]);
         assert_eq!(about(0), "0");
-        assert_eq!(
-            [0, 1, 1_234].map(|n| counted(n, "file")),
-            ["0 files", "1 file", "1,234 files"]
-        );
+        assert_eq!([0, 1, 1_234].map(|n| counted(n, "file")), ["0 files", "1 file", "1,234 files"]);
         assert_eq!(counted(2, "minibatch"), "2 minibatches");
         assert_eq!(rate(0.0), "0");
         assert_eq!(rate(f64::NAN), "0");

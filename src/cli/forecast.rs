@@ -60,12 +60,7 @@ impl Forecast {
         let (addresses, processes_here) = match placement {
             Placement::Threads(_) => (Vec::new(), 1),
             Placement::Spawn { processes, .. } => (Vec::new(), *processes),
-            Placement::Member {
-                index,
-                count,
-                peers,
-                ..
-            } => {
+            Placement::Member { index, count, peers, .. } => {
                 let addresses = peers.addresses(*count)?;
                 let here = sharing_host(&addresses, *index);
                 (addresses, here)
@@ -194,14 +189,8 @@ impl Forecast {
 
     fn disk(&self) -> String {
         let disk = self.estimate.disk;
-        let [total, drafts, shards, tables, model] = [
-            disk.total(),
-            disk.drafts,
-            disk.shards,
-            disk.tables,
-            disk.model,
-        ]
-        .map(figures::bytes);
+        let [total, drafts, shards, tables, model] =
+            [disk.total(), disk.drafts, disk.shards, disk.tables, disk.model].map(figures::bytes);
         let free = match self
             .disk_free
             .filter(|free| self.output != OutputState::Complete && *free < disk.total())
@@ -240,11 +229,7 @@ impl Forecast {
         let here = self.memory_here.map_or_else(String::new, |bytes| {
             format!("; this machine has {}", figures::bytes(bytes))
         });
-        let each = if self.processes > 1 {
-            " in each process"
-        } else {
-            ""
-        };
+        let each = if self.processes > 1 { " in each process" } else { "" };
         let part = |(name, bytes): &(&str, u64)| format!("{name} {}", figures::bytes(*bytes));
         let parts: Vec<String> = parts.iter().map(part).collect();
         let peak = figures::bytes(memory.peak());
@@ -273,10 +258,7 @@ fn without_input(error: InputError) -> Failure {
 fn sharing_host(addresses: &[String], index: usize) -> usize {
     let host = |address: &String| host_of(address).to_lowercase();
     let mine = addresses.get(index).map(host);
-    let here = addresses
-        .iter()
-        .map(host)
-        .filter(|host| Some(host) == mine.as_ref());
+    let here = addresses.iter().map(host).filter(|host| Some(host) == mine.as_ref());
     here.count().max(1)
 }
 
@@ -296,10 +278,7 @@ mod tests {
 
     fn forecast(memory_here: u64) -> Forecast {
         let forecast = Forecast::of(&job(), &Placement::Threads(2)).expect("nothing is read");
-        Forecast {
-            memory_here: Some(memory_here),
-            ..forecast
-        }
+        Forecast { memory_here: Some(memory_here), ..forecast }
     }
 
     #[test]
@@ -337,10 +316,7 @@ mod tests {
     #[test]
     fn too_little_space_is_said_beside_the_estimate_of_disk() {
         let with = |disk_free| {
-            let forecast = Forecast {
-                disk_free,
-                ..forecast(u64::MAX)
-            };
+            let forecast = Forecast { disk_free, ..forecast(u64::MAX) };
             forecast.disk()
         };
         assert!(with(Some(1 << 20)).ends_with("; only 1.0 MiB free at output.path"));
@@ -349,10 +325,7 @@ mod tests {
 
     #[test]
     fn a_complete_result_takes_no_time() {
-        let complete = Forecast {
-            output: OutputState::Complete,
-            ..forecast(u64::MAX)
-        };
+        let complete = Forecast { output: OutputState::Complete, ..forecast(u64::MAX) };
         assert_eq!(complete.time(), "none: the result is complete");
     }
 
@@ -366,10 +339,7 @@ mod tests {
     #[test]
     fn a_corpus_to_be_made_is_said_to_be() {
         let rows = forecast(u64::MAX).rows(&job());
-        assert!(
-            rows[0].1.contains("the run generates the corpus first"),
-            "{rows:?}"
-        );
+        assert!(rows[0].1.contains("the run generates the corpus first"), "{rows:?}");
         assert!(rows[1].1.starts_with("1,000,000 with"), "{rows:?}");
         assert_eq!(rows.last().expect("rows").1, "no/such/output (empty)");
     }

@@ -58,10 +58,7 @@ fn forwarded<A: Args>() -> Vec<Arg> {
     let run = A::augment_args(Clap::new("run"));
     let place = PlacementArgs::augment_args(Clap::new("place"));
     let is_place = |arg: &&Arg| place.get_arguments().any(|it| it.get_id() == arg.get_id());
-    run.get_arguments()
-        .filter(|arg| !is_place(arg))
-        .cloned()
-        .collect()
+    run.get_arguments().filter(|arg| !is_place(arg)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -94,9 +91,9 @@ mod tests {
         let samples = SAMPLES.iter();
         match arg.get_long() {
             None => samples.map(OsString::from).collect(),
-            Some(name) if arg.get_action().takes_values() => samples
-                .map(|sample| format!("--{name}={sample}").into())
-                .collect(),
+            Some(name) if arg.get_action().takes_values() => {
+                samples.map(|sample| format!("--{name}={sample}").into()).collect()
+            }
             Some(name) => vec![format!("--{name}").into()],
         }
     }
@@ -131,11 +128,7 @@ mod tests {
         let lines = lines();
         let words: usize = lines.iter().map(Vec::len).sum();
         // Each line has the job, which is counted once.
-        assert_eq!(
-            words,
-            forwarded::<RunArgs>().len() + lines.len() - 1,
-            "{lines:?}"
-        );
+        assert_eq!(words, forwarded::<RunArgs>().len() + lines.len() - 1, "{lines:?}");
         for line in lines {
             let launch = ["topicmill", "launch", "--hosts", "hosts.txt"];
             for command in [&["topicmill", "run"][..], &launch] {

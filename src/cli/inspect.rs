@@ -45,10 +45,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         view = View::open(&args.path, Wanted::All)?;
         thing = recognise(view.path())?;
     }
-    let args = &InspectArgs {
-        path: view.path().to_owned(),
-        ..args.clone()
-    };
+    let args = &InspectArgs { path: view.path().to_owned(), ..args.clone() };
     match (thing, args.is_of_a_topic()) {
         (Some(Thing::Root), true) => topic::show(args),
         (Some(_), true) => {
@@ -83,12 +80,7 @@ fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {
     if model.is_file() {
         return Ok(Some(Thing::Model(model)));
     }
-    let marks = [
-        "_lock",
-        "manifest.json",
-        "_SUCCESS",
-        "corpus/collection.json",
-    ];
+    let marks = ["_lock", "manifest.json", "_SUCCESS", "corpus/collection.json"];
     if marks.iter().any(|mark| path.join(mark).exists()) {
         return Ok(Some(Thing::Root));
     }

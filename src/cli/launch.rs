@@ -77,9 +77,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     let launch = plan(args)?;
     if args.dry_run {
         let lines = launch.commands().into_iter();
-        let lines: String = lines
-            .map(|line| line.display().to_string() + "\n")
-            .collect();
+        let lines: String = lines.map(|line| line.display().to_string() + "\n").collect();
         return super::print_data(&lines);
     }
     let names: Vec<String> = launch
@@ -91,9 +89,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     let mut interrupts = args.run.peers.take_over_signals();
     let watch = relay::on_stderr(names);
     let ending = launch.run(&watch, &mut interrupts)?;
-    relay::result(&ending, |process| {
-        format!("process {process} ({})", launch.addresses[process])
-    })
+    relay::result(&ending, |process| format!("process {process} ({})", launch.addresses[process]))
 }
 
 /// Returns the launch that flags, host file and environment describe.
@@ -151,10 +147,7 @@ fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
         }
         match std::env::var(name) {
             Ok(value) if !value.contains('\n') => Ok((name.clone(), value)),
-            Ok(_) => refuse(
-                "has more than one line",
-                "set it on the other hosts instead",
-            ),
+            Ok(_) => refuse("has more than one line", "set it on the other hosts instead"),
             Err(_) => refuse("not set, or not UTF-8", "set it, or leave its name out"),
         }
     };

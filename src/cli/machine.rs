@@ -35,11 +35,7 @@ fn limit_files(groups: &str) -> Vec<PathBuf> {
         };
         let around = Path::new(group).ancestors();
         let folders = around.map(|group| group.strip_prefix("/").unwrap_or(group));
-        Some(
-            folders
-                .map(move |folder| Path::new(root).join(folder).join(name))
-                .collect::<Vec<_>>(),
-        )
+        Some(folders.map(move |folder| Path::new(root).join(folder).join(name)).collect::<Vec<_>>())
     };
     groups.lines().filter_map(of_line).flatten().collect()
 }
@@ -71,9 +67,7 @@ pub(super) fn host() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let named = system.or_else(|| std::env::var("HOSTNAME").ok());
     let named = named.map(|name| name.trim().to_owned());
-    named
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| "unknown".to_owned())
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Returns the figure of this name in a file of `/proc`, in bytes.

@@ -21,12 +21,7 @@ pub(super) struct Pace {
 impl Pace {
     /// Starts a phase.
     pub(super) fn new(first: ProgressSnapshot, now: Duration) -> Self {
-        Self {
-            done_then: first.done,
-            latest: first,
-            since: now,
-            now,
-        }
+        Self { done_then: first.done, latest: first, since: now, now }
     }
 
     /// Whether a later snapshot is of the same phase, and counts the same.
@@ -43,11 +38,7 @@ impl Pace {
     pub(super) fn per_second(&self) -> f64 {
         let seconds = self.elapsed().as_secs_f64();
         let done = self.latest.done.saturating_sub(self.done_then);
-        if seconds > 0.0 {
-            done as f64 / seconds
-        } else {
-            0.0
-        }
+        if seconds > 0.0 { done as f64 / seconds } else { 0.0 }
     }
 
     /// Returns the time left at this pace, if there is a total and a pace.
@@ -83,11 +74,7 @@ mod tests {
 
     #[test]
     fn a_resumed_phase_has_the_pace_of_what_is_new() {
-        let first = ProgressSnapshot {
-            done: 40_000,
-            total: Some(50_000),
-            ..Default::default()
-        };
+        let first = ProgressSnapshot { done: 40_000, total: Some(50_000), ..Default::default() };
         let mut pace = Pace::new(first, Duration::from_secs(5));
         assert_eq!((pace.per_second(), pace.left()), (0.0, None));
         pace.latest.done = 44_000;

@@ -76,10 +76,7 @@ impl PeerArgs {
         let stall_timeout = seconds(self.stall_timeout, DEFAULT_STALL_TIMEOUT);
         let stall_timeout = (!stall_timeout.is_zero()).then_some(stall_timeout);
         if placement.processes() == 1 {
-            return Ok(ClusterSettings {
-                stall_timeout,
-                ..ClusterSettings::default()
-            });
+            return Ok(ClusterSettings { stall_timeout, ..ClusterSettings::default() });
         }
         let found = Secret::find(job.cluster.secret_file.as_deref())?;
         let warning = found.as_ref().and_then(|found| found.warning.as_ref());

@@ -43,23 +43,15 @@ pub(super) fn curve(values: &[f64]) -> String {
         false => 0,
     };
     let value = |point: usize| finite[point * (finite.len() - 1) / (points - 1)];
-    (0..points)
-        .map(|point| HEIGHTS[height(value(point))])
-        .collect()
+    (0..points).map(|point| HEIGHTS[height(value(point))]).collect()
 }
 
 /// Returns the width of the window, from `COLUMNS` or the terminal; `None` unless from 40 to 400.
 pub(super) fn window() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
-    let terminal = || {
-        Some(usize::from(
-            terminal_size::terminal_size_of(io::stdout())?.0.0,
-        ))
-    };
-    columns
-        .or_else(terminal)
-        .filter(|width| (40..=400).contains(width))
+    let terminal = || Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0));
+    columns.or_else(terminal).filter(|width| (40..=400).contains(width))
 }
 
 /// Returns the width of a page in characters: that of the window, if there is one.

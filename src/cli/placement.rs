@@ -76,10 +76,7 @@ impl Surroundings {
                 surroundings.listed = environment::listed(&variables)?;
             }
         } else if args.processes.is_none() {
-            let wanted = Wanted {
-                port: args.port,
-                peers: args.hosts.is_none(),
-            };
+            let wanted = Wanted { port: args.port, peers: args.hosts.is_none() };
             surroundings.found = environment::find(&variables, wanted)?;
         }
         Ok(surroundings)
@@ -88,11 +85,7 @@ impl Surroundings {
 
 /// Returns the flags of a process that is alone.
 fn alone(threads: Option<Threads>) -> PlacementArgs {
-    PlacementArgs {
-        threads,
-        processes: Some(1),
-        ..PlacementArgs::default()
-    }
+    PlacementArgs { threads, processes: Some(1), ..PlacementArgs::default() }
 }
 
 impl Placement {
@@ -115,9 +108,8 @@ impl Placement {
     pub(crate) fn planned(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = cores();
         let placement = Self::check_on(args, cores, Surroundings::look(args)?)?;
-        if let Some(warning) = placement
-            .too_many_threads(cores)
-            .filter(|_| !spawn::follows_parent())
+        if let Some(warning) =
+            placement.too_many_threads(cores).filter(|_| !spawn::follows_parent())
         {
             warn(&warning);
         }
@@ -175,15 +167,12 @@ impl Placement {
         let is_of_member = |flag: &&str| !matches!(*flag, "--processes" | "--port");
         let given = args.given().find(is_of_member);
         match (args.processes, given) {
-            (Some(_), Some(flag)) => Err(Failure::usage(format!(
-                "--processes cannot be used with {flag}"
-            ))
-            .help(BOTH_WAYS)),
+            (Some(_), Some(flag)) => {
+                Err(Failure::usage(format!("--processes cannot be used with {flag}"))
+                    .help(BOTH_WAYS))
+            }
             (Some(1), None) => Ok(Self::Threads(threads(1))),
-            (Some(processes), None) => Ok(Self::Spawn {
-                processes,
-                threads: threads(processes),
-            }),
+            (Some(processes), None) => Ok(Self::Spawn { processes, threads: threads(processes) }),
             (None, None) if surroundings.found.is_none() => Ok(Self::Threads(threads(1))),
             (None, given) => Self::member(args, cores, surroundings, given.unwrap_or_default()),
         }
@@ -219,9 +208,7 @@ impl Placement {
             found.as_ref().and_then(|found| found.token.clone()),
         );
         let file = args.hosts.clone().map(Peers::File);
-        let peers = file
-            .or(surroundings.listed)
-            .or(found.and_then(|found| found.peers));
+        let peers = file.or(surroundings.listed).or(found.and_then(|found| found.peers));
         Ok(Self::Member {
             index,
             count,
@@ -269,9 +256,9 @@ fn in_range(
     most: usize,
 ) -> Result<(), Failure> {
     match number.filter(|n| !(least..=most).contains(n)) {
-        Some(found) => Err(Failure::usage(format!(
-            "{flag} is {found}, but must be from {least} to {most}"
-        ))),
+        Some(found) => {
+            Err(Failure::usage(format!("{flag} is {found}, but must be from {least} to {most}")))
+        }
         None => Ok(()),
     }
 }

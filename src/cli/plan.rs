@@ -52,11 +52,7 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
             figures::grouped(synth.settings.documents),
             synth.settings.topics,
             figures::grouped(synth.settings.vocabulary as u64),
-            if synth.is_made() {
-                "already made in"
-            } else {
-                "to be made in"
-            },
+            if synth.is_made() { "already made in" } else { "to be made in" },
             synth.path.display(),
         );
         rows.push(("corpus", made));
@@ -72,10 +68,7 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
     match &job.model_from {
         Some(folder) => {
             let topics = job.model.topics;
-            let model = format!(
-                "the {topics} topics of {}; nothing is trained",
-                folder.display()
-            );
+            let model = format!("the {topics} topics of {}; nothing is trained", folder.display());
             rows.push(("model", model));
         }
         None => {
@@ -135,15 +128,8 @@ fn tokens(tokens: &TokenSettings) -> String {
         (tokens.elisions, ", elisions dropped"),
         (tokens.join_hyphens, ", hyphens at line ends removed"),
     ];
-    let traits: String = traits
-        .iter()
-        .filter(|(has, _)| *has)
-        .map(|(_, name)| *name)
-        .collect();
-    format!(
-        "{rule} of {} to {} characters{traits}",
-        tokens.min_length, tokens.max_length
-    )
+    let traits: String = traits.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
+    format!("{rule} of {} to {} characters{traits}", tokens.min_length, tokens.max_length)
 }
 
 fn phrases(phrases: &PhraseSettings) -> Option<String> {
@@ -179,16 +165,10 @@ fn vocabulary(job: &Job) -> String {
     );
     let lists = &vocabulary.stop_words;
     if !lists.is_empty() {
-        text.push_str(&format!(
-            "; without the stop words of {}",
-            stop_words::names(lists)
-        ));
+        text.push_str(&format!("; without the stop words of {}", stop_words::names(lists)));
     }
     if vocabulary.stop_top > 0 {
-        text.push_str(&format!(
-            "; without the {} most frequent",
-            vocabulary.stop_top
-        ));
+        text.push_str(&format!("; without the {} most frequent", vocabulary.stop_top));
     }
     text
 }
@@ -196,16 +176,12 @@ fn vocabulary(job: &Job) -> String {
 fn sample(job: &Job) -> String {
     let size = match job.sample.size {
         SampleSize::Fraction(1.0) => "all documents".to_owned(),
-        SampleSize::Fraction(fraction) => format!(
-            "{} % of the documents",
-            figures::parameter(100.0 * fraction)
-        ),
+        SampleSize::Fraction(fraction) => {
+            format!("{} % of the documents", figures::parameter(100.0 * fraction))
+        }
         SampleSize::Documents(most) => format!("up to {} documents", figures::grouped(most)),
     };
-    format!(
-        "{size}, {} % of these held out",
-        figures::parameter(100.0 * job.sample.held_out)
-    )
+    format!("{size}, {} % of these held out", figures::parameter(100.0 * job.sample.held_out))
 }
 
 fn model(model: &ModelSettings) -> String {
@@ -215,9 +191,7 @@ fn model(model: &ModelSettings) -> String {
         Some(Alpha::Each(each)) => format!("alpha {} each", figures::parameter(*each)),
         Some(Alpha::Vector(_)) => "alpha as listed".to_owned(),
     };
-    let eta = model
-        .eta
-        .map_or_else(|| "from the sample".to_owned(), figures::parameter);
+    let eta = model.eta.map_or_else(|| "from the sample".to_owned(), figures::parameter);
     let geometry = match model.geometry {
         Geometry::Mean => "",
         Geometry::ExpPsi => ", exp-psi geometry",
@@ -226,10 +200,7 @@ fn model(model: &ModelSettings) -> String {
         0 => "a topic for each label".to_owned(),
         topics => format!("{topics} topics"),
     };
-    format!(
-        "{topics}, seed {}, {alpha}, eta {eta}{geometry}",
-        model.seed
-    )
+    format!("{topics}, seed {}, {alpha}, eta {eta}{geometry}", model.seed)
 }
 
 fn train(job: &Job) -> String {
@@ -249,10 +220,7 @@ fn train(job: &Job) -> String {
             None => auto(None),
         },
     );
-    let sweeps = format!(
-        "{} + {} sweeps each",
-        train.burn_in_sweeps, train.kept_sweeps
-    );
+    let sweeps = format!("{} + {} sweeps each", train.burn_in_sweeps, train.kept_sweeps);
     let phases = match (train.memory, train.online_passes) {
         _ if train.method == LocalMethod::Cvb0 => "all documents in each, γ remembered".to_owned(),
         (Memory::Off, _) => format!("all online, {sweeps}, no assignments remembered"),
@@ -287,10 +255,7 @@ fn inference(infer: &InferSettings) -> String {
             1 => String::new(),
             chains => format!(" of {chains} chains"),
         };
-        format!(
-            "{} + {} sweeps{chains}",
-            infer.burn_in_sweeps, infer.kept_sweeps
-        )
+        format!("{} + {} sweeps{chains}", infer.burn_in_sweeps, infer.kept_sweeps)
     };
     let iterations = || figures::counted(infer.iterations.into(), "iteration");
     match infer.method {
@@ -313,13 +278,7 @@ fn runs_on(placement: &Placement) -> String {
         Placement::Spawn { processes, .. } => {
             format!("{processes} processes on this machine, {threads} each")
         }
-        Placement::Member {
-            index,
-            count,
-            peers,
-            by,
-            ..
-        } => {
+        Placement::Member { index, count, peers, by, .. } => {
             let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
             format!("{count} processes ({peers}), {threads} each; this is process {index}{by}")
         }
@@ -332,10 +291,7 @@ mod tests {
 
     #[test]
     fn rows_are_broken_between_words_where_the_window_ends() {
-        let lines = [
-            ("input", "one two three".to_owned()),
-            ("output", "a".repeat(20)),
-        ];
+        let lines = [("input", "one two three".to_owned()), ("output", "a".repeat(20))];
         let narrow = "input       one two\n            three\noutput      aaaaaaaaaaaaaaaaaaaa\n";
         assert_eq!(rows_within(&lines, 20), narrow);
         let wide = "input       one two three\noutput      aaaaaaaaaaaaaaaaaaaa\n";

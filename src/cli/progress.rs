@@ -103,11 +103,7 @@ mod tests {
         let (stop, stopped) = channel();
         let poll = move || {
             count.fetch_add(1, Ordering::Relaxed);
-            ProgressSnapshot {
-                phase: "ingest",
-                done: 1,
-                ..Default::default()
-            }
+            ProgressSnapshot { phase: "ingest", done: 1, ..Default::default() }
         };
         let thread = thread::spawn(move || watch(&stopped, Box::new(Silent), poll));
         drop(Renderer(Some((stop, thread))));

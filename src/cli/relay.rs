@@ -18,12 +18,7 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
             }
             Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
             Event::Killing => b"killing the remaining processes\n".to_vec(),
-            Event::Restart {
-                ending,
-                restart,
-                most,
-                wait,
-            } => {
+            Event::Restart { ending, restart, most, wait } => {
                 let who = ending.culprit.and_then(|process| names.get(process));
                 let who = who.map_or("?", String::as_str);
                 format!(
@@ -48,10 +43,9 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
     };
     Err(match ending.culprit.filter(|_| ending.code > 128) {
         // A process that was told to stop has told the others.
-        Some(_) if exit == Exit::Interrupted && !ending.interrupted => Failure::message(
-            exit,
-            "a process was told to stop; rerun the same command to resume",
-        ),
+        Some(_) if exit == Exit::Interrupted && !ending.interrupted => {
+            Failure::message(exit, "a process was told to stop; rerun the same command to resume")
+        }
         Some(process) if !ending.interrupted => {
             Failure::message(exit, format!("{} {}", name(process), end(ending.code)))
         }
@@ -76,11 +70,7 @@ mod tests {
     #[test]
     fn who_could_not_speak_is_spoken_for() {
         let told = |code, interrupted| {
-            let ending = Ending {
-                code,
-                culprit: Some(1),
-                interrupted,
-            };
+            let ending = Ending { code, culprit: Some(1), interrupted };
             let failure = result(&ending, |process| format!("process {process}"));
             failure.map_err(|failure| (failure.exit, failure.report()))
         };

@@ -28,10 +28,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.overrides())?;
     if args.overwrite && job.is_of_its_output() {
-        let message = format!(
-            "{}: --overwrite would remove this job file",
-            job.path.display()
-        );
+        let message = format!("{}: --overwrite would remove this job file", job.path.display());
         return Err(Failure::usage(message).help("copy it out of the result, and run the copy"));
     }
     describe(&job, args, stages, &placement)?;
@@ -91,9 +88,7 @@ pub(super) fn start(
     placement: &Placement,
 ) -> Result<(), Failure> {
     interrupt::set_words(SIGNAL_WORDS);
-    dispatch(job, args, stages, placement, |job, here| {
-        run_here(job, stages, args, here)
-    })
+    dispatch(job, args, stages, placement, |job, here| run_here(job, stages, args, here))
 }
 
 /// This process, as one of a run.
@@ -157,13 +152,7 @@ pub(super) fn dispatch(
 ) -> Result<(), Failure> {
     let (here, token) = match placement {
         Placement::Threads(threads) => (mesh::Placement::single(*threads), String::new()),
-        Placement::Member {
-            index,
-            count,
-            threads,
-            peers,
-            ..
-        } => {
+        Placement::Member { index, count, threads, peers, .. } => {
             let here = mesh::Placement {
                 threads: *threads,
                 process: *index,
@@ -212,9 +201,7 @@ fn is_follower(placement: &Placement) -> bool {
 fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let output = here.output(&job, &job.output.path)?;
     let process = here.process(job, output, args);
-    watched(&process, stages, args, || {
-        work(&process, stages, args, here)
-    })
+    watched(&process, stages, args, || work(&process, stages, args, here))
 }
 
 /// Runs this process's workers and shows the result.
@@ -263,11 +250,7 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     let first = remarks.first()?;
     let statuses = summary.documents_by_status.iter();
     let without = statuses.filter(|(status, count)| {
-        **count > 0
-            && !matches!(
-                status.as_str(),
-                "ok" | "repaired" | "no_vocabulary" | "filtered"
-            )
+        **count > 0 && !matches!(status.as_str(), "ok" | "repaired" | "no_vocabulary" | "filtered")
     });
     let kinds: Vec<String> = without
         .clone()

@@ -84,12 +84,7 @@ struct Lines<W> {
 
 impl<W: Write> Lines<W> {
     fn new(out: W, every: Duration, line: fn(&Pace, Moment) -> String) -> Self {
-        Self {
-            out,
-            every,
-            last: Duration::ZERO,
-            line,
-        }
+        Self { out, every, last: Duration::ZERO, line }
     }
 
     fn write(&mut self, pace: &Pace, moment: Moment) {
@@ -124,13 +119,7 @@ fn own_line(pace: &Pace, moment: Moment) -> String {
 }
 
 fn plain_line(pace: &Pace, moment: Moment) -> String {
-    let ProgressSnapshot {
-        phase,
-        done,
-        total,
-        unit,
-        ..
-    } = &pace.latest;
+    let ProgressSnapshot { phase, done, total, unit, .. } = &pace.latest;
     let amount = match (moment, *total) {
         (Moment::Close, _) => return pace.closing(),
         (Moment::Open, Some(total)) => format!("{} {unit}", figures::grouped(total)),
@@ -158,10 +147,7 @@ fn json_line(pace: &Pace, moment: Moment) -> String {
         return String::new();
     }
     let phase_seconds = (pace.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
-    let object = JsonProgress {
-        latest: &pace.latest,
-        phase_seconds,
-    };
+    let object = JsonProgress { latest: &pace.latest, phase_seconds };
     serde_json::to_string(&object).unwrap_or_default()
 }
 
@@ -187,19 +173,11 @@ impl Screen for ProgressBar {
 /// Draws the bar once: phase, count and unit are never those of two phases. So the texts are part of the style, which
 /// draws nothing when it is set; a prefix and a message would each draw the bar.
 fn draw(bar: &ProgressBar, pace: &Pace) {
-    let ProgressSnapshot {
-        phase,
-        done,
-        total,
-        unit,
-        ..
-    } = &pace.latest;
+    let ProgressSnapshot { phase, done, total, unit, .. } = &pace.latest;
     let amount = match total {
-        Some(total) => format!(
-            "[{{bar:28}}] {}/{}",
-            figures::grouped(*done),
-            figures::grouped(*total)
-        ),
+        Some(total) => {
+            format!("[{{bar:28}}] {}/{}", figures::grouped(*done), figures::grouped(*total))
+        }
         None => format!("{{spinner}} {}", figures::grouped(*done)),
     };
     let remarks = pace.remarks().replace('{', "{{").replace('}', "}}");
@@ -229,11 +207,7 @@ mod tests {
             phase,
             done,
             total: (phase == "ingest").then_some(50_000),
-            unit: if phase == "ingest" {
-                "documents"
-            } else {
-                "rounds"
-            },
+            unit: if phase == "ingest" { "documents" } else { "rounds" },
             note: note.to_owned(),
         }
     }
@@ -247,12 +221,7 @@ mod tests {
         let mut screen = Lines::new(Vec::new(), every, line);
         let mut pace = None;
         for (milliseconds, snapshot) in seen {
-            step(
-                &mut screen,
-                &mut pace,
-                snapshot.clone(),
-                Duration::from_millis(*milliseconds),
-            );
+            step(&mut screen, &mut pace, snapshot.clone(), Duration::from_millis(*milliseconds));
         }
         screen.close(&pace.expect("a phase was seen"));
         String::from_utf8(screen.out).expect("lines are text")
@@ -289,10 +258,8 @@ train: done in 5.0 s (2.0 rounds/s)
             (1_500, snapshot("train", 7, "a \"note\"")),
         ];
         let text = lines(JSON_EVERY, json_line, &seen);
-        let objects: Vec<serde_json::Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
+        let objects: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(objects.len(), 2, "{text}");
         assert_eq!(objects[0]["total"], 50_000);
         assert_eq!(objects[1]["phase"], "train");
@@ -341,10 +308,7 @@ train: done in 5.0 s (2.0 rounds/s)
         let target = ProgressDrawTarget::term_like_with_hz(Box::new(written.clone()), 255);
         let mut bar = ProgressBar::with_draw_target(None, target);
         let mut pace = None;
-        let in_bytes = ProgressSnapshot {
-            unit: "bytes",
-            ..snapshot("ingest", 50_000, "")
-        };
+        let in_bytes = ProgressSnapshot { unit: "bytes", ..snapshot("ingest", 50_000, "") };
         let seen = [
             snapshot("ingest", 0, ""),
             snapshot("ingest", 30_000, ""),

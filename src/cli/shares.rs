@@ -33,11 +33,7 @@ struct Seen {
 impl Shares {
     /// Creates the shares of a run of `processes` processes that write their statuses to `logs`.
     pub(super) fn new(logs: PathBuf, processes: usize) -> Self {
-        Self {
-            logs,
-            processes,
-            seen: Mutex::default(),
-        }
+        Self { logs, processes, seen: Mutex::default() }
     }
 
     /// Returns the progress of all processes; `own` is that of the first.
@@ -90,9 +86,7 @@ impl Seen {
         let count = shares.clone().count();
         if is_same && count < others {
             let note = format!("{} of {} processes", count + 1, others + 1);
-            let notes = [own.note.as_str(), &note]
-                .into_iter()
-                .filter(|note| !note.is_empty());
+            let notes = [own.note.as_str(), &note].into_iter().filter(|note| !note.is_empty());
             let note = notes.collect::<Vec<_>>().join(", ");
             return ProgressSnapshot { note, ..own };
         }
@@ -118,11 +112,7 @@ mod tests {
             phase,
             done,
             total: Some(100),
-            unit: if phase == "train" {
-                "rounds"
-            } else {
-                "documents"
-            },
+            unit: if phase == "train" { "rounds" } else { "documents" },
             note: String::new(),
         }
     }
@@ -156,11 +146,8 @@ mod tests {
             let whole = seen.add(own, 2);
             (whole.done, whole.total)
         };
-        let early = [
-            status(0, "project", 9, 9),
-            status(1, "train", 7, 7),
-            status(2, "project", 5, 60),
-        ];
+        let early =
+            [status(0, "project", 9, 9), status(1, "train", 7, 7), status(2, "project", 5, 60)];
         assert_eq!(whole(10, &early), (15, Some(260)));
         let later = [status(1, "project", 20, 80), status(2, "finish", 1, 1)];
         assert_eq!(whole(30, &later), (110, Some(240)));

@@ -97,10 +97,7 @@ fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
             None => failure.help("this result has no topics: pass the result of a run"),
         });
     }
-    Ok(Subject {
-        topics: vec![(topic, 1.0)],
-        doc_id: None,
-    })
+    Ok(Subject { topics: vec![(topic, 1.0)], doc_id: None })
 }
 
 /// Infers the topics of a text with the result's model.
@@ -131,10 +128,7 @@ fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
         return Err(Failure::data(message).help("pass a longer text"));
     }
     let topics = topics.into_iter().map(|it| (it.topic.into(), it.weight));
-    Ok(Subject {
-        topics: topics.collect(),
-        doc_id: None,
-    })
+    Ok(Subject { topics: topics.collect(), doc_id: None })
 }
 
 fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {

@@ -81,31 +81,20 @@ impl Starter {
             rows.push(("records", format!("the objects in the array `{path}`")));
         }
         if !asked.corpus.header {
-            rows.push((
-                "header",
-                "none: columns are named by their numbers".to_owned(),
-            ));
+            rows.push(("header", "none: columns are named by their numbers".to_owned()));
         } else if let Some(header) = doubted_header(&preview, &asked) {
             rows.push(("header", header));
         }
         if preview.is_hyphenated && !template.is_settled("tokens.join_hyphens") {
             template.set("tokens.join_hyphens", true)?;
-            rows.push((
-                "hyphens",
-                "words are hyphenated at line ends: they are joined".to_owned(),
-            ));
+            rows.push(("hyphens", "words are hyphenated at line ends: they are joined".to_owned()));
         }
         if asked.corpus.markup == Markup::Remove {
-            rows.push((
-                "markup",
-                "HTML or XML: tags are removed, references decoded".to_owned(),
-            ));
+            rows.push(("markup", "HTML or XML: tags are removed, references decoded".to_owned()));
         }
         rows.extend(columns::set(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
-        let text = text
-            .transpose()?
-            .map_or_else(Vec::new, |job| job.corpus.text);
+        let text = text.transpose()?.map_or_else(Vec::new, |job| job.corpus.text);
         if !template.is_settled("tokens.rule") {
             rows.extend(language::set(&mut template, &preview, args, &text)?);
         }
@@ -121,14 +110,8 @@ impl Starter {
         rows.splice(0..0, describe(&preview, &textless, args));
         apply(&mut template, args.set.iter(), path)?;
         rows.push(("job", path.display().to_string()));
-        heading(&preview, path)
-            .into_iter()
-            .for_each(|line| template.say(line));
-        Ok(Self {
-            job: template.job(path)?,
-            text: template.to_toml(),
-            rows,
-        })
+        heading(&preview, path).into_iter().for_each(|line| template.say(line));
+        Ok(Self { job: template.job(path)?, text: template.to_toml(), rows })
     }
 }
 
@@ -138,10 +121,9 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     let format = match preview.formats[..] {
         ["tsv"] if preview.has_quotes => Some(("csv", "Some fields have quotes around them.")),
         ["text"] if preview.is_json_lines => Some(("jsonl", "Each line is a JSON object.")),
-        ["json" | "jsonl"] | ["jsonl", "json"] if preview.is_joined => Some((
-            "json",
-            "Objects are in an array, or one after the other on a line.",
-        )),
+        ["json" | "jsonl"] | ["jsonl", "json"] if preview.is_joined => {
+            Some(("json", "Objects are in an array, or one after the other on a line."))
+        }
         ["text"] if preview.is_mail => {
             Some(("mail", "The files begin with the headers of e-mails."))
         }
@@ -150,17 +132,12 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     if let Some((format, why)) = format.filter(|_| !template.has("corpus.format")) {
         template.set("corpus.format", format)?;
         template.remark("corpus.format", why);
-    } else if let Some(path) = preview
-        .records_path
-        .as_ref()
-        .filter(|_| !template.has("corpus.records"))
+    } else if let Some(path) =
+        preview.records_path.as_ref().filter(|_| !template.has("corpus.records"))
     {
         template.set("corpus.records", path.clone())?;
         template.remark("corpus.records", "Each object in this array is a document.");
-    } else if let Some(encoding) = preview
-        .encoding
-        .filter(|_| !template.has("corpus.encoding"))
-    {
+    } else if let Some(encoding) = preview.encoding.filter(|_| !template.has("corpus.encoding")) {
         template.set("corpus.encoding", encoding.name())?;
         template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");
     } else if preview.is_headless && !template.has("corpus.header") {
@@ -216,10 +193,7 @@ fn asked(
     match args.topics {
         Some(topics) => template.set("model.topics", i64::from(topics))?,
         None if template.is_settled("model.topics") => {}
-        None => template.set(
-            "model.topics",
-            topics_of_start(&template, path).unwrap_or(1),
-        )?,
+        None => template.set("model.topics", topics_of_start(&template, path).unwrap_or(1))?,
     }
     template.set("output.path", output.to_string_lossy().into_owned())?;
     for key in OFTEN_CHANGED {
@@ -267,10 +241,7 @@ fn topics_of_start(template: &Template, path: &Path) -> Option<i64> {
 fn doubted_header(preview: &Preview, asked: &Job) -> Option<String> {
     let is_usual = |name: &String| is_text_name(name) || asked.corpus.text.contains(name);
     let text = preview.text.as_ref().filter(|name| !is_usual(name))?;
-    let is_table = preview
-        .formats
-        .iter()
-        .any(|word| ["csv", "tsv"].contains(word));
+    let is_table = preview.formats.iter().any(|word| ["csv", "tsv"].contains(word));
     is_table.then(|| format!(
         "the first line, which names the text `{text}`; if it is a document: --set corpus.header=false"
     ))
@@ -307,10 +278,7 @@ fn sizes(
 
 /// Returns where the job for a result is written: beside the folder, or here for an object store.
 pub(super) fn job_file(output: &Path) -> PathBuf {
-    let mut name = output
-        .file_name()
-        .unwrap_or("topics-out".as_ref())
-        .to_owned();
+    let mut name = output.file_name().unwrap_or("topics-out".as_ref()).to_owned();
     name.push(".toml");
     match is_remote(output) {
         true => PathBuf::from(name),

@@ -95,11 +95,7 @@ fn rows_of(state: &RunState, processes: &Processes<'_>) -> Vec<(&'static str, St
     }
     rows.push(("tables", tables(state)));
     for (name, numbers) in [("silent", processes.silent()), ("lost", processes.lost())] {
-        let noun = if numbers.len() == 1 {
-            "process"
-        } else {
-            "processes"
-        };
+        let noun = if numbers.len() == 1 { "process" } else { "processes" };
         let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
         if !numbers.is_empty() {
             rows.push((name, format!("{noun} {}", numbers.join(", "))));
@@ -143,9 +139,7 @@ fn refusal(state: &RunState, processes: &Processes<'_>) -> Option<String> {
         false => "what is here is that of an earlier run",
     };
     let (code, reason) = (exit.code, &exit.reason);
-    Some(format!(
-        "refused with exit code {code}, and {kept}: {reason}"
-    ))
+    Some(format!("refused with exit code {code}, and {kept}: {reason}"))
 }
 
 fn ingest(state: &RunState) -> String {
@@ -170,10 +164,9 @@ fn train(state: &RunState) -> String {
             figures::counted(model.rounds, "round"),
         ),
         (None, _) if state.is_result() => "complete, but model/ has been removed".to_owned(),
-        (None, Some(checkpoint)) => format!(
-            "not complete; checkpoint after round {}",
-            figures::grouped(checkpoint.rounds)
-        ),
+        (None, Some(checkpoint)) => {
+            format!("not complete; checkpoint after round {}", figures::grouped(checkpoint.rounds))
+        }
         (None, None) => "not complete; no checkpoint".to_owned(),
     }
 }
@@ -185,12 +178,7 @@ fn tables(state: &RunState) -> String {
     let table = |table: &crate::tables::read::TableListing| {
         format!("{} ({})", table.name, figures::counted(table.rows, "row"))
     };
-    state
-        .tables
-        .iter()
-        .map(table)
-        .collect::<Vec<_>>()
-        .join(", ")
+    state.tables.iter().map(table).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns rounds with their held-out figures, oldest first: those of the header that has the training log (a
@@ -280,12 +268,7 @@ mod tests {
             vocabulary_hash: String::new(),
             topic_count: 5,
             vocabulary_size: 3,
-            priors: Priors {
-                alpha: vec![0.1; 5],
-                eta: 0.1,
-                exp_psi: false,
-                tree: None,
-            },
+            priors: Priors { alpha: vec![0.1; 5], eta: 0.1, exp_psi: false, tree: None },
             published_eta: None,
             scale: 1.0,
             rounds: 20,
@@ -321,37 +304,22 @@ mod tests {
     fn a_stopped_run_shows_its_checkpoint_and_trend() {
         let state = state();
         let text = plan::rows(&rows_of(&state, &later(&state, 0)));
-        assert!(
-            text.contains("stopped; rerun the same command to resume"),
-            "{text}"
-        );
+        assert!(text.contains("stopped; rerun the same command to resume"), "{text}");
         assert!(text.contains("checkpoint after round 20"), "{text}");
         assert!(text.contains("-8.8100 (round 20) nats per token"), "{text}");
-        assert!(
-            !text.contains("(round 8)") && text.contains("(round 10)"),
-            "{text}"
-        );
+        assert!(!text.contains("(round 8)") && text.contains("(round 10)"), "{text}");
         assert!(text.contains("2 files, 1.5 KiB"), "{text}");
         let json = json_of(&state, &later(&state, 0));
         assert_eq!(json["heldout"][9]["round"], 20);
-        assert_eq!(
-            (&json["running"], &json["ingest"]),
-            (&json!(false), &json!(null))
-        );
+        assert_eq!((&json["running"], &json["ingest"]), (&json!(false), &json!(null)));
     }
 
     #[test]
     fn a_running_one_names_its_holder() {
         let holder = Some("process 12".to_owned());
         let running = RunState { holder, ..state() };
-        assert_eq!(
-            state_of(&running, &later(&running, 0)),
-            "running (process 12)"
-        );
-        let complete = RunState {
-            complete: true,
-            ..state()
-        };
+        assert_eq!(state_of(&running, &later(&running, 0)), "running (process 12)");
+        let complete = RunState { complete: true, ..state() };
         assert_eq!(state_of(&complete, &later(&complete, 0)), "complete");
     }
 
@@ -361,31 +329,16 @@ mod tests {
             written_unix_ms: unix_millis(SystemTime::now()),
             phase: "train".to_owned(),
             unit: "rounds".to_owned(),
-            heldout: vec![Evaluation {
-                round: 25,
-                loglik_per_token: -8.5,
-            }],
+            heldout: vec![Evaluation { round: 25, loglik_per_token: -8.5 }],
             ..Default::default()
         };
         let processes = vec![status];
-        let running = RunState {
-            processes,
-            ..state()
-        };
+        let running = RunState { processes, ..state() };
         let text = plan::rows(&rows_of(&running, &later(&running, 0)));
-        assert!(
-            text.contains("running, according to the processes' statuses"),
-            "{text}"
-        );
+        assert!(text.contains("running, according to the processes' statuses"), "{text}");
         assert!(text.contains("train: under way"), "{text}");
-        assert!(
-            text.contains("-8.8100 (round 20), -8.5000 (round 25)"),
-            "{text}"
-        );
+        assert!(text.contains("-8.8100 (round 20), -8.5000 (round 25)"), "{text}");
         assert!(state_of(&running, &later(&running, 60)).starts_with("stopped"));
-        assert_eq!(
-            json_of(&running, &later(&running, 60))["silent"],
-            json!([0])
-        );
+        assert_eq!(json_of(&running, &later(&running, 60))["silent"], json!([0]));
     }
 }

@@ -135,10 +135,7 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     if !summary.already_complete.is_empty() {
         rows.push((
             "complete",
-            format!(
-                "{} (from an earlier run)",
-                summary.already_complete.join(", ")
-            ),
+            format!("{} (from an earlier run)", summary.already_complete.join(", ")),
         ));
     }
     let peak = summary.peak_memory_bytes;
@@ -149,18 +146,12 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
 
 /// Describes the score of the held-out documents, as in "-6.455 ± 0.013 nats per token (document completion, …)".
 fn held_out(train: &TrainSummary) -> Option<String> {
-    let figure = figures::with_error(
-        train.heldout_loglik_per_token?,
-        train.heldout_standard_error,
-    );
+    let figure = figures::with_error(train.heldout_loglik_per_token?, train.heldout_standard_error);
     let few = match train.heldout_documents {
         0..FEW_HELD_OUT => "; too few documents to compare models by: raise sample.held_out",
         _ => "",
     };
-    Some(format!(
-        "{figure} nats per token ({}){few}",
-        train.heldout_method
-    ))
+    Some(format!("{figure} nats per token ({}){few}", train.heldout_method))
 }
 
 /// Describes stop words: "198 of the lists; they are 41.3 % of the tokens".
@@ -267,11 +258,7 @@ mod tests {
             documents: 11_314,
             tokens: 1_234_567,
             documents_by_status: [("ok".to_owned(), 11_300), ("empty".to_owned(), 14)].into(),
-            ingest: Some(IngestSummary {
-                seconds: 2.0,
-                bytes: 3 << 20,
-                ..Default::default()
-            }),
+            ingest: Some(IngestSummary { seconds: 2.0, bytes: 3 << 20, ..Default::default() }),
             train: Some(TrainSummary {
                 seconds: 61.0,
                 rounds: 50,
@@ -297,25 +284,13 @@ mod tests {
     #[test]
     fn the_page_shows_the_largest_topics_and_says_what_it_leaves_out() {
         let page = rendered(80);
-        let topics: Vec<&str> = page
-            .lines()
-            .filter(|line| line.contains("engine"))
-            .collect();
+        let topics: Vec<&str> = page.lines().filter(|line| line.contains("engine")).collect();
         assert_eq!(topics.len(), MOST_TOPICS);
         assert!(rendered(150).contains(&"a".repeat(90)));
-        assert!(
-            topics[0].contains("39") && topics[0].contains("4.9 %"),
-            "{page}"
-        );
+        assert!(topics[0].contains("39") && topics[0].contains("4.9 %"), "{page}");
         assert!(page.contains("… and 10 more"), "{page}");
-        assert!(
-            topics.iter().all(|line| line.chars().count() <= 80),
-            "{page}"
-        );
-        assert!(
-            page.contains("-7.840 ± 0.021 nats per token (document completion)\n"),
-            "{page}"
-        );
+        assert!(topics.iter().all(|line| line.chars().count() <= 80), "{page}");
+        assert!(page.contains("-7.840 ± 0.021 nats per token (document completion)\n"), "{page}");
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
         assert!(
             page.contains(
@@ -323,29 +298,17 @@ mod tests {
             ),
             "{page}"
         );
-        assert!(
-            page.contains("'out/it''s \\$5/documents/*.parquet'"),
-            "{page}"
-        );
+        assert!(page.contains("'out/it''s \\$5/documents/*.parquet'"), "{page}");
         assert!(page.contains("training    ▁▇█\n"), "{page}");
-        assert!(
-            page.contains("topicmill inspect 'out/it'\\''s $5' --topic 39\n"),
-            "{page}"
-        );
+        assert!(page.contains("topicmill inspect 'out/it'\\''s $5' --topic 39\n"), "{page}");
         assert!(!page.contains('\u{1b}'));
     }
 
     #[test]
     fn what_to_do_about_drift_has_lines_of_its_own() {
-        let drift = DriftSummary {
-            retrain: true,
-            too_many_groups: true,
-            ..DriftSummary::default()
-        };
-        let summary = Summary {
-            drift: Some(drift),
-            ..Summary::default()
-        };
+        let drift =
+            DriftSummary { retrain: true, too_many_groups: true, ..DriftSummary::default() };
+        let summary = Summary { drift: Some(drift), ..Summary::default() };
         let page = plan::rows(&figures_of(&summary, &[]));
         let lines = "\n            below 70 % of distinct terms: retrain with new documents in the sample\
                      \n            too many groups for one row each in table `drift`\n";
@@ -367,11 +330,8 @@ mod tests {
             ),
             "{line}"
         );
-        let several = TrainSummary {
-            heldout_standard_error: Some(0.34),
-            heldout_documents: 7,
-            ..train
-        };
+        let several =
+            TrainSummary { heldout_standard_error: Some(0.34), heldout_documents: 7, ..train };
         let line = held_out(&several).expect("seven are scored");
         assert!(line.starts_with("-7.12 ± 0.34 nats"), "{line}");
     }
@@ -384,14 +344,8 @@ mod tests {
             tokens_stopped: 413,
             ..IngestSummary::default()
         };
-        assert_eq!(
-            stopped(&ingest),
-            "1,298 of the lists; they are 41.3 % of the tokens"
-        );
-        let top = IngestSummary {
-            stop_words: 0,
-            ..ingest
-        };
+        assert_eq!(stopped(&ingest), "1,298 of the lists; they are 41.3 % of the tokens");
+        let top = IngestSummary { stop_words: 0, ..ingest };
         assert!(stopped(&top).starts_with("the most frequent terms;"));
     }
 
@@ -415,28 +369,16 @@ mod tests {
         for (stage, keys) in [
             ("ingest", vec!["seconds"]),
             ("train", vec!["seconds"]),
-            (
-                "project",
-                vec!["seconds", "documents_per_second", "tokens_per_second"],
-            ),
+            ("project", vec!["seconds", "documents_per_second", "tokens_per_second"]),
         ] {
-            assert!(
-                keys.iter().all(|key| object[stage][key].is_number()),
-                "{line}"
-            );
+            assert!(keys.iter().all(|key| object[stage][key].is_number()), "{line}");
         }
         assert_eq!(object["output"], "out/it's $5");
         let faults = &object["topic_faults"];
         assert_eq!(faults["topics"], 40);
         assert_eq!(faults["dead"]["count"], 10);
-        assert_eq!(
-            faults["dead"]["first"],
-            serde_json::json!([1, 5, 9, 13, 17])
-        );
+        assert_eq!(faults["dead"]["first"], serde_json::json!([1, 5, 9, 13, 17]));
         assert_eq!(faults["duplicates"]["first"], serde_json::json!([12]));
-        assert_eq!(
-            faults["junk"],
-            serde_json::json!({ "count": 0, "first": [] })
-        );
+        assert_eq!(faults["junk"], serde_json::json!({ "count": 0, "first": [] }));
     }
 }

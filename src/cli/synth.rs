@@ -59,17 +59,9 @@ fn rows_of(stage: &SynthStage, made: &SynthSummary) -> Vec<(&'static str, String
         figures::grouped(stage.settings.topics as u64),
     );
     let files = figures::counted(made.files, "file");
-    let input = format!(
-        "{} ({files}, {})",
-        stage.input(),
-        figures::bytes(made.bytes)
-    );
+    let input = format!("{} ({files}, {})", stage.input(), figures::bytes(made.bytes));
     let answer = stage.path.join("answer/topics.tsv");
-    vec![
-        ("corpus", corpus),
-        ("input", input),
-        ("answer", answer.display().to_string()),
-    ]
+    vec![("corpus", corpus), ("input", input), ("answer", answer.display().to_string())]
 }
 
 fn json_of(stage: &SynthStage, made: &SynthSummary) -> serde_json::Value {
@@ -97,10 +89,7 @@ fn checked(args: &SynthArgs) -> Result<SynthStage, Failure> {
         ("zipf", Value::Float(args.zipf)),
         ("seed", whole(args.seed)),
     ];
-    let words = args
-        .words
-        .as_ref()
-        .map(|words| words.to_string_lossy().into_owned());
+    let words = args.words.as_ref().map(|words| words.to_string_lossy().into_owned());
     flags.extend(words.map(|words| ("words", Value::String(words))));
     SynthStage::from_flags(&args.path, flags)
 }
@@ -114,9 +103,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<SynthStage, Failure> {
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("well-formed");
-        let Command::Synth(args) = cli.command else {
-            panic!("not synth")
-        };
+        let Command::Synth(args) = cli.command else { panic!("not synth") };
         checked(&args)
     }
 
@@ -124,10 +111,7 @@ mod tests {
     fn flags_are_checked_like_a_job() {
         let stage =
             parsed("topicmill synth --path out --topics 7 --mean-length 30").expect("valid");
-        assert_eq!(
-            (stage.settings.topics, stage.settings.mean_length),
-            (7, 30.0)
-        );
+        assert_eq!((stage.settings.topics, stage.settings.mean_length), (7, 30.0));
         let failure = parsed("topicmill synth --path out --mean-length 0").expect_err("refused");
         assert_eq!(
             failure.to_string(),

@@ -82,10 +82,8 @@ impl Watch {
         watched.say_start(stages);
         watched.serve_metrics(args);
         let looking = Arc::clone(&watched);
-        let thread = thread::Builder::new()
-            .name("watch".to_owned())
-            .spawn(move || looking.look())
-            .ok();
+        let thread =
+            thread::Builder::new().name("watch".to_owned()).spawn(move || looking.look()).ok();
         Self { watched, thread }
     }
 
@@ -214,8 +212,7 @@ impl Watched {
                 said = now;
             }
             let mut is_ended = self.is_ended.lock();
-            self.ending
-                .wait_while_for(&mut is_ended, |ended| !*ended, POLL);
+            self.ending.wait_while_for(&mut is_ended, |ended| !*ended, POLL);
             if *is_ended {
                 return;
             }
@@ -278,13 +275,7 @@ impl Watched {
         let peak_memory_bytes = machine::peak_resident_bytes();
         let lines_dropped = self.journal.as_ref().map_or(0, Journal::dropped);
         if code == 0 {
-            tracing::info!(
-                code,
-                seconds,
-                peak_memory_bytes,
-                lines_dropped,
-                "process ends"
-            );
+            tracing::info!(code, seconds, peak_memory_bytes, lines_dropped, "process ends");
         } else {
             tracing::error!(
                 code,
@@ -332,9 +323,7 @@ impl Watched {
 
     fn figures(&self) -> Figures {
         let progress = &self.process.progress;
-        self.gauge
-            .lock()
-            .see(progress.snapshot(), self.started.elapsed());
+        self.gauge.lock().see(progress.snapshot(), self.started.elapsed());
         Figures {
             status: self.status(None),
             spent: progress.training().spent,

@@ -45,9 +45,7 @@ pub(crate) fn coherence(
     vocabulary_size: usize,
 ) -> Result<Coherence, Failure> {
     let documents = training.document_count() as u64;
-    process
-        .progress
-        .begin("coherence", "documents", Some(documents));
+    process.progress.begin("coherence", "documents", Some(documents));
     let top: Vec<Vec<u32>> = topics
         .iter()
         .map(|t| TermDistribution::of(t, vocabulary_size).top_terms(UMASS_TERMS))
@@ -60,9 +58,7 @@ pub(crate) fn coherence(
         }
         let minibatch = training.read(number);
         let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
-        minibatch
-            .terms()
-            .for_each(|terms| counter.add_document(terms));
+        minibatch.terms().for_each(|terms| counter.add_document(terms));
         process.progress.add(minibatch.len() as u64);
     }
     let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();

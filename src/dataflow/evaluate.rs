@@ -103,12 +103,7 @@ struct Made {
 impl Evaluation {
     /// Creates an evaluation that has not begun.
     pub(crate) fn new(process: Arc<Process>, run: Process, model: Option<Foreign>) -> Self {
-        Self {
-            process,
-            run,
-            model,
-            shared: Shared::default(),
-        }
+        Self { process, run, model, shared: Shared::default() }
     }
 }
 
@@ -120,10 +115,7 @@ pub(crate) fn evaluate(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,
 ) -> Result<EvaluationSummary, ClusterError> {
-    let settings = ClusterSettings {
-        hash: evaluation.hash(),
-        ..settings
-    };
+    let settings = ClusterSettings { hash: evaluation.hash(), ..settings };
     let shared = Arc::clone(evaluation);
     (evaluation.process).execute(&settings, move |worker| shared.on_worker(worker))
 }
@@ -132,12 +124,7 @@ impl Evaluation {
     /// Returns a hash that must be equal on all processes; whether they read the same model is checked later.
     fn hash(&self) -> [u8; 32] {
         let job = &self.process.job;
-        let text = format!(
-            "{} {:?} {}",
-            job.evaluate_hash(""),
-            self.model,
-            Stages::Evaluate
-        );
+        let text = format!("{} {:?} {}", job.evaluate_hash(""), self.model, Stages::Evaluate);
         Sha256::digest(text).into()
     }
 
@@ -199,11 +186,7 @@ impl Evaluation {
         process.join(worker)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
-            let shards = Shards {
-                evaluation: self,
-                collection,
-                metadata,
-            };
+            let shards = Shards { evaluation: self, collection, metadata };
             let seen = shards.score(worker, &chosen, model, &mut measures)?;
             if sum(worker, &[seen])[0] == 0 {
                 return Err(self.no_documents());
@@ -230,11 +213,7 @@ impl Evaluation {
             figures.extend(rows);
             notes.extend(more);
         }
-        Ok(Made {
-            figures,
-            scores,
-            notes,
-        })
+        Ok(Made { figures, scores, notes })
     }
 
     /// Returns the documents' splits, if they are needed.

@@ -51,10 +51,7 @@ pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Example<'_>> {
         let (proportions, others) = others.split_at(topics.div_ceil(2));
         documents.push(Example {
             number: *number,
-            bag: Bag {
-                terms: &cast_slice(terms)[..length],
-                counts: &cast_slice(counts)[..length],
-            },
+            bag: Bag { terms: &cast_slice(terms)[..length], counts: &cast_slice(counts)[..length] },
             proportions: &cast_slice(proportions)[..topics],
         });
         rest = others;
@@ -71,10 +68,7 @@ mod tests {
 
     #[test]
     fn documents_without_labels_are_not_those_that_are_wanted() {
-        let settings = SampleSettings {
-            size: SampleSize::Fraction(1.0),
-            held_out: 0.0,
-        };
+        let settings = SampleSettings { size: SampleSize::Fraction(1.0), held_out: 0.0 };
         let rule = SampleRule::new(&settings, 1, u64::MAX);
         let considered = |documents: &[u64]| {
             let collection = Collection {
@@ -82,10 +76,7 @@ mod tests {
                 documents_with_terms: 500,
                 labels: documents
                     .iter()
-                    .map(|&documents| Label {
-                        label: String::new(),
-                        documents,
-                    })
+                    .map(|&documents| Label { label: String::new(), documents })
                     .collect(),
                 ..Collection::default()
             };
@@ -101,10 +92,7 @@ mod tests {
     fn documents_come_out_as_they_were_packed() {
         for topics in [1, 4, 5] {
             let proportions: Vec<f32> = (0..topics).map(|k| 0.1 + k as f32).collect();
-            let bags = [
-                (vec![2, 7, u32::MAX], vec![1, u32::MAX >> 9, 3]),
-                (vec![], vec![]),
-            ];
+            let bags = [(vec![2, 7, u32::MAX], vec![1, u32::MAX >> 9, 3]), (vec![], vec![])];
             let (mut words, mut expected) = (Vec::new(), Examples::new(topics));
             for (number, (terms, counts)) in (5..).zip(&bags) {
                 pack(number, Bag { terms, counts }, &proportions, &mut words);

@@ -97,12 +97,8 @@ where
         logging: Option<TimelyLogger>,
     ) -> (Self::Pusher, Self::Puller) {
         let (inner, puller) = worker.broadcast::<Message<T, Block>>(identifier, address);
-        let pusher = BroadcastPusher {
-            inner,
-            worker: worker.index(),
-            peers: worker.peers(),
-            sent: 0,
-        };
+        let pusher =
+            BroadcastPusher { inner, worker: worker.index(), peers: worker.peers(), sent: 0 };
         let puller = LogPuller::new(puller, worker.index(), identifier, logging);
         (pusher, puller)
     }
@@ -225,11 +221,7 @@ mod tests {
         check(20, route, |source, peers, round| {
             let block = |target: usize| {
                 let word = (source * 100 + target) as u64 + round * 10_000;
-                let words = if target % 3 == 2 {
-                    vec![]
-                } else {
-                    vec![word; 5]
-                };
+                let words = if target % 3 == 2 { vec![] } else { vec![word; 5] };
                 Block::to_worker(source, target, round, words)
             };
             let to_all = Block::to_everyone(source, peers, round, vec![round]);

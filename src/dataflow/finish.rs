@@ -79,10 +79,7 @@ pub(crate) fn finish(
         finished,
         vocabulary: &vocabulary,
         topics,
-        distributions: topics
-            .iter()
-            .map(|t| TermDistribution::of(t, vocabulary.kept()))
-            .collect(),
+        distributions: topics.iter().map(|t| TermDistribution::of(t, vocabulary.kept())).collect(),
         record: TrainingRecord::read(process)?,
         tally: finished.projected.map(|projected| &projected.tally),
     };
@@ -246,18 +243,12 @@ impl Finisher<'_> {
             return Ok(None);
         };
         let answer = read_answer(&synth.path)?;
-        let planted: Vec<Vec<(u32, f32)>> = answer
-            .iter()
-            .map(|t| on_vocabulary(t, |word| self.vocabulary.id(word)))
-            .collect();
+        let planted: Vec<Vec<(u32, f32)>> =
+            answer.iter().map(|t| on_vocabulary(t, |word| self.vocabulary.id(word))).collect();
         let vocabulary_size = self.vocabulary.kept();
         let planted: Vec<_> = planted
             .iter()
-            .map(|entries| TermDistribution {
-                entries,
-                absent_weight: 0.0,
-                vocabulary_size,
-            })
+            .map(|entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size })
             .collect();
         let matching = match_topics(&planted, &self.distributions);
         Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
@@ -301,18 +292,14 @@ impl Finisher<'_> {
 
     /// Writes the report, or removes an earlier run's if the job wants none; returns its path.
     fn write_report(&self) -> Result<Option<PathBuf>, Failure> {
-        let Process {
-            output, progress, ..
-        } = self.process;
+        let Process { output, progress, .. } = self.process;
         if !self.process.job.output.report {
             output.remove(REPORT)?;
             return Ok(None);
         }
         let total = READINGS * self.finished.collection.documents;
         progress.begin("report", "rows", Some(total));
-        let page = report(output, self.process.placement.threads, |read| {
-            progress.add(read)
-        })?;
+        let page = report(output, self.process.placement.threads, |read| progress.add(read))?;
         output.write_atomic(REPORT, page.as_bytes())?;
         Ok(Some(output.path(REPORT)))
     }

@@ -69,11 +69,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
         // Only the totals at the end are read: differences of any two times may be combined.
         trace.set_logical_compaction(AntichainRef::new(&[u64::MAX]));
         trace.set_physical_compaction(AntichainRef::new(&[u64::MAX]));
-        Self {
-            input,
-            trace,
-            probe,
-        }
+        Self { input, trace, probe }
     }
 
     /// Sends the differences that `give` passes on, key by key, and waits for workers that are far behind.
@@ -139,10 +135,7 @@ pub(crate) struct Frequencies {
 impl Frequencies {
     /// Builds the dataflow; every worker must.
     pub(crate) fn new(worker: &mut Worker) -> Self {
-        Self {
-            sums: Sums::new(worker, "frequencies", None),
-            waiting: 0,
-        }
+        Self { sums: Sums::new(worker, "frequencies", None), waiting: 0 }
     }
 
     /// Records that `counter` has counted another `tokens` tokens; from time to time takes its new
@@ -210,10 +203,8 @@ mod tests {
     #[test]
     fn each_term_is_added_up_at_one_worker() {
         for threads in 1..=3 {
-            let partitions = execute(
-                &Placement::single(threads),
-                &ClusterSettings::default(),
-                |worker| {
+            let partitions =
+                execute(&Placement::single(threads), &ClusterSettings::default(), |worker| {
                     let mut counter = TermCounter::new();
                     let mut frequencies = Frequencies::new(worker);
                     for _ in 0..3 {
@@ -229,9 +220,8 @@ mod tests {
                         found.push((term.to_string(), (unsigned(tokens), unsigned(documents))));
                     });
                     Ok::<_, Failure>(found)
-                },
-            )
-            .unwrap();
+                })
+                .unwrap();
             let mut expected = BTreeMap::new();
             for worker in 0..threads {
                 let documents = 40 * (1 + worker) as u64;

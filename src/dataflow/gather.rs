@@ -27,10 +27,7 @@ pub(super) const BLOCKS_A_STEP: usize = 8;
 /// [`all_gather_blocks`], whose result the workers of a process share.
 pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
     let chunks = cut(mine).collect();
-    all_gather_blocks(worker, chunks)
-        .iter()
-        .map(|blocks| join(blocks))
-        .collect()
+    all_gather_blocks(worker, chunks).iter().map(|blocks| join(blocks)).collect()
 }
 
 /// Gathers the words of all workers on every worker: each passes pieces of at most
@@ -65,14 +62,11 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
 /// Gathers records of whole words of all workers on every worker, in the order of the workers.
 pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> {
     let words = size_of::<T>() / size_of::<u64>();
-    let pieces = mine
-        .chunks(MAX_BLOCK_WORDS / words)
-        .map(|some| bytemuck::cast_slice(some).to_vec());
+    let pieces =
+        mine.chunks(MAX_BLOCK_WORDS / words).map(|some| bytemuck::cast_slice(some).to_vec());
     let gathered = all_gather_blocks(worker, pieces.collect());
     let blocks = gathered.iter().flatten();
-    blocks
-        .flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied())
-        .collect()
+    blocks.flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied()).collect()
 }
 
 /// Waits until every worker has called it.
@@ -162,20 +156,13 @@ mod tests {
 
     /// Returns bytes that encode their origin.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {
-        (0..length)
-            .map(|n| (n * 31 + worker * 7 + n / 256) as u8)
-            .collect()
+        (0..length).map(|n| (n * 31 + worker * 7 + n / 256) as u8).collect()
     }
 
     #[test]
     fn all_workers_gather_the_same_in_worker_order() {
         for threads in 1..=3 {
-            for lengths in [
-                [0, 0, 0],
-                [0, 1, 9],
-                [1_500_001, 3, 600_000],
-                [8, 0, 524_280],
-            ] {
+            for lengths in [[0, 0, 0], [0, 1, 9], [1_500_001, 3, 600_000], [8, 0, 524_280]] {
                 let gathered = execute(
                     &Placement::single(threads),
                     &ClusterSettings::default(),
@@ -186,9 +173,8 @@ mod tests {
                     },
                 )
                 .unwrap();
-                let expected: Vec<Vec<u8>> = (0..threads)
-                    .map(|worker| contribution(worker, lengths[worker]))
-                    .collect();
+                let expected: Vec<Vec<u8>> =
+                    (0..threads).map(|worker| contribution(worker, lengths[worker])).collect();
                 for got in gathered {
                     assert!(got == expected, "{threads} threads, {lengths:?}");
                 }
@@ -202,11 +188,8 @@ mod tests {
         let pointers = execute(&placement, &ClusterSettings::default(), |worker| {
             let mine = vec![vec![worker.index() as u64; 10]; 3];
             let blocks = all_gather_blocks(worker, mine);
-            let pointers: Vec<usize> = blocks
-                .iter()
-                .flatten()
-                .map(|block| block.words().as_ptr() as usize)
-                .collect();
+            let pointers: Vec<usize> =
+                blocks.iter().flatten().map(|block| block.words().as_ptr() as usize).collect();
             // Neither may drop its blocks before both have looked.
             barrier(worker);
             drop(blocks);
@@ -231,16 +214,12 @@ mod tests {
 
     #[test]
     fn records_are_gathered_in_the_order_of_the_workers() {
-        let gathered = execute(
-            &Placement::single(3),
-            &ClusterSettings::default(),
-            |worker| {
-                let index = worker.index() as u64;
-                let count = [0, 70_000, 1][worker.index()];
-                let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
-                Ok::<_, Failure>(gather_records(worker, &mine))
-            },
-        )
+        let gathered = execute(&Placement::single(3), &ClusterSettings::default(), |worker| {
+            let index = worker.index() as u64;
+            let count = [0, 70_000, 1][worker.index()];
+            let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
+            Ok::<_, Failure>(gather_records(worker, &mine))
+        })
         .unwrap();
         let mut expected: Vec<[u64; 3]> = (0..70_000).map(|number| [1, number, 7]).collect();
         expected.push([2, 0, 7]);
@@ -270,17 +249,7 @@ mod tests {
     #[test]
     fn bytes_are_cut_and_joined() {
         let block = (MAX_BLOCK_WORDS) * 8;
-        for length in [
-            0,
-            1,
-            7,
-            8,
-            block - 9,
-            block - 8,
-            block - 7,
-            block,
-            3 * block + 5,
-        ] {
+        for length in [0, 1, 7, 8, block - 9, block - 8, block - 7, block, 3 * block + 5] {
             let bytes = contribution(0, length);
             let blocks: Vec<Block> = (0..)
                 .zip(cut(&bytes))

@@ -116,10 +116,8 @@ pub fn ingest(
 ) -> Result<(Collection, bool), Failure> {
     let source = shared.source.get(|| Source::discover(process))?;
     let found = find_complete(worker, process, source)?;
-    let found = found.map_or_else(
-        || source::reuse(worker, process, shared, source),
-        |it| Ok(Some(it)),
-    )?;
+    let found =
+        found.map_or_else(|| source::reuse(worker, process, shared, source), |it| Ok(Some(it)))?;
     if let Some(collection) = found {
         return Ok((collection, false));
     }
@@ -158,14 +156,7 @@ pub fn ingest(
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
         let joiner = joiner.as_mut();
-        written.push(drafts::rewrite(
-            process,
-            &map,
-            draft,
-            number,
-            &mut labels,
-            joiner,
-        )?);
+        written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
     }
     let labels = gather_labels(worker, process, shared, &labels)?;
     let mut written: Vec<Written> = gather_records(worker, &written);
@@ -203,9 +194,7 @@ fn gather_labels(
 /// # Errors
 /// It is missing or damaged.
 pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, Failure> {
-    Ok(vocabulary_file::read(
-        &process.output.local(VOCABULARY_FILE)?,
-    )?)
+    Ok(vocabulary_file::read(&process.output.local(VOCABULARY_FILE)?)?)
 }
 
 /// Returns the number of documents in the drafts of the process's workers.
@@ -246,9 +235,7 @@ fn find_complete(
     }
     let messages = all_gather(worker, message.as_bytes());
     let length = source.fingerprint.len();
-    let other = messages
-        .iter()
-        .position(|one| !one.starts_with(source.fingerprint.as_bytes()));
+    let other = messages.iter().position(|one| !one.starts_with(source.fingerprint.as_bytes()));
     if let Some(other) = other {
         let [mine, other] =
             [worker.index(), other].map(|worker| worker / process.placement.threads);
@@ -334,9 +321,7 @@ fn publish(
     let mut json = String::new();
     if worker.index() == 0 {
         json = describe().to_json();
-        process
-            .output
-            .write_atomic(COLLECTION_FILE, json.as_bytes())?;
+        process.output.write_atomic(COLLECTION_FILE, json.as_bytes())?;
     }
     let gathered = all_gather(worker, json.as_bytes());
     let json = String::from_utf8_lossy(&gathered[0]);
@@ -379,10 +364,7 @@ fn collection(
     let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
         .into_iter()
         .map(|status| {
-            let documents = written
-                .iter()
-                .map(|shard| shard.by_status[status as usize])
-                .sum();
+            let documents = written.iter().map(|shard| shard.by_status[status as usize]).sum();
             (status.name().to_owned(), documents)
         })
         .collect();

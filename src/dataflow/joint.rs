@@ -89,9 +89,7 @@ impl Together {
             return false;
         };
         let tokens = self.documents.assignments.token_count(index);
-        self.documents.sums[index]
-            .lock()
-            .proportions(tokens, &self.alpha, proportions);
+        self.documents.sums[index].lock().proportions(tokens, &self.alpha, proportions);
         true
     }
 }
@@ -121,10 +119,7 @@ pub(crate) fn sample_together(
         rounds.run(worker, (0..dealt).map(resample).collect(), 0)?;
         progress.set(2 + pass);
     }
-    Ok(Together {
-        documents: Arc::clone(documents),
-        alpha: plan.priors.alpha.clone(),
-    })
+    Ok(Together { documents: Arc::clone(documents), alpha: plan.priors.alpha.clone() })
 }
 
 /// Loads this process's documents; its workers share them.
@@ -263,9 +258,7 @@ impl JointSampling {
             documents.recall(process, index, own)?;
             let key = passes.key(round, documents.bags.document(index));
             let mut sums = documents.sums[index].lock();
-            let kept = passes
-                .is_kept(pass)
-                .then_some((passes.estimator, &mut *sums));
+            let kept = passes.is_kept(pass).then_some((passes.estimator, &mut *sums));
             let drawn = visitor.resample(key, documents.bags.bag(index), table, own, kept)?;
             documents.remember(process, index, drawn)
         })
@@ -304,11 +297,7 @@ impl Sampling for JointSampling {
 
     fn update(&mut self, round: Round, merged: &Merged) {
         let is_new = matches!(round, Round::Assign);
-        let Models {
-            counts,
-            fixed,
-            whole,
-        } = &self.models;
+        let Models { counts, fixed, whole } = &self.models;
         counts.replace(&self.process, self.part, merged, is_new);
         let changed = (!is_new).then_some(&merged.blocks[..]);
         whole.set_sum(self.part, [fixed, counts], changed);

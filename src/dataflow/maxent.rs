@@ -114,10 +114,8 @@ impl MaxEntPlan<'_> {
     }
 
     fn bound(&self) -> u64 {
-        let (seed, wanted) = (
-            self.process.job.model.seed,
-            self.process.job.project.maxent.documents as u64,
-        );
+        let (seed, wanted) =
+            (self.process.job.model.seed, self.process.job.project.maxent.documents as u64);
         key_bound(seed, self.collection, self.rule, wanted)
     }
 

@@ -30,11 +30,7 @@ impl Meeting {
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             workers,
-            spins: if workers * processes <= cores {
-                SPINS
-            } else {
-                0
-            },
+            spins: if workers * processes <= cores { SPINS } else { 0 },
             arrived: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             sleeping: Mutex::new(()),
@@ -93,10 +89,7 @@ mod tests {
     #[test]
     fn all_wait_for_all_every_time() {
         for spins in [0, SPINS] {
-            let meeting = Meeting {
-                spins,
-                ..Meeting::new(4, 1)
-            };
+            let meeting = Meeting { spins, ..Meeting::new(4, 1) };
             let counts: [AtomicUsize; 4] = Default::default();
             let (meeting, counts) = (&meeting, &counts);
             std::thread::scope(|scope| {

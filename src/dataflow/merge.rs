@@ -141,8 +141,7 @@ impl Combiner {
             }
         }
         let (peers, entries) = (self.entries.len(), &mut self.entries);
-        self.aggregator
-            .drain(|entry| entries[entry.term as usize % peers].push(entry.word()));
+        self.aggregator.drain(|entry| entries[entry.term as usize % peers].push(entry.word()));
         to_owners(self.index, entries).for_each(give);
     }
 }

@@ -8,15 +8,9 @@ pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
 /// Hashes a name, alike on every worker.
 pub(crate) fn name_hash(name: &str) -> u64 {
     let chunks = name.as_bytes().chunks(8);
-    let word = |chunk: &[u8]| {
-        chunk
-            .iter()
-            .fold(0, |word, &byte| word << 8 | u64::from(byte))
-    };
+    let word = |chunk: &[u8]| chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
     let start = hash(0, Stage::Synth, name.len() as u64, 0);
-    chunks.fold(start, |state, chunk| {
-        hash(state, Stage::Synth, word(chunk), 0)
-    })
+    chunks.fold(start, |state, chunk| hash(state, Stage::Synth, word(chunk), 0))
 }
 
 /// Appends a name: its length, and its bytes.

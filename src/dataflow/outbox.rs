@@ -19,12 +19,7 @@ pub(crate) struct Outbox {
 impl Outbox {
     /// Creates the outbox of worker `index` of `peers`.
     pub(crate) fn new([index, peers]: [usize; 2]) -> Self {
-        Self {
-            index,
-            peers,
-            waiting: BTreeMap::new(),
-            ready: Vec::new(),
-        }
+        Self { index, peers, waiting: BTreeMap::new(), ready: Vec::new() }
     }
 
     /// Returns the worker of a key: key mod workers.

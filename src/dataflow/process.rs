@@ -245,10 +245,7 @@ impl Process {
 
     /// Returns the share of the input that this process reads.
     pub(crate) fn input_share(&self) -> Share {
-        Share {
-            process: self.placement.process,
-            processes: self.placement.processes(),
-        }
+        Share { process: self.placement.process, processes: self.placement.processes() }
     }
 
     /// Begins a phase that visits the documents of the collection.
@@ -260,9 +257,7 @@ impl Process {
     /// Returns the number of documents in the shards that this process reads: every N-th one.
     pub(crate) fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);
-        mine.step_by(self.placement.processes())
-            .map(|shard| shard.documents)
-            .sum()
+        mine.step_by(self.placement.processes()).map(|shard| shard.documents).sum()
     }
 
     /// Returns the path of a scratch file, for data that exceeds this process's memory limits.
@@ -292,11 +287,7 @@ impl From<Failure> for mesh::Failure {
     fn from(failure: Failure) -> Self {
         Self {
             exit: failure.exit,
-            message: failure
-                .report()
-                .trim_start_matches("error: ")
-                .trim_end()
-                .to_owned(),
+            message: failure.report().trim_start_matches("error: ").trim_end().to_owned(),
         }
     }
 }
@@ -373,9 +364,7 @@ impl Tickets {
     ) -> Option<Range<usize>> {
         let some = |from: usize| (count.saturating_sub(from) / (2 * workers)).clamp(1, most);
         let next = |from| (from < count).then(|| from + some(from));
-        let taken = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         taken.ok().map(|from| from..from + some(from))
     }
 

@@ -312,9 +312,7 @@ impl ProcessModel {
             let all = whole.terms();
             return whole.set_sum(&fixed, &counts, all);
         };
-        let words = self
-            .own_blocks(part, blocks)
-            .flat_map(|block| block.words());
+        let words = self.own_blocks(part, blocks).flat_map(|block| block.words());
         let mut terms: Vec<u32> = words.map(|&w| Assigned::from_word(w).term).collect();
         terms.dedup();
         whole.set_sum(&fixed, &counts, terms.into_iter());

@@ -102,10 +102,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Begins to listen. Dataflows that already exist are not recorded.
     pub(crate) fn attach(worker: &mut Worker) -> Self {
-        let seen = Rc::new(RefCell::new(Seen {
-            origin: worker.timer(),
-            ..Seen::default()
-        }));
+        let seen = Rc::new(RefCell::new(Seen { origin: worker.timer(), ..Seen::default() }));
         let heard = Rc::clone(&seen);
         if let Some(mut register) = worker.log_register() {
             register.insert::<TimelyEventBuilder, _>(STREAM, move |_, events| {
@@ -233,10 +230,7 @@ impl Seen {
             return;
         };
         let end = &ends[usize::from(!event.is_send)];
-        let operator = self
-            .places
-            .get(end)
-            .and_then(|id| self.operators.get_mut(id));
+        let operator = self.places.get(end).and_then(|id| self.operators.get_mut(id));
         let Some((_, operator)) = operator else {
             return;
         };

@@ -39,13 +39,7 @@ impl Progress {
             return;
         }
         self.tell_end(&current);
-        current.snapshot = ProgressSnapshot {
-            phase,
-            done: 0,
-            total,
-            unit,
-            note: String::new(),
-        };
+        current.snapshot = ProgressSnapshot { phase, done: 0, total, unit, note: String::new() };
         current.begun = Some(Instant::now());
         self.done.store(0, Ordering::Relaxed);
         tracing::info!(phase, unit, total, "phase begins");
@@ -96,10 +90,7 @@ impl Progress {
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
         // The lock is held until the count is read: the next phase sets it to 0.
         let phase = self.phase.lock();
-        ProgressSnapshot {
-            done: self.done.load(Ordering::Relaxed),
-            ..phase.snapshot.clone()
-        }
+        ProgressSnapshot { done: self.done.load(Ordering::Relaxed), ..phase.snapshot.clone() }
     }
 
     /// Counts documents and tokens that this process has processed in a stage.

@@ -105,10 +105,7 @@ impl ProjectPlan {
             labels: LabelSums::none(self.collection.labels.len()),
             model_hash: self.metadata.model_hash.clone(),
             settings_hash: self.metadata.settings_hash.clone(),
-            ..Tally::new(
-                self.topic_count(),
-                self.process.job.project.documents_per_topic,
-            )
+            ..Tally::new(self.topic_count(), self.process.job.project.documents_per_topic)
         }
     }
 }

@@ -87,17 +87,12 @@ impl Reference {
                         tokenizer.tokens(&text, &mut push);
                         counts.add_text(&mut terms);
                     }
-                    Body::Bag {
-                        vocabulary,
-                        counts: of,
-                    } => {
+                    Body::Bag { vocabulary, counts: of } => {
                         let term = |&(place, _): &(u32, u32)| &vocabulary[place as usize];
                         terms.extend(of.iter().map(term).filter_map(|term| term_of(term)));
                         counts.add_set(&mut terms);
                     }
-                    Body::Counts {
-                        counts: of, words, ..
-                    } => {
+                    Body::Counts { counts: of, words, .. } => {
                         let mut push = |word: &str, _| terms.extend(term_of(word));
                         tokenizer.counted(&of, words, &mut push);
                         counts.add_set(&mut terms);
@@ -244,10 +239,7 @@ mod tests {
             assert_eq!(of_windows.counts(), windows.counts());
             assert_eq!(found.unreadable, 0);
             assert_eq!(corpus.without_order(), None);
-            assert!(
-                of_windows.counts()[0] > 900,
-                "some are longer than a window"
-            );
+            assert!(of_windows.counts()[0] > 900, "some are longer than a window");
         }
     }
 

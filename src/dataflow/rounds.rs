@@ -87,12 +87,7 @@ impl<S: Sampling> Rounds<S> {
             merge_at_owners(statistics, owner).connect_loop(feedback);
             input
         });
-        Self {
-            input,
-            state,
-            index,
-            dataflow,
-        }
+        Self { input, state, index, dataflow }
     }
 
     /// Borrows the worker's samplers and state. Drop the borrow before the next call.
@@ -252,8 +247,7 @@ impl<S: Sampling> State<S> {
     /// Returns the statistics of the round that was sampled, for the owners of their terms.
     fn statistics(&mut self) -> Vec<Block> {
         let (index, peers, entries) = (self.index, self.entries.len(), &mut self.entries);
-        self.sampling
-            .statistics(|entry| entries[entry.term as usize % peers].push(entry.word()));
+        self.sampling.statistics(|entry| entries[entry.term as usize % peers].push(entry.word()));
         let mut blocks: Vec<Block> = to_owners(index, entries).collect();
         if interrupt::is_wanted() {
             blocks.push(Block::to_worker(index, index, INTERRUPT, Vec::new()));

@@ -98,20 +98,13 @@ pub(crate) fn run(
     stages: Stages,
     settings: ClusterSettings,
 ) -> Result<Summary, ClusterError> {
-    let settings = ClusterSettings {
-        hash: process.hash(stages),
-        ..settings
-    };
+    let settings = ClusterSettings { hash: process.hash(stages), ..settings };
     if process.placement.processes() > 1 {
         process.progress.begin("join", "processes", None);
     }
     let (of_worker, shared) = (Arc::clone(process), Arc::clone(shared));
     process.execute(&settings, move |worker| {
-        let run = Run {
-            process: &of_worker,
-            shared: &shared,
-            stages,
-        };
+        let run = Run { process: &of_worker, shared: &shared, stages };
         run.run(worker)
     })
 }
@@ -133,10 +126,8 @@ impl<'a> Run<'a> {
             barrier(worker);
             is_complete = self.process.join(worker)?;
         }
-        let mut summary = Summary {
-            output: self.process.output.root().to_owned(),
-            ..Summary::default()
-        };
+        let mut summary =
+            Summary { output: self.process.output.root().to_owned(), ..Summary::default() };
         if is_complete {
             self.find_complete(worker, &mut summary)?;
             return Ok(summary);
@@ -245,13 +236,8 @@ impl<'a> Run<'a> {
         };
         let part = worker.index() % process.placement.threads;
         model.parts.prepare_all(process, part, &model.published());
-        let maxent = MaxEntPlan {
-            process,
-            model: &model.parts,
-            collection,
-            rule,
-            model_hash: &model.hash,
-        };
+        let maxent =
+            MaxEntPlan { process, model: &model.parts, collection, rule, model_hash: &model.hash };
         let topics = self.term_topics(collection, model, infer.method)?;
         let before = Instant::now();
         let classifier = classifier(worker, maxent, &self.shared.maxent)?;

@@ -186,11 +186,7 @@ pub(crate) fn load_sample(
         }
         let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
         if document.status.has_terms() && split != Split::Projected {
-            let labels = if split == Split::Sample {
-                &labels[..]
-            } else {
-                &[]
-            };
+            let labels = if split == Split::Sample { &labels[..] } else { &[] };
             let place = counted.add(number, split, labels, document);
             let is_held_out = split == Split::HeldOut;
             send(&mut outbox, [place, number], is_held_out, labels, document);
@@ -209,10 +205,8 @@ pub(crate) fn load_sample(
         false => Schedule::new(settings, documents, tokens, norms),
     };
     let in_cell = sum(worker, &counted.in_cell);
-    let deals = [
-        Deal::new(&schedule, &in_cell),
-        Deal::Even(held_out_documents.div_ceil(HELD_OUT_AT_ONCE)),
-    ];
+    let deals =
+        [Deal::new(&schedule, &in_cell), Deal::Even(held_out_documents.div_ceil(HELD_OUT_AT_ONCE))];
     let loaded = (shared.loaded).get(|| received.finish(process, &deals))?;
     let [training, held_out] = loaded.clone();
     let sample = Sample {
@@ -303,10 +297,7 @@ impl Received {
             let (limit, path) = (job.train.sample_bytes, process.scratch_path(name));
             Mutex::new(MinibatchBuilder::new(limit, path))
         };
-        Ok(Arc::new(Self {
-            builders: FILES.map(builder),
-            failure: Mutex::default(),
-        }))
+        Ok(Arc::new(Self { builders: FILES.map(builder), failure: Mutex::default() }))
     }
 
     /// Adds the documents of a block. [`finish`](Self::finish) returns the first error.
@@ -324,9 +315,7 @@ impl Received {
             counts.extend(pairs.iter().map(|pair| *pair as u32));
             let kind = usize::from(tagged & 1 == 1);
             let numbers = [*place, tagged >> 1];
-            let pushed = self.builders[kind]
-                .lock()
-                .push(numbers, labels, &terms, &counts);
+            let pushed = self.builders[kind].lock().push(numbers, labels, &terms, &counts);
             if let Err(error) = pushed {
                 self.failure.lock().get_or_insert((kind, error));
             }

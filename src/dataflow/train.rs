@@ -131,15 +131,8 @@ pub fn train(
         trainer.rounds.sampling().priors.alpha.clone_from(alpha);
     }
     let (published_eta, heldout) = trainer.publish(worker)?;
-    let header = Header {
-        published_eta: Some(published_eta),
-        ..trainer.header()
-    };
-    Ok(Trained {
-        header,
-        heldout,
-        stopped_early,
-    })
+    let header = Header { published_eta: Some(published_eta), ..trainer.header() };
+    Ok(Trained { header, heldout, stopped_early })
 }
 
 /// A worker's state between rounds that wait for all.

@@ -133,10 +133,8 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, Failure> 
 /// Opens a file, and decompresses it if necessary.
 pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     let opening = opening(path);
-    let start = Compression::Plain
-        .open(path)
-        .and_then(|file| read_start(file, 8))
-        .map_err(&opening)?;
+    let start =
+        Compression::Plain.open(path).and_then(|file| read_start(file, 8)).map_err(&opening)?;
     let compression = Compression::of(&start).map_err(|name| {
         let problem = match name {
             "zip" => {

@@ -125,11 +125,7 @@ impl Norms {
             let has_first = term(&associates[0]).is_some();
             let associates: Vec<u32> = associates.iter().filter_map(term).collect();
             if !associates.is_empty() {
-                known.push(KnownCue {
-                    cue,
-                    associates,
-                    has_first,
-                });
+                known.push(KnownCue { cue, associates, has_first });
             }
         }
         known
@@ -159,11 +155,7 @@ fn pair(line: u64, fields: Vec<String>, delimiter: char) -> Result<(String, Pair
         value.ok_or_else(|| format!("\"{text}\" is not a strength (a number from 0)"))
     };
     let strength = strength.map(number).transpose()?;
-    let pair = Pair {
-        line,
-        associate,
-        strength,
-    };
+    let pair = Pair { line, associate, strength };
     Ok((cue, pair))
 }
 
@@ -213,17 +205,11 @@ mod tests {
             ("dog\tcat\n\ndog,bone\n", format!("line 3: {form} tabs")),
             ("dog,cat,1,2\n", format!("line 1: {form}")),
             ("dog,,1\n", format!("line 1: {form}")),
-            (
-                "dog,cat,many\n",
-                "line 1: \"many\" is not a strength".into(),
-            ),
+            ("dog,cat,many\n", "line 1: \"many\" is not a strength".into()),
             ("dog,cat,-1\n", "\"-1\" is not a strength".into()),
             ("dog,cat,NaN\n", "\"NaN\" is not a strength".into()),
             ("dog,cat,1\ndog,bone\n", "line 2: either every line".into()),
-            (
-                "dog,cat\na,b\ndog,cat\n",
-                "line 3: \"dog\" and \"cat\" are in line 1 too".into(),
-            ),
+            ("dog,cat\na,b\ndog,cat\n", "line 3: \"dog\" and \"cat\" are in line 1 too".into()),
             ("dog,\"cat\n", "line 1: a quote is not closed".into()),
             ("cue,target\n\n", "has no line with a cue".into()),
         ] {
@@ -239,9 +225,7 @@ mod tests {
             read("dog,cat\ndog,bone\ndog,Dog\nsalt,pepper\nsalt,dog\nowl,cat\nbone,bone").unwrap();
         let terms = ["dog", "bone", "salt", "cat"];
         let find = |word: &str| {
-            let place = terms
-                .iter()
-                .position(|term| term.eq_ignore_ascii_case(word));
+            let place = terms.iter().position(|term| term.eq_ignore_ascii_case(word));
             place.map(|term| term as u32)
         };
         let known = |cue, associates: &[u32], has_first| KnownCue {

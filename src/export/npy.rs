@@ -29,9 +29,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     let [alpha, documents, labels, phi, terms, data, indices, indptr] = FILES;
     sink.named(terms, |out| {
         let terms = source.terms()?;
-        terms
-            .iter()
-            .try_for_each(|term| Ok(writeln!(out, "{term}")?))
+        terms.iter().try_for_each(|term| Ok(writeln!(out, "{term}")?))
     })?;
     write_labels(source, sink, labels)?;
     let model = source.phi()?;
@@ -41,11 +39,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         alphas.try_for_each(|alpha| Ok(out.write_all(&alpha.to_le_bytes())?))
     })?;
     sink.named(phi, |out| {
-        header(
-            out,
-            "<f4",
-            &[model.topics.len() as u64, model.vocabulary_size as u64],
-        )?;
+        header(out, "<f4", &[model.topics.len() as u64, model.vocabulary_size as u64])?;
         let mut row = Vec::new();
         for topic in &model.topics {
             model.dense(topic, &mut row);
@@ -70,22 +64,16 @@ fn write_theta(
     };
     let ids = source.require("documents")?;
     sink.named(documents, |out| {
-        each_value(ids.path(), "source_id", |id: String| {
-            Ok(writeln!(out, "{}", line(&id))?)
-        })
+        each_value(ids.path(), "source_id", |id: String| Ok(writeln!(out, "{}", line(&id))?))
     })?;
     let entries = source.rows("document_topics");
     sink.named(data, |out| {
         header(out, "<f4", &[entries])?;
-        each_value(theta.path(), "weight", |weight: f32| {
-            Ok(out.write_all(&weight.to_le_bytes())?)
-        })
+        each_value(theta.path(), "weight", |weight: f32| Ok(out.write_all(&weight.to_le_bytes())?))
     })?;
     sink.named(indices, |out| {
         header(out, "<i4", &[entries])?;
-        each_value(theta.path(), "topic", |topic: i32| {
-            Ok(out.write_all(&topic.to_le_bytes())?)
-        })
+        each_value(theta.path(), "topic", |topic: i32| Ok(out.write_all(&topic.to_le_bytes())?))
     })?;
     sink.named(indptr, |out| {
         header(out, "<i8", &[source.documents() + 1])?;
@@ -113,9 +101,7 @@ fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), Failure>
         return Ok(());
     };
     sink.named(name, |out| {
-        each_value(table.path(), "label", |label: String| {
-            Ok(writeln!(out, "{}", line(&label))?)
-        })
+        each_value(table.path(), "label", |label: String| Ok(writeln!(out, "{}", line(&label))?))
     })
 }
 

@@ -22,9 +22,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
     let column = |topic: usize, terms: Range<usize>| {
         let topic = &phi.topics[topic];
         let mut values = vec![topic.absent_weight as f32; terms.len()];
-        let first = topic
-            .weights
-            .partition_point(|entry| (entry.0 as usize) < terms.start);
+        let first = topic.weights.partition_point(|entry| (entry.0 as usize) < terms.start);
         let listed = topic.weights[first..].iter();
         for &(term, weight) in listed.take_while(|entry| (entry.0 as usize) < terms.end) {
             values[term as usize - terms.start] = weight;

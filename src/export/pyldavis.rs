@@ -38,10 +38,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         tokens: Tokens::default(),
         bars,
         lambda_step: 0.01,
-        options: Options {
-            xlab: "PC1",
-            ylab: "PC2",
-        },
+        options: Options { xlab: "PC1", ylab: "PC2" },
         order: (1..=tokens.len()).collect(),
     };
     let shown = prepared.tinfo.fill(&relevance, &terms, bars);
@@ -119,11 +116,7 @@ impl<'a> Bars<'a> {
             let total = relevance.total(term).floor();
             // Ranks instead of figures keep the terms in this order.
             let rank = (bars - place) as f64;
-            self.push(
-                &terms[term as usize],
-                "Default".to_owned(),
-                [total, total, rank, rank],
-            );
+            self.push(&terms[term as usize], "Default".to_owned(), [total, total, rank, rank]);
             shown.insert(term);
         }
         for topic in 0..relevance.topic_count() {

@@ -45,12 +45,7 @@ impl<'a> Relevance<'a> {
             }
         }
         let all = totals.iter().sum();
-        Self {
-            phi,
-            tokens,
-            totals,
-            all,
-        }
+        Self { phi, tokens, totals, all }
     }
 
     /// Returns the tokens of a term in all topics.
@@ -90,11 +85,7 @@ impl<'a> Relevance<'a> {
                 },
             }
         };
-        self.phi.topics[topic]
-            .weights
-            .iter()
-            .map(relevant)
-            .collect()
+        self.phi.topics[topic].weights.iter().map(relevant).collect()
     }
 
     /// Returns the `count` most salient terms, by p_w Σ_k q_k ln (q_k / p_k) with q_k = φ_kw / Σ_j φ_jw, most salient
@@ -104,13 +95,7 @@ impl<'a> Relevance<'a> {
         let part = |share: f64, weight: f64| weight * ln(weight / share);
         let shares: Vec<f64> = (0..self.tokens.len()).map(|k| self.share(k)).collect();
         // A topic without tokens has no share to compare with.
-        let topics = || {
-            self.phi
-                .topics
-                .iter()
-                .zip(&shares)
-                .filter(|(_, share)| **share > 0.0)
-        };
+        let topics = || self.phi.topics.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
         let unlisted = |(topic, share): (&PublishedTopic, &f64)| part(*share, topic.absent_weight);
         let nowhere: f64 = topics().map(unlisted).sum();
         let smoothing: f64 = topics().map(|(topic, _)| topic.absent_weight).sum();

@@ -39,11 +39,7 @@ impl Sink {
                 )));
             }
         }
-        Ok(Self {
-            path: path.to_owned(),
-            overwrite,
-            store: store::at(path)?,
-        })
+        Ok(Self { path: path.to_owned(), overwrite, store: store::at(path)? })
     }
 
     /// Refuses to overwrite, unless that is allowed. `names` are the files of a folder; it is empty if the export is
@@ -57,10 +53,7 @@ impl Sink {
             _ => (self.path.is_file(), "a file: name a folder"),
         };
         if found {
-            return Err(Failure::usage(format!(
-                "{} is {wanted}",
-                self.path.display()
-            )));
+            return Err(Failure::usage(format!("{} is {wanted}", self.path.display())));
         }
         let folder = names.iter().map(|name| self.path.join(name));
         let file = names.is_empty().then(|| self.path.clone());

@@ -141,9 +141,7 @@ impl Phi {
     /// Returns the topics as term distributions.
     pub(super) fn distributions(&self) -> Vec<TermDistribution<'_>> {
         let topics = self.topics.iter();
-        topics
-            .map(|topic| TermDistribution::of(topic, self.vocabulary_size))
-            .collect()
+        topics.map(|topic| TermDistribution::of(topic, self.vocabulary_size)).collect()
     }
 
     /// Writes φ_kw of every term of a topic to `row`.

@@ -54,13 +54,7 @@ fn relevant_terms_are_those_of_the_definition() {
     let (phi, tokens) = phi();
     let relevance = Relevance::new(&phi, &tokens);
     let dense = dense(&phi);
-    let total = |w: usize| {
-        dense
-            .iter()
-            .zip(&tokens)
-            .map(|(row, n)| row[w] * n)
-            .sum::<f64>()
-    };
+    let total = |w: usize| dense.iter().zip(&tokens).map(|(row, n)| row[w] * n).sum::<f64>();
     let all: f64 = (0..TERMS).map(total).sum();
     for w in 0..TERMS {
         assert!(near(relevance.total(w as u32), total(w)));
@@ -132,12 +126,7 @@ fn the_spread_of_a_term_is_over_topics_with_half_a_token() {
     let (phi, tokens) = phi();
     let spread = Relevance::new(&phi, &tokens).spread(&[39, 0]);
     let expected = |w: usize| -> Vec<(usize, f64)> {
-        let listed = |k: &usize| {
-            phi.topics[*k]
-                .weights
-                .iter()
-                .any(|&(term, _)| term == w as u32)
-        };
+        let listed = |k: &usize| phi.topics[*k].weights.iter().any(|&(term, _)| term == w as u32);
         let tokens = |k: usize| (k, dense(&phi)[k][w] * tokens[k]);
         let topics = (0..4).filter(listed).map(tokens);
         topics.filter(|&(_, tokens)| tokens >= 0.5).collect()
@@ -156,8 +145,7 @@ fn a_file_is_complete_or_absent() {
     };
     let put = |overwrite, text: &str| {
         let sink = Sink::new(&path, overwrite).unwrap();
-        sink.check(&[])
-            .and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
+        sink.check(&[]).and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
     };
     let fails = Sink::new(&path, false).unwrap().file(|out| {
         write!(out, "a part")?;
@@ -168,11 +156,7 @@ fn a_file_is_complete_or_absent() {
     assert!(names().is_empty());
     put(false, "one").unwrap();
     let refused = put(false, "two").unwrap_err();
-    assert!(
-        refused
-            .to_string()
-            .starts_with(&format!("{} exists; ", path.display()))
-    );
+    assert!(refused.to_string().starts_with(&format!("{} exists; ", path.display())));
     assert!(refused.to_string().ends_with("replace it with --overwrite"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "one");
     put(true, "three").unwrap();

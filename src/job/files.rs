@@ -54,9 +54,7 @@ impl Job {
             ("phrases.deletions", &self.phrases.deletions),
             ("phrases.found", &self.phrases.found),
         ];
-        let phrases = phrases
-            .into_iter()
-            .filter_map(|(key, path)| Some((key, path.as_ref()?)));
+        let phrases = phrases.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)));
         let texts = lists.chain(words).chain(phrases);
         let mut files: Vec<_> = texts.map(digest).collect::<Result<_, Failure>>()?;
         let results = [
@@ -89,11 +87,7 @@ impl Job {
                     })?
                 }
             };
-            files.push(NamedFile {
-                key,
-                path: folder.clone(),
-                sha256,
-            });
+            files.push(NamedFile { key, path: folder.clone(), sha256 });
         }
         Ok(files)
     }
@@ -105,10 +99,8 @@ impl Job {
     /// It has another number of them.
     fn check_topics(&self, source: &Source, folder: &Path) -> Result<(), Failure> {
         match checkpoint::read_header(&folder.join(MODEL_FILE)) {
-            Ok(header) if header.topic_count != self.model.topics => source.refuse(
-                "model.topics",
-                format!("{}, as in train.warm_start", header.topic_count),
-            ),
+            Ok(header) if header.topic_count != self.model.topics => source
+                .refuse("model.topics", format!("{}, as in train.warm_start", header.topic_count)),
             _ => Ok(()),
         }
     }
@@ -130,13 +122,8 @@ impl Job {
 
     /// Returns the hashes of the results that this job names, by key.
     pub(crate) fn results(&self) -> BTreeMap<String, String> {
-        let results = self
-            .files
-            .iter()
-            .filter(|file| files_of_result(file.key).is_some());
-        results
-            .map(|file| (file.key.to_owned(), file.sha256.clone()))
-            .collect()
+        let results = self.files.iter().filter(|file| files_of_result(file.key).is_some());
+        results.map(|file| (file.key.to_owned(), file.sha256.clone())).collect()
     }
 
     /// Checks that the result that a key names is what it was when the job was read.
@@ -146,13 +133,10 @@ impl Job {
     pub(crate) fn check_result(&self, key: &'static str) -> Result<(), Failure> {
         let named = self.files.iter().find(|file| file.key == key);
         match named {
-            Some(file) if digest_of_result(key, &file.path)? != file.sha256 => {
-                Err(Failure::data(format!(
-                    "{key}: {} has changed since the run began",
-                    file.path.display()
-                ))
-                .help("run again with --overwrite"))
-            }
+            Some(file) if digest_of_result(key, &file.path)? != file.sha256 => Err(Failure::data(
+                format!("{key}: {} has changed since the run began", file.path.display()),
+            )
+            .help("run again with --overwrite")),
             _ => Ok(()),
         }
     }

@@ -99,10 +99,7 @@ impl Values {
 
     pub(super) fn sample(&self) -> SampleSettings {
         if self.names("model.from") {
-            return SampleSettings {
-                size: SampleSize::Fraction(0.0),
-                held_out: 0.0,
-            };
+            return SampleSettings { size: SampleSize::Fraction(0.0), held_out: 0.0 };
         }
         let size = match self.has("sample.fraction") {
             true => SampleSize::Fraction(self.get("sample.fraction")),
@@ -211,19 +208,8 @@ mod tests {
     use corpus::vocabulary_file::VOCABULARY_FILE;
 
     /// Candidate values; for every key, one of them is valid and not the default.
-    const CANDIDATES: [&str; 11] = [
-        "true",
-        "false",
-        "2",
-        "3",
-        "0.7",
-        "de",
-        "m",
-        "w",
-        "[0.1, 0.2]",
-        "[\"m\"]",
-        "latin1",
-    ];
+    const CANDIDATES: [&str; 11] =
+        ["true", "false", "2", "3", "0.7", "de", "m", "w", "[0.1, 0.2]", "[\"m\"]", "latin1"];
 
     #[test]
     fn every_key_is_read_into_a_setting() {

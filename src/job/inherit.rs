@@ -15,12 +15,8 @@ const INHERITED: [&str; 4] = ["tokens", "phrases", "vocabulary", "model"];
 /// The sections about a training that does not take place.
 const OF_TRAINING: [&str; 3] = ["sample", "tree", "train"];
 /// The keys about phrases that are detected in a collection: those of the result are in its `collection.json`.
-const DETECTED: [&str; 4] = [
-    "phrases.detect",
-    "phrases.min_count",
-    "phrases.threshold",
-    "phrases.max_words",
-];
+const DETECTED: [&str; 4] =
+    ["phrases.detect", "phrases.min_count", "phrases.threshold", "phrases.max_words"];
 
 /// Whether a key is about a training that does not take place.
 pub(super) fn is_of_training(path: &str) -> bool {
@@ -71,9 +67,7 @@ impl Source {
             let key = keys::key(path).expect("a source has keys only");
             let value = key.kind.value(&entry.value, folder);
             let value_in = |source: &Self| Some(source.get(path)?.value.clone());
-            let default = key
-                .default_value()
-                .and_then(|value| key.kind.value(&value, folder));
+            let default = key.default_value().and_then(|value| key.kind.value(&value, folder));
             let there = value_in(&theirs).or(default.clone());
             if value != there && value != value_in(&derived).or(default) {
                 let there = there.filter(|value| *value != Value::from(""));

@@ -232,9 +232,7 @@ pub(crate) fn default_of(path: &str) -> &'static str {
 
 /// Returns the sections that have a key of this name, in order.
 pub(super) fn sections_with(name: &str) -> Vec<&'static str> {
-    let sections = SECTIONS
-        .iter()
-        .filter(|section| section.key(name).is_some());
+    let sections = SECTIONS.iter().filter(|section| section.key(name).is_some());
     sections.map(|section| section.name).collect()
 }
 
@@ -274,14 +272,8 @@ mod tests {
     #[test]
     fn slips_of_the_pen_are_understood() {
         let nearest_key = |home, name| nearest_key(section(home).unwrap(), name);
-        assert_eq!(
-            nearest_key("train", "minibach"),
-            Some(("train", "minibatch"))
-        );
-        assert_eq!(
-            nearest_key("vocabulary", "min_docs"),
-            Some(("vocabulary", "min_documents"))
-        );
+        assert_eq!(nearest_key("train", "minibach"), Some(("train", "minibatch")));
+        assert_eq!(nearest_key("vocabulary", "min_docs"), Some(("vocabulary", "min_documents")));
         assert_eq!(nearest_key("train", "topics"), Some(("model", "topics")));
         assert_eq!(nearest_key("train", "qqqqqq"), None);
         assert_eq!(nearest_section("modle"), Some("model"));

@@ -98,9 +98,9 @@ impl Kind {
                 Some(items) => collect(items.iter().map(|item| range.value(item))),
                 None => range.value(value),
             },
-            Self::Word(words) => text()
-                .filter(|word| words.contains(&&word[..]))
-                .map(Value::String),
+            Self::Word(words) => {
+                text().filter(|word| words.contains(&&word[..])).map(Value::String)
+            }
             Self::Words(words) => list(value, |chosen| {
                 is_distinct(chosen) && chosen.iter().all(|word| words.contains(word))
             }),
@@ -113,9 +113,9 @@ impl Kind {
             }
             Self::List(holds, _) => list(value, holds),
             Self::StopWords => stop_words(&list(value, |_| true)?, folder),
-            Self::WordOr(words, kind) => Self::Word(words)
-                .value(value, folder)
-                .or_else(|| kind.value(value, folder)),
+            Self::WordOr(words, kind) => {
+                Self::Word(words).value(value, folder).or_else(|| kind.value(value, folder))
+            }
             Self::Auto(kind) => Self::WordOr(AUTO, kind).value(value, folder),
         }
     }
@@ -166,10 +166,7 @@ impl Kind {
 
     /// Whether a number or boolean after `--set` is a text of this kind, since the shell removes quotes.
     pub(super) fn is_text(&self) -> bool {
-        matches!(
-            self,
-            Self::Text | Self::Name | Self::File | Self::Encoding | Self::List(..)
-        )
+        matches!(self, Self::Text | Self::Name | Self::File | Self::Encoding | Self::List(..))
     }
 }
 

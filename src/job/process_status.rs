@@ -196,10 +196,7 @@ mod tests {
 
     #[test]
     fn an_age_is_never_negative() {
-        let status = ProcessStatus {
-            written_unix_ms: 5_000,
-            ..Default::default()
-        };
+        let status = ProcessStatus { written_unix_ms: 5_000, ..Default::default() };
         let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
         assert_eq!(status.age(at(7_500)), Duration::from_millis(2_500));
         assert_eq!(status.age(at(4_000)), Duration::ZERO);

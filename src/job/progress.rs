@@ -41,10 +41,7 @@ impl TrainingSnapshot {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);
         }
-        self.heldout.push(Evaluation {
-            round,
-            loglik_per_token,
-        });
+        self.heldout.push(Evaluation { round, loglik_per_token });
     }
 }
 

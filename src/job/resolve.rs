@@ -204,10 +204,7 @@ impl Values {
         }
         let cuts_at_apostrophes = matches!(self.get("tokens.rule"), TokenRule::Letters);
         let keeps_all = matches!(self.get("tokens.rule"), TokenRule::Whitespace);
-        let rule = format!(
-            "tokens.rule = {}",
-            self.value("tokens.rule").expect("a word for it")
-        );
+        let rule = format!("tokens.rule = {}", self.value("tokens.rule").expect("a word for it"));
         if cuts_at_apostrophes || keeps_all {
             self.refuse_unused(source, "tokens.elisions", &rule)?;
         }
@@ -324,27 +321,11 @@ impl Values {
             (method.is_batch(), Mark::NotBatch, &method_is),
             (!schedule.is_drawn(), Mark::Drawn, &schedule_is),
             (!schedule.needs_memory(), Mark::Residual, &schedule_is),
-            (
-                is_empty("corpus.labels"),
-                Mark::Labelled,
-                "an empty corpus.labels",
-            ),
+            (is_empty("corpus.labels"), Mark::Labelled, "an empty corpus.labels"),
             (is_empty("tree.file"), Mark::Tree, "an empty tree.file"),
-            (
-                is_empty("train.warm_start"),
-                Mark::WarmStart,
-                "an empty train.warm_start",
-            ),
-            (
-                is_false("phrases.detect"),
-                Mark::Detected,
-                "phrases.detect = false",
-            ),
-            (
-                is_false("project.rollups"),
-                Mark::RolledUp,
-                "project.rollups = false",
-            ),
+            (is_empty("train.warm_start"), Mark::WarmStart, "an empty train.warm_start"),
+            (is_false("phrases.detect"), Mark::Detected, "phrases.detect = false"),
+            (is_false("project.rollups"), Mark::RolledUp, "project.rollups = false"),
         ];
         for (_, unused, reason) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
             for key in keys::marked(unused) {
@@ -435,11 +416,7 @@ impl Values {
                 "evaluate.resample",
                 "left-to-right in evaluate.metrics",
             ),
-            (
-                !self.names("evaluate.labels"),
-                "evaluate.folds",
-                "evaluate.labels",
-            ),
+            (!self.names("evaluate.labels"), "evaluate.folds", "evaluate.labels"),
         ];
         for (_, path, needed) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
             source.refuse_override(path, format!("absent without {needed}"))?;

@@ -89,9 +89,7 @@ impl Job {
         for (key, value) in before {
             text.push_str(&format!("{key}={value}\n"));
         }
-        let sections = SECTIONS
-            .iter()
-            .filter(|section| section.stage == Some(stage));
+        let sections = SECTIONS.iter().filter(|section| section.stage == Some(stage));
         for key in sections.flat_map(|section| section.keys) {
             if let Some(value) = self.hashed_value(key) {
                 let json =
@@ -104,10 +102,7 @@ impl Job {
 
     /// Returns the value of a key in a hash: for files, their contents instead of their paths.
     fn hashed_value(&self, key: &Key) -> Option<Value> {
-        let value = self
-            .values
-            .value(key.path)
-            .filter(|_| !key.marks.contains(&Mark::Unhashed))?;
+        let value = self.values.value(key.path).filter(|_| !key.marks.contains(&Mark::Unhashed))?;
         let made = self.synth.as_ref().map(|synth| vec![synth.input()]);
         match key.kind {
             _ if key.path == "corpus.input" && made.as_ref() == Some(&self.corpus.input) => None,
@@ -134,10 +129,7 @@ impl Job {
             }
             Value::String(path) => {
                 let file = named(path);
-                file.map_or_else(
-                    || value.clone(),
-                    |file| format!("sha256:{}", file.sha256).into(),
-                )
+                file.map_or_else(|| value.clone(), |file| format!("sha256:{}", file.sha256).into())
             }
             value => value.clone(),
         }

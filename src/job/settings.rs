@@ -56,11 +56,7 @@ impl TreeSettings {
     /// Returns how it becomes a tree in which a topic's ordinary terms have `eta`.
     pub(crate) fn knowledge(&self, eta: f64) -> KnowledgeSettings {
         KnowledgeSettings {
-            strengths: Strengths {
-                ordinary: eta,
-                must: self.must_link,
-                cannot: self.cannot_link,
-            },
+            strengths: Strengths { ordinary: eta, must: self.must_link, cannot: self.cannot_link },
             wordnet: self.wordnet.clone(),
         }
     }
@@ -113,10 +109,7 @@ pub struct ProjectSettings {
 impl ProjectSettings {
     /// Returns which topics of a document are listed.
     pub(crate) fn listing(&self) -> Listing {
-        Listing {
-            threshold: self.threshold as f32,
-            top: self.top,
-        }
+        Listing { threshold: self.threshold as f32, top: self.top }
     }
 
     /// Whether the number of a document's labels is estimated.

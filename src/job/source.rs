@@ -26,19 +26,13 @@ pub(super) struct Entry {
 
 impl Entry {
     fn given(value: Value, place: String) -> Self {
-        Self {
-            value,
-            place,
-            is_in_file: false,
-        }
+        Self { value, place, is_in_file: false }
     }
 
     /// Returns the error for this key's value.
     pub(super) fn invalid(&self, key: &'static str, allowed: impl Display) -> Failure {
         let Self { place, value, .. } = self;
-        Failure::usage(format!(
-            "{place}: `{key}` is {value}, but must be {allowed}"
-        ))
+        Failure::usage(format!("{place}: `{key}` is {value}, but must be {allowed}"))
     }
 }
 
@@ -138,16 +132,12 @@ impl Source {
 
     /// Removes the entries for which `is_forgotten` holds, given with the paths of their keys.
     pub(super) fn forget(&mut self, is_forgotten: impl Fn(&str, &Entry) -> bool) {
-        self.entries
-            .retain(|path, entry| !is_forgotten(path, entry));
+        self.entries.retain(|path, entry| !is_forgotten(path, entry));
     }
 
     /// Sets a key to a value that follows from another key's.
     pub(super) fn replace(&mut self, path: &'static str, value: Value, because: &Entry) {
-        let entry = Entry {
-            value,
-            ..because.clone()
-        };
+        let entry = Entry { value, ..because.clone() };
         self.entries.insert(path, entry);
     }
 
@@ -177,8 +167,7 @@ impl Source {
     /// # Errors
     /// The key was set.
     pub(super) fn refuse(&self, path: &'static str, allowed: impl Display) -> Result<(), Failure> {
-        self.get(path)
-            .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed)))
+        self.get(path).map_or(Ok(()), |entry| Err(entry.invalid(path, allowed)))
     }
 
     /// Refuses a key's value, if the key was set on the command line.
@@ -248,11 +237,7 @@ fn unknown_key(place: &str, section: &Section, name: &str) -> Failure {
             format!("the keys of [{}] are {}", section.name, names.join(", "))
         }
     };
-    Failure::usage(format!(
-        "{place}: unknown key `{name}` in [{}]",
-        section.name
-    ))
-    .help(help)
+    Failure::usage(format!("{place}: unknown key `{name}` in [{}]", section.name)).help(help)
 }
 
 fn plain_value(value: Spanned<DeValue<'_>>) -> Result<Value, toml::de::Error> {

@@ -99,10 +99,7 @@ impl fmt::Display for OutputState {
             Self::Complete => write!(f, "complete: a run has nothing to do"),
             Self::Resumable { next } => write!(f, "begun: a run resumes with {next}"),
             Self::OtherJob { differs } => {
-                write!(
-                    f,
-                    "from another job, whose {differs} differs: a run needs --overwrite"
-                )?;
+                write!(f, "from another job, whose {differs} differs: a run needs --overwrite")?;
                 match *differs {
                     "projection" => {
                         write!(f, ", and `topicmill project --overwrite` keeps the model")
@@ -112,10 +109,7 @@ impl fmt::Display for OutputState {
             }
             Self::InUse { holder } => write!(f, "in use by another run, {holder}"),
             Self::NotOurs { found } => {
-                write!(
-                    f,
-                    "contains {found:?}, which topicmill has not written: a run refuses it"
-                )
+                write!(f, "contains {found:?}, which topicmill has not written: a run refuses it")
             }
         }
     }
@@ -243,16 +237,10 @@ fn newest_checkpoint(root: &Path) -> Result<Option<Header>, Failure> {
 
 /// Lists the paths and sizes of the unfinished files, at any depth.
 fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, Failure> {
-    let name = |path: &Path| {
-        path.strip_prefix(folder)
-            .unwrap_or(path)
-            .to_string_lossy()
-            .into_owned()
-    };
+    let name =
+        |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned();
     let entries = Disk.list(folder)?.into_iter();
-    Ok(entries
-        .map(|entry| (name(&entry.path), entry.bytes))
-        .collect())
+    Ok(entries.map(|entry| (name(&entry.path), entry.bytes)).collect())
 }
 
 #[cfg(test)]
@@ -279,12 +267,7 @@ mod tests {
             vocabulary_hash: "v".into(),
             topic_count: 2,
             vocabulary_size: 3,
-            priors: Priors {
-                alpha: vec![0.1; 2],
-                eta: 0.1,
-                exp_psi: false,
-                tree: None,
-            },
+            priors: Priors { alpha: vec![0.1; 2], eta: 0.1, exp_psi: false, tree: None },
             published_eta: None,
             scale: 1.0,
             rounds: 12,
@@ -305,11 +288,7 @@ mod tests {
         let job = job(&root, &[]);
         assert_eq!(output_state(&job).unwrap(), OutputState::Empty);
         let output = Output::lead(&root).unwrap();
-        let holder = store::at(&root)
-            .unwrap()
-            .holder(&root.join("_lock"))
-            .unwrap()
-            .unwrap();
+        let holder = store::at(&root).unwrap().holder(&root.join("_lock")).unwrap().unwrap();
         assert!(holder.starts_with(&format!("process {} on ", std::process::id())));
         assert_eq!(output_state(&job).unwrap(), OutputState::InUse { holder });
         fs::create_dir(output.temporary_path("drafts")).unwrap();
@@ -346,16 +325,10 @@ mod tests {
         write_model(&output, MODEL_FILE, "another".into());
         drop(output);
         let differs = "model";
-        assert_eq!(
-            output_state(&job).unwrap(),
-            OutputState::OtherJob { differs }
-        );
+        assert_eq!(output_state(&job).unwrap(), OutputState::OtherJob { differs });
         // A user's file beside a result changes nothing; alone, it makes the folder foreign.
         fs::write(folder.path().join("thesis.tex"), "x").unwrap();
-        assert_eq!(
-            output_state(&job).unwrap(),
-            OutputState::OtherJob { differs }
-        );
+        assert_eq!(output_state(&job).unwrap(), OutputState::OtherJob { differs });
         fs::remove_file(folder.path().join("_lock")).unwrap();
         let found = "thesis.tex".to_owned();
         assert_eq!(output_state(&job).unwrap(), OutputState::NotOurs { found });
@@ -369,16 +342,11 @@ mod tests {
         let output = Output::lead(folder.path()).unwrap();
         write_model(&output, MODEL_FILE, job.train_hash());
         let mut manifest = Manifest::new("id", 1, "f");
-        manifest
-            .settings
-            .insert("project".into(), job.project_hash());
+        manifest.settings.insert("project".into(), job.project_hash());
         output.complete(&manifest).unwrap();
         drop(output);
         assert_eq!(output_state(&job).unwrap(), OutputState::Complete);
         let differs = "projection";
-        assert_eq!(
-            output_state(&other).unwrap(),
-            OutputState::OtherJob { differs }
-        );
+        assert_eq!(output_state(&other).unwrap(), OutputState::OtherJob { differs });
     }
 }

@@ -192,11 +192,7 @@ impl TopicFaults {
 
     /// Returns the faults by name, in the order in which they are reported.
     pub(crate) fn by_name(&self) -> [(&'static str, &Faulty); 3] {
-        [
-            ("dead", &self.dead),
-            ("duplicate", &self.duplicates),
-            ("junk", &self.junk),
-        ]
+        [("dead", &self.dead), ("duplicate", &self.duplicates), ("junk", &self.junk)]
     }
 }
 

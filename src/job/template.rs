@@ -140,11 +140,7 @@ impl Template {
     pub(crate) fn to_toml(&self) -> String {
         let mut text: String = self.heading.iter().map(|line| comment(line)).collect();
         for section in SECTIONS {
-            let keys: String = section
-                .keys
-                .iter()
-                .filter_map(|key| self.line(key))
-                .collect();
+            let keys: String = section.keys.iter().filter_map(|key| self.line(key)).collect();
             if !keys.is_empty() {
                 text.push_str(&format!("\n[{}]\n{keys}", section.name));
             }
@@ -159,11 +155,7 @@ impl Template {
         let remark = remark.map_or_else(String::new, |remark| format!(" {remark}"));
         let meaning = without_links(first_sentence(key.meaning));
         let meaning = comment(&format!("{meaning}{remark}"));
-        Some(format!(
-            "{meaning}{} = {}\n",
-            key.name(),
-            written(&entry.value)
-        ))
+        Some(format!("{meaning}{} = {}\n", key.name(), written(&entry.value)))
     }
 }
 
@@ -213,9 +205,7 @@ mod tests {
     fn template() -> Template {
         let mut template = Template::default();
         template.say("Topics of texts: 12 files.");
-        template
-            .set("corpus.input", vec!["texts".to_owned()])
-            .unwrap();
+        template.set("corpus.input", vec!["texts".to_owned()]).unwrap();
         template.set("model.topics", 7).unwrap();
         template.set("output.path", "out").unwrap();
         template.set_default("vocabulary.max_share");
@@ -248,10 +238,7 @@ mod tests {
     fn a_wrong_value_names_its_flag() {
         let mut template = template();
         template.set("vocabulary.stop_words", "xx").unwrap();
-        let error = template
-            .job(Path::new("first.toml"))
-            .unwrap_err()
-            .to_string();
+        let error = template.job(Path::new("first.toml")).unwrap_err().to_string();
         assert!(error.starts_with("--stop-words \"xx\": "), "{error}");
         let error = template.set_text("model.topix=3").unwrap_err();
         assert_eq!(error.help.as_deref(), Some("did you mean `topics`?"));
@@ -266,9 +253,6 @@ mod tests {
     #[test]
     fn long_lists_have_a_line_for_each_item() {
         let list = Value::from(vec!["a", "b", "c", "d"]);
-        assert_eq!(
-            written(&list),
-            "[\n    \"a\",\n    \"b\",\n    \"c\",\n    \"d\",\n]"
-        );
+        assert_eq!(written(&list), "[\n    \"a\",\n    \"b\",\n    \"c\",\n    \"d\",\n]");
     }
 }

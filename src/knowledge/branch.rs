@@ -100,18 +100,14 @@ pub(super) fn nodes(branches: Vec<Branch<u32>>, strengths: Strengths) -> (Vec<No
     let branches = branches.into_iter().filter_map(|b| b.prune(&mut empty));
     let branches: Vec<_> = branches.collect();
     let mut leaves = BTreeMap::new();
-    branches
-        .iter()
-        .for_each(|branch| count(branch, &mut leaves));
+    branches.iter().for_each(|branch| count(branch, &mut leaves));
     // Nothing distinguishes such a term from an ordinary one.
     let is_ordinary = |branch: &Branch<u32>| {
         let term = branch.terms.first();
         branch.prior.is_none() && branch.leaves() == 1 && term.is_some_and(|t| leaves[t] == 1)
     };
     let (ordinary, kept): (Vec<_>, Vec<_>) = branches.into_iter().partition(is_ordinary);
-    let nodes = kept
-        .into_iter()
-        .map(|branch| branch.into_node(None, strengths));
+    let nodes = kept.into_iter().map(|branch| branch.into_node(None, strengths));
     (nodes.collect(), empty + ordinary.len())
 }
 
@@ -120,8 +116,5 @@ fn count(branch: &Branch<u32>, leaves: &mut BTreeMap<u32, usize>) {
     for &term in &branch.terms {
         *leaves.entry(term).or_default() += 1;
     }
-    branch
-        .children
-        .iter()
-        .for_each(|child| count(child, leaves));
+    branch.children.iter().for_each(|child| count(child, leaves));
 }

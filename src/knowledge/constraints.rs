@@ -92,10 +92,7 @@ impl SyntaxError {
     /// Creates an error at `part`, a slice of `line`.
     fn at(part: &str, line: &str, problem: impl Into<String>) -> Self {
         let before = part.as_ptr() as usize - line.as_ptr() as usize;
-        Self {
-            column: line[..before].chars().count() + 1,
-            problem: problem.into(),
-        }
+        Self { column: line[..before].chars().count() + 1, problem: problem.into() }
     }
 }
 
@@ -215,10 +212,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure
         }
     }
     match constraints.is_empty() {
-        true => Err(Failure::file(
-            file,
-            "no constraint; a line is like `must: king, queen`",
-        )),
+        true => Err(Failure::file(file, "no constraint; a line is like `must: king, queen`")),
         false => Ok(constraints),
     }
 }
@@ -241,10 +235,7 @@ pub(super) fn structures(
     lexicon: &mut Lexicon<'_>,
     strengths: Strengths,
 ) -> Result<(Vec<Node>, Pruned), Failure> {
-    let mut pruned = Pruned {
-        entries: lines.len(),
-        ..Pruned::of("constraints")
-    };
+    let mut pruned = Pruned { entries: lines.len(), ..Pruned::of("constraints") };
     let senses = Senses::new(file, lines, lexicon)?;
     let mut must = senses.links.clone();
     let (mut cannot, mut cannot_lines) = (Vec::new(), Vec::new());
@@ -287,11 +278,7 @@ pub(crate) fn check(
     let lines: Vec<_> = (1..).zip(constraints.iter().cloned()).collect();
     let mut lexicon = Lexicon::new(vocabulary, tokens);
     // Which words are known does not depend on priors.
-    let strengths = Strengths {
-        ordinary: 1.0,
-        must: 1.0,
-        cannot: 1.0,
-    };
+    let strengths = Strengths { ordinary: 1.0, must: 1.0, cannot: 1.0 };
     let (nodes, mut pruned) = structures(FILE, &lines, &mut lexicon, strengths)?;
     lexicon.report(&mut pruned);
     match nodes.is_empty() {
@@ -308,11 +295,7 @@ fn refused<'v>(
     word: impl Fn(u32) -> &'v str,
 ) -> Failure {
     match error {
-        ConstraintError::Contradiction {
-            list,
-            first,
-            second,
-        } => {
+        ConstraintError::Contradiction { list, first, second } => {
             let problem = format!(
                 "keeps `{}` and `{}` apart, but must-links connect them: remove one of the links",
                 word(first),

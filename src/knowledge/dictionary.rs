@@ -82,26 +82,17 @@ mod tests {
     #[test]
     fn the_first_line_says_what_separates_words() {
         let expected = [vec!["dog", "cane"], vec!["house", "casa", "abitazione"]];
-        assert_eq!(
-            words("# en it\r\n\r\ndog\tcane\r\nhouse\tcasa\t abitazione \t\r\n"),
-            expected
-        );
+        assert_eq!(words("# en it\r\n\r\ndog\tcane\r\nhouse\tcasa\t abitazione \t\r\n"), expected);
         assert_eq!(words("dog,cane\nhouse,\"casa\",abitazione,,"), expected);
         assert_eq!(words("dog  cane\nhouse casa abitazione\n"), expected);
-        assert_eq!(
-            words("ice cream\tgelato, al limone\n"),
-            [["ice cream", "gelato, al limone"]]
-        );
+        assert_eq!(words("ice cream\tgelato, al limone\n"), [["ice cream", "gelato, al limone"]]);
     }
 
     #[test]
     fn lines_without_a_translation_are_named() {
         let message = |text| parse("d.tsv", text).unwrap_err().to_string();
         let lone = message("dog\tcane\n# x\n\nhouse casa\n");
-        assert!(
-            lone.starts_with("d.tsv, line 4: `house casa` has no translation"),
-            "{lone}"
-        );
+        assert!(lone.starts_with("d.tsv, line 4: `house casa` has no translation"), "{lone}");
         assert!(lone.contains("tabs"), "{lone}");
         let open = message("dog,cane\nhouse,\"casa\ncat,gatto\n");
         assert!(open.contains("line 2: a quote is not closed"), "{open}");

@@ -19,12 +19,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Starts without groups; `pruned` is what is already known.
     pub(super) fn new(pruned: Pruned, strengths: Strengths) -> Self {
-        Self {
-            strengths,
-            known: HashSet::new(),
-            nodes: Vec::new(),
-            pruned,
-        }
+        Self { strengths, known: HashSet::new(), nodes: Vec::new(), pruned }
     }
 
     /// Adds a group of distinct terms, ascending, unless it has fewer than two or has already been added.

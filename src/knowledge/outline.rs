@@ -51,9 +51,7 @@ impl Outline {
 impl<'de> Deserialize<'de> for Branch<String> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The parser adds the line.
-        Written::deserialize(deserializer)?
-            .checked()
-            .map_err(serde::de::Error::custom)
+        Written::deserialize(deserializer)?.checked().map_err(serde::de::Error::custom)
     }
 }
 
@@ -125,18 +123,10 @@ pub(super) fn structures(
     lexicon: &mut Lexicon<'_>,
     strengths: Strengths,
 ) -> (Vec<Node>, Pruned) {
-    let branches: Vec<_> = outline
-        .children
-        .iter()
-        .map(|b| look_up(b, lexicon))
-        .collect();
+    let branches: Vec<_> = outline.children.iter().map(|b| look_up(b, lexicon)).collect();
     let entries = branches.iter().map(Branch::nodes).sum();
     let (nodes, dropped_entries) = branch::nodes(branches, strengths);
-    let pruned = Pruned {
-        entries,
-        dropped_entries,
-        ..Pruned::of("nodes")
-    };
+    let pruned = Pruned { entries, dropped_entries, ..Pruned::of("nodes") };
     (nodes, pruned)
 }
 
@@ -146,11 +136,7 @@ fn look_up(branch: &Branch<String>, lexicon: &mut Lexicon<'_>) -> Branch<u32> {
         prior: branch.prior,
         leaf_prior: branch.leaf_prior,
         terms: lexicon.find_all(&branch.terms),
-        children: branch
-            .children
-            .iter()
-            .map(|child| look_up(child, lexicon))
-            .collect(),
+        children: branch.children.iter().map(|child| look_up(child, lexicon)).collect(),
     }
 }
 

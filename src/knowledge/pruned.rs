@@ -31,10 +31,7 @@ pub struct Pruned {
 impl Pruned {
     /// Starts for entries of this kind.
     pub(super) fn of(kind: &'static str) -> Self {
-        Self {
-            kind,
-            ..Self::default()
-        }
+        Self { kind, ..Self::default() }
     }
 
     /// Returns the error that no word of a file is a term.

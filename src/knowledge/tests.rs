@@ -3,11 +3,7 @@ use std::io::Write;
 use super::*;
 use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
-pub(super) const STRENGTHS: Strengths = Strengths {
-    ordinary: 0.01,
-    must: 100.0,
-    cannot: 1e-20,
-};
+pub(super) const STRENGTHS: Strengths = Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 };
 
 /// Compresses `bytes` as a gzip member.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -28,19 +24,11 @@ pub(super) fn vocabulary(terms: &str) -> Vocabulary {
 }
 
 pub(super) fn tokens() -> TokenSettings {
-    TokenSettings {
-        min_length: 1,
-        max_length: 64,
-        numbers: true,
-        ..TokenSettings::DEFAULT
-    }
+    TokenSettings { min_length: 1, max_length: 64, numbers: true, ..TokenSettings::DEFAULT }
 }
 
 pub(super) fn settings(wordnet: WordNetSettings) -> KnowledgeSettings {
-    KnowledgeSettings {
-        strengths: STRENGTHS,
-        wordnet,
-    }
+    KnowledgeSettings { strengths: STRENGTHS, wordnet }
 }
 
 pub(super) fn all_synsets() -> WordNetSettings {
@@ -114,15 +102,11 @@ fn what_is_lost_is_told() {
 
 #[test]
 fn knowledge_is_the_same_after_its_bytes() {
-    let (_folder, path) = written(
-        "tree.toml",
-        b"children = [{ terms = [\"a\", \"b\"], prior = 3 }]",
-    );
+    let (_folder, path) =
+        written("tree.toml", b"children = [{ terms = [\"a\", \"b\"], prior = 3 }]");
     let outline = read(&path, Kind::Outline).unwrap();
-    let (_folder, path) = written(
-        "other.json",
-        br#"{"children": [{"prior": 3.0, "terms": ["a", "b"]}]}"#,
-    );
+    let (_folder, path) =
+        written("other.json", br#"{"children": [{"prior": 3.0, "terms": ["a", "b"]}]}"#);
     let same = read(&path, Kind::Outline).unwrap();
     assert_eq!(outline.fingerprint(), same.fingerprint());
     let (_folder, path) = written("en-it.tsv", b"dog\tcane");
@@ -133,11 +117,7 @@ fn knowledge_is_the_same_after_its_bytes() {
 #[test]
 fn files_that_cannot_be_read_are_named() {
     let missing = read("no/such/links.txt".as_ref(), Kind::Constraints).unwrap_err();
-    assert!(
-        missing
-            .to_string()
-            .starts_with("no/such/links.txt: cannot be read")
-    );
+    assert!(missing.to_string().starts_with("no/such/links.txt: cannot be read"));
     let (_folder, path) = written("links.txt", b"must: a, b\nmust: c, \xff\n");
     let latin = read(&path, Kind::Constraints).unwrap_err().to_string();
     assert!(latin.contains("links.txt, line 2: not UTF-8"), "{latin}");

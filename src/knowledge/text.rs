@@ -39,9 +39,7 @@ pub(crate) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String>
         return Err("a quote is not closed in its line".to_owned());
     }
     let mut record = StringRecord::new();
-    let mut reader = ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(line.as_bytes());
+    let mut reader = ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
     // A line of text has at most one record.
     _ = reader.read_record(&mut record);
     Ok(record.iter().map(owned).collect())

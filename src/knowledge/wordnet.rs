@@ -220,12 +220,7 @@ impl<'w> Hierarchy<'w> {
                 below[hypernym as usize] = sum;
             }
         }
-        let hierarchy = Self {
-            database,
-            members,
-            hyponyms: database.hyponyms(),
-            below,
-        };
+        let hierarchy = Self { database, members, hyponyms: database.hyponyms(), below };
         let roots = hierarchy.roots().map(|root| hierarchy.below[root as usize]);
         let leaves = roots.fold(0, usize::saturating_add);
         match leaves > MAX_TERMS {

@@ -213,12 +213,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
                 [trained, tokens_in(trained)],
                 threads,
             ),
-            assignments: assignments(
-                job,
-                &schedule,
-                [trained, remembered.unwrap_or(0)],
-                processes,
-            ),
+            assignments: assignments(job, &schedule, [trained, remembered.unwrap_or(0)], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             sums: sums(job, survey, kept, threads),
             together: together(job, survey, trained, processes),
@@ -390,9 +385,7 @@ fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
         0 => most,
         top => most.min(top as u64),
     };
-    documents
-        .saturating_mul(most)
-        .min(kept_tokens(survey, documents))
+    documents.saturating_mul(most).min(kept_tokens(survey, documents))
 }
 
 /// Estimates how many of `distinct` terms are in enough documents.

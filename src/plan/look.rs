@@ -77,9 +77,8 @@ pub(super) fn looks_at(
 /// Estimates the content of all files of a format: compressed files are assumed to compress like those read.
 pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
     let compressed = looks.iter().filter(|look| look.is_compressed);
-    let [seen, on_disk] = compressed.fold([0, 0], |[seen, on_disk], look| {
-        [seen + look.seen, on_disk + look.on_disk]
-    });
+    let [seen, on_disk] =
+        compressed.fold([0, 0], |[seen, on_disk], look| [seen + look.seen, on_disk + look.on_disk]);
     let content = |file: &&InputFile| match file.compression {
         Compression::Gzip | Compression::Zstd | Compression::Bzip2 if on_disk > 0 => {
             (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
@@ -117,10 +116,7 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
     let ends = objects(0, content).map(|(begins, object)| begins + object.len() as u64);
     let ends: Vec<u64> = ends.collect();
     let complete = ends.len() - usize::from(!is_whole && ends.len() > 1);
-    (
-        complete as u64,
-        ends[..complete].last().copied().unwrap_or(0),
-    )
+    (complete as u64, ends[..complete].last().copied().unwrap_or(0))
 }
 
 /// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
@@ -146,10 +142,7 @@ fn start_of(
     settings: &CorpusSettings,
 ) -> Result<(Vec<u8>, u64), InputError> {
     let read = Arc::new(AtomicU64::new(0));
-    let counted = |source| Counted {
-        source,
-        read: Arc::clone(&read),
-    };
+    let counted = |source| Counted { source, read: Arc::clone(&read) };
     let stream =
         Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
     let stream = stream.map_err(InputError::unreadable(&file.path))?;
@@ -181,9 +174,6 @@ mod tests {
     #[test]
     fn a_record_beyond_the_look_counts_once() {
         assert_eq!(count_records(b"xxxxxxxx", Boundary::Line, false, 0), (1, 8));
-        assert_eq!(
-            count_records(b"ab\ncd\nef", Boundary::Line, false, 0),
-            (2, 6)
-        );
+        assert_eq!(count_records(b"ab\ncd\nef", Boundary::Line, false, 0), (2, 6));
     }
 }

@@ -267,11 +267,7 @@ fn first_records(
     let mut records = Records::new(settings, asked);
     for &(_, format) in Format::WORDS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
-        let most = if format == Format::Text {
-            TEXT_FILES
-        } else {
-            LOOK_FILES
-        };
+        let most = if format == Format::Text { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);
         for file in files.iter().step_by(step) {
             records.read(file)?;
@@ -357,10 +353,7 @@ impl Preview {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.columns
-            .iter()
-            .map(|column| column.name.clone())
-            .collect()
+        self.columns.iter().map(|column| column.name.clone()).collect()
     }
 
     /// Returns the languages of the texts of these columns, and of texts without columns, as ISO 639-1 codes, the most

@@ -91,11 +91,8 @@ pub fn survey(settings: &CorpusSettings) -> Result<Survey, InputError> {
 /// # Errors
 /// A file of it cannot be read.
 pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Survey, InputError> {
-    let Estimate {
-        block_bytes,
-        blocks: expected_blocks,
-        content_bytes: expected_bytes,
-    } = block::estimate(input, settings);
+    let Estimate { block_bytes, blocks: expected_blocks, content_bytes: expected_bytes } =
+        block::estimate(input, settings);
     let mut survey = Survey {
         files: input.files.len() as u64,
         bytes: input.total_bytes,
@@ -128,10 +125,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
     let bytes = tokens
         .saturating_mul(BYTES_PER_TOKEN)
         .saturating_add(documents.saturating_mul(SYNTH_LINE_BYTES));
-    let made = Input {
-        total_bytes: bytes,
-        ..Input::default()
-    };
+    let made = Input { total_bytes: bytes, ..Input::default() };
     let block_bytes = block::block_bytes(&made, settings);
     Survey {
         bytes,
@@ -223,10 +217,7 @@ impl Survey {
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
         let [mut documents, mut tokens, mut seen] = [0; 3];
-        for file in files
-            .iter()
-            .step_by(files.len().div_ceil(LOOK_FILES).max(1))
-        {
+        for file in files.iter().step_by(files.len().div_ceil(LOOK_FILES).max(1)) {
             let head = long_head(file, settings)?;
             [documents, tokens, seen] = [documents + head[0], tokens + head[1], seen + head[2]];
         }
@@ -243,9 +234,7 @@ fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], In
     let (names, rows) = columnar::first_rows(file, LOOK_ROWS)?;
     let cells = |wanted: Option<&String>| {
         let place = names.iter().position(|name| Some(name) == wanted);
-        let cells = rows
-            .iter()
-            .map(move |row| place.map_or("", |place| &row[place]));
+        let cells = rows.iter().map(move |row| place.map_or("", |place| &row[place]));
         cells.collect::<Vec<&str>>()
     };
     let documents = cells(Some(&settings.id)).chunk_by(|a, b| a == b).count();
@@ -301,13 +290,7 @@ mod tests {
             ("vocab.x.txt", "a\nb\nc\n"),
         ]);
         assert_eq!((survey.documents, survey.documents_exact), (9, true));
-        assert_eq!(
-            survey.kinds["text, plain"],
-            Kind {
-                files: 2,
-                bytes: 10
-            }
-        );
+        assert_eq!(survey.kinds["text, plain"], Kind { files: 2, bytes: 10 });
         assert_eq!((survey.files, survey.kinds["uci, plain"].files), (3, 1));
     }
 
@@ -318,10 +301,7 @@ mod tests {
         assert!(!survey.documents_exact);
         let error = survey.documents.abs_diff(100_000);
         assert!(error < 100, "{} documents", survey.documents);
-        let small = surveyed(&[
-            ("a.jsonl", "{}\n\n{}"),
-            ("b.csv", "id,text\n1,\"a\nb\"\n2,c\n"),
-        ]);
+        let small = surveyed(&[("a.jsonl", "{}\n\n{}"), ("b.csv", "id,text\n1,\"a\nb\"\n2,c\n")]);
         assert_eq!(small.documents, 4);
     }
 
@@ -332,10 +312,7 @@ mod tests {
         let compressed = zstd::encode_all(lines.as_bytes(), 1).unwrap();
         let survey = surveyed(&[("a.jsonl.zst", &compressed)]);
         let is_near = |found: u64, real: u64| found.abs_diff(real) < real / 10;
-        assert!(
-            is_near(survey.content_bytes, lines.len() as u64),
-            "{survey:?}"
-        );
+        assert!(is_near(survey.content_bytes, lines.len() as u64), "{survey:?}");
         assert!(is_near(survey.documents, 500_000), "{survey:?}");
     }
 

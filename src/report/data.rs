@@ -124,8 +124,7 @@ impl ReportData {
     pub(crate) fn json(&self) -> String {
         let mut json = Vec::new();
         let mut writer = Serializer::with_formatter(&mut json, FiveDigits);
-        self.serialize(&mut writer)
-            .expect("numbers, texts and lists are JSON");
+        self.serialize(&mut writer).expect("numbers, texts and lists are JSON");
         String::from_utf8(json).expect("JSON is UTF-8")
     }
 }

@@ -120,11 +120,7 @@ pub(super) fn pass(
     if !ProjectedReader::is_projected(root)? {
         return Ok((Vec::new(), Vec::new(), shown));
     }
-    let nothing = || Found {
-        sums: columns.sums(topics),
-        shown: Vec::new(),
-        has_projected: false,
-    };
+    let nothing = || Found { sums: columns.sums(topics), shown: Vec::new(), has_projected: false };
     let read = |found: &mut Found, piece: &Piece| {
         let mut reader = ProjectedReader::of_piece(piece, columns.names());
         let mut document = ProjectedDocument::default();

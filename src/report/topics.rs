@@ -45,13 +45,9 @@ pub(super) fn topics(
     let map = topic_map(&distributions, &tokens);
     let nearest = nearest(&distributions, NEAREST);
     let total = terms.iter().map(|term| term.count).sum::<i64>();
-    let log_shares: Vec<f64> = terms
-        .iter()
-        .map(|term| ln(term.count.max(1) as f64 / total.max(1) as f64))
-        .collect();
-    let shown = distributions
-        .iter()
-        .map(|topic| shown_of(topic, &log_shares, bounds.terms));
+    let log_shares: Vec<f64> =
+        terms.iter().map(|term| ln(term.count.max(1) as f64 / total.max(1) as f64)).collect();
+    let shown = distributions.iter().map(|topic| shown_of(topic, &log_shares, bounds.terms));
     let shown: Vec<Vec<(u32, f64)>> = shown.collect();
     let (table, places) = shown_terms(&shown, terms, total);
     let topic = |(number, line): (usize, TopicLine)| Topic {
@@ -105,16 +101,12 @@ fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Ve
     let relevance = |&(term, weight): &(u32, f32)| {
         let log_probability = ln(f64::from(weight));
         let log_lift = log_probability - log_shares[term as usize];
-        Relevance {
-            log_probability,
-            log_lift,
-        }
+        Relevance { log_probability, log_lift }
     };
     let all: Vec<Relevance> = topic.entries.iter().map(relevance).collect();
     let chosen = most_relevant(&all, most, POSITIONS).into_iter();
-    let mut chosen: Vec<(u32, f64)> = chosen
-        .map(|place| (topic.entries[place].0, all[place].log_probability))
-        .collect();
+    let mut chosen: Vec<(u32, f64)> =
+        chosen.map(|place| (topic.entries[place].0, all[place].log_probability)).collect();
     chosen.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     chosen
 }

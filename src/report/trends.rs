@@ -80,18 +80,11 @@ impl Columns {
                 })
             };
             for cells in visit_pieces(threads, &parts, nothing, read, seen)? {
-                all.iter()
-                    .zip(cells)
-                    .for_each(|(all, mut cells)| all.add(&mut cells));
+                all.iter().zip(cells).for_each(|(all, mut cells)| all.add(&mut cells));
             }
         }
-        let bins = all
-            .into_iter()
-            .map(|counts| Bins::of(counts.0.into_inner(), bounds));
-        Ok(Self {
-            names: names.to_vec(),
-            bins: bins.collect(),
-        })
+        let bins = all.into_iter().map(|counts| Bins::of(counts.0.into_inner(), bounds));
+        Ok(Self { names: names.to_vec(), bins: bins.collect() })
     }
 
     /// Returns the columns' names in `documents`.
@@ -203,9 +196,7 @@ impl Counts {
         if self.0.lock().len() > MOST_DISTINCT {
             return;
         }
-        let counted: Vec<_> = cells
-            .map(|(cell, documents)| (values(&cell), documents))
-            .collect();
+        let counted: Vec<_> = cells.map(|(cell, documents)| (values(&cell), documents)).collect();
         let mut all = self.0.lock();
         for (values, documents) in counted {
             for value in values {
@@ -254,10 +245,7 @@ mod tests {
             names: vec!["author".to_owned()],
             bins: vec![Bins::of(
                 HashMap::from([("a", 9), ("b", 1), ("c", 1)].map(|(name, n)| (name.to_owned(), n))),
-                &Bounds {
-                    values: 2,
-                    ..Bounds::of(1)
-                },
+                &Bounds { values: 2, ..Bounds::of(1) },
             )],
         };
         let mut sums = columns.sums(1);
@@ -270,9 +258,6 @@ mod tests {
         sums.add(&columns, &document);
         let (trends, _) = columns.trends(sums);
         assert_eq!(trends[0].values, ["a", "2 others"]);
-        assert_eq!(
-            (&trends[0].documents, &trends[0].tokens),
-            (&vec![0, 1], &vec![0, 10])
-        );
+        assert_eq!((&trends[0].documents, &trends[0].tokens), (&vec![0, 1], &vec![0, 10]));
     }
 }

@@ -37,11 +37,7 @@ pub(super) fn warnings(
 }
 
 fn plain(text: String, remedy: &str) -> Warning {
-    Warning {
-        text,
-        remedy: remedy.to_owned(),
-        topics: Vec::new(),
-    }
+    Warning { text, remedy: remedy.to_owned(), topics: Vec::new() }
 }
 
 fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
@@ -63,17 +59,11 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
                 "topic is dead: almost no token belongs to it",
                 "topics are dead: almost no token belongs to them",
             ],
-            remedy(
-                "Drop rare labels by corpus.label_min_documents.",
-                "Train fewer topics.",
-            ),
+            remedy("Drop rare labels by corpus.label_min_documents.", "Train fewer topics."),
         ),
         (
             |topic| topic.duplicate_of.is_some(),
-            [
-                "topic repeats an earlier one",
-                "topics repeat an earlier one",
-            ],
+            ["topic repeats an earlier one", "topics repeat an earlier one"],
             remedy(
                 "Read them as one: the labels have nearly the same words.",
                 "Read them as one, or train fewer topics.",
@@ -81,10 +71,7 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
         ),
         (
             |topic| topic.junk,
-            [
-                "topic is junk: its terms say nothing",
-                "topics are junk: their terms say nothing",
-            ],
+            ["topic is junk: its terms say nothing", "topics are junk: their terms say nothing"],
             "Leave them out of interpretations; add terms without meaning to vocabulary.stop_words.",
         ),
     ];

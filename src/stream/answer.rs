@@ -155,16 +155,10 @@ impl About<'_> {
             Body::Text { .. } | Body::Bag { .. } | Body::Counts { .. } => None,
         };
         let document = self.bagger.count(raw);
-        let is_bad = matches!(
-            document.status,
-            DocumentStatus::ParseError | DocumentStatus::TooLarge
-        );
+        let is_bad =
+            matches!(document.status, DocumentStatus::ParseError | DocumentStatus::TooLarge);
         if self.strict && is_bad {
-            return Err(Failure::line(
-                "standard input",
-                line.number,
-                error.unwrap_or_default(),
-            ));
+            return Err(Failure::line("standard input", line.number, error.unwrap_or_default()));
         }
         let has_terms = document.status.has_terms();
         self.inference.labels.clear();
@@ -196,10 +190,7 @@ impl About<'_> {
         };
         serde_json::to_writer(&mut *out, &answer).expect("numbers and texts are JSON");
         out.push(b'\n');
-        Ok(Answered {
-            is_bad,
-            tokens: row.tokens_in_vocabulary as u64,
-        })
+        Ok(Answered { is_bad, tokens: row.tokens_in_vocabulary as u64 })
     }
 }
 
@@ -260,16 +251,11 @@ impl<'m> Inference<'m> {
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
         let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
-        let target = Target {
-            table,
-            topics: &model.topics,
-            classifier: model.classifier.as_ref(),
-        };
+        let target = Target { table, topics: &model.topics, classifier: model.classifier.as_ref() };
         let topics = model.label_model.topics.as_ref();
         let (proportions, alpha) =
             (self.inferrer).infer_labels(bag, target, topics, &model.infer, &mut stream)?;
-        self.projection
-            .describe(proportions, bag, table, model.project.listing());
+        self.projection.describe(proportions, bag, table, model.project.listing());
         if !model.labels.is_empty() {
             let ranked = self.ranker.rank(bag, proportions, alpha);
             let scored = ranked.predicted.iter().map(|&topic| LabelScore {

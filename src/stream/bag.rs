@@ -56,10 +56,7 @@ mod tests {
     use corpus::settings::TokenSettings;
     use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
-    const SETTINGS: TokenSettings = TokenSettings {
-        min_length: 1,
-        ..TokenSettings::DEFAULT
-    };
+    const SETTINGS: TokenSettings = TokenSettings { min_length: 1, ..TokenSettings::DEFAULT };
 
     fn vocabulary() -> Vocabulary {
         let term = |term: &str, status| VocabularyTerm {
@@ -82,10 +79,7 @@ mod tests {
             source_id: "x".into(),
             group: None,
             metadata: Vec::new(),
-            body: Body::Text {
-                text: text.into(),
-                repaired: false,
-            },
+            body: Body::Text { text: text.into(), repaired: false },
         }
     }
 

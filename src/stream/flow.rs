@@ -136,12 +136,7 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
         }
         let bytes = documents.iter().map(|document| document.line.bytes()).sum();
         let (answers, promise) = sync_channel(1);
-        let batch = Batch {
-            documents,
-            taken: room.take(bytes),
-            deferral,
-            answers,
-        };
+        let batch = Batch { documents, taken: room.take(bytes), deferral, answers };
         let is_taken = order.send(promise).is_ok() && work.send(batch).is_ok();
         if !is_taken || interrupt::is_wanted() {
             return;
@@ -160,10 +155,7 @@ fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> V
         };
         if is_document {
             bytes += found.bytes();
-            documents.push(Numbered {
-                doc_id: *next,
-                line: found,
-            });
+            documents.push(Numbered { doc_id: *next, line: found });
             *next += 1;
         }
         let is_full = documents.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES;
@@ -209,18 +201,11 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
 
 /// Writes all answers in order; returns their counts.
 fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, Failure> {
-    let mut writer = Writer {
-        output,
-        lines: Vec::new(),
-        deferrals: Vec::new(),
-        summary: Summary::default(),
-    };
+    let mut writer =
+        Writer { output, lines: Vec::new(), deferrals: Vec::new(), summary: Summary::default() };
     match writer.write(promises) {
         Err(error) if error.exit == Exit::Io && error.io_kind() == Some(ErrorKind::BrokenPipe) => {
-            Ok(Summary {
-                is_cut_short: true,
-                ..writer.summary
-            })
+            Ok(Summary { is_cut_short: true, ..writer.summary })
         }
         Err(error) => Err(error),
         Ok(()) => Ok(writer.summary),

@@ -135,11 +135,7 @@ impl<R: Read> LineCutter<R> {
             false => Content::Bytes(held),
         };
         let number = self.lines;
-        Line {
-            number,
-            offset,
-            content,
-        }
+        Line { number, offset, content }
     }
 }
 
@@ -197,12 +193,7 @@ mod tests {
 
     #[test]
     fn lines_are_cut_wherever_the_chunks_end() {
-        let whole = [
-            (1, 3, "one\n"),
-            (2, 7, "\r\n"),
-            (3, 9, "two\r\n"),
-            (4, 14, "x"),
-        ];
+        let whole = [(1, 3, "one\n"), (2, 7, "\r\n"), (3, 9, "two\r\n"), (4, 14, "x")];
         let text = "\u{feff}one\n\r\ntwo\r\nx".as_bytes();
         assert_eq!(cut(vec![Ok(text)], 100), expect(&whole));
         for at in 1..text.len() {
@@ -232,11 +223,7 @@ mod tests {
     #[test]
     fn a_break_is_told_once_and_where() {
         let interrupted = || Err(io::ErrorKind::Interrupted.into());
-        let chunks = vec![
-            Ok(&b"a\nb"[..]),
-            interrupted(),
-            Err(io::Error::other("torn")),
-        ];
+        let chunks = vec![Ok(&b"a\nb"[..]), interrupted(), Err(io::Error::other("torn"))];
         let broken = [(1, 0, "a\n"), (2, 2, "broken: torn")];
         assert_eq!(cut(chunks, 5), expect(&broken));
     }
@@ -320,10 +307,7 @@ mod tests {
         let byte = prop_oneof![
             4 => Just(b'\n'), 1 => Just(b'\r'), 1 => Just(0), 4 => Just(b'x'), 2 => any::<u8>(),
         ];
-        let mark = prop_oneof![
-            Just(&b""[..]),
-            (0..=3_usize).prop_map(|n| &BYTE_ORDER_MARK[..n])
-        ];
+        let mark = prop_oneof![Just(&b""[..]), (0..=3_usize).prop_map(|n| &BYTE_ORDER_MARK[..n])];
         (mark, prop::collection::vec(byte, 0..60)).prop_map(|(mark, bytes)| [mark, &bytes].concat())
     }
 

@@ -15,11 +15,7 @@ pub(crate) struct Room {
 impl Room {
     /// Room for `limit` bytes.
     pub(crate) fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self {
-            limit,
-            taken: Mutex::new(0),
-            freed: Condvar::new(),
-        })
+        Arc::new(Self { limit, taken: Mutex::new(0), freed: Condvar::new() })
     }
 
     /// Waits until there is room for `bytes`, or nothing else is in flight, and takes it.
@@ -29,10 +25,7 @@ impl Room {
             self.freed.wait(&mut taken);
         }
         *taken = taken.saturating_add(bytes);
-        Taken {
-            room: Arc::clone(self),
-            bytes,
-        }
+        Taken { room: Arc::clone(self), bytes }
     }
 }
 

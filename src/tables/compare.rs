@@ -93,9 +93,7 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, F
     match manifests[0].input_fingerprint == manifests[1].input_fingerprint {
         true => join.by_number(a, b)?,
         false => {
-            let documents = manifests
-                .iter()
-                .map(|it| it.documents_by_status.values().sum::<u64>());
+            let documents = manifests.iter().map(|it| it.documents_by_status.values().sum::<u64>());
             let all: u64 = documents.sum();
             join.by_source(a, b, all / HELD_DOCUMENTS + 1)?;
         }
@@ -122,10 +120,7 @@ struct Places {
 impl Places {
     fn same(topics: usize) -> Self {
         let of: Vec<usize> = (0..topics).collect();
-        Self {
-            of: [of.clone(), of],
-            count: topics,
-        }
+        Self { of: [of.clone(), of], count: topics }
     }
 
     fn of_partners(partners: &[Option<(usize, f64)>], topics: usize) -> Self {
@@ -140,10 +135,7 @@ impl Places {
             *place = count;
             count += 1;
         }
-        Self {
-            of: [(0..partners.len()).collect(), second],
-            count,
-        }
+        Self { of: [(0..partners.len()).collect(), second], count }
     }
 
     /// Computes a document's proportions over all places, by result 0 or 1.
@@ -267,12 +259,8 @@ impl Join {
             Failure::file(root, format!("{message}; run `topicmill verify`"))
         };
         let [first, second] = &mut self.spread;
-        self.places
-            .spread(0, &p.0, p.1, first)
-            .map_err(|topic| unknown(a, topic))?;
-        self.places
-            .spread(1, &q.0, q.1, second)
-            .map_err(|topic| unknown(b, topic))?;
+        self.places.spread(0, &p.0, p.1, first).map_err(|topic| unknown(a, topic))?;
+        self.places.spread(1, &q.0, q.1, second).map_err(|topic| unknown(b, topic))?;
         self.measures.add(first, second);
         Ok(())
     }

@@ -54,11 +54,7 @@ pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> 
     }
     for path in model_files(root)? {
         let (_, sha256) = hash_file(&root.join(&path))?;
-        digests.push(ColumnDigest {
-            table: "model".to_owned(),
-            column: path,
-            sha256,
-        });
+        digests.push(ColumnDigest { table: "model".to_owned(), column: path, sha256 });
     }
     Ok(digests)
 }
@@ -71,9 +67,7 @@ pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, Failure> 
 /// assert!(!is_timing("loglik_per_token"));
 /// ```
 pub fn is_timing(column: &str) -> bool {
-    ["seconds", "_per_second", "bytes_exchanged"]
-        .iter()
-        .any(|suffix| column.ends_with(suffix))
+    ["seconds", "_per_second", "bytes_exchanged"].iter().any(|suffix| column.ends_with(suffix))
 }
 
 fn table_digests(root: &Path, table: &TableSpec) -> Result<Vec<ColumnDigest>, Failure> {

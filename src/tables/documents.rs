@@ -29,10 +29,8 @@ impl<'a> DocumentRow<'a> {
         projection: Option<&Projection>,
     ) -> Self {
         let in_vocabulary = document.tokens_in_vocabulary() as i64;
-        let (total, stopped) = (
-            i64::from(document.tokens_total),
-            i64::from(document.tokens_stopped),
-        );
+        let (total, stopped) =
+            (i64::from(document.tokens_total), i64::from(document.tokens_stopped));
         Self {
             doc_id: doc_id as i64,
             source_id: &document.source_id,

@@ -69,9 +69,7 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, Failure> {
     let reader = Reader { path, parts };
     let named = |names: &[&str]| {
         let fields = schema.fields().iter();
-        fields
-            .map(|f| f.name().clone())
-            .find(|name| names.contains(&name.to_lowercase().as_str()))
+        fields.map(|f| f.name().clone()).find(|name| names.contains(&name.to_lowercase().as_str()))
     };
     // A numeric column may be called "word" too, if each term has a column.
     match (named(&["topic"]), term_column(&schema), named(&WEIGHT)) {
@@ -214,13 +212,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure
     let mut batches = Batches::new(part_files(&root.join("vocabulary"))?, None);
     while let Some(batch) = batches.next()? {
         let path = batches.path();
-        let listed = column(
-            path,
-            &batch,
-            "term_id",
-            "whole number",
-            cells::whole_numbers,
-        )?;
+        let listed = column(path, &batch, "term_id", "whole number", cells::whole_numbers)?;
         let texts = texts(path, &batch, "term")?;
         let kept = (0..batch.num_rows()).filter(|&row| listed.is_valid(row));
         terms.extend(kept.map(|row| texts.value(row).to_owned()));
@@ -244,8 +236,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure
             }
         }
     }
-    rows.iter_mut()
-        .for_each(|row| row.sort_unstable_by_key(|&(topic, _)| topic));
+    rows.iter_mut().for_each(|row| row.sort_unstable_by_key(|&(topic, _)| topic));
     Ok(ForeignModel {
         terms,
         rows,
@@ -263,9 +254,7 @@ fn term_column(schema: &Schema) -> Option<String> {
     };
     let fields = schema.fields().iter().filter(|f| is_text(f.data_type()));
     let texts: Vec<&String> = fields.map(|f| f.name()).collect();
-    let named = texts
-        .iter()
-        .find(|name| TERM.contains(&name.to_lowercase().as_str()));
+    let named = texts.iter().find(|name| TERM.contains(&name.to_lowercase().as_str()));
     match (named, &texts[..]) {
         (Some(named), _) => Some((*named).clone()),
         (None, &[only]) => Some(only.clone()),

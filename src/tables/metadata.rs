@@ -44,10 +44,7 @@ impl FileMetadata {
             ("estimator", self.estimator.clone()),
             ("threshold", self.threshold.map(|t| t.to_string())),
             ("topic_count", self.topic_count.map(|k| k.to_string())),
-            (
-                "vocabulary_size",
-                self.vocabulary_size.map(|v| v.to_string()),
-            ),
+            ("vocabulary_size", self.vocabulary_size.map(|v| v.to_string())),
         ];
         let present = fields.into_iter().filter_map(|(key, value)| {
             value.map(|value| KeyValue::new(format!("topicmill.{key}"), value))

@@ -321,9 +321,7 @@ impl Output {
     /// The folder of a table contains a file that topicmill has not written. Names that begin with a dot, which file
     /// managers and NFS leave, are ignored.
     pub(crate) fn check_tables(&self) -> Result<(), Failure> {
-        TABLES
-            .iter()
-            .try_for_each(|table| self.check_table(table.name))
+        TABLES.iter().try_for_each(|table| self.check_table(table.name))
     }
 
     fn check_table(&self, table: &str) -> Result<(), Failure> {
@@ -353,9 +351,7 @@ impl Output {
 /// Returns the error that the output has no `_SUCCESS`: its run has not ended, or was killed.
 pub(crate) fn incomplete(root: &Path) -> Failure {
     let root = root.display();
-    Failure::data(format!(
-        "{root} is not complete: it has no _SUCCESS; rerun the job to resume"
-    ))
+    Failure::data(format!("{root} is not complete: it has no _SUCCESS; rerun the job to resume"))
 }
 
 /// Returns the error that another run holds the lock of the output.
@@ -391,9 +387,7 @@ pub fn part_name(number: u64) -> String {
 
 /// Whether this is a name that [`part_name`] returns.
 pub(super) fn is_part_name(name: &str) -> bool {
-    let number = name
-        .strip_prefix("part-")
-        .and_then(|rest| rest.strip_suffix(".parquet"));
+    let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".parquet"));
     let number = number.and_then(|n| n.trim_start_matches('a').parse().ok().zip(Some(n)));
     number.is_some_and(|(number, text)| in_order(number) == text)
 }

@@ -54,11 +54,7 @@ pub(crate) fn scan(path: &Path) -> Result<PartInfo, Failure> {
     let (bytes, sha256) = hash_file(path)?;
     let (_, footer) = footer(path)?;
     let rows = footer.metadata().file_metadata().num_rows() as u64;
-    Ok(PartInfo {
-        rows,
-        bytes,
-        sha256,
-    })
+    Ok(PartInfo { rows, bytes, sha256 })
 }
 
 /// Returns the size of a file, and its SHA-256 in hexadecimal.
@@ -116,9 +112,7 @@ pub(crate) fn visit_pieces<P: Sync, S: Send>(
             let read = sender.clone();
             scope.spawn(|| work(read))
         };
-        let started: Vec<_> = (0..threads.clamp(1, pieces.len().max(1)))
-            .map(start)
-            .collect();
+        let started: Vec<_> = (0..threads.clamp(1, pieces.len().max(1))).map(start).collect();
         drop(sender);
         receiver.iter().for_each(seen);
         let end = |thread: ScopedJoinHandle<'_, _>| {
@@ -128,9 +122,7 @@ pub(crate) fn visit_pieces<P: Sync, S: Send>(
     });
     ended.sort_by_key(|end| end.as_ref().err().map_or(pieces.len(), |failed| failed.0));
     let states = ended.into_iter();
-    states
-        .map(|end| end.map_err(|(_, failure)| failure))
-        .collect()
+    states.map(|end| end.map_err(|(_, failure)| failure)).collect()
 }
 
 /// The record batches of some parts, one part after the other.

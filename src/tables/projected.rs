@@ -80,19 +80,13 @@ impl Piece {
     pub(crate) fn all(root: &Path) -> Result<Vec<Self>, Failure> {
         let Self { documents, topics } = Self::whole(root)?;
         let names = |parts: &[PathBuf]| -> Vec<_> {
-            parts
-                .iter()
-                .map(|part| part.file_name().map(OsStr::to_owned))
-                .collect()
+            parts.iter().map(|part| part.file_name().map(OsStr::to_owned)).collect()
         };
         if names(&documents) != names(&topics) {
             return Ok(vec![Self { documents, topics }]);
         }
         let pairs = documents.into_iter().zip(topics);
-        let piece = |(documents, topics)| Self {
-            documents: vec![documents],
-            topics: vec![topics],
-        };
+        let piece = |(documents, topics)| Self { documents: vec![documents], topics: vec![topics] };
         Ok(pairs.map(piece).collect())
     }
 }

@@ -85,10 +85,7 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, Failure> {
             columns.map(|column| shown(column, row)).collect()
         }));
     }
-    Ok(Rows {
-        columns: fields.into_iter().map(|column| column.name).collect(),
-        rows,
-    })
+    Ok(Rows { columns: fields.into_iter().map(|column| column.name).collect(), rows })
 }
 
 /// Formats a cell: empty if it is null, a list in brackets, and an ellipsis if it has no text form.
@@ -121,12 +118,7 @@ pub(crate) struct TableListing {
 pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, Failure> {
     let mut listed = Vec::new();
     for table in TABLES {
-        let mut entry = TableListing {
-            name: table.name,
-            parts: 0,
-            rows: 0,
-            bytes: 0,
-        };
+        let mut entry = TableListing { name: table.name, parts: 0, rows: 0, bytes: 0 };
         for part in part_files(&root.join(table.name))? {
             let (file, footer) = match footer(&part) {
                 // It was removed after the folder was listed.
@@ -190,12 +182,10 @@ impl TopicLine {
     /// Whether it belongs to a label without a document in the sample; if nothing was projected, whether it has no
     /// terms.
     pub(crate) fn is_untrained(&self) -> bool {
-        self.label
-            .as_ref()
-            .is_some_and(|label| match label.evaluated {
-                Some(others) => others == label.documents,
-                None => self.top_terms.is_empty(),
-            })
+        self.label.as_ref().is_some_and(|label| match label.evaluated {
+            Some(others) => others == label.documents,
+            None => self.top_terms.is_empty(),
+        })
     }
 }
 

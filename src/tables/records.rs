@@ -93,9 +93,7 @@ impl<R: Record> Records<R> {
             self.rows = 0..batch.num_rows();
         }
         let row = self.rows.next();
-        Ok(row
-            .zip(self.columns.as_ref())
-            .map(|(row, columns)| R::read(columns, row)))
+        Ok(row.zip(self.columns.as_ref()).map(|(row, columns)| R::read(columns, row)))
     }
 }
 

@@ -111,13 +111,8 @@ pub struct TableSpec {
 impl TableSpec {
     /// Returns the Arrow schema, followed by nullable text columns of these names.
     pub(crate) fn schema(&self, extra: &[String]) -> Schema {
-        let own = self
-            .columns
-            .iter()
-            .map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
-        let extra = extra
-            .iter()
-            .map(|name| Field::new(name, DataType::Utf8, true));
+        let own = self.columns.iter().map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
+        let extra = extra.iter().map(|name| Field::new(name, DataType::Utf8, true));
         Schema::new(own.chain(extra).collect::<Vec<_>>())
     }
 }

@@ -68,14 +68,10 @@ pub(crate) fn similar_documents(
     };
     let mut nearest = Nearest::new();
     for found in visit_pieces(threads, &Piece::all(root)?, Nearest::new, read, |_| ())? {
-        found
-            .iter()
-            .for_each(|(&place, document)| insert(&mut nearest, place, document));
+        found.iter().for_each(|(&place, document)| insert(&mut nearest, place, document));
     }
     let similar = nearest.into_iter();
-    Ok(similar
-        .map(|((bits, _), document)| (f64::from_bits(bits), document))
-        .collect())
+    Ok(similar.map(|((bits, _), document)| (f64::from_bits(bits), document)).collect())
 }
 
 /// Returns the Hellinger distance; `None` if no topic is in both.

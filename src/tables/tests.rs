@@ -5,10 +5,7 @@ macro_rules! part {
     ($output:expr, $table:literal, $rows:expr) => {{
         let (relative, info) = $output.write_table(&metadata(), $rows).unwrap();
         assert_eq!(relative, concat!($table, "/part-00000.parquet"));
-        assert_eq!(
-            $crate::tables::parts::scan(&$output.path(&relative)).unwrap(),
-            info
-        );
+        assert_eq!($crate::tables::parts::scan(&$output.path(&relative)).unwrap(), info);
     }};
 }
 
@@ -82,11 +79,7 @@ fn write_documents(output: &Output) {
             source_id: &source_id,
             group_id: ok.then_some("volume"),
             section: ok.then_some(id as i32),
-            status: if ok {
-                DocumentStatus::Ok
-            } else {
-                DocumentStatus::Empty
-            },
+            status: if ok { DocumentStatus::Ok } else { DocumentStatus::Empty },
             split: Split::Projected,
             tokens_total: if ok { 8 } else { 0 },
             tokens_in_vocabulary: if ok { 5 } else { 0 },
@@ -102,9 +95,7 @@ fn write_documents(output: &Output) {
         writer.push_with(&row, &[year, None]).unwrap();
     }
     writer.finish().unwrap();
-    output
-        .publish(&temporary, "documents/part-00000.parquet")
-        .unwrap();
+    output.publish(&temporary, "documents/part-00000.parquet").unwrap();
 
     let rows = (0..DOCUMENTS).filter(|id| id % 4 != 3).flat_map(|id| {
         [(0, 0.7, 1), (1, 0.2, 2)].map(|(shift, weight, rank)| DocumentTopicRow {
@@ -174,13 +165,8 @@ fn write_topics(output: &Output) {
         document_count: 8,
         status: "kept",
     });
-    let stop = VocabularyRow {
-        term_id: None,
-        term: "the",
-        count: 16,
-        document_count: 8,
-        status: "stop",
-    };
+    let stop =
+        VocabularyRow { term_id: None, term: "the", count: 16, document_count: 8, status: "stop" };
     part!(output, "vocabulary", kept.chain([stop]));
 }
 
@@ -258,10 +244,7 @@ fn parts_declare_what_readers_profit_from() {
     assert!(group.column(1).bloom_filter_offset().is_some());
     assert!(group.column(0).column_index_offset().is_some());
     assert!(group.column(0).statistics().is_some());
-    assert!(matches!(
-        group.column(0).compression(),
-        Compression::ZSTD(_)
-    ));
+    assert!(matches!(group.column(0).compression(), Compression::ZSTD(_)));
 }
 
 #[test]
@@ -271,15 +254,7 @@ fn a_table_can_be_shown() {
     let table = folder.path().join("documents");
     let schema = read::table_schema(&table).unwrap();
     assert_eq!((schema.rows, schema.parts), (10, 1));
-    let pair = |key: &str| {
-        schema
-            .metadata
-            .iter()
-            .find(|(k, _)| k == key)
-            .unwrap()
-            .1
-            .clone()
-    };
+    let pair = |key: &str| schema.metadata.iter().find(|(k, _)| k == key).unwrap().1.clone();
     assert_eq!(pair("seed"), "7");
     assert_eq!(pair("threshold"), "0.01");
     assert!(schema.metadata.iter().all(|(key, _)| key != "model_hash"));
@@ -302,16 +277,10 @@ fn a_table_can_be_shown() {
     assert_eq!(of_third.label, "cars, fast");
     let scores = (of_third.precision(), of_third.recall(), of_third.f1);
     assert_eq!(scores, (Some(1.0 / 3.0), Some(0.5), Some(0.4)));
-    assert_eq!(
-        (lines[0].coherence_npmi, lines[2].coherence_npmi),
-        (None, Some(0.2))
-    );
+    assert_eq!((lines[0].coherence_npmi, lines[2].coherence_npmi), (None, Some(0.2)));
     assert!(lines[0].dead && !lines[1].dead);
     assert!(!lines[0].junk && lines[1].junk);
-    assert_eq!(
-        (lines[1].duplicate_of, lines[2].duplicate_of),
-        (None, Some(1))
-    );
+    assert_eq!((lines[1].duplicate_of, lines[2].duplicate_of), (None, Some(1)));
     let listing = read::listing(folder.path()).unwrap();
     let names: Vec<_> = listing.iter().map(|t| t.name).collect();
     assert_eq!(names, TABLES.map(|spec| spec.name));
@@ -328,13 +297,7 @@ fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part");
     let mut writer = TableWriter::create(&path, &TopicDocumentRow::SPEC, &metadata()).unwrap();
-    let row = TopicDocumentRow {
-        topic: 0,
-        rank: 1,
-        doc_id: 0,
-        source_id: "",
-        weight: 0.5,
-    };
+    let row = TopicDocumentRow { topic: 0, rank: 1, doc_id: 0, source_id: "", weight: 0.5 };
     let error = writer.push_with(&row, &[None]).unwrap_err();
     assert!(error.to_string().contains("metadata values for"), "{error}");
     writer.push(&row).unwrap();
@@ -346,13 +309,7 @@ fn metadata_columns_never_clash() {
     let names = ["a", "A", "doc_id", "doc_id_input", "a"].map(str::to_owned);
     assert_eq!(
         documents::metadata_columns(&names),
-        [
-            "a",
-            "A_input",
-            "doc_id_input",
-            "doc_id_input_input",
-            "a_input_input"
-        ]
+        ["a", "A_input", "doc_id_input", "doc_id_input_input", "a_input_input"]
     );
 }
 
@@ -368,11 +325,7 @@ fn every_column_is_documented() {
         let documented: Vec<_> = lines
             .map(|line| {
                 let cells: Vec<_> = line.split('|').map(str::trim).collect();
-                (
-                    cells[1].trim_matches('`').to_owned(),
-                    cells[2].to_owned(),
-                    cells[3] == "yes",
-                )
+                (cells[1].trim_matches('`').to_owned(), cells[2].to_owned(), cells[3] == "yes")
             })
             .collect();
         let declared: Vec<_> = table

@@ -134,10 +134,7 @@ fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u
         Ok((_, footer)) => {
             let rows = footer.metadata().file_metadata().num_rows() as u64;
             report.expect(rows == part.info.rows, || {
-                format!(
-                    "{}: {rows} rows, the manifest says {}",
-                    part.path, part.info.rows
-                )
+                format!("{}: {rows} rows, the manifest says {}", part.path, part.info.rows)
             });
             rows
         }

@@ -120,11 +120,7 @@ impl TableWriter {
         debug_assert_eq!(R::SPEC.name, self.table, "a row of the table");
         let (own, others) = self.builders.split_at_mut(self.own_columns);
         if extra.len() != others.len() {
-            let message = format!(
-                "{} metadata values for {} columns",
-                extra.len(),
-                others.len()
-            );
+            let message = format!("{} metadata values for {} columns", extra.len(), others.len());
             return Err(Failure::file(&self.path, message));
         }
         let extra_bytes: usize = extra.iter().flatten().map(String::len).sum();
@@ -170,15 +166,11 @@ impl TableWriter {
 
 fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
     let position = |name: &&str| spec.columns.iter().position(|c| c.name == *name);
-    let sorting = spec
-        .sorted_by
-        .iter()
-        .filter_map(position)
-        .map(|index| SortingColumn {
-            column_idx: index as i32,
-            descending: false,
-            nulls_first: false,
-        });
+    let sorting = spec.sorted_by.iter().filter_map(position).map(|index| SortingColumn {
+        column_idx: index as i32,
+        descending: false,
+        nulls_first: false,
+    });
     let level = ZstdLevel::try_new(3).expect("3 is a level that zstd has");
     let mut builder = WriterProperties::builder()
         .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -208,7 +200,5 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
         Kind::F32 | Kind::F64 => Encoding::BYTE_STREAM_SPLIT,
         _ => return builder,
     };
-    builder
-        .set_column_dictionary_enabled(path.clone(), false)
-        .set_column_encoding(path, encoding)
+    builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding)
 }

@@ -35,18 +35,14 @@ path = \"out\"
 fn pair(place: &Workdir, flags: [&str; 2]) -> [Output; 2] {
     place.write("hosts", free_hosts(2).join("\n"));
     let start = |process: usize| {
-        let line = format!(
-            "run job.toml -w 1 -n 2 -p {process} --hosts hosts --quiet {}",
-            flags[process]
-        );
+        let line =
+            format!("run job.toml -w 1 -n 2 -p {process} --hosts hosts --quiet {}", flags[process]);
         let mut command = place.command(&line);
         command.stdout(std::process::Stdio::piped());
         command.stderr(std::process::Stdio::piped());
         command.spawn().expect("it starts")
     };
-    [0, 1]
-        .map(start)
-        .map(|child| child.wait_with_output().expect("ours"))
+    [0, 1].map(start).map(|child| child.wait_with_output().expect("ours"))
 }
 
 #[test]
@@ -86,10 +82,7 @@ fn nothing_is_removed_before_the_run_is_sure_to_replace_it() {
     for (code, line) in [
         (64, "project job.toml --set model.topics=5"),
         (64, "train job.toml --set vocabulary.max_terms=99"),
-        (
-            69,
-            "run job.toml -w 1 -n 2 -p 0 --hosts hosts --join-timeout 1",
-        ),
+        (69, "run job.toml -w 1 -n 2 -p 0 --hosts hosts --join-timeout 1"),
     ] {
         place.denied(code, &format!("{line} --overwrite"));
         assert_eq!(place.digest("out"), digest, "{line}");
@@ -111,10 +104,7 @@ fn nothing_is_removed_before_the_run_is_sure_to_replace_it() {
     std::fs::remove_file(place.path("out/corpus/collection.json")).expect("it is there");
     for stage in ["ingest", "project", "run"] {
         let told = place.denied(65, &format!("{stage} job.toml"));
-        assert!(
-            told.contains("collection.json is missing, though"),
-            "{told}"
-        );
+        assert!(told.contains("collection.json is missing, though"), "{told}");
     }
     place.succeed("run job.toml --overwrite");
     assert_eq!(place.digest("out"), digest);
@@ -136,10 +126,7 @@ fn a_result_whose_input_has_changed_is_not_complete() {
     let place = Workdir::new().with_job(&format!("[corpus]\ninput = \"texts.jsonl\"{texts}"));
     let lines = |count: usize| -> String {
         let line = |n: usize| {
-            format!(
-                "{{\"id\": \"{n}\", \"text\": \"one two two red blue {}\"}}\n",
-                n % 3
-            )
+            format!("{{\"id\": \"{n}\", \"text\": \"one two two red blue {}\"}}\n", n % 3)
         };
         (0..count).map(line).collect()
     };
@@ -156,17 +143,10 @@ fn a_result_whose_input_has_changed_is_not_complete() {
         assert!(told.contains("texts.jsonl: is a file"), "{told}");
     }
     let plan = place.succeed("plan job.toml --set vocabulary.max_share=1.0");
-    assert!(
-        plan.contains("whose input differs: a run needs --overwrite"),
-        "{plan}"
-    );
+    assert!(plan.contains("whose input differs: a run needs --overwrite"), "{plan}");
     let sets = "--set corpus.metadata=[\"section\"] --set output.path=renamed";
     let output = place.output(&format!("ingest {} {sets}", &again[4..]));
-    assert!(
-        said(&output).contains("`section_input`"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("`section_input`"), "{}", said(&output));
     // If the input is gone, the result is still valid.
     fs::remove_file(place.path("texts.jsonl")).expect("ours");
     assert!(place.succeed(again).contains("(from an earlier run)"));

@@ -13,25 +13,10 @@ use std::path::Path;
 /// Folders of sources with their modules, each of which uses only those before it.
 const LAYERS: [(&str, &[&str]); 6] = [
     ("crates/liveness/src", &["contain"]),
-    (
-        "crates/store/src",
-        &[
-            "faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3",
-        ],
-    ),
+    ("crates/store/src", &["faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3"]),
     (
         "crates/lda/src",
-        &[
-            "math",
-            "regression",
-            "bags",
-            "model",
-            "estimate",
-            "infer",
-            "evaluate",
-            "train",
-            "tree",
-        ],
+        &["math", "regression", "bags", "model", "estimate", "infer", "evaluate", "train", "tree"],
     ),
     (
         "crates/corpus/src",
@@ -122,20 +107,11 @@ const LAYERS: [(&str, &[&str]); 6] = [
 /// Names, each with the only files and folders that may use it.
 const RESERVED: [(&str, &[&str]); 20] = [
     ("timely::", &["src/dataflow/", "crates/mesh/src/"]),
-    (
-        "differential_dataflow::",
-        &["src/dataflow/", "crates/mesh/src/"],
-    ),
+    ("differential_dataflow::", &["src/dataflow/", "crates/mesh/src/"]),
     ("arrow_array::", READ_PARQUET),
     ("arrow_buffer::", READ_PARQUET),
     ("arrow_schema::", READ_PARQUET),
-    (
-        "arrow_ipc::",
-        &[
-            "crates/corpus/src/block/columnar/",
-            "crates/corpus/src/reader/tests/",
-        ],
-    ),
+    ("arrow_ipc::", &["crates/corpus/src/block/columnar/", "crates/corpus/src/reader/tests/"]),
     ("parquet::", READ_PARQUET),
     ("print!", SCREEN),
     ("println!", SCREEN),
@@ -145,11 +121,7 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ("stderr()", SCREEN),
     (
         "std::process::exit",
-        &[
-            "src/cli/",
-            "crates/mesh/src/guard.rs",
-            "crates/mesh/src/interrupt.rs",
-        ],
+        &["src/cli/", "crates/mesh/src/guard.rs", "crates/mesh/src/interrupt.rs"],
     ),
     ("anyhow::", &["src/failure.rs"]),
     ("unsafe_code", &["src/dataflow/abomonated.rs"]),
@@ -187,11 +159,8 @@ const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt 
 
 /// The code that changes files: a result's files go through `store`; logs and the statuses of
 /// processes do not, because they must not fail with it.
-const CHANGING_FILES: [&str; 3] = [
-    "crates/store/src/",
-    "src/cli/watching/",
-    "src/job/process_status.rs",
-];
+const CHANGING_FILES: [&str; 3] =
+    ["crates/store/src/", "src/cli/watching/", "src/job/process_status.rs"];
 /// Calls that change files.
 const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
      OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";
@@ -268,10 +237,7 @@ fn every_crate_has_its_layers_listed() {
     for entry in fs::read_dir(package().join("crates")).expect("the crates are here") {
         let name = entry.expect("it can be read").file_name();
         let folder = format!("crates/{}/src", name.to_string_lossy());
-        assert!(
-            LAYERS.iter().any(|(listed, _)| *listed == folder),
-            "{folder}"
-        );
+        assert!(LAYERS.iter().any(|(listed, _)| *listed == folder), "{folder}");
     }
 }
 
@@ -322,8 +288,6 @@ fn nobody_asks_the_platform_for_mathematics() {
             method || path("f64") || path("f32")
         };
         let name = PLATFORM_MATHEMATICS.split_whitespace().find(called)?;
-        Some(format!(
-            "{name} differs between platforms: see math::special"
-        ))
+        Some(format!("{name} differs between platforms: see math::special"))
     });
 }

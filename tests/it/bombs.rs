@@ -40,47 +40,17 @@ const LIST: &str = "ingest job.toml --set 'vocabulary.stop_words=[\"./bomb\"]'";
 
 #[allow(clippy::too_many_lines, reason = "a table, a row each")]
 fn bombs() -> Vec<Bomb> {
-    let bomb = |name, content, arguments, code, says| Bomb {
-        name,
-        content,
-        arguments,
-        code,
-        says,
-    };
+    let bomb = |name, content, arguments, code, says| Bomb { name, content, arguments, code, says };
     let tree = "run job.toml --set tree.file=bomb";
     let too_long = "more than 256 MiB";
     vec![
-        bomb(
-            "bomb",
-            Text(String::new),
-            "ingest job.toml -w 4096",
-            0,
-            "only wait for each other",
-        ),
+        bomb("bomb", Text(String::new), "ingest job.toml -w 4096", 0, "only wait for each other"),
         bomb("bomb", Zeros(300), LIST, 64, too_long),
         bomb("bomb", Text(|| "a ".repeat(1 << 22)), LIST, 0, ""),
         bomb("bomb", Text(|| "a\n".repeat(1 << 22)), LIST, 0, ""),
-        bomb(
-            "bomb",
-            Zeros(300),
-            "ingest job.toml --set phrases.deletions=bomb",
-            64,
-            too_long,
-        ),
-        bomb(
-            "bomb",
-            Zeros(300),
-            "ingest job.toml --set phrases.replacements=bomb",
-            64,
-            too_long,
-        ),
-        bomb(
-            "bomb",
-            Zeros(300),
-            "ingest job.toml --set phrases.found=bomb",
-            64,
-            too_long,
-        ),
+        bomb("bomb", Zeros(300), "ingest job.toml --set phrases.deletions=bomb", 64, too_long),
+        bomb("bomb", Zeros(300), "ingest job.toml --set phrases.replacements=bomb", 64, too_long),
+        bomb("bomb", Zeros(300), "ingest job.toml --set phrases.found=bomb", 64, too_long),
         bomb(
             "bomb",
             Text(|| "a ".repeat(1 << 20)),
@@ -96,13 +66,7 @@ fn bombs() -> Vec<Bomb> {
             65,
             "bomb",
         ),
-        bomb(
-            "bomb",
-            Text(|| "alpha beta ".repeat(1 << 18)),
-            tree,
-            65,
-            "bomb",
-        ),
+        bomb("bomb", Text(|| "alpha beta ".repeat(1 << 18)), tree, 65, "bomb"),
         bomb("vocab.txt", Packed(300), "ingest bag.toml", 65, too_long),
         bomb(
             "vocab.txt",
@@ -112,35 +76,11 @@ fn bombs() -> Vec<Bomb> {
             "16777217 lines",
         ),
         bomb("bomb", Zeros(300), "ingest synth.toml", 64, too_long),
-        bomb(
-            "bomb",
-            Zeros(300),
-            "run job.toml -n 2 -p 0 --hosts bomb",
-            64,
-            "more than 16 MiB",
-        ),
+        bomb("bomb", Zeros(300), "run job.toml -n 2 -p 0 --hosts bomb", 64, "more than 16 MiB"),
         bomb("bomb", Zeros(300), "plan bomb", 64, "more than 16 MiB"),
-        bomb(
-            "bomb",
-            Text(|| format!("a = {}", "[".repeat(1 << 20))),
-            "plan bomb",
-            64,
-            "bomb",
-        ),
-        bomb(
-            "bomb",
-            Text(|| format!("{} = 1", ["a"; 1 << 17].join("."))),
-            "plan bomb",
-            64,
-            "bomb",
-        ),
-        bomb(
-            "bomb",
-            Text(|| format!("[{}]", ["a"; 1 << 17].join("."))),
-            "plan bomb",
-            64,
-            "bomb",
-        ),
+        bomb("bomb", Text(|| format!("a = {}", "[".repeat(1 << 20))), "plan bomb", 64, "bomb"),
+        bomb("bomb", Text(|| format!("{} = 1", ["a"; 1 << 17].join("."))), "plan bomb", 64, "bomb"),
+        bomb("bomb", Text(|| format!("[{}]", ["a"; 1 << 17].join("."))), "plan bomb", 64, "bomb"),
     ]
 }
 
@@ -149,9 +89,7 @@ fn limited(folder: &Workdir, arguments: &str) -> Output {
     let program = env!("CARGO_BIN_EXE_topicmill");
     let script = format!("ulimit -v {MOST_MEMORY}; exec timeout {SECONDS} \"$0\" {arguments}");
     let mut command = Command::new("sh");
-    command
-        .current_dir(folder.root())
-        .args(["-c", &script, program]);
+    command.current_dir(folder.root()).args(["-c", &script, program]);
     command.output().expect("a shell starts")
 }
 
@@ -159,10 +97,7 @@ fn limited(folder: &Workdir, arguments: &str) -> Output {
 fn ground() -> Workdir {
     let folder = Workdir::new();
     let line = |n: usize| {
-        format!(
-            "{{\"id\": \"{n}\", \"text\": \"alpha beta gamma {}\"}}\n",
-            ["delta", "eta"][n % 2]
-        )
+        format!("{{\"id\": \"{n}\", \"text\": \"alpha beta gamma {}\"}}\n", ["delta", "eta"][n % 2])
     };
     folder.write("texts.jsonl", (0..40).map(line).collect::<String>());
     let job = |input: &str| {
@@ -173,10 +108,7 @@ fn ground() -> Workdir {
     };
     folder.write("job.toml", job("[corpus]\ninput = \"texts.jsonl\""));
     folder.write("bag.toml", job("[corpus]\ninput = \"docword.txt\""));
-    folder.write(
-        "synth.toml",
-        job("[synth]\npath = \"made\"\nwords = \"bomb\"\ndocuments = 10"),
-    );
+    folder.write("synth.toml", job("[synth]\npath = \"made\"\nwords = \"bomb\"\ndocuments = 10"));
     folder.write("docword.txt", "2\n2\n2\n1 1 1\n2 2 1\n");
     folder
 }
@@ -187,10 +119,7 @@ fn no_file_that_a_job_names_takes_the_machine() {
     for bomb in bombs() {
         let path = folder.path(bomb.name);
         match bomb.content {
-            Zeros(mebibytes) => File::create(&path)
-                .unwrap()
-                .set_len(mebibytes << 20)
-                .unwrap(),
+            Zeros(mebibytes) => File::create(&path).unwrap().set_len(mebibytes << 20).unwrap(),
             Packed(mebibytes) => {
                 let zeros = std::io::Read::take(std::io::repeat(0), mebibytes << 20);
                 zstd::stream::copy_encode(zeros, File::create(&path).unwrap(), 1).unwrap();
@@ -200,12 +129,7 @@ fn no_file_that_a_job_names_takes_the_machine() {
         let begun = Instant::now();
         let output = limited(&folder, bomb.arguments);
         let said = said(&output);
-        assert_eq!(
-            output.status.code(),
-            Some(bomb.code),
-            "{}: {said}",
-            bomb.arguments
-        );
+        assert_eq!(output.status.code(), Some(bomb.code), "{}: {said}", bomb.arguments);
         assert!(said.contains(bomb.says), "{}: {said}", bomb.arguments);
         assert!(begun.elapsed() < Duration::from_secs(SECONDS));
         std::fs::remove_file(&path).unwrap();
@@ -219,29 +143,16 @@ fn a_header_does_not_make_documents_that_the_file_has_no_bytes_for() {
     folder.write("vocab.txt", "alpha\nbeta\n");
     let keep = "ingest bag.toml --set corpus.on_damage=\"keep\"";
     for (name, content) in [
-        (
-            "docword.txt",
-            "1000000000000\n2\n2000000000\n1 1 1\n2 2 1\n".to_owned(),
-        ),
-        (
-            "docword.txt",
-            "1000000000000\n2\n2000000000\n1 1 1\n999999999999 2 1\n".to_owned(),
-        ),
+        ("docword.txt", "1000000000000\n2\n2000000000\n1 1 1\n2 2 1\n".to_owned()),
+        ("docword.txt", "1000000000000\n2\n2000000000\n1 1 1\n999999999999 2 1\n".to_owned()),
     ] {
         folder.write(name, content);
         let output = limited(&folder, keep);
         assert_eq!(output.status.code(), Some(65), "{}", said(&output));
-        assert!(
-            said(&output).contains("too many documents"),
-            "{}",
-            said(&output)
-        );
+        assert!(said(&output).contains("too many documents"), "{}", said(&output));
     }
     // Within reason, a file that is cut short accounts for each document.
-    folder.write(
-        "docword.txt",
-        "1000\n2\n2000\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n3 1 1\n",
-    );
+    folder.write("docword.txt", "1000\n2\n2000\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n3 1 1\n");
     folder.succeed(keep);
     let log = std::fs::read_to_string(folder.path("out/logs/process-00000.jsonl")).unwrap();
     assert!(log.contains("\"phase\":\"vocabulary\""), "{log}");

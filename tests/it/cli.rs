@@ -26,10 +26,7 @@ impl Workdir {
 }
 
 fn text(bytes: &[u8]) -> String {
-    assert!(
-        !bytes.contains(&0x1b),
-        "no control characters off a terminal"
-    );
+    assert!(!bytes.contains(&0x1b), "no control characters off a terminal");
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
@@ -58,10 +55,7 @@ path = \"out\"
 #[test]
 fn an_unknown_key_is_told_in_these_words() {
     let place = Workdir::new();
-    place.write(
-        "job.toml",
-        JOB.replace("[model]", "[train]\nminibach = 5\n\n[model]"),
-    );
+    place.write("job.toml", JOB.replace("[model]", "[train]\nminibach = 5\n\n[model]"));
     let (code, said) = place.refused("plan job.toml");
     assert_eq!(code, 64);
     assert_eq!(
@@ -83,10 +77,7 @@ fn synth_makes_a_corpus_and_finds_it_again() {
 
     let again = place.printed(&format!("{line} --json"));
     let made = json(again.lines().last().expect("a line"));
-    assert_eq!(
-        (&made["documents"], &made["reused"]),
-        (&200.into(), &true.into())
-    );
+    assert_eq!((&made["documents"], &made["reused"]), (&200.into(), &true.into()));
     assert!(made["tokens"].as_u64() > Some(3000), "{made}");
     assert_eq!(place.printed(&format!("{line} --quiet")), "");
 
@@ -101,10 +92,7 @@ fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
     let place = Workdir::new();
     place.write("job.toml", JOB);
     let before = place.printed("plan job.toml -w 1");
-    assert!(
-        before.contains("the run generates the corpus first"),
-        "{before}"
-    );
+    assert!(before.contains("the run generates the corpus first"), "{before}");
     assert!(before.contains("out (empty)"), "{before}");
     place.printed("synth --path corpus --topics 3 --documents 200 --terms 50 --mean-length 20");
     let after = place.printed("plan job.toml -w 1");
@@ -129,10 +117,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
     let (code, said) = place.refused("plan job.toml --set corpus.input=nothing/*.txt");
     assert_eq!(code, 65);
     assert!(said.contains("no file matches `nothing/*.txt`"), "{said}");
-    assert!(
-        said.contains("help: jobs/planted.toml needs no input"),
-        "{said}"
-    );
+    assert!(said.contains("help: jobs/planted.toml needs no input"), "{said}");
     if cfg!(target_os = "linux") {
         let large = "plan job.toml -w 1 --set synth.documents=1000000000000 \
                      --set sample.fraction=1.0";
@@ -201,14 +186,10 @@ fn output_with_topics(root: &Path, complete: bool) {
         writer.push(&row).expect("written");
     }
     writer.finish().expect("written");
-    output
-        .publish(&part, "topics/part-00000.parquet")
-        .expect("published");
+    output.publish(&part, "topics/part-00000.parquet").expect("published");
     if complete {
         let mut manifest = Manifest::new("job", 1, "fingerprint");
-        manifest
-            .describe(&output, &Default::default())
-            .expect("described");
+        manifest.describe(&output, &Default::default()).expect("described");
         output.complete(&manifest).expect("completed");
     }
 }
@@ -218,28 +199,12 @@ fn inspect_shows_topics_tables_and_parts() {
     let place = Workdir::new();
     output_with_topics(&place.path("out"), false);
     let root = place.printed("inspect out");
-    assert!(
-        root.contains("topics") && root.contains(" 2 rows"),
-        "{root}"
-    );
+    assert!(root.contains("topics") && root.contains(" 2 rows"), "{root}");
     let lines: Vec<&str> = root.lines().filter(|line| line.contains(" %")).collect();
-    assert!(
-        lines[0].contains("75.0 %") && lines[0].contains("ship"),
-        "{root}"
-    );
-    assert!(
-        lines[1].contains("0.125") && lines[1].contains("whale ship"),
-        "{root}"
-    );
-    assert!(
-        root.contains("\ndead: 0\nduplicates: 1 of 0\njunk: 1\n"),
-        "{root}"
-    );
-    assert!(
-        place
-            .printed("inspect out --topics 1")
-            .contains("… and 1 more")
-    );
+    assert!(lines[0].contains("75.0 %") && lines[0].contains("ship"), "{root}");
+    assert!(lines[1].contains("0.125") && lines[1].contains("whale ship"), "{root}");
+    assert!(root.contains("\ndead: 0\nduplicates: 1 of 0\njunk: 1\n"), "{root}");
+    assert!(place.printed("inspect out --topics 1").contains("… and 1 more"));
     let object = json(&place.printed("inspect out --json"));
     assert_eq!(object["topics"][0]["top_terms"][1], "ship");
     assert_eq!(object["topics"][1]["junk"], true);
@@ -248,14 +213,8 @@ fn inspect_shows_topics_tables_and_parts() {
     for path in ["out/topics", "out/topics/part-00000.parquet"] {
         let table = place.printed(&format!("inspect {path} --rows 1"));
         assert!(table.starts_with("2 rows in 1 part\n"), "{table}");
-        assert!(
-            table.contains("coherence_npmi       f64, nullable"),
-            "{table}"
-        );
-        assert!(
-            table.contains("[whale, ship]") && !table.contains("[ship]"),
-            "{table}"
-        );
+        assert!(table.contains("coherence_npmi       f64, nullable"), "{table}");
+        assert!(table.contains("[whale, ship]") && !table.contains("[ship]"), "{table}");
         let object = json(&place.printed(&format!("inspect {path} --json")));
         assert_eq!(object["columns"][0]["name"], "topic");
         assert_eq!(object["head"][1][0], "1");
@@ -289,10 +248,7 @@ fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
         assert!(said.contains("rerun the job to resume"), "{said}");
     }
     let status = place.printed("status out");
-    assert!(
-        status.contains("stopped; rerun the same command to resume"),
-        "{status}"
-    );
+    assert!(status.contains("stopped; rerun the same command to resume"), "{status}");
     assert!(status.contains("topics (2 rows)"), "{status}");
     assert!(status.contains("1 file, 3 B"), "{status}");
     let lock = OutputFolder::lead(&root).expect("free");
@@ -328,10 +284,7 @@ fn a_digest_is_one_line_and_damage_is_found() {
     let output = place.output("verify two");
     assert_eq!(output.status.code(), Some(65));
     let report = text(&output.stdout);
-    assert!(
-        report.contains("wrong: topics/part-00000.parquet: its sha256 is"),
-        "{report}"
-    );
+    assert!(report.contains("wrong: topics/part-00000.parquet: its sha256 is"), "{report}");
     assert!(text(&output.stderr).contains("error: two: "));
 }
 
@@ -354,10 +307,7 @@ fn every_shell_gets_a_completion_script() {
 fn help_names_flags_examples_and_exit_codes() {
     let place = Workdir::new();
     let help = place.printed("--help");
-    assert!(
-        help.contains("Exit codes:") && help.contains("synth"),
-        "{help}"
-    );
+    assert!(help.contains("Exit codes:") && help.contains("synth"), "{help}");
     for (command, flags) in [
         ("project", vec!["--stdin", "--strict", "--set", "--quiet"]),
         ("plan", vec!["--resolved", "--json", "--hosts"]),
@@ -375,10 +325,7 @@ fn help_names_flags_examples_and_exit_codes() {
     let version = place.printed("--version");
     let expected = format!("topicmill {} (build ", env!("CARGO_PKG_VERSION"));
     assert!(version.starts_with(&expected), "{version}");
-    assert!(
-        version.contains("\ncommit: ") && version.contains("\nfeatures: "),
-        "{version}"
-    );
+    assert!(version.contains("\ncommit: ") && version.contains("\nfeatures: "), "{version}");
     assert_eq!(place.refused("").0, 64);
 }
 
@@ -386,10 +333,7 @@ fn help_names_flags_examples_and_exit_codes() {
 #[test]
 fn certificates_are_made_once_and_encrypt_a_run() {
     let place = Workdir::new();
-    place.write(
-        "hosts",
-        "\u{feff}127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
-    );
+    place.write("hosts", "\u{feff}127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n");
     let said = place.printed("certificates --hosts hosts --out tls --days 2");
     assert!(said.starts_with("certificates for 2 hosts"), "{said}");
     assert!(said.contains("--tls-cert 'tls/{host}.pem'"), "{said}");
@@ -398,13 +342,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
         .map(|entry| entry.expect("readable").file_name())
         .collect();
     names.sort();
-    let expected = [
-        "--1.key",
-        "--1.pem",
-        "127.0.0.1.key",
-        "127.0.0.1.pem",
-        "ca.pem",
-    ];
+    let expected = ["--1.key", "--1.pem", "127.0.0.1.key", "127.0.0.1.pem", "ca.pem"];
     assert_eq!(names, expected);
     #[cfg(unix)]
     {

@@ -16,9 +16,7 @@ fn finished() -> Workdir {
 }
 
 fn weight(terms: &[Row], topic: &str, term: &str) -> f64 {
-    let own = terms
-        .iter()
-        .find(|row| row["topic"] == topic && row["term"] == term);
+    let own = terms.iter().find(|row| row["topic"] == topic && row["term"] == term);
     own.map_or(0.0, |row| number(row, "weight"))
 }
 
@@ -48,10 +46,7 @@ fn a_finished_model_is_corrected() {
     let screen = correct(&ground);
     assert!(screen.contains("changes "), "{screen}");
     assert!(screen.contains("Hellinger distance of topic"), "{screen}");
-    assert!(
-        !screen.contains("MiB/s"),
-        "the input is not read again: {screen}"
-    );
+    assert!(!screen.contains("MiB/s"), "the input is not read again: {screen}");
     let lines = std::fs::read_to_string(ground.path("out-constrained.txt")).unwrap();
     let heading = "# After a change: topicmill run out-constrained.toml --overwrite\n";
     assert_eq!(lines, format!("{heading}{FIRST}"));
@@ -64,15 +59,10 @@ fn a_finished_model_is_corrected() {
     let nodes = ground.table("out-constrained/topic_nodes");
     for about in ["money5", "river5"] {
         let topic = topic_of(&after, about);
-        let banks = nodes
-            .iter()
-            .filter(|row| row["term"] == "bank" && row["topic"] == topic);
+        let banks = nodes.iter().filter(|row| row["term"] == "bank" && row["topic"] == topic);
         let counts: Vec<f64> = banks.map(|row| number(row, "count")).collect();
         let most = counts.iter().copied().fold(0.0, f64::max);
-        assert!(
-            most > 0.9 * counts.iter().sum::<f64>(),
-            "{about}: {counts:?}"
-        );
+        assert!(most > 0.9 * counts.iter().sum::<f64>(), "{about}: {counts:?}");
     }
     let changes = ground.table("out-constrained/topic_changes");
     assert_eq!(changes.len(), 3);
@@ -92,10 +82,7 @@ fn a_finished_model_is_corrected() {
 fn a_result_is_corrected_and_evaluated_from_within() {
     let ground = finished();
     let out = ground.path("out");
-    succeed(program(
-        &out,
-        &["constrain", ".", "--merge", "north, south"],
-    ));
+    succeed(program(&out, &["constrain", ".", "--merge", "north, south"]));
     assert!(ground.path("out-constrained/_SUCCESS").exists());
     assert!(ground.path("out-constrained.toml").exists());
     succeed(program(&out, "evaluate . -w 1"));
@@ -106,20 +93,9 @@ fn a_result_is_corrected_and_evaluated_from_within() {
 fn a_corrected_model_is_corrected_again() {
     let ground = finished();
     correct(&ground);
-    ground.succeed(
-        &[
-            "constrain",
-            "out-constrained",
-            "--separate",
-            "money1,money2",
-            "--quiet",
-        ][..],
-    );
+    ground.succeed(&["constrain", "out-constrained", "--separate", "money1,money2", "--quiet"][..]);
     let lines = std::fs::read_to_string(ground.path("out-constrained-2.txt")).unwrap();
-    assert!(
-        lines.ends_with(&format!("\n{FIRST}cannot: money1, money2\n")),
-        "{lines}"
-    );
+    assert!(lines.ends_with(&format!("\n{FIRST}cannot: money1, money2\n")), "{lines}");
     let again = ground.table("out-constrained-2/topic_terms");
     assert_ne!(topic_of(&again, "money1"), topic_of(&again, "money2"));
     // The files that it wrote can be edited and run.
@@ -134,14 +110,7 @@ fn workers_do_not_show_after_a_correction() {
     let ground = finished();
     for unassign in ["nothing", "terms", "documents", "all"] {
         let constrain = |out: &str, threads: &str| {
-            let flags = [
-                "constrain",
-                "out",
-                "--merge",
-                "north, south",
-                "--unassign",
-                unassign,
-            ];
+            let flags = ["constrain", "out", "--merge", "north, south", "--unassign", unassign];
             let apart: &[&str] = match unassign {
                 "nothing" => &[],
                 _ => &["--separate", "money1, money2"],
@@ -154,9 +123,7 @@ fn workers_do_not_show_after_a_correction() {
         assert_eq!(constrain(&format!("{unassign}3"), "3"), alone);
         let out = format!("{unassign}-processes");
         let sets = format!("--set output.path={out} --set train.sample_mib=0");
-        ground.succeed(&format!(
-            "run {unassign}1.toml --quiet --processes 2 -w 1 {sets}"
-        ));
+        ground.succeed(&format!("run {unassign}1.toml --quiet --processes 2 -w 1 {sets}"));
         assert_eq!(ground.digest(&out), alone, "{unassign}");
         let terms = ground.table(&format!("{out}/topic_terms"));
         let is_one = topic_of(&terms, "money1") == topic_of(&terms, "money2");
@@ -191,21 +158,15 @@ fn words_that_a_vocabulary_has_no_longer_are_lost() {
     let ground = finished();
     ground.write("stop.txt", "travel61\ntravel62\nmoney5\n");
     let sets = "--set vocabulary.stop_words=stop.txt --set vocabulary.from= --set train.passes=4 --set output.path=without";
-    ground.succeed(&format!(
-        "run job.toml --quiet --set train.warm_start=out {sets}"
-    ));
+    ground.succeed(&format!("run job.toml --quiet --set train.warm_start=out {sets}"));
     let [before, after] = ["out", "without"].map(|out| ground.table(&format!("{out}/topic_terms")));
     let absent = |out: &str| {
         let topics = ground.table(&format!("{out}/topics")).into_iter();
-        topics
-            .map(|row| number(&row, "absent_weight"))
-            .collect::<Vec<f64>>()
+        topics.map(|row| number(&row, "absent_weight")).collect::<Vec<f64>>()
     };
     let absent = ["out", "without"].map(absent);
     let terms = ground.table("out/vocabulary").into_iter();
-    let terms = terms
-        .filter(|row| row["status"] == "kept")
-        .map(|row| row["term"].clone());
+    let terms = terms.filter(|row| row["status"] == "kept").map(|row| row["term"].clone());
     let terms: Vec<String> = terms.collect();
     let stopped = ["travel61", "travel62", "money5"];
     for (topic, row) in ground.table("without/topic_changes").iter().enumerate() {
@@ -218,25 +179,19 @@ fn words_that_a_vocabulary_has_no_longer_are_lost() {
             top.map(|row| row["term"].clone()).collect()
         };
         let (old, new) = (top(&before), top(&after));
-        let lost: Vec<&str> = (old.iter().filter(|term| !new.contains(term)))
-            .map(String::as_str)
-            .collect();
+        let lost: Vec<&str> =
+            (old.iter().filter(|term| !new.contains(term))).map(String::as_str).collect();
         assert_eq!(row["lost"], format!("[{}]", lost.join(", ")));
         let root = |rows: &[Row], absent: f64, term: &str| {
             let listed = rows.iter().find(|row| row["term"] == term);
             listed.map_or(absent, |row| number(row, "weight")).sqrt()
         };
         let [old, new] = [&before, &after].map(|rows| of(rows));
-        let common = terms
-            .iter()
-            .filter(|term| !stopped.contains(&term.as_str()));
+        let common = terms.iter().filter(|term| !stopped.contains(&term.as_str()));
         let overlap = common
             .map(|term| root(&old, absent[0][topic], term) * root(&new, absent[1][topic], term));
         let distance = (1.0 - overlap.sum::<f64>()).sqrt();
-        assert!(
-            (number(row, "distance") - distance).abs() < 1e-4,
-            "{row:?}, {distance}"
-        );
+        assert!((number(row, "distance") - distance).abs() < 1e-4, "{row:?}, {distance}");
     }
 }
 
@@ -263,9 +218,7 @@ fn a_warm_start_with_the_same_tree_trains_all_documents_further() {
 fn a_result_does_not_need_the_one_that_it_started_from() {
     let ground = finished();
     let started = "--set train.warm_start=out --set train.passes=4";
-    ground.succeed(&format!(
-        "run job.toml --quiet {started} --set output.path=further"
-    ));
+    ground.succeed(&format!("run job.toml --quiet {started} --set output.path=further"));
     ground.succeed("run job.toml --quiet --overwrite --set model.topics=4");
     ground.succeed("run further --quiet");
     let hide = |name: &str| {
@@ -286,16 +239,10 @@ fn a_result_does_not_need_the_one_that_it_started_from() {
 fn a_collection_takes_the_place_of_its_input_only_if_all_of_that_is_gone() {
     let ground = finished();
     let job = std::fs::read_to_string(ground.path("job.toml")).unwrap();
-    let both = job.replace(
-        "\"documents.jsonl\"",
-        "[\"documents.jsonl\", \"more.jsonl\"]",
-    );
+    let both = job.replace("\"documents.jsonl\"", "[\"documents.jsonl\", \"more.jsonl\"]");
     assert_ne!(job, both);
     ground.write("job.toml", both);
-    ground.write(
-        "more.jsonl",
-        "{\"id\": \"e\", \"text\": \"money1 money2\"}\n",
-    );
+    ground.write("more.jsonl", "{\"id\": \"e\", \"text\": \"money1 money2\"}\n");
     ground.succeed("run job.toml --quiet --overwrite -w 2");
     let further = "run job.toml --quiet --processes 2 -w 1 --set train.warm_start=out \
                    --set train.passes=4 --set output.path=further";
@@ -316,12 +263,7 @@ fn a_collection_takes_the_place_of_its_input_only_if_all_of_that_is_gone() {
 #[test]
 fn words_that_are_apart_already_stay_where_they_are() {
     let ground = finished();
-    let pairs = [
-        "money1, river1",
-        "river2, travel61",
-        "travel62, money2",
-        "travel63, river3",
-    ];
+    let pairs = ["money1, river1", "river2, travel61", "travel62, money2", "travel63, river3"];
     let mut command = vec!["constrain", "out", "--quiet"];
     for pair in pairs {
         command.extend(["--separate", pair]);
@@ -339,55 +281,24 @@ fn what_cannot_be_corrected_is_refused() {
     let ground = finished();
     let denied = |flags: &[&str], code: i32, says: &str| {
         let output = ground.output(&[&["constrain"][..], flags].concat()[..]);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{flags:?}: {}",
-            said(&output)
-        );
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {}", said(&output));
         assert!(said(&output).contains(says), "{flags:?}: {}", said(&output));
     };
     denied(&["out"], 64, "--merge");
     denied(&["absent", "--merge", "a, b"], 64, "absent");
     denied(&["out", "--merge", "north"], 64, "--merge 'north'");
-    denied(
-        &["out", "--split", "bank: money3"],
-        64,
-        "--split 'bank: money3'",
-    );
-    let sooth = [
-        "out",
-        "--merge",
-        "money1, money2",
-        "--merge",
-        "north, south, sooth",
-    ];
+    denied(&["out", "--split", "bank: money3"], 64, "--split 'bank: money3'");
+    let sooth = ["out", "--merge", "money1, money2", "--merge", "north, south, sooth"];
     denied(&sooth, 64, "leave them out: must: north, south, sooth\n");
     denied(&["out", "--merge", "nord, sud"], 65, "nothing is left");
-    let both = [
-        "out",
-        "--merge",
-        "north, south",
-        "--separate",
-        "south, north",
-    ];
+    let both = ["out", "--merge", "north, south", "--separate", "south, north"];
     denied(&both, 65, "keeps `");
     let kept = ["out", "--separate", "north, south", "--unassign", "nothing"];
     denied(&kept, 64, "--unassign terms");
-    assert!(
-        !ground.path("out-constrained").exists(),
-        "nothing was begun"
-    );
-    ground.write(
-        "tree.json",
-        "{\"children\": [{\"terms\": [\"north\", \"south\"]}]}",
-    );
+    assert!(!ground.path("out-constrained").exists(), "nothing was begun");
+    ground.write("tree.json", "{\"children\": [{\"terms\": [\"north\", \"south\"]}]}");
     ground.succeed("run job.toml --quiet --set tree.file=tree.json --set output.path=outline");
-    denied(
-        &["outline", "--merge", "money1, money2"],
-        64,
-        "is not a list of linked words",
-    );
+    denied(&["outline", "--merge", "money1, money2"], 64, "is not a list of linked words");
 }
 
 #[test]
@@ -405,45 +316,27 @@ fn what_cannot_be_started_from_is_refused() {
         let output = ground.output(&format!(
             "run job.toml --quiet --set output.path=other --set train.warm_start=out {sets}"
         ));
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{sets}: {}",
-            said(&output)
-        );
+        assert_eq!(output.status.code(), Some(code), "{sets}: {}", said(&output));
         assert!(said(&output).contains(says), "{sets}: {}", said(&output));
     };
     run("--set train.online_passes=3", 64, "with train.warm_start");
     run("--set train.memory=off", 64, "with train.warm_start");
     run("--set train.method=cvb0", 64, "with train.warm_start");
     run("--set train.estimator=soft", 64, "with train.warm_start");
-    run(
-        "--set model.topics=4",
-        64,
-        "must be 3, as in train.warm_start",
-    );
+    run("--set model.topics=4", 64, "must be 3, as in train.warm_start");
     ground.write("links.txt", "must: north, south\n");
     let other = "--set tree.file=links.txt --set model.seed=9";
     run(other, 65, "must have the same documents");
     run("--set train.warm_start=nowhere", 64, "nowhere");
     std::os::unix::fs::symlink("out", ground.path("link")).expect("a link");
-    for same in [
-        "output.path=out",
-        "output.path=link",
-        "output.path=out --set train.warm_start=out/",
-    ] {
+    for same in
+        ["output.path=out", "output.path=link", "output.path=out --set train.warm_start=out/"]
+    {
         let sets = format!("--set {same} --overwrite");
         run(&sets, 64, "a folder other than train.warm_start");
     }
-    assert!(
-        ground.path("out/_SUCCESS").exists(),
-        "the result is still there"
-    );
+    assert!(ground.path("out/_SUCCESS").exists(), "the result is still there");
     let output =
         ground.output("run job.toml --set train.unassign=documents --set output.path=other");
-    assert!(
-        said(&output).contains("train.warm_start"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("train.warm_start"), "{}", said(&output));
 }

@@ -32,13 +32,7 @@ const EDITION: &str = r#"["record","enumerationChronology"]"#;
 const WORK: &str = r#"["title","author","enumerationChronology"]"#;
 
 /// Id, number of the record, title, volume of the set, language.
-type Volume = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-);
+type Volume = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 /// Copies of two volumes of a set, another edition, a volume without a record, and one in another language.
 const VOLUMES: [Volume; 8] = [
@@ -111,12 +105,10 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
 fn one_copy_is_read_whatever_the_files_and_workers() {
     let forward = ground(|number| format!("{number}"));
     let backward = ground(|number| format!("{}/{number}", VOLUMES.len() - number));
-    for (number, (unique_by, copies)) in [
-        (EDITION, &["mdp.3", "hvd.4", "uc.5"][..]),
-        (WORK, &["mdp.3", "hvd.4", "uc.5", "coo.9"]),
-    ]
-    .into_iter()
-    .enumerate()
+    for (number, (unique_by, copies)) in
+        [(EDITION, &["mdp.3", "hvd.4", "uc.5"][..]), (WORK, &["mdp.3", "hvd.4", "uc.5", "coo.9"])]
+            .into_iter()
+            .enumerate()
     {
         // The smallest id of an English volume; the German one is filtered and does not exclude its copies.
         let kept = copies.iter().min().unwrap();
@@ -136,9 +128,7 @@ fn one_copy_is_read_whatever_the_files_and_workers() {
         }
         assert_eq!(digests.len(), 1);
         forward.succeed(&format!("verify out{number}0"));
-        backward.succeed(&format!(
-            "run job.toml --quiet {sets} --set output.path=out{number}"
-        ));
+        backward.succeed(&format!("run job.toml --quiet {sets} --set output.path=out{number}"));
         assert_eq!(read(&backward, &format!("out{number}"))[1], filtered);
     }
 }
@@ -148,21 +138,11 @@ fn without_the_key_all_are_read_and_words_of_copies_are_not_counted_with_it() {
     let ground = ground(|number| format!("{number}"));
     ground.succeed("run job.toml --quiet --set output.path=all");
     assert_eq!(read(&ground, "all")[0].len(), VOLUMES.len());
-    ground.succeed(&format!(
-        "run job.toml --quiet --set htrc.unique_by={EDITION}"
-    ));
+    ground.succeed(&format!("run job.toml --quiet --set htrc.unique_by={EDITION}"));
     let terms = |out: &str| {
         let found = head(&ground.path(out).join("vocabulary"), usize::MAX).unwrap();
-        let term = found
-            .columns
-            .iter()
-            .position(|column| column == "term")
-            .unwrap();
-        found
-            .rows
-            .into_iter()
-            .map(|row| row[term].clone())
-            .collect::<BTreeSet<_>>()
+        let term = found.columns.iter().position(|column| column == "term").unwrap();
+        found.rows.into_iter().map(|row| row[term].clone()).collect::<BTreeSet<_>>()
     };
     // Of the copies 0, 1, 2 and 7, the last has the smallest id.
     let missing: Vec<String> = terms("all").difference(&terms("out")).cloned().collect();
@@ -187,11 +167,7 @@ fn a_key_that_no_volume_has_is_an_error_or_a_warning() {
     }
     let output = ground.output("run job.toml --set htrc.unique_by=[\"title\",\"autor\"]");
     assert!(output.status.success(), "{}", said(&output));
-    assert!(
-        said(&output).contains("no volume has `autor`"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("no volume has `autor`"), "{}", said(&output));
     // If filters leave no volume, the error does not blame a key.
     let none = "--set htrc.languages=fre --set htrc.unique_by=[\"titel\"] --set output.path=none";
     let output = ground.output(&format!("ingest job.toml {none}"));

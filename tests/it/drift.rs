@@ -79,10 +79,7 @@ struct Counted {
 /// Counts independently: training documents under `Err`, new ones under `Ok(group)`.
 fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, ()>, Counted> {
     let mut counted: BTreeMap<Result<Option<String>, ()>, Counted> = BTreeMap::new();
-    let groups = cells(
-        &head(&out.join("documents"), usize::MAX).unwrap(),
-        "group_id",
-    );
+    let groups = cells(&head(&out.join("documents"), usize::MAX).unwrap(), "group_id");
     let mut projected = ProjectedReader::open(out).unwrap();
     let (mut bag, mut document) = (ShardDocument::default(), ProjectedDocument::default());
     for number in 0.. {
@@ -137,10 +134,8 @@ fn drift_is_what_counting_by_hand_finds_for_any_number_of_workers() {
     assert_eq!(digest(&out), digest(&other));
 
     let terms = head(&out.join("topic_terms"), usize::MAX).unwrap();
-    let known: BTreeSet<u32> = cells(&terms, "term_id")
-        .iter()
-        .map(|id| id.parse().unwrap())
-        .collect();
+    let known: BTreeSet<u32> =
+        cells(&terms, "term_id").iter().map(|id| id.parse().unwrap()).collect();
     let counted = count(&out, &known);
     let trained = &counted[&Err(())];
     let drift = head(&out.join("drift"), 1000).unwrap();
@@ -150,22 +145,9 @@ fn drift_is_what_counting_by_hand_finds_for_any_number_of_workers() {
         let group = Some(cells(&drift, "group_id")[row].clone()).filter(|group| !group.is_empty());
         assert_eq!(group.is_none(), row == 5);
         let expected = &counted[&Ok(group.clone())];
-        let found = [
-            "documents",
-            "tokens",
-            "tokens_in_vocabulary",
-            "known_tokens",
-        ]
-        .map(|column| number(row, column) as i64);
-        assert_eq!(
-            found,
-            [
-                expected.documents,
-                expected.tokens,
-                expected.kept,
-                expected.known
-            ]
-        );
+        let found = ["documents", "tokens", "tokens_in_vocabulary", "known_tokens"]
+            .map(|column| number(row, column) as i64);
+        assert_eq!(found, [expected.documents, expected.tokens, expected.kept, expected.known]);
         let common = expected.terms.intersection(&trained.terms).count();
         let share = common as f64 / expected.terms.len() as f64;
         let found = ["terms", "known_terms"].map(|column| number(row, column) as usize);
@@ -211,10 +193,7 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     std::fs::write(folder.join("job.toml"), job).unwrap();
     let mut keys = SmallestKeys::new(150);
     (0..300).for_each(|document| keys.add(SampleRule::key(1, document)));
-    let settings = SampleSettings {
-        size,
-        held_out: 0.1,
-    };
+    let settings = SampleSettings { size, held_out: 0.1 };
     let rule = SampleRule::new(&settings, 1, keys.bound());
     let (mut lines, mut seen) = (String::new(), [0, 0]);
     let mut terms = [BTreeSet::new(), BTreeSet::new()];
@@ -238,10 +217,7 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
     }
     std::fs::write(folder.join("documents.jsonl"), lines).unwrap();
     let [trained, new] = terms;
-    Terms {
-        known: new.intersection(&trained).count(),
-        new,
-    }
+    Terms { known: new.intersection(&trained).count(), new }
 }
 
 /// Runs the job on one to three threads, and checks the counts. A random sample never advises retraining.
@@ -310,12 +286,6 @@ fn two_runs_of_a_collection_are_alike_and_a_run_is_itself() {
     assert_eq!((found.documents, found.unmatched), (600, 0));
     let topics = found.topics.as_ref().unwrap();
     assert_eq!(topics.partners.iter().flatten().count(), 6);
-    assert!(
-        found.cosine.mean > 0.5 && found.cosine.mean < 1.0,
-        "{found:?}"
-    );
-    assert!(
-        found.kl_divergence.mean > 0.0 && found.f1.mean > 0.3,
-        "{found:?}"
-    );
+    assert!(found.cosine.mean > 0.5 && found.cosine.mean < 1.0, "{found:?}");
+    assert!(found.kl_divergence.mean > 0.0 && found.f1.mean > 0.3, "{found:?}");
 }

@@ -29,10 +29,7 @@ static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     ];
     let document = |d: usize| {
         let words: Vec<&str> = themes[d % 3].split(' ').collect();
-        let text = (0..20)
-            .map(|i| words[(d + i * i + i / 6) % 6])
-            .collect::<Vec<_>>()
-            .join(" ");
+        let text = (0..20).map(|i| words[(d + i * i + i / 6) % 6]).collect::<Vec<_>>().join(" ");
         let text = if d % 50 == 8 { String::new() } else { text };
         serde_json::json!({ "id": format!("a file {d}\n"), "text": text, "year": 1990 + d % 3 })
     };
@@ -54,14 +51,7 @@ fn name_of(format: Format) -> String {
 /// Exports the result as `format` to a file or folder of this name.
 fn exported(format: Format, name: &str) -> PathBuf {
     let path = RESULT.path(name);
-    RESULT.succeed(&[
-        "export",
-        "out",
-        "--format",
-        &name_of(format),
-        "--output",
-        name,
-    ]);
+    RESULT.succeed(&["export", "out", "--format", &name_of(format), "--output", name]);
     path
 }
 
@@ -87,11 +77,7 @@ fn assert_near(found: &ForeignModel, slack: f64) {
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found.len(), expected.len());
         for (term, weight) in expected {
-            assert!(
-                (found[term] - weight).abs() <= slack,
-                "{term}: {} {weight}",
-                found[term]
-            );
+            assert!((found[term] - weight).abs() <= slack, "{term}: {} {weight}", found[term]);
         }
     }
 }
@@ -100,10 +86,7 @@ fn assert_near(found: &ForeignModel, slack: f64) {
 fn documents() -> Vec<ShardDocument> {
     let mut documents = Vec::new();
     let shards = RESULT.path("out/corpus/shards");
-    let mut paths: Vec<_> = fs::read_dir(shards)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
+    let mut paths: Vec<_> = fs::read_dir(shards).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() > 1, "several shards");
     for path in paths {
@@ -118,9 +101,7 @@ fn documents() -> Vec<ShardDocument> {
 
 fn unzipped(path: &Path) -> String {
     let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
+    GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
     text
 }
 
@@ -132,13 +113,7 @@ fn a_state_has_every_token_and_the_models_topics() {
     assert_eq!(lines.next(), Some("#doc source pos typeindex type topic"));
     let alpha = lines.next().unwrap().strip_prefix("#alpha : ").unwrap();
     assert_eq!(alpha.split(' ').count(), TOPICS);
-    let beta: f64 = lines
-        .next()
-        .unwrap()
-        .strip_prefix("#beta : ")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let beta: f64 = lines.next().unwrap().strip_prefix("#beta : ").unwrap().parse().unwrap();
     assert!(beta > 0.0);
     let mut bags: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); 150];
     let mut places = vec![0; 150];
@@ -155,11 +130,7 @@ fn a_state_has_every_token_and_the_models_topics() {
         *bags[number].entry(term.parse().unwrap()).or_default() += 1;
     }
     for (document, bag) in documents().iter().zip(&bags) {
-        let counts = document
-            .terms
-            .iter()
-            .copied()
-            .zip(document.counts.iter().copied());
+        let counts = document.terms.iter().copied().zip(document.counts.iter().copied());
         assert_eq!(*bag, counts.collect());
     }
     let state = foreign::read(&path, None).unwrap();
@@ -173,10 +144,7 @@ fn a_state_has_every_token_and_the_models_topics() {
 fn arrays_and_the_wide_table_are_the_models_phi() {
     let folder = exported(Format::Npy, "arrays");
     let terms = folder.join("terms.txt");
-    assert_near(
-        &foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(),
-        1e-6,
-    );
+    assert_near(&foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(), 1e-6);
     let table = exported(Format::Parquet, "phi.parquet");
     assert_near(&matrix::read(&table, None).unwrap(), 1e-6);
 
@@ -216,10 +184,7 @@ fn gensims_files_are_the_bags_of_words() {
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let (corpus, dictionary) = (read("corpus.mm"), read("dictionary.txt"));
     let mut lines = corpus.lines();
-    assert_eq!(
-        lines.next(),
-        Some("%%MatrixMarket matrix coordinate real general")
-    );
+    assert_eq!(lines.next(), Some("%%MatrixMarket matrix coordinate real general"));
     let header = lines.next().unwrap().to_owned();
     let mut expected = Vec::new();
     for (document, number) in documents().iter().zip(1..) {
@@ -235,10 +200,7 @@ fn gensims_files_are_the_bags_of_words() {
         let fields: Vec<&str> = line.split('\t').collect();
         let holds = |d: &&ShardDocument| d.terms.contains(&(id as u32));
         let documents = documents().iter().filter(holds).count();
-        assert_eq!(
-            [fields[0], fields[2]],
-            [id.to_string(), documents.to_string()]
-        );
+        assert_eq!([fields[0], fields[2]], [id.to_string(), documents.to_string()]);
     }
     assert_eq!(read("documents.txt").lines().nth(149), Some("a file 149 "));
 }
@@ -247,26 +209,18 @@ fn gensims_files_are_the_bags_of_words() {
 fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
     let xml = fs::read_to_string(exported(Format::MalletDiagnostics, "d.xml")).unwrap();
     let lines: Vec<&str> = xml.lines().collect();
-    assert_eq!(
-        lines[..2],
-        ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]
-    );
+    assert_eq!(lines[..2], ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]);
     assert_eq!(lines.last(), Some(&"</model>"));
     let topics: Vec<&&str> = lines.iter().filter(|l| l.starts_with("<topic ")).collect();
     assert_eq!(topics.len(), TOPICS);
     let names = |line: &str| -> Vec<String> {
         let attributes = line[..line.find('>').unwrap()].split(' ').skip(1);
-        attributes
-            .map(|a| a.split('=').next().unwrap().to_owned())
-            .collect()
+        attributes.map(|a| a.split('=').next().unwrap().to_owned()).collect()
     };
     let of_topic = "id tokens document_entropy word-length coherence uniform_dist corpus_dist \
                     eff_num_words token-doc-diff rank_1_docs allocation_ratio allocation_count exclusivity";
     assert_eq!(names(topics[0]).join(" "), of_topic);
-    let word = lines
-        .iter()
-        .find(|l| l.starts_with("<word rank='1' "))
-        .unwrap();
+    let word = lines.iter().find(|l| l.starts_with("<word rank='1' ")).unwrap();
     let of_word = "rank count prob cumulative docs word-length coherence uniform_dist corpus_dist \
                    token-doc-diff exclusivity";
     assert_eq!(names(word).join(" "), of_word);
@@ -276,10 +230,9 @@ fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
     for (row, topic) in table.rows.iter().zip(topics) {
         let figure = |name| row[place(name)].parse::<f64>().unwrap();
         let [tokens, exclusivity] = ["tokens", "exclusivity"].map(figure);
-        for figure in [
-            format!("tokens='{tokens:.4}' "),
-            format!(" exclusivity='{exclusivity:.4}'>"),
-        ] {
+        for figure in
+            [format!("tokens='{tokens:.4}' "), format!(" exclusivity='{exclusivity:.4}'>")]
+        {
             assert!(topic.contains(&figure), "{figure} in {topic}");
         }
     }
@@ -290,12 +243,7 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
     let json = fs::read_to_string(exported(Format::PyLdavis, "p.json")).unwrap();
     let json: Value = serde_json::from_str(&json).unwrap();
     let numbers = |value: &Value| -> Vec<f64> {
-        value
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|n| n.as_f64().unwrap())
-            .collect()
+        value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
     };
     assert_eq!(numbers(&json["mdsDat"]["topics"]), [1.0, 2.0, 3.0]);
     let shares: f64 = numbers(&json["mdsDat"]["Freq"]).iter().sum();
@@ -312,10 +260,7 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
         *spread.entry(term.as_str().unwrap()).or_default() += share;
     }
     assert_eq!(spread.len(), 18);
-    assert!(
-        spread.values().all(|sum| (sum - 1.0).abs() < 0.02),
-        "{spread:?}"
-    );
+    assert!(spread.values().all(|sum| (sum - 1.0).abs() < 0.02), "{spread:?}");
 }
 
 #[test]
@@ -323,32 +268,16 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
     RESULT.write("taken.json", "mine");
     let export = "export out --format pyldavis --output";
     let cases = [
-        (
-            format!("{export} taken.json"),
-            64,
-            "taken.json exists; name another file",
-        ),
-        (
-            format!("{export} out/p.json"),
-            64,
-            "is in a result of topicmill; name a file outside",
-        ),
-        (
-            "export nowhere --format npy".to_owned(),
-            64,
-            "pass the folder that the job names",
-        ),
+        (format!("{export} taken.json"), 64, "taken.json exists; name another file"),
+        (format!("{export} out/p.json"), 64, "is in a result of topicmill; name a file outside"),
+        ("export nowhere --format npy".to_owned(), 64, "pass the folder that the job names"),
         ("export . --format npy".to_owned(), 65, "not a result"),
         (
             "export out --format npy --output taken.json".to_owned(),
             64,
             "taken.json is a file: name a folder",
         ),
-        (
-            "export out --format csv".to_owned(),
-            64,
-            "possible values: mallet-state",
-        ),
+        ("export out --format csv".to_owned(), 64, "possible values: mallet-state"),
     ];
     for (arguments, code, words) in cases {
         let output = RESULT.output(&arguments);
@@ -356,16 +285,9 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
         assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
         assert!(text.contains(words), "{arguments}: {text}");
     }
-    assert_eq!(
-        fs::read_to_string(RESULT.path("taken.json")).unwrap(),
-        "mine"
-    );
+    assert_eq!(fs::read_to_string(RESULT.path("taken.json")).unwrap(), "mine");
     RESULT.succeed(&format!("{export} taken.json --overwrite"));
-    assert!(
-        fs::read_to_string(RESULT.path("taken.json"))
-            .unwrap()
-            .starts_with('{')
-    );
+    assert!(fs::read_to_string(RESULT.path("taken.json")).unwrap().starts_with('{'));
     let report = topicmill::tables::verify(&RESULT.path("out")).unwrap();
     assert!(report.is_sound(), "{:?}", report.problems);
 }
@@ -383,16 +305,10 @@ fn a_result_is_exported_from_within() {
     let refused = export("npy --output arrays").output().expect("it starts");
     let text = said(&refused);
     assert_eq!(refused.status.code(), Some(64), "{text}");
-    assert!(
-        text.contains("arrays is in a result of topicmill"),
-        "{text}"
-    );
+    assert!(text.contains("arrays is in a result of topicmill"), "{text}");
     let printed = succeed(export("parquet --overwrite")).stdout;
     let expected = out.canonicalize().unwrap().with_extension("phi.parquet");
-    assert_eq!(
-        String::from_utf8_lossy(&printed).trim(),
-        expected.to_string_lossy()
-    );
+    assert_eq!(String::from_utf8_lossy(&printed).trim(), expected.to_string_lossy());
     assert!(expected.exists());
 }
 

@@ -34,10 +34,8 @@ fn run(set: &[&str]) -> (Value, Vec<Value>) {
         serde_json::from_str::<Value>(text.lines().next_back().unwrap()).unwrap()
     };
     let sets = set.iter().flat_map(|set| ["--set", set]);
-    let args: Vec<&str> = ["run", "job.toml", "--json", "-w", "2"]
-        .into_iter()
-        .chain(sets)
-        .collect();
+    let args: Vec<&str> =
+        ["run", "job.toml", "--json", "-w", "2"].into_iter().chain(sets).collect();
     let summary = printed(&args);
     let topics = printed(&["inspect", "out", "--json"])["topics"].take();
     (summary, topics.as_array().unwrap().clone())
@@ -54,11 +52,7 @@ fn three_times_too_many_topics_are_duplicates() {
     let duplicates: Vec<&Value> = duplicates.map(|topic| &topic["topic"]).collect();
     assert!((5..=8).contains(&duplicates.len()), "{topics:?}");
     assert_eq!(faults["duplicates"]["count"], duplicates.len());
-    let named: Vec<&Value> = faults["duplicates"]["first"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .collect();
+    let named: Vec<&Value> = faults["duplicates"]["first"].as_array().unwrap().iter().collect();
     assert_eq!(named, duplicates[..5]);
 }
 
@@ -69,8 +63,5 @@ fn topics_that_were_hardly_trained_are_junk() {
     assert_eq!(faults["junk"]["count"], 4, "{faults}");
     assert_eq!(faults["junk"]["first"], serde_json::json!([0, 1, 2, 3]));
     assert_eq!(faults["dead"]["count"], 0, "{faults}");
-    assert!(
-        topics.iter().all(|topic| topic["junk"] == true),
-        "{topics:?}"
-    );
+    assert!(topics.iter().all(|topic| topic["junk"] == true), "{topics:?}");
 }

@@ -1,10 +1,7 @@
 //! Documents sampled together: whole runs on any number of workers against the plain form, which is
 //! tested in the crate `lda`.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers outside of #[test] functions may fail a test too"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers outside of #[test] functions may fail a test too")]
 
 #[path = "../../crates/lda/tests/it/joint/alone.rs"]
 mod alone;
@@ -103,13 +100,8 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
     }
 }
 
-const PLACEMENTS: [&[&str]; 5] = [
-    &["-w", "1"],
-    &["-w", "2"],
-    &["-w", "3"],
-    &["-w", "4"],
-    &["--processes", "2", "-w", "2"],
-];
+const PLACEMENTS: [&[&str]; 5] =
+    [&["-w", "1"], &["-w", "2"], &["-w", "3"], &["-w", "4"], &["--processes", "2", "-w", "2"]];
 
 fn check_runs(name: &str, method: Method) {
     let folder = Workdir::new().with_job(JOB);

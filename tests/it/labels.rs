@@ -83,8 +83,7 @@ fn ground() -> Workdir {
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> T {
-    text.parse()
-        .unwrap_or_else(|_| panic!("{text:?} is no number"))
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
 #[test]
@@ -132,10 +131,7 @@ fn labels_of_new_documents_are_predicted() {
             (!labels(document).is_empty()).then(|| labels(document).contains(&topic))
         );
         let predicted = row["predicted"] == "true";
-        by_document
-            .entry(document)
-            .or_default()
-            .push((topic, predicted, actual));
+        by_document.entry(document).or_default().push((topic, predicted, actual));
     }
     for row in &documents {
         let document: u64 = number(&row["doc_id"]);
@@ -144,10 +140,7 @@ fn labels_of_new_documents_are_predicted() {
         let rows = &by_document[&document];
         let predicted: Vec<usize> = rows.iter().filter(|row| row.1).map(|row| row.0).collect();
         assert!(!predicted.is_empty());
-        assert!(
-            own.iter()
-                .all(|label| rows.iter().any(|row| row.0 == *label))
-        );
+        assert!(own.iter().all(|label| rows.iter().any(|row| row.0 == *label)));
         if own.is_empty() || row["split"] == "sample" {
             continue;
         }
@@ -170,9 +163,7 @@ fn labels_of_new_documents_are_predicted() {
     }
     let figures = ground.table("out/evaluation");
     let figure = |metric: &str, method: &str| -> f64 {
-        let found = figures
-            .iter()
-            .find(|row| row["metric"] == metric && row["method"] == method);
+        let found = figures.iter().find(|row| row["metric"] == metric && row["method"] == method);
         number(&found.unwrap()["value"])
     };
     let mean = f1 / evaluated as f64;
@@ -229,38 +220,25 @@ fn inspect_shows_labels_and_finds_their_topics() {
     let rows = ground.table("out/labels");
     let row = &rows[2];
     let count = |name: &str| number::<f64>(&row[name]);
-    let (precision, recall) = (
-        count("hits") / count("predicted"),
-        count("hits") / count("evaluated"),
-    );
+    let (precision, recall) =
+        (count("hits") / count("predicted"), count("hits") / count("evaluated"));
     let scores = [precision, recall, count("f1")].map(|score| format!("{score:.3}"));
     let overview = ground.succeed("inspect out");
     let line = |text: &str| {
         let mut lines = overview.lines();
-        lines
-            .find(|line| line.contains(text))
-            .map_or_else(String::new, str::to_owned)
+        lines.find(|line| line.contains(text)).map_or_else(String::new, str::to_owned)
     };
     let of_label = line("cars, fast  ");
     assert!(of_label.contains(&row["predicted"]), "{overview}");
     let columns: Vec<_> = of_label.split_whitespace().collect();
-    assert!(
-        columns.ends_with(&scores.each_ref().map(String::as_str)),
-        "{overview}"
-    );
+    assert!(columns.ends_with(&scores.each_ref().map(String::as_str)), "{overview}");
     let figures = ground.table("out/evaluation");
-    let micro = figures
-        .iter()
-        .find(|row| row["method"] == "micro-averaged")
-        .expect("a figure");
+    let micro = figures.iter().find(|row| row["method"] == "micro-averaged").expect("a figure");
     let micro = format!("{:.3} micro-averaged", number::<f64>(&micro["value"]));
     assert!(line("F1  ").contains(&micro), "{overview}");
     let page = ground.succeed(&["inspect", "out", "--label", "cars, fast"]);
     assert_eq!(page, ground.succeed("inspect out --topic 2"));
-    assert!(
-        page.contains(&format!("precision {}, recall {}", scores[0], scores[1])),
-        "{page}"
-    );
+    assert!(page.contains(&format!("precision {}, recall {}", scores[0], scores[1])), "{page}");
     assert!(page.contains("; predicted: cars, fast"), "{page}");
     let json = ground.succeed("inspect out --topic 2 --json");
     let json: Value = serde_json::from_str(&json).expect("JSON");
@@ -292,25 +270,16 @@ fn the_report_and_exports_name_topics_by_their_labels() {
     let named = fs::read_to_string(ground.path("arrays/labels.txt")).expect("written");
     assert_eq!(named, LABELS.map(|label| format!("{label}\n")).concat());
     let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
-    let (_, data) = html
-        .split_once("id=\"data\">")
-        .expect("what the page is told");
+    let (_, data) = html.split_once("id=\"data\">").expect("what the page is told");
     let data = data.split_once("</script>").expect("its end").0;
     let data: Value = serde_json::from_str(data).expect("JSON");
     let label = &data["topics"][2]["label"];
     assert_eq!(label["label"], "cars, fast");
-    assert_eq!(
-        label["hits"].to_string(),
-        ground.table("out/labels")[2]["hits"]
-    );
+    assert_eq!(label["hits"].to_string(), ground.table("out/labels")[2]["hits"]);
     let shown = data["documents"]["ids"].as_array().map(Vec::len);
     let predicted = data["documents"]["predicted"].as_array().expect("a list");
     assert_eq!(Some(predicted.len()), shown);
-    assert!(
-        predicted
-            .iter()
-            .all(|labels| !labels.as_array().expect("a list").is_empty())
-    );
+    assert!(predicted.iter().all(|labels| !labels.as_array().expect("a list").is_empty()));
 }
 
 /// Documents of the sample without a label are not trained on, and not evaluated as training documents.
@@ -329,13 +298,8 @@ fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
     for (split, size) in splits.iter().zip(sizes) {
         let sets =
             format!("--set evaluate.split={split} --set evaluate.metrics=[\"left-to-right\"]");
-        ground.succeed(&format!(
-            "evaluate job.toml -w 2 --quiet {sets} --output {split}"
-        ));
-        assert_eq!(
-            ground.table(&format!("{split}/document_scores")).len(),
-            size
-        );
+        ground.succeed(&format!("evaluate job.toml -w 2 --quiet {sets} --output {split}"));
+        assert_eq!(ground.table(&format!("{split}/document_scores")).len(), size);
     }
     // Both count words in the training documents.
     let figures = |out: &str| {
@@ -458,10 +422,7 @@ fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
         let output = ground.output(&format!("project out --stdin --set {set}"));
         let said = said(&output);
         assert_eq!(output.status.code(), Some(64), "{said}");
-        assert!(
-            said.contains("model/labels is missing, or belongs"),
-            "{said}"
-        );
+        assert!(said.contains("model/labels is missing, or belongs"), "{said}");
     };
     refused("project.label_topics=3");
     // If there is nothing to learn, there is no file; with the first settings it is learnt again.
@@ -475,11 +436,7 @@ fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
     let bytes = fs::read(&file).expect("a file of the result");
     fs::write(&file, &bytes[..bytes.len() - 1]).expect("written");
     let output = ground.output("project out --stdin");
-    assert!(
-        said(&output).contains("out/model/labels: "),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("out/model/labels: "), "{}", said(&output));
 }
 
 #[test]
@@ -487,9 +444,7 @@ fn stages_one_by_one_end_in_the_same_bytes() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");
     for command in ["ingest", "train", "run"] {
-        ground.succeed(&format!(
-            "{command} job.toml --quiet -w 1 --set output.path=stages"
-        ));
+        ground.succeed(&format!("{command} job.toml --quiet -w 1 --set output.path=stages"));
     }
     assert_eq!(ground.digest("stages"), ground.digest("out"));
 }
@@ -505,40 +460,18 @@ fn what_cannot_be_is_refused_with_the_remedy() {
             said(&output)
         );
     };
-    refused(
-        "model.topics=3",
-        "with corpus.labels, each label is a topic",
-    );
-    refused(
-        "project.method=retrain",
-        "infers each document alone, with corpus.labels",
-    );
+    refused("model.topics=3", "with corpus.labels, each label is a topic");
+    refused("project.method=retrain", "infers each document alone, with corpus.labels");
     refused("train.method=online-vb", "with corpus.labels");
     refused("train.alpha_every=2", "with corpus.labels");
-    ground.write(
-        "job.toml",
-        JOB.replace("[train]", "[project]\nmethod = \"gibbs\"\n[train]"),
-    );
-    refused(
-        "project.label_topics=5",
-        "unless project.method is \"cvb0\"",
-    );
+    ground.write("job.toml", JOB.replace("[train]", "[project]\nmethod = \"gibbs\"\n[train]"));
+    refused("project.label_topics=5", "unless project.method is \"cvb0\"");
     ground.write("job.toml", JOB);
-    refused(
-        "corpus.labels=tgas",
-        "check corpus.labels (is \"tgas\" the right key",
-    );
-    refused(
-        "corpus.label_min_documents=2000",
-        "lower corpus.label_min_documents",
-    );
+    refused("corpus.labels=tgas", "check corpus.labels (is \"tgas\" the right key");
+    refused("corpus.label_min_documents=2000", "lower corpus.label_min_documents");
     ground.write(
         "job.toml",
-        JOB.replace("labels = \"tags\"", "")
-            .replace("[train]", "[model]\ntopics = 3\n[train]"),
+        JOB.replace("labels = \"tags\"", "").replace("[train]", "[model]\ntopics = 3\n[train]"),
     );
-    refused(
-        "model.label_prior=uniform",
-        "no effect with an empty corpus.labels",
-    );
+    refused("model.label_prior=uniform", "no effect with an empty corpus.labels");
 }

@@ -111,11 +111,7 @@ fn languages_are_a_column_by_which_trends_can_be_asked_for() {
     let found = documents(&ground, "out");
     for (document, [identified, status]) in found.iter().enumerate() {
         assert_eq!(identified, language(document), "{}", text(document));
-        let expected = if document.is_multiple_of(7) {
-            "empty"
-        } else {
-            "ok"
-        };
+        let expected = if document.is_multiple_of(7) { "empty" } else { "ok" };
         assert_eq!(status, expected);
     }
     let trends = ground.table("out/topic_trends");
@@ -133,9 +129,8 @@ fn other_languages_are_filtered_on_any_workers() {
     for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
         let out = format!("out{number}");
         let filter = "--set corpus.languages=[\"de\",\"it\"]";
-        ground.succeed(&format!(
-            "run job.toml --quiet {placement} {filter} --set output.path={out}"
-        ));
+        ground
+            .succeed(&format!("run job.toml --quiet {placement} {filter} --set output.path={out}"));
         digests.insert(ground.digest(&out), out);
     }
     assert_eq!(digests.len(), 1);
@@ -155,11 +150,8 @@ fn other_languages_are_filtered_on_any_workers() {
     let left = (0..DOCUMENTS).filter(|&document| ["de", "it"].contains(&language(document)));
     ground.write("left.jsonl", lines(left));
     ground.succeed("run job.toml --quiet --set corpus.input=left.jsonl --set output.path=left");
-    let vocabulary = |out: &str| {
-        head(&ground.path(out).join("vocabulary"), usize::MAX)
-            .unwrap()
-            .rows
-    };
+    let vocabulary =
+        |out: &str| head(&ground.path(out).join("vocabulary"), usize::MAX).unwrap().rows;
     assert!(vocabulary("left") == vocabulary("out0"));
 }
 
@@ -168,14 +160,8 @@ fn what_cannot_be_is_refused_with_a_remedy() {
     let ground = ground();
     for (sets, words) in [
         ("--set corpus.languages=[\"english\"]", "corpus.languages"),
-        (
-            "--set corpus.languages=[\"de\"] --set corpus.metadata=[\"language\"]",
-            "corpus.metadata",
-        ),
-        (
-            "--set corpus.identify_language=true --set corpus.counts=n",
-            "corpus.identify_language",
-        ),
+        ("--set corpus.languages=[\"de\"] --set corpus.metadata=[\"language\"]", "corpus.metadata"),
+        ("--set corpus.identify_language=true --set corpus.counts=n", "corpus.identify_language"),
         ("--set project.trends=[\"language\"]", "corpus.metadata"),
     ] {
         let output = ground.output(&format!("run job.toml --quiet {sets}"));

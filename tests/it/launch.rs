@@ -51,10 +51,7 @@ impl Site {
 
     fn topicmill(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(arguments);
-        command
-            .env("SSH_LOG", self.path("ssh.log"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+        command.env("SSH_LOG", self.path("ssh.log")).stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
 
@@ -97,9 +94,7 @@ impl Site {
     /// Waits until the run has written a checkpoint.
     fn await_training(&self, launcher: &mut Child) {
         let out = self.path("out");
-        wait_during(launcher, "a checkpoint", || {
-            newest_checkpoint(&out).is_some()
-        });
+        wait_during(launcher, "a checkpoint", || newest_checkpoint(&out).is_some());
     }
 
     fn await_nobody(&self, launcher: u32) {
@@ -182,15 +177,10 @@ fn a_lost_process_is_made_good_by_starting_all_again() {
         let output = launcher.wait_with_output().expect("ours");
         let said = said(&output);
         assert!(output.status.success(), "{said}");
-        let restarts = said
-            .lines()
-            .filter(|line| line.contains("; restarting all"));
+        let restarts = said.lines().filter(|line| line.contains("; restarting all"));
         let restarts: Vec<&str> = restarts.collect();
         assert_eq!(restarts.len(), 1, "{said}");
-        assert!(
-            restarts[0].starts_with("process [1 127.0.0.1] was killed"),
-            "{said}"
-        );
+        assert!(restarts[0].starts_with("process [1 127.0.0.1] was killed"), "{said}");
         assert!(restarts[0].ends_with("in 1 s, restart 1 of 3"), "{said}");
         assert_eq!(site.digest(), expected);
     }
@@ -230,10 +220,7 @@ fn hosts_elsewhere_are_reached_through_ssh() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
     assert!(lines[0].starts_with("cd ") && lines[0].contains("-n 2 -p 0"));
-    assert!(
-        lines[1].starts_with(&format!("{} 203.0.113.7 ", ssh[2])),
-        "{text}"
-    );
+    assert!(lines[1].starts_with(&format!("{} 203.0.113.7 ", ssh[2])), "{text}");
     assert!(!site.path("ssh.log").exists() && !site.path("out").exists());
 }
 
@@ -257,10 +244,7 @@ fn named_variables_reach_other_hosts() {
     let told = |process| fs::read_to_string(site.path(&format!("told-{process}")));
     // The other process may be ended before it writes the variable.
     let told: Vec<String> = (0..2).filter_map(|process| told(process).ok()).collect();
-    assert!(
-        !told.is_empty() && told.iter().all(|told| told == value),
-        "{told:?}"
-    );
+    assert!(!told.is_empty() && told.iter().all(|told| told == value), "{told:?}");
     for (names, value, reason) in [
         ("A_KEY=x", "", "not the name of a variable"),
         ("NOT_A_KEY", "", "not set"),
@@ -275,21 +259,13 @@ fn named_variables_reach_other_hosts() {
 #[test]
 fn a_host_that_cannot_be_reached_ends_the_launch_after_its_restarts() {
     let site = Site::new();
-    let ssh = [
-        "--ssh-all",
-        "--ssh",
-        "sh -c 'echo \"$0\" is down >&2; exit 255'",
-    ];
+    let ssh = ["--ssh-all", "--ssh", "sh -c 'echo \"$0\" is down >&2; exit 255'"];
     let mut command = site.launch(&ssh);
     let output = command.args(["--max-restarts", "1"]).output();
     let output = output.expect("it starts");
     assert_eq!(output.status.code(), Some(69));
     let said = said(&output);
-    assert_eq!(
-        said.matches("[1 127.0.0.1] 127.0.0.1 is down\n").count(),
-        2,
-        "{said}"
-    );
+    assert_eq!(said.matches("[1 127.0.0.1] 127.0.0.1 is down\n").count(), 2, "{said}");
     assert!(
         said.contains("lost a worker, its peers or its host; restarting all processes"),
         "{said}"
@@ -314,10 +290,7 @@ fn restarts_are_counted_and_the_code_is_that_of_the_cause() {
 #[test]
 fn what_would_fail_again_is_not_tried_again() {
     let site = Site::new();
-    for (set, code) in [
-        (&["model.topics=0"][..], 64),
-        (&["corpus.input=nothing.jsonl"], 65),
-    ] {
+    for (set, code) in [(&["model.topics=0"][..], 64), (&["corpus.input=nothing.jsonl"], 65)] {
         let started = Instant::now();
         let mut command = site.launch(&["--set"]);
         let output = command.args(set).output().expect("it starts");
@@ -326,18 +299,10 @@ fn what_would_fail_again_is_not_tried_again() {
         assert!(!said.contains("restarting all processes"), "{said}");
         assert!(started.elapsed() < PATIENCE);
     }
-    for arguments in [
-        &["-n", "2"][..],
-        &["--processes", "2"],
-        &["--hosts", "absent"],
-    ] {
+    for arguments in [&["-n", "2"][..], &["--processes", "2"], &["--hosts", "absent"]] {
         let output = site.launch(arguments).output().expect("it starts");
         let code = output.status.code();
-        assert!(
-            matches!(code, Some(64 | 74)),
-            "{arguments:?}: {}",
-            said(&output)
-        );
+        assert!(matches!(code, Some(64 | 74)), "{arguments:?}: {}", said(&output));
     }
 }
 
@@ -385,9 +350,7 @@ fn the_secret_is_in_no_argument_and_in_every_environment() {
     let secret = "a secret of one test, long enough";
     site.write("secret", format!("{secret}\n"));
     let mut command = site.launch(&["-w", "1"]);
-    command
-        .args(site.ssh())
-        .env("TOPICMILL_SECRET_FILE", site.path("secret"));
+    command.args(site.ssh()).env("TOPICMILL_SECRET_FILE", site.path("secret"));
     let mut launcher = start(command);
     site.await_training(&mut launcher);
     let mut seen = 0;
@@ -435,25 +398,15 @@ fn a_scheduler_s_environment_is_enough() {
     assert_eq!(site.digest(), expected);
     let plan = |variables: &[(&str, &str)]| {
         let mut command = site.topicmill(&["plan", "job.toml"]);
-        let output = command
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .output();
+        let output = command.envs(variables.iter().copied()).stdout(Stdio::piped()).output();
         let output = output.expect("it starts");
         (output.status.code(), output)
     };
-    let mpi = [
-        ("PMI_RANK", "1"),
-        ("PMI_SIZE", "4"),
-        ("MPI_LOCALNRANKS", "4"),
-    ];
+    let mpi = [("PMI_RANK", "1"), ("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")];
     let (code, output) = plan(&mpi);
     assert_eq!(code, Some(0), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.contains("4 processes (PMI)") && text.contains("numbered by PMI"),
-        "{text}"
-    );
+    assert!(text.contains("4 processes (PMI)") && text.contains("numbered by PMI"), "{text}");
     let (code, output) = plan(&mpi[..2]);
     assert_eq!(code, Some(64));
     assert!(said(&output).contains("pass --hosts FILE, or set TOPICMILL_HOSTS"));
@@ -474,10 +427,7 @@ fn the_folder_and_the_program_may_be_named() {
     let mut command = site.launch(&["--directory", "/nowhere/at/all"]);
     let output = command.args(site.ssh()).output().expect("it starts");
     assert_eq!(output.status.code(), Some(64), "{}", said(&output));
-    for (flag, path) in [
-        ("--directory", "/nowhere/at/all"),
-        ("--program", "/nowhere/x"),
-    ] {
+    for (flag, path) in [("--directory", "/nowhere/at/all"), ("--program", "/nowhere/x")] {
         let output = site.launch(&[flag, path]).output().expect("it starts");
         assert_eq!(output.status.code(), Some(64), "{}", said(&output));
         assert!(said(&output).contains(path), "{}", said(&output));

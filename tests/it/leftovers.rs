@@ -12,9 +12,7 @@ fn finished() -> Workdir {
     let place = Workdir::in_memory();
     let words = ["whale", "ship", "harbour", "planet", "comet", "orbit"];
     let line = |i: usize| {
-        let text: Vec<&str> = (0..9)
-            .map(|k| words[3 * (i % 2) + (k * i + k) % 3])
-            .collect();
+        let text: Vec<&str> = (0..9).map(|k| words[3 * (i % 2) + (k * i + k) % 3]).collect();
         format!("{{\"id\": \"d{i}\", \"text\": \"{}\"}}\n", text.join(" "))
     };
     place.write("in.jsonl", (0..60).map(line).collect::<String>());
@@ -48,15 +46,9 @@ fn the_remedy_for_a_stray_file_helps() {
         let digest = place.digest("out");
         place.write(&format!("out/topics/{name}"), "x");
         let found = place.denied(65, "verify out");
-        assert!(
-            found.contains("move the files that are not in the manifest"),
-            "{found}"
-        );
+        assert!(found.contains("move the files that are not in the manifest"), "{found}");
         // A refusal leaves the result as it was.
-        let refused = place.denied(
-            65,
-            &format!("{TOPICS} --quiet --overwrite --set model.seed=2"),
-        );
+        let refused = place.denied(65, &format!("{TOPICS} --quiet --overwrite --set model.seed=2"));
         assert!(
             refused.contains(name) && refused.contains("move that file elsewhere"),
             "{refused}"
@@ -94,20 +86,14 @@ fn a_refused_command_changes_no_file_beside_the_result() {
         }
         let refused = place.denied(75, line);
         assert!(refused.contains("in use by another run"), "{refused}");
-        assert_eq!(
-            fs::read_to_string(place.path("out.toml")).expect("ours"),
-            job
-        );
+        assert_eq!(fs::read_to_string(place.path("out.toml")).expect("ours"), job);
         assert!(!place.path("out.txt").exists());
     }
     drop(other);
     fs::create_dir(place.path("mine")).expect("made");
     place.write("mine/thesis.tex", "x");
     let refused = place.denied(65, "topics in.jsonl --output mine --overwrite");
-    assert!(
-        refused.contains("thesis.tex") && !place.path("mine.toml").exists(),
-        "{refused}"
-    );
+    assert!(refused.contains("thesis.tex") && !place.path("mine.toml").exists(), "{refused}");
 }
 
 #[test]
@@ -139,10 +125,7 @@ fn a_result_without_its_corpus_says_so_and_serves_what_needs_none() {
         let told = place.denied(65, line);
         assert!(told.contains("out/corpus/"), "{line}: {told}");
         let missing = "is missing, though the result is complete";
-        assert!(
-            told.contains(missing) && told.contains("copy it back"),
-            "{line}: {told}"
-        );
+        assert!(told.contains(missing) && told.contains("copy it back"), "{line}: {told}");
     }
     let status = place.succeed("status out");
     assert!(status.contains("corpus/ has been removed"), "{status}");

@@ -66,19 +66,12 @@ fn workers_and_processes_do_not_show_in_the_classifier() {
     ground.succeed("run job.toml --quiet -w 1 --set output.path=alone");
     let alone = ground.classifier("alone");
     let digest = tables::digest(&ground.path("alone")).unwrap();
-    for (number, placement) in ["-w 2", "-w 3", "-w 4", "--processes 2 -w 1"]
-        .iter()
-        .enumerate()
-    {
+    for (number, placement) in ["-w 2", "-w 3", "-w 4", "--processes 2 -w 1"].iter().enumerate() {
         let out = format!("out-{number}");
         let output = format!("--set output.path={out}");
         ground.succeed(&format!("run job.toml --quiet {placement} {output}"));
         assert!(ground.classifier(&out) == alone, "{placement}");
-        assert_eq!(
-            tables::digest(&ground.path(&out)).unwrap(),
-            digest,
-            "{placement}"
-        );
+        assert_eq!(tables::digest(&ground.path(&out)).unwrap(), digest, "{placement}");
     }
     let (header, _) = classifier::read(&ground.path("alone").join(CLASSIFIER_FILE)).unwrap();
     assert_eq!((header.topic_count, header.documents), (6, 300));
@@ -112,10 +105,7 @@ fn a_classifier_that_stands_is_read_and_another_jobs_replaced_or_removed() {
     let refused = ground.output("run job.toml --quiet -w 1");
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(65), "{said}");
-    assert!(
-        said.contains(CLASSIFIER_FILE) && said.contains("remove"),
-        "{said}"
-    );
+    assert!(said.contains(CLASSIFIER_FILE) && said.contains("remove"), "{said}");
     fs::remove_file(&path).unwrap();
     ground.succeed("run job.toml --quiet -w 1");
     assert!(ground.classifier("out") == first);
@@ -148,10 +138,7 @@ fn documents(root: &Path, mut visit: impl FnMut(u64, Bag<'_>)) {
         let mut document = ShardDocument::default();
         let mut next = shard.first_document;
         while reader.read_into(&mut document).unwrap() {
-            let bag = Bag {
-                terms: &document.terms,
-                counts: &document.counts,
-            };
+            let bag = Bag { terms: &document.terms, counts: &document.counts };
             if document.status.has_terms() {
                 visit(next, bag);
             }
@@ -162,10 +149,7 @@ fn documents(root: &Path, mut visit: impl FnMut(u64, Bag<'_>)) {
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
-        a.iter()
-            .zip(b)
-            .map(|(a, b)| f64::from(*a) * f64::from(*b))
-            .sum()
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
     };
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
@@ -191,10 +175,7 @@ fn the_classifier_comes_near_to_sampling_and_the_hybrid_nearer() {
     documents(&root, |number, bag| {
         let mut stream = Stream::keyed(77, Stage::Project, 0, number);
         let reference = projector.infer(bag, table, &long, &mut stream).unwrap();
-        let nothing = Bag {
-            terms: &[],
-            counts: &[],
-        };
+        let nothing = Bag { terms: &[], counts: &[] };
         classifier.predict(nothing, 1.0, &mut predicted);
         sums[0] += cosine(&predicted, reference);
         classifier.predict(bag, 1.0, &mut predicted);

@@ -38,9 +38,7 @@ path = "new"
 fn documents(count: u64, seed: u64, fresh: bool) -> String {
     let mut state = seed;
     let mut below = |bound: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) % bound
     };
     let mut lines = String::new();
@@ -95,17 +93,10 @@ fn documents_of_the_model_have_the_topics_that_they_had() {
         assert_eq!(before, after, "{table}");
     }
     assert!(
-        ground
-            .table("again/topic_terms")
-            .iter()
-            .any(|row| row["term"] == "magnetic_northpole")
+        ground.table("again/topic_terms").iter().any(|row| row["term"] == "magnetic_northpole")
     );
     let documents = ground.table("again/documents");
-    assert!(
-        column(&documents, "split")
-            .iter()
-            .all(|split| *split == "projected")
-    );
+    assert!(column(&documents, "split").iter().all(|split| *split == "projected"));
     assert!(ground.table("again/training_log").is_empty());
     assert_eq!(drift(&ground, "again")["known_term_share"], "1.0");
 }
@@ -119,24 +110,16 @@ fn new_documents_are_projected_by_any_number_of_workers() {
     let alone = ground.digest("new");
     ground.succeed("run new.toml --quiet -w 3 --set output.path=new3");
     ground.succeed("run new.toml --quiet -w 1 --processes 2 --set output.path=new2");
-    assert_eq!(
-        [&ground.digest("new3"), &ground.digest("new2")],
-        [&alone; 2]
-    );
+    assert_eq!([&ground.digest("new3"), &ground.digest("new2")], [&alone; 2]);
 
     let [before, after] = ["old", "new"].map(|out| ground.table(&format!("{out}/vocabulary")));
     let terms = |rows: &[Row], wanted: &[&str]| -> Vec<String> {
-        let rows = rows
-            .iter()
-            .filter(|row| wanted.contains(&&row["status"][..]));
+        let rows = rows.iter().filter(|row| wanted.contains(&&row["status"][..]));
         rows.map(|row| row["term"].clone()).collect()
     };
     assert_eq!(terms(&before, &["kept"]), terms(&after, &["kept"]));
     let unknown = terms(&after, &["unknown"]);
-    assert!(
-        unknown.len() > 30 && unknown.iter().all(|term| term.contains("fresh")),
-        "{unknown:?}"
-    );
+    assert!(unknown.len() > 30 && unknown.iter().all(|term| term.contains("fresh")), "{unknown:?}");
     // Yao 2009, §6.2: the distinct terms that the model's collection has.
     let distinct: BTreeSet<String> = after
         .iter()
@@ -151,10 +134,7 @@ fn new_documents_are_projected_by_any_number_of_workers() {
     );
     let advises = 10 * known < 7 * distinct.len();
     assert_eq!(drift["retrain"], advises.to_string());
-    assert!(
-        !drift["topic_shift_js"].is_empty() && !drift["loglik_shift"].is_empty(),
-        "{drift:?}"
-    );
+    assert!(!drift["topic_shift_js"].is_empty() && !drift["loglik_shift"].is_empty(), "{drift:?}");
 }
 
 #[test]
@@ -176,12 +156,7 @@ fn the_result_is_complete_in_itself() {
     let mut stream = ground.command("project new --stdin");
     stream.stdin(std::fs::File::open(ground.path("old.jsonl")).unwrap());
     let answers = String::from_utf8(succeed(stream).stdout).unwrap();
-    assert!(
-        answers
-            .lines()
-            .all(|line| line.contains("\"tokens_unknown\":0")),
-        "{answers}"
-    );
+    assert!(answers.lines().all(|line| line.contains("\"tokens_unknown\":0")), "{answers}");
     ground.denied(64, "run new.toml --quiet --set output.path=other");
 }
 
@@ -198,10 +173,7 @@ fn what_a_result_has_become_is_noticed() {
     ground.succeed("run new.toml --quiet -w 2 --set model.from=bare --set output.path=some");
     let drift = drift(&ground, "some");
     let known: f64 = drift["known_term_share"].parse().unwrap();
-    assert!(
-        known > 0.5 && drift["topic_shift_js"].is_empty(),
-        "{drift:?}"
-    );
+    assert!(known > 0.5 && drift["topic_shift_js"].is_empty(), "{drift:?}");
     // Keys may not contradict the result, also where a job says all itself.
     let old = ground.path("old");
     let whole = format!("from = {old:?}\ntopics = 6\n[vocabulary]\nfrom = {old:?}");
@@ -228,10 +200,7 @@ fn terms_are_kept_for_a_training_too() {
         64,
         "run job.toml --set vocabulary.from=old --set vocabulary.min_documents=3 --set output.path=other",
     );
-    assert!(
-        message.contains("min_documents") && message.contains("vocabulary.from"),
-        "{message}"
-    );
+    assert!(message.contains("min_documents") && message.contains("vocabulary.from"), "{message}");
 }
 
 #[test]
@@ -248,28 +217,17 @@ fn a_model_of_any_geometry_can_be_used() {
 fn a_model_that_cannot_be_used_is_refused() {
     let ground = finished();
     let denied = |sets: &str, says: &str| {
-        let message = ground.denied(
-            64,
-            &format!("run new.toml --quiet --set output.path=other {sets}"),
-        );
+        let message =
+            ground.denied(64, &format!("run new.toml --quiet --set output.path=other {sets}"));
         assert!(message.contains(says), "{sets}: {message}");
     };
     denied("--set model.from=nowhere", "nowhere");
     denied("--set model.topics=5", "(4 there)");
-    denied(
-        "--set tokens.min_length=1",
-        "as in the result of model.from",
-    );
-    denied(
-        "--set train.passes=3",
-        "as in the result of model.from (12 there)",
-    );
+    denied("--set tokens.min_length=1", "as in the result of model.from");
+    denied("--set train.passes=3", "as in the result of model.from (12 there)");
     denied("--set corpus.labels=section", "with model.from");
     denied("--set project.method=maxent", "needs no training documents");
-    denied(
-        "--set output.path=old --overwrite",
-        "a folder other than model.from",
-    );
+    denied("--set output.path=old --overwrite", "a folder other than model.from");
     // A job with the settings of the result's own may spell them out.
     ground.succeed("run job.toml --quiet --set model.from=old --set corpus.input=new.jsonl --set output.path=same");
     ground.succeed("run new.toml --quiet");
@@ -278,14 +236,10 @@ fn a_model_that_cannot_be_used_is_refused() {
     let spelt = format!("{spelt} --set train.warm_start= --set output.path=spelt");
     ground.succeed(&format!("run new.toml --quiet {spelt}"));
     ground.write("empty.jsonl", "{\"text\": \"nothing alike\"}\n");
-    let message = ground.denied(
-        65,
-        "run new.toml --quiet --set corpus.input=empty.jsonl --set output.path=empty",
-    );
+    let message = ground
+        .denied(65, "run new.toml --quiet --set corpus.input=empty.jsonl --set output.path=empty");
     assert!(message.contains("another language"), "{message}");
-    let labelled = JOB
-        .replace("topics = 4\n", "")
-        .replace("[phrases]\ndetect = true\n", "");
+    let labelled = JOB.replace("topics = 4\n", "").replace("[phrases]\ndetect = true\n", "");
     ground.write("labelled.toml", labelled.replace("group =", "labels ="));
     ground.succeed("run labelled.toml --quiet --set output.path=labelled");
     denied("--set model.from=labelled", "whose topics are labels");

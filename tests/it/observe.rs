@@ -41,12 +41,7 @@ path = "out"
 "#;
 
 /// Settings for a run that does not end during the test.
-const LONG: [&str; 4] = [
-    "--set",
-    "train.passes=2000",
-    "--set",
-    "train.online_passes=2000",
-];
+const LONG: [&str; 4] = ["--set", "train.passes=2000", "--set", "train.online_passes=2000"];
 
 /// A folder with a job.
 struct Place(Workdir);
@@ -85,10 +80,8 @@ impl Place {
     fn log(&self, process: usize) -> Vec<Value> {
         let path = self.path(&format!("out/logs/process-{process:05}.jsonl"));
         let text = fs::read_to_string(path).unwrap();
-        let lines: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for line in &lines {
             let time = line["timestamp"].as_str().unwrap();
             assert!(time.len() == 27 && time.ends_with('Z'), "{line}");
@@ -126,9 +119,7 @@ fn signal(name: &str, status: &Value) {
 }
 
 fn messages<'a>(log: &'a [Value], message: &str) -> Vec<&'a Value> {
-    log.iter()
-        .filter(|line| line["message"] == message)
-        .collect()
+    log.iter().filter(|line| line["message"] == message).collect()
 }
 
 #[test]
@@ -136,16 +127,11 @@ fn a_log_tells_of_every_start_and_of_the_end() {
     let place = Place::new();
     let mut first = place.job(&["-w", "2", "--quiet"]);
     let mut child = Started(first.env("TOPICMILL_RUN", "first").spawn().unwrap());
-    wait_for("checkpoint", PATIENCE, || {
-        newest_checkpoint(&place.path("out")).map(drop)
-    });
+    wait_for("checkpoint", PATIENCE, || newest_checkpoint(&place.path("out")).map(drop));
     child.0.kill().unwrap();
     child.0.wait().unwrap();
     let stopped = place.status();
-    assert_eq!(
-        (&stopped["running"], &stopped["complete"]),
-        (&false.into(), &false.into())
-    );
+    assert_eq!((&stopped["running"], &stopped["complete"]), (&false.into(), &false.into()));
     assert_eq!(stopped["silent"], serde_json::json!([0]));
     assert!(messages(&place.log(0), "process ends").is_empty());
 
@@ -163,34 +149,22 @@ fn a_log_tells_of_every_start_and_of_the_end() {
         assert!(!starts[1][key].as_str().unwrap().is_empty(), "{key}");
     }
     for line in messages(&log, "phase ends") {
-        assert!(
-            line["seconds"].is_number() && line["done"].is_number(),
-            "{line}"
-        );
+        assert!(line["seconds"].is_number() && line["done"].is_number(), "{line}");
     }
     let checkpoint = messages(&log, "checkpoint written")[0];
     assert!(checkpoint["rounds"].as_u64() > Some(0), "{checkpoint}");
     assert!(checkpoint["bytes"].as_u64() > Some(1000), "{checkpoint}");
     assert!(!messages(&log, "held-out evaluated").is_empty());
     let end = log.last().unwrap();
-    assert_eq!(
-        (&end["message"], &end["code"]),
-        (&"process ends".into(), &0.into())
-    );
+    assert_eq!((&end["message"], &end["code"]), (&"process ends".into(), &0.into()));
     let last = String::from_utf8(output.stdout).unwrap();
     let summary: Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
     if cfg!(target_os = "linux") {
         assert!(end["peak_memory_bytes"].as_u64() > Some(1 << 20), "{end}");
-        assert!(
-            summary["peak_memory_bytes"].as_u64() > Some(1 << 20),
-            "{summary}"
-        );
+        assert!(summary["peak_memory_bytes"].as_u64() > Some(1 << 20), "{summary}");
     }
     let finished = place.status();
-    assert_eq!(
-        (&finished["complete"], &finished["running"]),
-        (&true.into(), &false.into())
-    );
+    assert_eq!((&finished["complete"], &finished["running"]), (&true.into(), &false.into()));
     assert_eq!(finished["processes"][0]["exit"]["code"], 0);
 }
 
@@ -198,17 +172,11 @@ fn a_log_tells_of_every_start_and_of_the_end() {
 fn a_failure_is_the_last_word_of_the_log() {
     let place = Place::new();
     succeed(place.command(&["run", "job.toml", "--quiet", "-w", "1"]));
-    let output = place
-        .job(&["--quiet", "--set", "model.topics=5"])
-        .output()
-        .unwrap();
+    let output = place.job(&["--quiet", "--set", "model.topics=5"]).output().unwrap();
     let code = output.status.code().unwrap();
     let log = place.log(0);
     let end = log.last().unwrap();
-    assert_eq!(
-        (&end["message"], &end["level"]),
-        (&"process ends".into(), &"ERROR".into())
-    );
+    assert_eq!((&end["message"], &end["level"]), (&"process ends".into(), &"ERROR".into()));
     assert_eq!(end["code"], code);
     let reason = end["reason"].as_str().unwrap();
     assert!(reason.contains("different settings"), "{reason}");
@@ -218,14 +186,7 @@ fn a_failure_is_the_last_word_of_the_log() {
 #[test]
 fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
     let place = Place::new();
-    let arguments = [
-        "--processes",
-        "2",
-        "-w",
-        "1",
-        "--metrics-addr",
-        "127.0.0.1:0",
-    ];
+    let arguments = ["--processes", "2", "-w", "1", "--metrics-addr", "127.0.0.1:0"];
     let mut run = place.start(&[&arguments[..], &LONG].concat());
     let [_, other] = [0, 1].map(|process| {
         let status = training(&place, process);
@@ -237,10 +198,7 @@ fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
         let status = place.status();
         status["now"]["left_seconds"].is_number().then_some(status)
     });
-    assert_eq!(
-        (&status["running"], &status["lost"]),
-        (&true.into(), &serde_json::json!([]))
-    );
+    assert_eq!((&status["running"], &status["lost"]), (&true.into(), &serde_json::json!([])));
     assert_eq!(status["now"]["phase"], "train");
     assert!(status["now"]["total"].as_u64() > Some(1000), "{status}");
     assert_eq!(status["processes"].as_array().unwrap().len(), 2);
@@ -251,10 +209,7 @@ fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
     signal("KILL", &other);
     assert!(!run.0.wait().unwrap().success());
     let status = place.status();
-    assert_eq!(
-        (&status["running"], &status["lost"]),
-        (&false.into(), &serde_json::json!([1]))
-    );
+    assert_eq!((&status["running"], &status["lost"]), (&false.into(), &serde_json::json!([1])));
     assert_eq!(status["processes"][0]["exit"]["code"], 69);
     let log = place.log(0);
     assert_eq!(messages(&log, "peers connected")[0]["processes"], 2);
@@ -266,9 +221,7 @@ fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
 fn scrape(address: &str) -> String {
     let mut client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(PATIENCE)).unwrap();
-    client
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        .unwrap();
+    client.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -284,10 +237,7 @@ fn check_metrics(text: &str, process: usize) {
     for line in body.lines() {
         if let Some(comment) = line.strip_prefix("# ") {
             let mut words = comment.split(' ');
-            assert!(
-                matches!(words.next(), Some("HELP" | "TYPE" | "UNIT")),
-                "{line}"
-            );
+            assert!(matches!(words.next(), Some("HELP" | "TYPE" | "UNIT")), "{line}");
             family = words.next().unwrap();
             continue;
         }
@@ -295,15 +245,10 @@ fn check_metrics(text: &str, process: usize) {
         assert!(series.starts_with(family), "{line} is not of {family}");
         assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
         let labels = series.split_once('{').map(|(_, labels)| labels);
-        assert!(
-            labels.is_none_or(|labels| labels.ends_with("\"}")),
-            "{line}"
-        );
+        assert!(labels.is_none_or(|labels| labels.ends_with("\"}")), "{line}");
     }
     let value = |series: &str| -> f64 {
-        let line = body
-            .lines()
-            .find(|line| line.starts_with(&format!("{series} ")));
+        let line = body.lines().find(|line| line.starts_with(&format!("{series} ")));
         let line = line.unwrap_or_else(|| panic!("no {series} in\n{text}"));
         line[series.len() + 1..].parse().unwrap()
     };
@@ -345,23 +290,12 @@ fn check_profile(logs: &Path, process: usize, wall: f64) {
     for (number, worker) in (2 * process..).zip(workers) {
         assert_eq!(worker["worker"], number);
         let seconds = |key: &str| worker[key].as_f64().unwrap();
-        let parts = [
-            "operators_seconds",
-            "parked_seconds",
-            "meeting_seconds",
-            "own_seconds",
-        ];
+        let parts = ["operators_seconds", "parked_seconds", "meeting_seconds", "own_seconds"];
         let sum: f64 = parts.iter().map(|part| seconds(part)).sum();
         assert!(seconds("seconds") < wall, "{worker}");
-        assert!(
-            (sum - seconds("seconds")).abs() < 0.01 * wall,
-            "{sum}: {worker}"
-        );
+        assert!((sum - seconds("seconds")).abs() < 0.01 * wall, "{sum}: {worker}");
         let operators = worker["operators"].as_array().unwrap();
-        let merge = operators
-            .iter()
-            .find(|one| one["operator"] == "merge")
-            .unwrap();
+        let merge = operators.iter().find(|one| one["operator"] == "merge").unwrap();
         assert_eq!(merge["dataflow"], "rounds");
         assert!(merge["activations"].as_u64() > Some(0), "{merge}");
         assert!(merge["records_received"].as_i64() > Some(0), "{merge}");
@@ -405,10 +339,7 @@ fn a_process_that_waits_for_another_uses_no_processor() {
     let used = processor_time(&waiting) - before;
     signal("CONT", &stopped);
     drop(run);
-    assert!(
-        used <= 15,
-        "{used} hundredths of a second in 3 s: more than 5 %"
-    );
+    assert!(used <= 15, "{used} hundredths of a second in 3 s: more than 5 %");
 }
 
 #[test]
@@ -418,9 +349,7 @@ fn a_process_that_meets_nobody_writes_nothing_into_a_result() {
     let logs = || fs::read_dir(place.path("out/logs")).unwrap().count();
     let before = logs();
     let mut alone = place.job(&["-n", "2", "-p", "1", "--join-timeout", "1"]);
-    let output = alone
-        .env("TOPICMILL_HOSTS", free_hosts(2).join(","))
-        .output();
+    let output = alone.env("TOPICMILL_HOSTS", free_hosts(2).join(",")).output();
     assert_eq!(output.unwrap().status.code(), Some(69));
     assert_eq!(logs(), before);
 }
@@ -430,20 +359,10 @@ fn a_run_that_is_refused_is_tried_once_and_leaves_no_trace() {
     let place = Place::new();
     let _running = place.start(&[&["-w", "1"][..], &LONG].concat());
     training(&place, 0);
-    let output = place
-        .job(&["--processes", "2", "-w", "1"])
-        .output()
-        .unwrap();
+    let output = place.job(&["--processes", "2", "-w", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(75));
     let told = said(&output);
-    assert_eq!(
-        told.matches("is in use by another run").count(),
-        1,
-        "{told}"
-    );
-    assert!(
-        told.contains("[1] error: another process of the run has ended"),
-        "{told}"
-    );
+    assert_eq!(told.matches("is in use by another run").count(), 1, "{told}");
+    assert!(told.contains("[1] error: another process of the run has ended"), "{told}");
     assert_eq!(place.status()["processes"].as_array().unwrap().len(), 1);
 }

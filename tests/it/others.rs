@@ -13,14 +13,9 @@ const WORDS: [[&str; 6]; 2] = [
 fn lines(count: usize, year: usize) -> String {
     let line = |i: usize| {
         let words = WORDS[i % 2];
-        let text: Vec<&str> = (0..12)
-            .map(|k| words[(k * 5 + i * 7 + k * i / 3) % 6])
-            .collect();
+        let text: Vec<&str> = (0..12).map(|k| words[(k * 5 + i * 7 + k * i / 3) % 6]).collect();
         let own = if year == 2 { " submarine" } else { "" };
-        format!(
-            "{{\"id\": \"{year}-{i}\", \"text\": \"{}{own}\"}}\n",
-            text.join(" ")
-        )
+        format!("{{\"id\": \"{year}-{i}\", \"text\": \"{}{own}\"}}\n", text.join(" "))
     };
     (0..count).map(line).collect()
 }
@@ -49,10 +44,7 @@ fn a_first_job_uses_the_model_of_another_result() {
     let told = said(&output);
     assert!(output.status.success(), "{told}");
     let page = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        !page.contains("\ntrain ") && page.contains("\nproject "),
-        "{page}"
-    );
+    assert!(!page.contains("\ntrain ") && page.contains("\nproject "), "{page}");
     assert_eq!(kept(&place, "second"), kept(&place, "first"));
     let job = fs::read_to_string(place.path("second.toml")).expect("written");
     assert!(job.contains("from = \"first\""), "{job}");
@@ -66,14 +58,9 @@ fn a_first_job_uses_the_model_of_another_result() {
     place.succeed("new 2.jsonl --set model.from=first --output third.toml");
     place.succeed("run third.toml --quiet");
     assert_eq!(place.digest("third"), digest);
-    let refused = place.denied(
-        64,
-        "topics 2.jsonl --set model.from=first --topics 5 --output fourth",
-    );
-    assert!(
-        refused.contains("--topics 5") && refused.contains("(2 there)"),
-        "{refused}"
-    );
+    let refused =
+        place.denied(64, "topics 2.jsonl --set model.from=first --topics 5 --output fourth");
+    assert!(refused.contains("--topics 5") && refused.contains("(2 there)"), "{refused}");
 }
 
 #[test]
@@ -86,10 +73,7 @@ fn a_first_job_starts_from_another_result() {
     let log = place.table("second/training_log");
     assert_eq!(log.last().expect("rounds")["pass"], "19");
     let refused = place.denied(64, &format!("topics {line} --topics 3 --output third"));
-    assert!(
-        refused.contains("must be 2, as in train.warm_start"),
-        "{refused}"
-    );
+    assert!(refused.contains("must be 2, as in train.warm_start"), "{refused}");
     // Its own terms, if it says how to choose them.
     place.succeed(&format!(
         "topics {line} --set vocabulary.max_share=1.0 --output own -w 1 --quiet"
@@ -123,25 +107,16 @@ fn a_proposed_job_takes_the_terms_of_another_result_as_it_is() {
     let place = finished();
     place.succeed("new 2.jsonl --topics 2 --output second.toml");
     let job = fs::read_to_string(place.path("second.toml")).expect("written");
-    assert!(
-        job.contains("min_documents") && job.contains("max_share"),
-        "{job}"
-    );
+    assert!(job.contains("min_documents") && job.contains("max_share"), "{job}");
     place.succeed("run second.toml --quiet -w 1 --set vocabulary.from=first");
     let digest = place.digest("second");
     assert_eq!(kept(&place, "second"), kept(&place, "first"));
-    place.write(
-        "edited.toml",
-        job.replace("[vocabulary]", "[vocabulary]\nfrom = \"first\""),
-    );
+    place.write("edited.toml", job.replace("[vocabulary]", "[vocabulary]\nfrom = \"first\""));
     place.succeed("run edited.toml --quiet -w 1 --set output.path=edited");
     assert_eq!(place.digest("edited"), digest);
     let both = "run second.toml --set vocabulary.from=first --set vocabulary.max_share=0.9";
     let refused = place.denied(64, both);
-    assert!(
-        refused.contains("no effect with vocabulary.from"),
-        "{refused}"
-    );
+    assert!(refused.contains("no effect with vocabulary.from"), "{refused}");
 }
 
 #[test]
@@ -170,9 +145,6 @@ fn an_evaluation_of_a_used_model_names_a_split_that_has_documents() {
     place.succeed("topics 2.jsonl --set model.from=first --output second -w 1 --quiet");
     let refused = place.denied(65, "evaluate second --quiet");
     let remedy = "--set evaluate.split=projected";
-    assert!(
-        refused.contains(remedy) && !refused.contains("held_out;"),
-        "{refused}"
-    );
+    assert!(refused.contains(remedy) && !refused.contains("held_out;"), "{refused}");
     place.succeed(&format!("evaluate second --quiet {remedy}"));
 }

@@ -29,9 +29,7 @@ impl Workdir {
     /// Runs a command in a window of this width and with this locale; returns its output.
     fn shown(&self, line: &str, width: usize, locale: &str) -> String {
         let mut command = self.command(line);
-        command
-            .env("COLUMNS", width.to_string())
-            .env("LC_ALL", locale);
+        command.env("COLUMNS", width.to_string()).env("LC_ALL", locale);
         let output = command.output().expect("it starts");
         assert!(output.status.success(), "{line}: {}", said(&output));
         String::from_utf8(output.stdout).expect("UTF-8")
@@ -52,24 +50,15 @@ fn fits(text: &str, width: usize) {
 fn pages_fit_the_window_and_are_ascii_where_the_locale_is() {
     let place = Workdir::new().with_job(JOB);
     let run = place.shown("run job.toml -w 2", 80, "en_US.UTF-8");
-    assert!(
-        run.contains("\ntraining    ▁") && run.contains("nats per token"),
-        "{run}"
-    );
+    assert!(run.contains("\ntraining    ▁") && run.contains("nats per token"), "{run}");
     assert!(
         run.contains("topicmill inspect out --topic ")
             && run.contains("topicmill run job.toml --overwrite"),
         "{run}"
     );
     let again = place.shown("run job.toml -w 2 --set model.topics=6", 80, "en_US.UTF-8");
-    assert!(
-        again.contains("topicmill run job.toml --set model.topics=6 --overwrite"),
-        "{again}"
-    );
-    assert!(
-        again.contains(" topic") && again.contains("(from an earlier run)"),
-        "{again}"
-    );
+    assert!(again.contains("topicmill run job.toml --set model.topics=6 --overwrite"), "{again}");
+    assert!(again.contains(" topic") && again.contains("(from an earlier run)"), "{again}");
     for width in [80, 200] {
         for page in [
             "inspect out",
@@ -85,23 +74,15 @@ fn pages_fit_the_window_and_are_ascii_where_the_locale_is() {
             fits(&plain, width + 2);
         }
     }
-    let wide = place
-        .shown("inspect out", 200, "C")
-        .lines()
-        .map(str::len)
-        .max();
+    let wide = place.shown("inspect out", 200, "C").lines().map(str::len).max();
     assert!(wide > Some(100), "a wide window has more terms");
 }
 
 #[test]
 fn what_programs_read_is_the_same_in_every_locale() {
     let place = Workdir::new();
-    let line = |year: usize| {
-        format!(
-            "{{\"id\": \"{year}–{}…\", \"text\": \"one two\"}}\n",
-            year + 1
-        )
-    };
+    let line =
+        |year: usize| format!("{{\"id\": \"{year}–{}…\", \"text\": \"one two\"}}\n", year + 1);
     place.write("texts.jsonl", (1900..1950).map(line).collect::<String>());
     place.write(
         "job–1.toml",
@@ -128,18 +109,12 @@ fn a_folder_of_a_result_stands_for_its_job() {
     place.succeed("run job.toml -w 2 --quiet");
     std::fs::rename(place.path("out"), place.path("kept")).expect("a folder can be renamed");
     let again = place.succeed("run kept -w 2");
-    assert!(
-        again.contains("(from an earlier run)") && !again.contains("--overwrite"),
-        "{again}"
-    );
+    assert!(again.contains("(from an earlier run)") && !again.contains("--overwrite"), "{again}");
     assert!(!place.path("out").exists());
     place.succeed("evaluate kept -w 2");
     assert!(place.path("kept-evaluation/evaluation").exists());
     let refused = place.denied(64, "run kept --overwrite");
-    assert!(
-        refused.contains("kept/job.toml: --overwrite would remove this job file"),
-        "{refused}"
-    );
+    assert!(refused.contains("kept/job.toml: --overwrite would remove this job file"), "{refused}");
     let empty = place.denied(64, "plan corpus");
     assert!(
         empty.contains("corpus/job.toml: cannot be read") && empty.contains("the folder of a"),
@@ -154,10 +129,7 @@ fn a_topic_has_terms_documents_and_neighbours() {
     let text = place.shown("inspect out --topic 3", 80, "en_US.UTF-8");
     let topic = json(&place.succeed("inspect out --topic 3 --json"));
     let first = topic["terms"][0]["term"].as_str().expect("a term");
-    assert!(
-        text.contains(&format!("\nterms\n  {first} ")) && text.contains('█'),
-        "{text}"
-    );
+    assert!(text.contains(&format!("\nterms\n  {first} ")) && text.contains('█'), "{text}");
     let id = topic["documents"][0]["source_id"].as_str().expect("an id");
     assert!(text.contains(&format!(" %  {id}\n")), "{text}");
     let weights: Vec<f64> = topic["terms"]
@@ -166,28 +138,18 @@ fn a_topic_has_terms_documents_and_neighbours() {
         .iter()
         .filter_map(|t| t["weight"].as_f64())
         .collect();
-    assert!(
-        weights.is_sorted_by(|a, b| a >= b) && weights.iter().sum::<f64>() <= 1.0,
-        "{topic}"
-    );
+    assert!(weights.is_sorted_by(|a, b| a >= b) && weights.iter().sum::<f64>() <= 1.0, "{topic}");
     let near: Vec<f64> = topic["nearest"]
         .as_array()
         .expect("five")
         .iter()
         .filter_map(|t| t["distance"].as_f64())
         .collect();
-    assert!(
-        near.len() == 5 && near.is_sorted() && near[0] > 0.1 && near[4] <= 1.0,
-        "{topic}"
-    );
+    assert!(near.len() == 5 && near.is_sorted() && near[0] > 0.1 && near[4] <= 1.0, "{topic}");
 
     let absent = place.output("inspect out --topic 6");
     assert_eq!(absent.status.code(), Some(64));
-    assert!(
-        said(&absent).contains("there are 6 topics, from 0 to 5"),
-        "{}",
-        said(&absent)
-    );
+    assert!(said(&absent).contains("there are 6 topics, from 0 to 5"), "{}", said(&absent));
     let model = place.output("inspect out/model --topic 1");
     assert_eq!(model.status.code(), Some(64), "{}", said(&model));
 }
@@ -198,22 +160,13 @@ fn results_are_compared_topic_by_topic() {
     place.succeed("run job.toml -w 2 --quiet");
     place.succeed("run job.toml -w 2 --quiet --set model.topics=4 --set output.path=four");
     let same = json(&place.succeed("compare out out --json"));
-    assert_eq!(
-        (&same["same_model"], &same["cosine"]["mean"]),
-        (&true.into(), &1.0.into())
-    );
+    assert_eq!((&same["same_model"], &same["cosine"]["mean"]), (&true.into(), &1.0.into()));
     let other = json(&place.succeed("compare out four --json"));
     let pairs = other["topics"].as_array().expect("pairs");
     assert_eq!((pairs.len(), &other["documents"]), (6, &400.into()));
-    let matched: Vec<f64> = pairs
-        .iter()
-        .filter_map(|pair| pair["distance"].as_f64())
-        .collect();
+    let matched: Vec<f64> = pairs.iter().filter_map(|pair| pair["distance"].as_f64()).collect();
     assert!(matched.len() == 4 && matched.is_sorted(), "{other}");
-    assert!(
-        pairs[5]["second"].is_null() && pairs[5]["first"].is_u64(),
-        "{other}"
-    );
+    assert!(pairs[5]["second"].is_null() && pairs[5]["first"].is_u64(), "{other}");
     let text = place.shown("compare out four --topics 2", 100, "en_US.UTF-8");
     assert!(
         text.contains("… and 4 more: --topics 0") && text.contains("second      four, 4 topics\n"),

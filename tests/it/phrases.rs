@@ -150,10 +150,7 @@ fn phrases_are_those_of_the_definition() {
             expected.extend(second);
             text = again;
         }
-        assert!(
-            screen.contains(&format!(", {} phrases found", expected.len())),
-            "{screen}"
-        );
+        assert!(screen.contains(&format!(", {} phrases found", expected.len())), "{screen}");
         let rows = ground.table("out/phrases");
         let names: Vec<&String> = rows.iter().map(|row| &row["phrase"]).collect();
         assert!(names.is_sorted());
@@ -171,9 +168,8 @@ fn phrases_are_those_of_the_definition() {
         }
         let kept = ground.table("out/vocabulary").into_iter();
         let kept = kept.filter(|row| row["status"] != "stop");
-        let kept: BTreeMap<String, u64> = kept
-            .map(|row| (row["term"].clone(), row["count"].parse().unwrap()))
-            .collect();
+        let kept: BTreeMap<String, u64> =
+            kept.map(|row| (row["term"].clone(), row["count"].parse().unwrap())).collect();
         assert_eq!(kept, counts);
         assert!(kept.contains_key("san_francisco"), "planted");
         assert_eq!(kept.contains_key("new_york_city"), most > 2);
@@ -182,9 +178,7 @@ fn phrases_are_those_of_the_definition() {
     }
     let tokens = |column: &str| -> u64 {
         let documents = ground.table("out/documents").into_iter();
-        documents
-            .map(|row| row[column].parse::<u64>().unwrap())
-            .sum()
+        documents.map(|row| row[column].parse::<u64>().unwrap()).sum()
     };
     let parts = tokens("tokens_in_vocabulary") + tokens("tokens_stopped");
     assert_eq!(tokens("tokens_total"), parts);
@@ -235,10 +229,7 @@ fn phrases_are_found_in_few_passes_however_long_the_text_is() {
         words(document).into_iter().chain(rare).collect::<Vec<_>>()
     };
     let line = |document| format!("{{\"text\": \"{}\"}}\n", longer(document).join(" "));
-    ground.write(
-        "documents.jsonl",
-        (0..DOCUMENTS).map(line).collect::<String>(),
-    );
+    ground.write("documents.jsonl", (0..DOCUMENTS).map(line).collect::<String>());
     let mut found = Vec::new();
     for (threads, passes) in [(1, 5), (2, 3)] {
         let out = format!("out{threads}");
@@ -246,14 +237,10 @@ fn phrases_are_found_in_few_passes_however_long_the_text_is() {
             format!("--set output.path={out} --set corpus.block_mib=1 --set phrases.min_count=6");
         ground.succeed(&format!("ingest job.toml --quiet -w {threads} {set}"));
         let log = read(&format!("{out}/logs/process-00000.jsonl"));
-        let ended = log
-            .lines()
-            .find(|line| line.contains("phase ends") && line.contains("\"phrases\""));
+        let ended =
+            log.lines().find(|line| line.contains("phase ends") && line.contains("\"phrases\""));
         let done = format!("\"done\":{}", DOCUMENTS * passes);
-        assert!(
-            ended.is_some_and(|line| line.contains(&done)),
-            "{threads}: {ended:?}"
-        );
+        assert!(ended.is_some_and(|line| line.contains(&done)), "{threads}: {ended:?}");
         found.push(read(&format!("{out}/corpus/collection.json")));
     }
     assert!(found[0].contains("\"san\"") && found[0] == found[1]);
@@ -304,9 +291,8 @@ fn the_models_phrases_are_joined_in_other_texts() {
             serde_json::from_str(summary.trim().lines().last().unwrap()).unwrap();
         summary["figures"][0]["value"].as_f64().unwrap()
     };
-    let own = ground.succeed(&format!(
-        "evaluate job.toml {set} --set evaluate.split=all --output own --json"
-    ));
+    let own = ground
+        .succeed(&format!("evaluate job.toml {set} --set evaluate.split=all --output own --json"));
     ground.write(
         "plain.toml",
         JOB.replace(
@@ -316,19 +302,15 @@ fn the_models_phrases_are_joined_in_other_texts() {
     );
     let plain = "plain.toml --set phrases.replacements=list.txt --set output.path=plain";
     ground.succeed(&format!("ingest {plain} --quiet"));
-    let other = ground.succeed(&format!(
-        "evaluate {plain} --model out --set evaluate.split=all --json"
-    ));
+    let other =
+        ground.succeed(&format!("evaluate {plain} --model out --set evaluate.split=all --json"));
     // Tables have φ in f32.
     let [own, other] = [own, other].map(|summary| likelihood(&summary));
     assert!((own - other).abs() < 1e-6, "{own} {other}");
     assert_eq!(trained.len(), 6);
     assert_eq!(evaluate("read", "--reference documents.jsonl"), trained);
-    let terms: BTreeSet<String> = ground
-        .table("out/topic_terms")
-        .into_iter()
-        .map(|row| row["term"].clone())
-        .collect();
+    let terms: BTreeSet<String> =
+        ground.table("out/topic_terms").into_iter().map(|row| row["term"].clone()).collect();
     for term in ["san_francisco", "w1_w2", "W34"] {
         assert!(terms.contains(term), "{term}");
     }
@@ -337,10 +319,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
 #[test]
 fn lists_do_what_their_lines_say() {
     let ground = ground();
-    ground.write(
-        "list.txt",
-        "New York City\nsan francisco\tSF\nthe w0  # with a stop word\n",
-    );
+    ground.write("list.txt", "New York City\nsan francisco\tSF\nthe w0  # with a stop word\n");
     ground.write("gone.txt", "echo echo\nW1\n");
     let job = JOB.replace(
         "detect = true\nmin_count = 4\nthreshold = 0.2\nmax_words = 4",
@@ -371,11 +350,7 @@ fn lists_do_what_their_lines_say() {
     // A list with other words makes another job.
     ground.write("gone.txt", "echo echo\n");
     let other = ground.output("run job.toml --quiet");
-    assert!(
-        said(&other).contains("different settings"),
-        "{}",
-        said(&other)
-    );
+    assert!(said(&other).contains("different settings"), "{}", said(&other));
 }
 
 #[test]
@@ -384,21 +359,12 @@ fn what_cannot_be_is_told_with_a_remedy() {
     ground.write("list.txt", "w1 w2\nw3\n");
     ground.write("bag.vw", "| w1:2 w3:1\n");
     for (set, told) in [
-        (
-            "phrases.replacements=list.txt",
-            "list.txt, line 2: \"w3\" is a single token",
-        ),
+        ("phrases.replacements=list.txt", "list.txt, line 2: \"w3\" is a single token"),
         ("phrases.deletions=none.txt", "none.txt: cannot be read"),
         ("corpus.input=bag.vw", "take [phrases] out of the job"),
-        (
-            "corpus.counts=words",
-            "without the order that [phrases] needs",
-        ),
+        ("corpus.counts=words", "without the order that [phrases] needs"),
         ("phrases.max_words=5", "a whole number from 2 to 4"),
-        (
-            "phrases.detect=false",
-            "absent: it has no effect with phrases.detect = false",
-        ),
+        ("phrases.detect=false", "absent: it has no effect with phrases.detect = false"),
     ] {
         for command in ["plan", "run"] {
             let output = ground.output(&[command, "job.toml", "--set", set]);

@@ -81,17 +81,15 @@ fn page(place: &Workdir) -> String {
 
 /// Returns the data in a page.
 fn data(page: &str) -> Value {
-    let (_, behind) = page
-        .split_once(r#"<script type="application/json" id="data">"#)
-        .expect("an island");
+    let (_, behind) =
+        page.split_once(r#"<script type="application/json" id="data">"#).expect("an island");
     let (json, _) = behind.split_once("</script>").expect("it ends");
     serde_json::from_str(json).expect("JSON")
 }
 
 fn numbers(list: &Value) -> Vec<f64> {
     let all = list.as_array().expect("a list").iter();
-    all.map(|number| number.as_f64().expect("a number"))
-        .collect()
+    all.map(|number| number.as_f64().expect("a number")).collect()
 }
 
 fn pairs(list: &Value) -> Vec<(usize, f64)> {
@@ -132,10 +130,7 @@ fn the_terms_of_every_position_of_the_slider_are_there() {
             let relevance = |e: &(f64, f64, &str)| lambda * e.0 + (1.0 - lambda) * e.1;
             all.sort_by(|a, b| relevance(b).total_cmp(&relevance(a)));
             for (log, _, text) in all.iter().take(30) {
-                assert!(
-                    (shown[text] - log).abs() < 0.0006,
-                    "{topic} {lambda} {text}"
-                );
+                assert!((shown[text] - log).abs() < 0.0006, "{topic} {lambda} {text}");
             }
         }
     }
@@ -150,10 +145,7 @@ fn shares_by_value_are_those_of_the_tables() {
     let place = ran("-w 1 -q");
     let data = data(&page(&place));
     let trends = data["trends"].as_array().unwrap();
-    let kinds: Vec<_> = trends
-        .iter()
-        .map(|t| (t["name"].clone(), t["kind"].clone()))
-        .collect();
+    let kinds: Vec<_> = trends.iter().map(|t| (t["name"].clone(), t["kind"].clone())).collect();
     assert_eq!(
         kinds,
         [
@@ -189,10 +181,7 @@ fn shares_by_value_are_those_of_the_tables() {
         }
     }
     assert_eq!(numbers(&years["documents"]), [24.0; 10]);
-    assert_eq!(
-        (trends[1]["without"].clone(), trends[2]["without"].clone()),
-        (json!(6), json!(0))
-    );
+    assert_eq!((trends[1]["without"].clone(), trends[2]["without"].clone()), (json!(6), json!(0)));
     assert_eq!(trends[2]["values"], json!(["all", "even"]));
     assert_eq!(trends[2]["documents"], json!([240, 120]));
 }
@@ -202,12 +191,8 @@ fn documents_and_their_topics_are_those_of_the_tables() {
     let place = ran("-w 1 -q");
     let data = data(&page(&place));
     let shown = &data["documents"];
-    let ids: Vec<&str> = shown["ids"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|id| id.as_str().unwrap())
-        .collect();
+    let ids: Vec<&str> =
+        shown["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
     let mut listed = BTreeSet::new();
     for topic in 0..4 {
         let documents = pairs(&data["topics"][topic]["documents"]);
@@ -219,18 +204,11 @@ fn documents_and_their_topics_are_those_of_the_tables() {
             assert!(own.contains(&(topic, thousandths)), "{topic} {own:?}");
         }
     }
-    assert_eq!(
-        listed.into_iter().collect::<Vec<_>>(),
-        (0..ids.len()).collect::<Vec<_>>()
-    );
+    assert_eq!(listed.into_iter().collect::<Vec<_>>(), (0..ids.len()).collect::<Vec<_>>());
     assert_eq!(shown["columns"], json!(["day", "place", "key", "tags"]));
     let number: usize = ids[3].rsplit('>').next().unwrap().parse().unwrap();
     assert_eq!(shown["values"][2][3], format!("key {number}"));
-    let tags = if number.is_multiple_of(2) {
-        "even, all"
-    } else {
-        "all"
-    };
+    let tags = if number.is_multiple_of(2) { "even, all" } else { "all" };
     assert_eq!(shown["values"][3][3], tags);
     for line in place.table("out/topic_documents") {
         let numbers = shown["numbers"].as_array().unwrap();
@@ -250,12 +228,7 @@ fn nothing_that_a_document_says_becomes_markup() {
     assert_eq!(page.matches("<script nonce=").count(), 2);
     assert!(page.contains("default-src 'none'"));
     let data = data(&page);
-    assert!(
-        data["documents"]["ids"][0]
-            .as_str()
-            .unwrap()
-            .starts_with(ATTACK)
-    );
+    assert!(data["documents"]["ids"][0].as_str().unwrap().starts_with(ATTACK));
     let places = data["trends"][1]["values"].as_array().unwrap();
     let clipped: String = ATTACK.chars().take(59).chain(['…']).collect();
     assert!(places.contains(&clipped.into()), "{places:?}");
@@ -265,16 +238,10 @@ fn nothing_that_a_document_says_becomes_markup() {
 fn a_result_has_one_page_however_it_is_made() {
     let [one, three] = ["-w 1 -q", "-w 3 -q"].map(ran);
     let page_of_run = page(&one);
-    assert!(
-        page_of_run == page(&three),
-        "the same bytes on three workers"
-    );
+    assert!(page_of_run == page(&three), "the same bytes on three workers");
     let printed = one.succeed("report out --json");
     let answer: Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(
-        answer,
-        json!({ "report": "out/report.html", "bytes": page_of_run.len() })
-    );
+    assert_eq!(answer, json!({ "report": "out/report.html", "bytes": page_of_run.len() }));
     assert!(page(&one) == page_of_run, "and when it is made later");
     assert!(!one.path("out/_temporary").exists());
     one.succeed("report out --to elsewhere.html");
@@ -294,10 +261,7 @@ fn a_job_can_do_without_and_a_run_says_where_its_page_is() {
     let last = inspected["heldout"].as_array().unwrap().last().unwrap();
     assert_eq!(&last["round"], rounds);
     let inspected = place.succeed("inspect out");
-    assert!(
-        inspected.contains(&format!(" in {rounds} rounds")),
-        "{inspected}"
-    );
+    assert!(inspected.contains(&format!(" in {rounds} rounds")), "{inspected}");
     let without = "--set output.report=false --overwrite";
     let printed = place.succeed(&format!("project job.toml -w 1 {without}"));
     assert!(!printed.contains("report.html") && !place.path("out/report.html").exists());
@@ -337,33 +301,17 @@ fn what_is_no_finished_result_is_refused_with_the_remedy() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(words.iter().all(|word| said.contains(word)), "{said}");
     };
-    refused(
-        "report absent",
-        64,
-        &["absent: does not exist", "output.path"],
-    );
+    refused("report absent", 64, &["absent: does not exist", "output.path"]);
     refused("report job.toml", 65, &["not a result", "output.path"]);
     fs::create_dir(place.path("other")).unwrap();
     refused("report other", 65, &["not a result"]);
-    assert_eq!(
-        fs::read_dir(place.path("other")).unwrap().count(),
-        0,
-        "nothing is written there"
-    );
+    assert_eq!(fs::read_dir(place.path("other")).unwrap().count(), 0, "nothing is written there");
     place.succeed("ingest job.toml -w 1 -q");
     place.succeed("train job.toml -w 1 -q");
     refused("report out", 65, &["has not ended", "rerun the job"]);
     place.succeed("run job.toml -w 1 -q");
-    refused(
-        "report out --to job.toml",
-        64,
-        &["job.toml exists", "--overwrite"],
-    );
-    refused(
-        "report out --to out/topics/page.html",
-        64,
-        &["is in a result"],
-    );
+    refused("report out --to job.toml", 64, &["job.toml exists", "--overwrite"]);
+    refused("report out --to out/topics/page.html", 64, &["is in a result"]);
     place.succeed("report out --to a/new/page.html");
     place.succeed("report out --to a/new/page.html --overwrite");
     assert!(Path::new(&place.path("out/report.html")).exists());

@@ -30,20 +30,11 @@ struct Moment {
 
 const MOMENTS: [Moment; 3] = [
     // Ingest: the first drafts.
-    Moment {
-        begins: |out| entries(&out.join("_temporary")) > 1,
-        ends: COLLECTION_FILE,
-    },
+    Moment { begins: |out| entries(&out.join("_temporary")) > 1, ends: COLLECTION_FILE },
     // Training: the first checkpoint.
-    Moment {
-        begins: |out| newest_checkpoint(out).is_some(),
-        ends: MODEL_FILE,
-    },
+    Moment { begins: |out| newest_checkpoint(out).is_some(), ends: MODEL_FILE },
     // Projection: some parts.
-    Moment {
-        begins: |out| entries(&out.join("document_topics")) > 2,
-        ends: "_SUCCESS",
-    },
+    Moment { begins: |out| entries(&out.join("document_topics")) > 2, ends: "_SUCCESS" },
 ];
 
 /// Counts the names in a folder; 0 if it does not exist.
@@ -101,12 +92,7 @@ fn kill_within(moment: &Moment, folder: &Path, out: &str, arguments: &[&str], pa
     child.kill().expect("it is ours");
     let output = child.wait_with_output().expect("it is ours");
     let late = out.join(moment.ends).exists();
-    assert!(
-        !late,
-        "killed too late for {}: {}",
-        moment.ends,
-        said(&output)
-    );
+    assert!(!late, "killed too late for {}: {}", moment.ends, said(&output));
     assert!(!output.status.success(), "it was killed: {}", said(&output));
 }
 
@@ -128,10 +114,7 @@ fn killed_thrice(placements: [&[&str]; 4], settings: &[&str], out: &str) {
         sleep(Duration::from_millis(500));
     }
     succeed(folder, &strs(&run(placements[3], out)));
-    assert_eq!(
-        digest(&folder.join(out)),
-        digest(&folder.join("undisturbed"))
-    );
+    assert_eq!(digest(&folder.join(out)), digest(&folder.join("undisturbed")));
 }
 
 /// Runs until a worker hangs before it touches a file with this name, and the run has ended; returns its
@@ -142,10 +125,7 @@ fn hang_before(file: &str, folder: &Path, arguments: &[&str]) -> (Output, Durati
     let fault = format!("count:{},hang:{file}", trace.display());
     let mut command = program(folder, arguments);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command
-        .env("TOPICMILL_FAULT", fault)
-        .spawn()
-        .expect("it starts");
+    let mut child = command.env("TOPICMILL_FAULT", fault).spawn().expect("it starts");
     let (mut hung, started) = (None, Instant::now());
     while child.try_wait().expect("it is ours").is_none() {
         let traced = fs::read_to_string(&trace).unwrap_or_default();
@@ -165,11 +145,7 @@ fn strs(arguments: &[String]) -> Vec<&str> {
 
 #[test]
 fn killed_in_every_stage_and_resumed_with_other_threads() {
-    killed_thrice(
-        [&["-w", "2"], &["-w", "3"], &["-w", "1"], &["-w", "2"]],
-        &[],
-        "killed",
-    );
+    killed_thrice([&["-w", "2"], &["-w", "3"], &["-w", "1"], &["-w", "2"]], &[], "killed");
 }
 
 #[test]
@@ -182,12 +158,7 @@ fn killed_in_every_stage_and_resumed_in_processes() {
 #[test]
 fn killed_while_documents_are_drawn_and_resumed_in_processes() {
     let two: &[&str] = &["--processes", "2", "-w", "1"];
-    let drawn = [
-        "--set",
-        "train.schedule=residual",
-        "--set",
-        "train.importance=true",
-    ];
+    let drawn = ["--set", "train.schedule=residual", "--set", "train.importance=true"];
     killed_thrice([two, two, two, two], &drawn, "killed");
 }
 
@@ -210,10 +181,7 @@ fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
     assert!((4..15).contains(&took.as_secs()), "after {took:?}: {text}");
     assert!(!folder.join("stalled").join(MODEL_FILE).exists());
     succeed(folder, &strs(&arguments));
-    assert_eq!(
-        digest(&folder.join("stalled")),
-        digest(&folder.join("undisturbed"))
-    );
+    assert_eq!(digest(&folder.join("stalled")), digest(&folder.join("undisturbed")));
 }
 
 #[test]

@@ -45,11 +45,7 @@ fn ground() -> Workdir {
                 _ => format!("word{subject}x{}", stream.below(20)),
             })
             .collect();
-        let text = if document % 50 == 7 {
-            String::new()
-        } else {
-            words.join(" ")
-        };
+        let text = if document % 50 == 7 { String::new() } else { words.join(" ") };
         let mut fields = vec![format!("\"id\": \"d{document}\", \"text\": \"{text}\"")];
         if !document.is_multiple_of(9) {
             fields.push(format!("\"year\": {year}"));
@@ -70,8 +66,7 @@ fn ground() -> Workdir {
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> T {
-    text.parse()
-        .unwrap_or_else(|_| panic!("{text:?} is no number"))
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
 /// A document with terms, and its listed topics.
@@ -105,10 +100,7 @@ fn documents(ground: &Workdir, out: &str) -> Vec<Document> {
     let rows = ground.table(&format!("{out}/documents")).into_iter();
     let with_terms = rows.filter(|row| !row["top_topic"].is_empty());
     with_terms
-        .map(|row| Document {
-            topics: topics.remove(&row["doc_id"]).unwrap_or_default(),
-            row,
-        })
+        .map(|row| Document { topics: topics.remove(&row["doc_id"]).unwrap_or_default(), row })
         .collect()
 }
 
@@ -144,15 +136,9 @@ fn sums_are_those_of_the_documents() {
     for row in rows {
         let (topics, tokens, count) = &expected[&row["group_id"]];
         let weight = topics[&number(&row["topic"])] / tokens;
-        assert!(
-            (weight - number::<f64>(&row["weight"])).abs() < 1e-6,
-            "{row:?}"
-        );
+        assert!((weight - number::<f64>(&row["weight"])).abs() < 1e-6, "{row:?}");
         assert_eq!(
-            (
-                number::<f64>(&row["tokens"]),
-                number::<i64>(&row["documents"])
-            ),
+            (number::<f64>(&row["tokens"]), number::<i64>(&row["documents"])),
             (*tokens, *count)
         );
     }
@@ -165,15 +151,9 @@ fn sums_are_those_of_the_documents() {
             let value = &row["value"];
             let (topics, tokens, count) = &expected[value];
             let share = topics[&number(&row["topic"])] / tokens;
-            assert!(
-                (share - number::<f64>(&row["share"])).abs() < 1e-6,
-                "{row:?}"
-            );
+            assert!((share - number::<f64>(&row["share"])).abs() < 1e-6, "{row:?}");
             assert_eq!(
-                (
-                    number::<f64>(&row["tokens"]),
-                    number::<i64>(&row["documents"])
-                ),
+                (number::<f64>(&row["tokens"]), number::<i64>(&row["documents"])),
                 (*tokens, *count)
             );
             assert_eq!(row["value_count"], if value.is_empty() { "0" } else { "1" });
@@ -182,12 +162,7 @@ fn sums_are_those_of_the_documents() {
         }
     }
     assert_eq!(rows.len(), found);
-    assert_eq!(
-        rows.iter()
-            .filter(|row| row["name"] == "tags" && row["topic"] == "0")
-            .count(),
-        5
-    );
+    assert_eq!(rows.iter().filter(|row| row["name"] == "tags" && row["topic"] == "0").count(), 5);
 }
 
 #[test]
@@ -233,10 +208,7 @@ fn correlations_are_those_of_the_proportions() {
         let found: f64 = number(&row["correlation"]);
         assert!((expected - found).abs() < 1e-6, "{row:?}: {expected}");
         let both = |document: &&Document| weight(document, a) > 0.0 && weight(document, b) > 0.0;
-        assert_eq!(
-            documents.iter().filter(both).count(),
-            number::<usize>(&row["documents"])
-        );
+        assert_eq!(documents.iter().filter(both).count(), number::<usize>(&row["documents"]));
     }
 }
 
@@ -261,9 +233,7 @@ fn workers_do_not_matter() {
     let ground = ground();
     let placements = ["-w 1", "-w 2", "-w 4", "--processes 2 -w 2"];
     let digests = placements.iter().enumerate().map(|(number, placement)| {
-        ground.succeed(&format!(
-            "run job.toml --quiet {placement} --set output.path=out{number}"
-        ));
+        ground.succeed(&format!("run job.toml --quiet {placement} --set output.path=out{number}"));
         ground.digest(&format!("out{number}"))
     });
     let digests: BTreeSet<String> = digests.collect();
@@ -279,16 +249,8 @@ fn trends_are_of_columns_that_there_are() {
         assert_eq!(output.status.code(), Some(code), "{text}");
         assert!(text.contains(words), "{text}");
     };
-    refused(
-        "--set project.trends=[\"month\"]",
-        64,
-        "columns of corpus.metadata: year, tags, id",
-    );
-    refused(
-        "--set corpus.metadata=[]",
-        64,
-        "corpus.metadata, which is empty",
-    );
+    refused("--set project.trends=[\"month\"]", 64, "columns of corpus.metadata: year, tags, id");
+    refused("--set corpus.metadata=[]", 64, "corpus.metadata, which is empty");
     // A table left by an unfinished run with other settings is removed.
     ground.succeed("run job.toml --quiet");
     assert!(ground.path("out/topic_trends").exists());
@@ -311,18 +273,11 @@ fn rollups_can_be_turned_off() {
     let output = ground.output(off);
     assert_eq!(output.status.code(), Some(64));
     let text = said(&output);
-    assert!(
-        text.contains("project.trends") && text.contains("project.rollups = false"),
-        "{text}"
-    );
+    assert!(text.contains("project.trends") && text.contains("project.rollups = false"), "{text}");
     // Tables left by an unfinished run with other settings are removed.
     ground.succeed("run job.toml --quiet");
     assert_eq!(are_there("out"), [true; 3]);
-    let read = |table| {
-        head(&ground.path("out").join(table), usize::MAX)
-            .unwrap()
-            .rows
-    };
+    let read = |table| head(&ground.path("out").join(table), usize::MAX).unwrap().rows;
     let others = ["documents", "document_topics", "topics", "drift"];
     let before = others.map(read);
     std::fs::remove_file(ground.path("out/_SUCCESS")).unwrap();
@@ -330,20 +285,14 @@ fn rollups_can_be_turned_off() {
     assert_eq!(are_there("out"), [false; 3]);
     assert!(before == others.map(read));
     ground.succeed("verify out");
-    assert!(
-        !ground
-            .succeed("plan job.toml --resolved")
-            .contains("rollups = false")
-    );
+    assert!(!ground.succeed("plan job.toml --resolved").contains("rollups = false"));
 }
 
 /// Returns the Hellinger distances of all documents but one, ascending.
 fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> Vec<f64> {
     let others = documents.iter().filter(|other| other.row["doc_id"] != but);
     let distance = |other: &Document| {
-        let shared = topics
-            .iter()
-            .filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
+        let shared = topics.iter().filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
         (1.0 - shared.map(f64::sqrt).sum::<f64>()).max(0.0).sqrt()
     };
     let mut distances: Vec<f64> = others.map(distance).collect();
@@ -376,10 +325,7 @@ fn similar_documents_are_the_nearest() {
     let ground = ground();
     ground.succeed("run job.toml --quiet");
     let documents = documents(&ground, "out");
-    let (doc_id, source_id) = (
-        &documents[30].row["doc_id"],
-        &documents[30].row["source_id"],
-    );
+    let (doc_id, source_id) = (&documents[30].row["doc_id"], &documents[30].row["source_id"]);
     let of_document = |topics: &BTreeMap<i32, f64>| {
         let weights = topics.iter().zip(&documents[30].topics);
         assert!(
@@ -395,13 +341,8 @@ fn similar_documents_are_the_nearest() {
         assert_eq!(*topics, BTreeMap::from([(3, 1.0)]));
         distances(&documents, topics, "")
     });
-    ground.write(
-        "text",
-        "word2x1 word2x3 word2x4 word2x5 word2x9 word2x12 unknown",
-    );
-    similar(&ground, &["--text", "text"], |topics| {
-        distances(&documents, topics, "")
-    });
+    ground.write("text", "word2x1 word2x3 word2x4 word2x5 word2x9 word2x12 unknown");
+    similar(&ground, &["--text", "text"], |topics| distances(&documents, topics, ""));
     let page = ground.succeed("similar out --text text --limit 3");
     let lines = page.lines().filter(|line| line.starts_with("  0."));
     assert_eq!(lines.count(), 3, "{page}");
@@ -421,11 +362,6 @@ fn nothing_is_similar_to_what_is_not_there() {
         ("similar nowhere --topic 1", 64),
     ] {
         let output = ground.output(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments}: {}",
-            said(&output)
-        );
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {}", said(&output));
     }
 }

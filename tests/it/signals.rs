@@ -76,10 +76,7 @@ fn end(mut child: Child) -> (Option<i32>, String) {
 
 /// Returns the round after which a run says that it stopped.
 fn round_left(said: &str) -> u64 {
-    let rest = said
-        .split("after round ")
-        .nth(1)
-        .unwrap_or_else(|| panic!("{said}"));
+    let rest = said.split("after round ").nth(1).unwrap_or_else(|| panic!("{said}"));
     let digits = rest.split(';').next().unwrap();
     digits.parse().unwrap()
 }
@@ -152,10 +149,7 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     send("INT", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
-    assert!(
-        said.contains("interrupted by SIGINT; rerun the same command"),
-        "{said}"
-    );
+    assert!(said.contains("interrupted by SIGINT; rerun the same command"), "{said}");
     let parts = || fs::read_dir(out.join("document_topics")).map_or(0, Iterator::count);
     let mut child = start(folder, "left", &["-w", "2"]);
     wait_during(&mut child, "parts", || parts() > 1);
@@ -179,10 +173,7 @@ fn a_second_signal_ends_it_in_the_middle_of_a_round() {
     sleep(Duration::from_millis(1500));
     send("TERM", child.id());
     sleep(Duration::from_millis(500));
-    assert!(
-        child.try_wait().unwrap().is_none(),
-        "the round is too short"
-    );
+    assert!(child.try_wait().unwrap().is_none(), "the round is too short");
     send("TERM", child.id());
     let asked = Instant::now();
     let (code, said) = end(child);
@@ -198,17 +189,12 @@ fn a_command_that_writes_a_file_leaves_nothing_of_it() {
     let command = command.stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut documents = child.stdin.take().unwrap();
-    documents
-        .write_all(&b"a ship sails\n".repeat(10_000))
-        .unwrap();
+    documents.write_all(&b"a ship sails\n".repeat(10_000)).unwrap();
     let names = || fs::read_dir(folder.root()).unwrap().count();
     wait_during(&mut child, "the copy of standard input", || names() > 0);
     send("INT", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
-    assert!(
-        said.ends_with("interrupted by SIGINT; rerun the same command\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("interrupted by SIGINT; rerun the same command\n"), "{said}");
     assert_eq!(names(), 0);
 }

@@ -25,10 +25,7 @@ impl<S> Faulty<S> {
     fn before(&self, name: &str, paths: &[&Path]) -> Result<(), StoreError> {
         self.faults
             .before(name, paths)
-            .map_err(|source| StoreError {
-                path: paths[paths.len() - 1].to_owned(),
-                source,
-            })
+            .map_err(|source| StoreError { path: paths[paths.len() - 1].to_owned(), source })
     }
 }
 
@@ -156,10 +153,7 @@ fn a_file_is_complete_or_absent(subject: &Subject<'_>) {
         assert_eq!(bytes, b"first");
     }
     assert_eq!(subject.read("folder/file").unwrap(), b"second, longer");
-    assert_eq!(
-        fs::read(store.local(&path).unwrap()).unwrap(),
-        b"second, longer"
-    );
+    assert_eq!(fs::read(store.local(&path).unwrap()).unwrap(), b"second, longer");
     subject.commit(b"", "folder/file");
     assert_eq!(subject.read("folder/file").unwrap(), b"");
     store.remove(&subject.root).unwrap();
@@ -222,16 +216,9 @@ fn one_holds_a_lock(subject: &Subject<'_>) {
 pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Path) {
     for number in 1.. {
         let faults = Faults::parse(&format!("refuse:{number}")).unwrap();
-        let store = Faulty {
-            store: open(),
-            faults,
-        };
+        let store = Faulty { store: open(), faults };
         let root = root.to_owned();
-        let subject = Subject {
-            store: &store,
-            root,
-            work,
-        };
+        let subject = Subject { store: &store, root, work };
         let a = subject.at("a");
         let change = |step: usize| match step {
             0 => store.commit(&subject.unfinished(b"first"), &a),
@@ -262,11 +249,7 @@ pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Pat
 #[test]
 fn a_disk_conforms() {
     let folder = tempfile::tempdir().unwrap();
-    conforms(&Subject {
-        store: &Disk,
-        root: folder.path().join("root"),
-        work: folder.path(),
-    });
+    conforms(&Subject { store: &Disk, root: folder.path().join("root"), work: folder.path() });
 }
 
 #[test]
@@ -274,10 +257,7 @@ fn a_store_without_a_fault_conforms_and_with_one_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     conforms(&Subject {
-        store: &Faulty {
-            store: Disk,
-            faults: Faults::default(),
-        },
+        store: &Faulty { store: Disk, faults: Faults::default() },
         root: root.clone(),
         work: folder.path(),
     });

@@ -94,9 +94,7 @@ fn ground() -> &'static Path {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("job.toml"), JOB).unwrap();
         fs::write(folder.join("documents.jsonl"), documents()).unwrap();
-        let output = program(&folder, "run job.toml -w 2 --quiet")
-            .output()
-            .unwrap();
+        let output = program(&folder, "run job.toml -w 2 --quiet").output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
         folder
     })
@@ -120,11 +118,7 @@ impl Running {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self {
-            child,
-            stdin,
-            stdout,
-        }
+        Self { child, stdin, stdout }
     }
 
     fn send(&mut self, bytes: &[u8]) {
@@ -144,12 +138,7 @@ impl Running {
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-        line.unwrap()
-            .split_whitespace()
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap()
+        line.unwrap().split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     /// Ends the input; returns the exit code, the remaining answers and the messages.
@@ -185,10 +174,7 @@ fn answers(text: &str) -> Vec<Value> {
 /// Returns all rows of a table as JSON, by the names of the columns.
 fn rows(out: &str, table: &str) -> Vec<Value> {
     let folder = ground().join(out).join(table);
-    let mut parts: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
+    let mut parts: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     parts.sort();
     let mut rows = Vec::new();
     for part in parts {
@@ -200,11 +186,7 @@ fn rows(out: &str, table: &str) -> Vec<Value> {
             let schema = batch.schema();
             for row in 0..batch.num_rows() {
                 let named = schema.fields().iter().zip(&values);
-                rows.push(
-                    named
-                        .map(|(f, v)| (f.name().clone(), v[row].clone()))
-                        .collect(),
-                );
+                rows.push(named.map(|(f, v)| (f.name().clone(), v[row].clone())).collect());
             }
         }
     }
@@ -267,10 +249,7 @@ fn compare(text: &str, out: &str) -> BTreeMap<String, u64> {
         }
         // A metadata key that an invalid line does not have is null.
         assert_eq!(answer["metadata"]["year"], row["year"], "{answer}");
-        assert_eq!(
-            answer.get("group_id").unwrap_or(&Value::Null),
-            &row["group_id"]
-        );
+        assert_eq!(answer.get("group_id").unwrap_or(&Value::Null), &row["group_id"]);
         let topics = listed.remove(&row["doc_id"].as_i64().unwrap());
         assert_eq!(answer["topics"], Value::Array(topics.unwrap_or_default()));
         let id = answer["id"].as_str().unwrap();
@@ -289,16 +268,8 @@ fn compare(text: &str, out: &str) -> BTreeMap<String, u64> {
 fn a_collections_own_lines_get_the_rows_of_its_tables() {
     let (code, text, said) = stream("project job.toml --stdin -w 2", documents().as_bytes());
     assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.starts_with("247 documents (2 of them invalid), "),
-        "{said}"
-    );
-    let expected = [
-        ("empty", 2),
-        ("no_vocabulary", 2),
-        ("ok", 241),
-        ("parse_error", 2),
-    ];
+    assert!(said.starts_with("247 documents (2 of them invalid), "), "{said}");
+    let expected = [("empty", 2), ("no_vocabulary", 2), ("ok", 241), ("parse_error", 2)];
     let expected = expected.map(|(status, documents)| (status.to_owned(), documents));
     assert_eq!(compare(&text, "out"), BTreeMap::from(expected));
 }
@@ -408,14 +379,7 @@ fn what_is_no_document_is_answered_with_its_line() {
     assert_eq!(code, Some(0), "{said}");
     let answers = answers(&text);
     let told = |name: &str| answers.iter().map(|a| a[name].clone()).collect::<Vec<_>>();
-    let statuses = [
-        "parse_error",
-        "too_large",
-        "repaired",
-        "empty",
-        "parse_error",
-        "ok",
-    ];
+    let statuses = ["parse_error", "too_large", "repaired", "empty", "parse_error", "ok"];
     assert_eq!(told("status"), statuses);
     assert_eq!(told("doc_id"), [0, 1, 2, 3, 4, 5]);
     let null = Value::Null;
@@ -424,17 +388,9 @@ fn what_is_no_document_is_answered_with_its_line() {
         [&json!(2), &json!(3), &null, &null, &json!(6), &null].map(Clone::clone)
     );
     let error = |place: usize| answers[place]["error"].as_str().unwrap();
-    assert!(
-        error(0).starts_with("not a JSON object on one line: "),
-        "{}",
-        error(0)
-    );
+    assert!(error(0).starts_with("not a JSON object on one line: "), "{}", error(0));
     assert!(error(1).starts_with("10.001 MiB, and "), "{}", error(1));
-    assert!(
-        error(4).contains("name a key with text in corpus.text"),
-        "{}",
-        error(4)
-    );
+    assert!(error(4).contains("name a key with text in corpus.text"), "{}", error(4));
     assert_eq!(answers[0]["id"], "stdin@4");
     assert_eq!(answers[0]["topics"], json!([]));
     assert_eq!(answers[0]["entropy"], Value::Null);
@@ -448,10 +404,7 @@ fn strictly_the_first_bad_line_is_the_end() {
         let line = format!("project job.toml --stdin --strict -w {threads}");
         let (code, text, said) = stream(&line, input);
         assert_eq!(code, Some(65), "{said}");
-        assert!(
-            said.contains("standard input, line 3: not a JSON object"),
-            "{said}"
-        );
+        assert!(said.contains("standard input, line 3: not a JSON object"), "{said}");
         assert_eq!(answers(&text).len(), 1);
     }
 }
@@ -485,9 +438,7 @@ fn memory_is_that_of_the_largest_document() {
     assert!(first < 128 * 1024, "{first} KiB");
     // Remembering the unknown words would take 80 MB.
     for number in 0..10_000 {
-        let words: String = (0..60)
-            .map(|word| format!(" w{number}x{word}unheardof"))
-            .collect();
+        let words: String = (0..60).map(|word| format!(" w{number}x{word}unheardof")).collect();
         running.send(format!("{{\"text\":\"{words}\"}}\n").as_bytes());
         assert_eq!(running.answer()["tokens_unknown"], 60);
     }
@@ -501,11 +452,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let mut running = Running::start("project job.toml --stdin");
     running.send(documents().as_bytes());
     running.answer();
-    let Running {
-        mut child,
-        stdin,
-        stdout,
-    } = running;
+    let Running { mut child, stdin, stdout } = running;
     drop(stdout);
     let mut stdin = stdin.unwrap();
     // More than all pipes and buffers hold; writing fails once the reader is gone.
@@ -513,12 +460,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
 
@@ -533,10 +475,7 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
     };
     let (code, said) = refused(folder.path(), "project job.toml --stdin");
     assert_eq!(code, 65);
-    assert!(
-        said.contains("out has no model yet: run `topicmill train`"),
-        "{said}"
-    );
+    assert!(said.contains("out has no model yet: run `topicmill train`"), "{said}");
     let (code, said) = refused(folder.path(), "project . --stdin --set output.path=x");
     assert_eq!(code, 65, "{said}");
     fs::remove_file(folder.path().join("job.toml")).unwrap();
@@ -548,10 +487,7 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
         ("--stdin --set project.method=none", "set another one"),
         ("--stdin --set project.method=gibbs-joint", "one by one"),
         ("--stdin --set project.method=retrain", "one by one"),
-        (
-            "--stdin --set project.method=maxent",
-            "model/maxent is missing",
-        ),
+        ("--stdin --set project.method=maxent", "model/maxent is missing"),
         ("--stdin --processes 2", "--processes cannot be used"),
         ("--stdin --json", "--json cannot be used"),
         ("--stdin --profile", "--profile cannot be used"),
@@ -574,10 +510,7 @@ fn terminate(child: &Child) {
 fn assert_tells_its_end(said: &str) {
     let is_error = |line: &&str| line.starts_with("error: ");
     assert_eq!(said.lines().filter(is_error).count(), 1, "{said}");
-    assert!(
-        said.contains("the lines already read were answered"),
-        "{said}"
-    );
+    assert!(said.contains("the lines already read were answered"), "{said}");
     assert!(!said.contains("to resume"), "{said}");
 }
 

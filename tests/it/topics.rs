@@ -60,10 +60,7 @@ fn each_table_is_judged_by_itself() {
             place.write(&format!("in/more/data.{ending}"), &others);
             (0..notes).for_each(|i| place.write(&format!("in/{i}.txt"), SEA));
             let new = told(&place, "new in --output job.toml");
-            assert!(
-                new.contains("which have no column with text"),
-                "{ending}: {new}"
-            );
+            assert!(new.contains("which have no column with text"), "{ending}: {new}");
             assert!(new.contains("`text`, 15.0 words"), "{ending}: {new}");
             let found = format!("about {documents} documents");
             assert!(new.contains(&found), "{ending}: {new}");
@@ -77,10 +74,7 @@ fn each_table_is_judged_by_itself() {
     place.write("in/b.csv", table(",", ["id", "body"], true));
     place.write("in/n.txt", SEA);
     let denied = place.denied(65, "new in --output job.toml");
-    assert!(
-        denied.contains("only some files have: body, text"),
-        "{denied}"
-    );
+    assert!(denied.contains("only some files have: body, text"), "{denied}");
 }
 
 #[test]
@@ -97,18 +91,8 @@ fn the_id_that_is_used_is_named_even_if_some_records_share_it() {
             "`id`, which 2 of the first 60 records share",
             "\"id\"",
         ),
-        (
-            "doi",
-            |i| i.max(2),
-            "`doi`, which 2 of the first 60 records share",
-            "\"doi\"",
-        ),
-        (
-            "id",
-            |i| i % 20,
-            "`id`, which 40 of the first 60 records share",
-            "\"id\"",
-        ),
+        ("doi", |i| i.max(2), "`doi`, which 2 of the first 60 records share", "\"doi\""),
+        ("id", |i| i % 20, "`id`, which 40 of the first 60 records share", "\"id\""),
         (
             "doi",
             |i| i % 20,
@@ -127,12 +111,7 @@ fn the_id_that_is_used_is_named_even_if_some_records_share_it() {
 #[test]
 fn a_first_line_that_is_a_document_is_no_header() {
     let place = Workdir::new();
-    let text = |i: usize| {
-        format!(
-            "{} {i}",
-            ["the whale and the ship", "a planet in orbit"][i % 2]
-        )
-    };
+    let text = |i: usize| format!("{} {i}", ["the whale and the ship", "a planet in orbit"][i % 2]);
     type Ids = (&'static str, fn(usize) -> String);
     let ids: [Ids; 3] = [
         (",", |i| i.to_string()),
@@ -144,10 +123,7 @@ fn a_first_line_that_is_a_document_is_no_header() {
         let name = if separator == "," { "a.csv" } else { "a.tsv" };
         place.write(name, (0..40).map(row).collect::<String>());
         let new = told(&place, &format!("new {name} --output job.toml --overwrite"));
-        assert!(
-            new.contains("header      none") && new.contains("40 documents"),
-            "{new}"
-        );
+        assert!(new.contains("header      none") && new.contains("40 documents"), "{new}");
     }
     // Questions of a survey are names, and years above numbers are too; a doubt is told.
     let row = |i: usize| format!("{i},{},{}\n", text(i), i % 5);
@@ -172,10 +148,7 @@ fn records_without_text_beside_texts_are_left_out() {
     let said = said(&output);
     assert!(output.status.success(), "{said}");
     let row = "left out    1 *.csv, 1 *.json, which have no column with text\n";
-    assert!(
-        said.contains(row) && said.contains("60 documents"),
-        "{said}"
-    );
+    assert!(said.contains(row) && said.contains("60 documents"), "{said}");
     let asked = place.denied(65, &format!("{line} --text body --overwrite"));
     assert!(asked.contains("no column `body`"), "{asked}");
 }
@@ -197,23 +170,10 @@ fn words_of_print_and_of_french_have_one_form() {
     assert!(told.contains("language    fr"), "{told}");
     assert!(told.contains("they are joined"), "{told}");
     let terms = fs::read_to_string(place.path("out/corpus/vocabulary.tsv")).expect("written");
-    for term in [
-        "océan",
-        "tempête",
-        "capitaine",
-        "galaxie",
-        "orbite",
-        "astronome",
-    ] {
-        assert!(
-            terms.contains(&format!("\tkept\t{term}\n")),
-            "{term}: {terms}"
-        );
+    for term in ["océan", "tempête", "capitaine", "galaxie", "orbite", "astronome"] {
+        assert!(terms.contains(&format!("\tkept\t{term}\n")), "{term}: {terms}");
     }
-    assert!(
-        !terms.contains(['\'', ':']) && !terms.contains("https"),
-        "{terms}"
-    );
+    assert!(!terms.contains(['\'', ':']) && !terms.contains("https"), "{terms}");
 }
 
 #[test]
@@ -233,14 +193,9 @@ fn dates_are_carried_along_and_grouped_whatever_their_form() {
         values.collect::<BTreeSet<String>>()
     };
     let days = column("out/topic_trends", "value");
-    assert!(
-        days.contains("2001-01-01") && days.contains("2002-12-04"),
-        "{days:?}"
-    );
+    assert!(days.contains("2001-01-01") && days.contains("2002-12-04"), "{days:?}");
     assert!(column("out/documents", "Published").contains("January 1, 2001"));
-    place.succeed(&format!(
-        "topics news.csv {flags} --set project.date_unit=month --overwrite"
-    ));
+    place.succeed(&format!("topics news.csv {flags} --set project.date_unit=month --overwrite"));
     let months = [2001, 2002].map(|year| [1, 6, 12].map(|month| format!("{year}-{month:02}")));
     let found = column("out/topic_trends", "value");
     assert_eq!(found, months.concat().into_iter().collect());
@@ -266,10 +221,7 @@ fn mail_is_recognised_by_its_headers() {
     let mut mbox = String::new();
     for i in 0..60 {
         place.write(&format!("Maildir/cur/{i:02}:2,S"), message(i));
-        mbox.push_str(&format!(
-            "From a Mon May  7 10:00:00 2001\n{}\n",
-            message(i)
-        ));
+        mbox.push_str(&format!("From a Mon May  7 10:00:00 2001\n{}\n", message(i)));
     }
     place.write("list.mbox", mbox);
     let topics = |input: &str| {
@@ -302,18 +254,11 @@ fn the_folder_of_a_mail_client_is_mail_and_lists_each_column_once() {
     for (name, from) in [("Inbox", 0), ("Sent", 30)] {
         let messages: String = (from..from + 30).map(message).collect();
         place.write(&format!("profile/{name}"), messages);
-        place.write(
-            &format!("profile/{name}.msf"),
-            "// <!-- <mdb:mork:z v=\"1.4\"/> -->\n",
-        );
+        place.write(&format!("profile/{name}.msf"), "// <!-- <mdb:mork:z v=\"1.4\"/> -->\n");
     }
     let flags = "--topics 2 --set vocabulary.max_share=0.6 --output out";
     let output = place.output(&format!("topics profile {flags}"));
-    let told = format!(
-        "{}{}",
-        said(&output),
-        String::from_utf8_lossy(&output.stdout)
-    );
+    let told = format!("{}{}", said(&output), String::from_utf8_lossy(&output.stdout));
     assert!(output.status.success(), "{told}");
     for row in [
         "60 ok",
@@ -337,14 +282,8 @@ fn titles_are_read_and_other_columns_of_prose_named() {
     let flags = "--topics 2 --set vocabulary.max_share=1 --output out";
     let output = place.output(&format!("topics papers.csv {flags}"));
     let told = said(&output);
-    assert!(
-        told.contains("text        `Title`") && told.contains("; `abstract`"),
-        "{told}"
-    );
-    assert!(
-        told.contains("not read    `notes` (--text may be repeated)"),
-        "{told}"
-    );
+    assert!(told.contains("text        `Title`") && told.contains("; `abstract`"), "{told}");
+    assert!(told.contains("not read    `notes` (--text may be repeated)"), "{told}");
     let page = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(page.contains(": 60 ok"), "{page}");
 }
@@ -355,15 +294,9 @@ fn documents_that_lose_all_terms_are_warned_of() {
     let line = |i: usize| format!("{}\n", if i.is_multiple_of(3) { SKY } else { SEA });
     let text: String = (0..60).map(line).collect();
     let told = said(&place.fed("topics - --topics 2 --output out", text.as_bytes()));
-    assert!(
-        told.contains("warning: 40 of 60 documents have no term of the vocabulary"),
-        "{told}"
-    );
+    assert!(told.contains("warning: 40 of 60 documents have no term of the vocabulary"), "{told}");
     let told = said(&place.fed("topics - --topics 90 --output other", text.as_bytes()));
-    assert!(
-        told.contains("topics      90, more than there are documents"),
-        "{told}"
-    );
+    assert!(told.contains("topics      90, more than there are documents"), "{told}");
 }
 
 #[test]
@@ -372,10 +305,8 @@ fn stop_words_of_each_language_are_dropped() {
     let wal = "Der Wal und das Schiff sind im Hafen mit den Seeleuten des Ozeans, die der Sturm nicht schreckt.";
     let line = |i: usize| format!("{}\n", [SEA, wal][i % 2].repeat(8));
     let text: String = (0..60).map(line).collect();
-    let output = place.fed(
-        "topics - --topics 2 --set vocabulary.max_share=0.6 --output out",
-        text.as_bytes(),
-    );
+    let output = place
+        .fed("topics - --topics 2 --set vocabulary.max_share=0.6 --output out", text.as_bytes());
     let told = said(&output);
     assert!(told.contains("stop words of each are dropped"), "{told}");
     let job = fs::read_to_string(place.path("out.toml")).expect("written");
@@ -387,13 +318,8 @@ fn languages_without_spaces_are_cut_by_a_dictionary() {
     let place = Workdir::new();
     let sea = "今天天气很好我们去海边散步看见了很多船";
     let sky = "经济发展需要科技创新和人才培养";
-    let line = |i: usize| {
-        format!(
-            "{{\"text\": \"{}，{}\"}}\n",
-            [sea, sky][i % 2],
-            [sea, sky][i % 2]
-        )
-    };
+    let line =
+        |i: usize| format!("{{\"text\": \"{}，{}\"}}\n", [sea, sky][i % 2], [sea, sky][i % 2]);
     place.write("news.jsonl", (0..60).map(line).collect::<String>());
     let output =
         place.output("topics news.jsonl --topics 2 --set vocabulary.max_share=0.6 --output out");
@@ -408,10 +334,7 @@ fn languages_without_spaces_are_cut_by_a_dictionary() {
     let page = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(page.contains("散步") && page.contains("经济"), "{page}");
     let job = fs::read_to_string(place.path("out.toml")).expect("written");
-    assert!(
-        job.contains("rule = \"dictionary\"") && job.contains("min_length = 2\n"),
-        "{job}"
-    );
+    assert!(job.contains("rule = \"dictionary\"") && job.contains("min_length = 2\n"), "{job}");
 }
 
 #[test]
@@ -421,16 +344,9 @@ fn texts_without_spaces_are_not_lost_among_others() {
         "the ship sailed along the coast before the storm came",
         "markets and banks fell while prices rose",
     ];
-    let chinese = [
-        "今天天气很好我们去海边散步看见了很多船",
-        "经济发展需要科技创新和人才培养",
-    ];
+    let chinese = ["今天天气很好我们去海边散步看见了很多船", "经济发展需要科技创新和人才培养"];
     let line = |i: usize| {
-        let text = if i % 10 < 7 {
-            english[i % 2]
-        } else {
-            chinese[i % 2]
-        };
+        let text = if i % 10 < 7 { english[i % 2] } else { chinese[i % 2] };
         format!("{{\"text\": \"{text}\"}}\n")
     };
     place.write("mixed.jsonl", (0..200).map(line).collect::<String>());
@@ -439,15 +355,8 @@ fn texts_without_spaces_are_not_lost_among_others() {
     let output = place.output(&format!("{topics} --output out"));
     let page = String::from_utf8(output.stdout.clone()).expect("UTF-8");
     assert!(page.contains("200 ok") && page.contains("散步"), "{page}");
-    assert!(
-        page.contains("stop words  ") && page.contains(" % of the tokens"),
-        "{page}"
-    );
-    assert!(
-        said(&output).contains("en, zh: stop words of each are dropped"),
-        "{}",
-        said(&output)
-    );
+    assert!(page.contains("stop words  ") && page.contains(" % of the tokens"), "{page}");
+    assert!(said(&output).contains("en, zh: stop words of each are dropped"), "{}", said(&output));
     // A rule without a dictionary makes them sentences of one word, and those that are too long are dropped.
     let rule = "--set tokens.rule=letters --set tokens.max_length=14 --output other";
     let said = said(&place.output(&format!("{topics} {rule}")));
@@ -462,28 +371,14 @@ fn languages_without_a_stop_list_are_known_by_their_script() {
         ("my", "မြန်မာဘာသာစကားသည်မြန်မာနိုင်ငံ၏ရုံးသုံးဘာသာစကားဖြစ်သည်"),
     ] {
         let place = Workdir::new();
-        place.write(
-            "texts.jsonl",
-            format!("{{\"text\": \"{text}\"}}\n").repeat(20),
-        );
+        place.write("texts.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(20));
         let said = place.output("new texts.jsonl --output new.toml");
         let said = self::said(&said);
-        assert!(
-            said.contains(&format!("{code}, the language of most texts")),
-            "{said}"
-        );
-        assert!(
-            said.contains(&format!("no list of stop words for {code}")),
-            "{said}"
-        );
-        place.succeed(&format!(
-            "new texts.jsonl --language {code} --output named.toml"
-        ));
+        assert!(said.contains(&format!("{code}, the language of most texts")), "{said}");
+        assert!(said.contains(&format!("no list of stop words for {code}")), "{said}");
+        place.succeed(&format!("new texts.jsonl --language {code} --output named.toml"));
         let job = fs::read_to_string(place.path("named.toml")).expect("written");
-        assert!(
-            job.contains("stop_words = \"none\"") || job.contains("stop_words = []"),
-            "{job}"
-        );
+        assert!(job.contains("stop_words = \"none\"") || job.contains("stop_words = []"), "{job}");
     }
 }
 
@@ -492,10 +387,7 @@ fn objects_in_files_of_their_own_are_as_those_in_an_array() {
     let place = Workdir::new();
     let lines = lines(60);
     fs::create_dir(place.path("apart")).expect("made");
-    let indented: Vec<String> = lines
-        .lines()
-        .map(|line| line.replace(", ", ",\n  "))
-        .collect();
+    let indented: Vec<String> = lines.lines().map(|line| line.replace(", ", ",\n  ")).collect();
     for (number, object) in indented.iter().enumerate() {
         let object = object.replace('{', "{\n  ");
         place.write(&format!("apart/{number:02}.json"), object);
@@ -506,10 +398,7 @@ fn objects_in_files_of_their_own_are_as_those_in_an_array() {
             "topics {input} --topics 2 --set vocabulary.max_share=0.6 --output out/{input}"
         ));
         let said = said(&output);
-        assert!(
-            output.status.success() && said.contains("format      json, plain: "),
-            "{said}"
-        );
+        assert!(output.status.success() && said.contains("format      json, plain: "), "{said}");
         let shards = fs::read_dir(place.path(&format!("out/{input}/corpus/shards")));
         assert_eq!(shards.expect("written").count(), 1, "{input}");
     }
@@ -522,10 +411,7 @@ impl Workdir {
     /// Runs the program with `input` on standard input.
     fn fed(&self, line: &str, input: &[u8]) -> Output {
         let mut command = self.command(line);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         // Writing fails if the program refuses its input and closes it.
         let _ = child.stdin.take().expect("piped").write_all(input);
@@ -555,31 +441,15 @@ fn topics_says_what_it_took_and_leaves_the_job() {
     assert!(page.contains("whale") && page.contains("comet"), "{page}");
 
     let job = fs::read_to_string(place.path("out/news.toml")).expect("written");
-    assert!(
-        job.contains("# Number of topics. More topics are narrower.\ntopics = 2\n"),
-        "{job}"
-    );
-    assert!(
-        job.contains("max_share = 0.6\n") && job.contains("metadata = [\"year\"]"),
-        "{job}"
-    );
+    assert!(job.contains("# Number of topics. More topics are narrower.\ntopics = 2\n"), "{job}");
+    assert!(job.contains("max_share = 0.6\n") && job.contains("metadata = [\"year\"]"), "{job}");
     place.succeed("run out/news.toml --set output.path=again -w 2");
-    assert_eq!(
-        place.digest("out/news"),
-        place.digest("again"),
-        "the job it stands for"
-    );
+    assert_eq!(place.digest("out/news"), place.digest("again"), "the job it stands for");
     assert_eq!(said_of(&place, line), 0, "nothing is left to do");
 
     let other = place.denied(64, &line.replace("--topics 2", "--topics 3"));
-    assert!(
-        other.contains("contains the result of another job, whose model differs"),
-        "{other}"
-    );
-    assert_eq!(
-        fs::read_to_string(place.path("out/news.toml")).expect("there"),
-        job
-    );
+    assert!(other.contains("contains the result of another job, whose model differs"), "{other}");
+    assert_eq!(fs::read_to_string(place.path("out/news.toml")).expect("there"), job);
     place.write("out/news.toml", job.replace("seed = 1", "seed = 2"));
     let edited = place.denied(64, line);
     assert!(edited.contains("topicmill run out/news.toml"), "{edited}");
@@ -605,47 +475,27 @@ fn said_of(place: &Workdir, line: &str) -> i32 {
 #[test]
 fn standard_input_is_stored_beside_the_job() {
     let place = Workdir::new();
-    let text: String = (0..60)
-        .map(|i| format!("{}\n", [SEA, SKY][i % 2]))
-        .collect();
+    let text: String = (0..60).map(|i| format!("{}\n", [SEA, SKY][i % 2])).collect();
     let line = "topics - --topics 2 --set vocabulary.max_share=0.6 -w 1 --quiet";
     for _ in 0..2 {
         let output = place.fed(line, text.as_bytes());
         assert!(output.status.success(), "{}", said(&output));
     }
     let stored = fs::read_to_string(place.path("topics-out.input.jsonl")).expect("stored");
-    assert!(
-        stored.starts_with("{\"id\":\"1\",\"text\":\"the whale"),
-        "{stored}"
-    );
+    assert!(stored.starts_with("{\"id\":\"1\",\"text\":\"the whale"), "{stored}");
     assert_eq!(stored.lines().count(), 60);
     place.succeed("run topics-out.toml --set output.path=again -w 1");
     assert_eq!(place.digest("topics-out"), place.digest("again"));
 
     let other = place.fed(line, lines(60).as_bytes());
     assert_eq!(other.status.code(), Some(64), "{}", said(&other));
-    let mut names: Vec<_> = fs::read_dir(place.root())
-        .expect("readable")
-        .flatten()
-        .map(|e| e.file_name())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(place.root()).expect("readable").flatten().map(|e| e.file_name()).collect();
     names.sort();
-    assert_eq!(
-        names,
-        [
-            "again",
-            "topics-out",
-            "topics-out.input.jsonl",
-            "topics-out.toml"
-        ]
-    );
+    assert_eq!(names, ["again", "topics-out", "topics-out.input.jsonl", "topics-out.toml"]);
     let empty = place.fed("topics - -o e", b"\n");
     assert_eq!(empty.status.code(), Some(65));
-    assert!(
-        said(&empty).contains("error: standard input is empty\nhelp: "),
-        "{}",
-        said(&empty)
-    );
+    assert!(said(&empty).contains("error: standard input is empty\nhelp: "), "{}", said(&empty));
 }
 
 #[test]
@@ -662,14 +512,8 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
     let output = place.output("new texts --output jobs/first.toml --stop-words ./words.txt");
     assert!(output.status.success(), "{}", said(&output));
     let text = said(&output);
-    assert!(
-        text.contains("text, plain: 12 files, ") && text.contains("topics      5\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("left out    1 *.pdf, whose format is not supported\n"),
-        "{text}"
-    );
+    assert!(text.contains("text, plain: 12 files, ") && text.contains("topics      5\n"), "{text}");
+    assert!(text.contains("left out    1 *.pdf, whose format is not supported\n"), "{text}");
     let job = fs::read_to_string(place.path("jobs/first.toml")).expect("written");
     assert!(
         job.contains("exclude = [\"*.pdf\"]") && job.contains("path = \"jobs/first\""),
@@ -679,10 +523,7 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
     assert!(plan.contains("12 text, plain"), "{plan}");
     place.succeed("new texts --output jobs/first.toml --stop-words ./words.txt");
     let other = place.denied(64, "new texts --output jobs/first.toml --topics 7");
-    assert!(
-        other.contains("jobs/first.toml: exists, and is another file"),
-        "{other}"
-    );
+    assert!(other.contains("jobs/first.toml: exists, and is another file"), "{other}");
     place.succeed("new texts --output jobs/first.toml --topics 7 --overwrite");
     for name in ["first", "first.yaml"] {
         let denied = place.denied(64, &format!("new texts --output {name}"));
@@ -701,36 +542,16 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
     place.write("news.jsonl", lines(60));
     for (code, line, message) in [
         (65, "topics empty", "the folder contains no file"),
-        (
-            65,
-            "topics one.txt",
-            "if each line is a document, pass the file on standard input",
-        ),
+        (65, "topics one.txt", "if each line is a document, pass the file on standard input"),
         (65, "topics binary.dat", "not a text file"),
         (65, "topics array.jsonl", "only one document"),
         (65, "topics within.json", "jq -c '.KEY[]' within.json"),
-        (
-            65,
-            "topics news.jsonl --text bodi",
-            "no column `bodi`; did you mean `body`?",
-        ),
-        (
-            65,
-            "topics news.jsonl --id yeer",
-            "no column `yeer`; did you mean `year`?",
-        ),
+        (65, "topics news.jsonl --text bodi", "no column `bodi`; did you mean `body`?"),
+        (65, "topics news.jsonl --id yeer", "no column `yeer`; did you mean `year`?"),
         (65, "topics no/*.txt", "no file matches `no/*.txt`"),
-        (
-            64,
-            "topics news.jsonl --language englsh",
-            "did you mean `english`?",
-        ),
+        (64, "topics news.jsonl --language englsh", "did you mean `english`?"),
         (64, "topics news.jsonl --stop-words english", "--stop-words"),
-        (
-            64,
-            "topics news.jsonl --set model.topix=5",
-            "did you mean `topics`?",
-        ),
+        (64, "topics news.jsonl --set model.topix=5", "did you mean `topics`?"),
         (64, "topics news.jsonl --topics 0", "--topics"),
         (64, "topics", "INPUT"),
     ] {
@@ -747,27 +568,15 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
     );
     for (set, cause) in [
         ("train.memory_mib=0", "which are more than train.memory_mib"),
-        (
-            "train.online_passes=400",
-            "passes are online: raise train.passes",
-        ),
+        ("train.online_passes=400", "passes are online: raise train.passes"),
     ] {
         let soft = "topics news.jsonl --topics 2 --overwrite --set train.estimator=soft --set";
         let said = place.denied(65, &format!("{soft} {set}"));
-        assert!(
-            said.contains("train.estimator = \"soft\"") && said.contains(cause),
-            "{said}"
-        );
+        assert!(said.contains("train.estimator = \"soft\"") && said.contains(cause), "{said}");
     }
     let shares = "--set train.method=cvb0 --set train.memory_mib=0";
-    let said = place.denied(
-        65,
-        &format!("topics news.jsonl --topics 2 --overwrite {shares}"),
-    );
-    assert!(
-        said.contains("more than train.memory_mib = 0: raise it"),
-        "{said}"
-    );
+    let said = place.denied(65, &format!("topics news.jsonl --topics 2 --overwrite {shares}"));
+    assert!(said.contains("more than train.memory_mib = 0: raise it"), "{said}");
 }
 
 #[test]
@@ -797,11 +606,8 @@ fn tags_are_removed_where_most_texts_are_markup() {
     assert!(told.contains("markup      HTML or XML"), "{told}");
     assert!(!plain.contains("markup"), "{plain}");
     let words = |table: &str| -> Vec<String> {
-        let mut words: Vec<_> = table
-            .split_whitespace()
-            .filter(|word| word.len() > 2)
-            .map(str::to_owned)
-            .collect();
+        let mut words: Vec<_> =
+            table.split_whitespace().filter(|word| word.len() > 2).map(str::to_owned).collect();
         words.sort();
         words
     };
@@ -860,10 +666,7 @@ fn pages_of_an_interface_are_read_by_the_array_in_them() {
         let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1";
         let output = place.output(&format!("topics {input} {flags} --output {input}-out"));
         let told = said(&output);
-        assert!(
-            told.contains("records     the objects in the array `response.docs`"),
-            "{told}"
-        );
+        assert!(told.contains("records     the objects in the array `response.docs`"), "{told}");
         assert!(told.contains("id          `id`"), "{told}");
         let page = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(page.contains(": 60 ok"), "{page}");
@@ -888,18 +691,12 @@ fn a_first_line_of_sentences_is_no_header() {
     };
     let told = run("rows");
     assert!(told.contains("header      none"), "{told}");
-    assert!(
-        told.contains("text        `2`") && told.contains("metadata    1"),
-        "{told}"
-    );
+    assert!(told.contains("text        `2`") && told.contains("metadata    1"), "{told}");
     assert!(!run("named").contains("header"));
     let question = "In your own words, what did you like best about the tour, and why?";
     place.write("survey.csv", format!("class,\"{question}\"\n{rows}"));
     let told = run("survey");
-    assert!(
-        told.contains(&format!("text        `{question}`")),
-        "{told}"
-    );
+    assert!(told.contains(&format!("text        `{question}`")), "{told}");
 }
 
 #[test]
@@ -916,18 +713,8 @@ fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
     for (name, more, row, is_damaged) in [
         ("utf-8", "", None, false),
         ("latin-1", "", Some("encoding    windows-1252\n"), false),
-        (
-            "latin-1",
-            "--set corpus.encoding=utf-8",
-            Some("encoding    utf-8\n"),
-            true,
-        ),
-        (
-            "latin-1",
-            "--set corpus.encoding=iso-8859-5",
-            Some("encoding    iso-8859-5\n"),
-            false,
-        ),
+        ("latin-1", "--set corpus.encoding=utf-8", Some("encoding    utf-8\n"), true),
+        ("latin-1", "--set corpus.encoding=iso-8859-5", Some("encoding    iso-8859-5\n"), false),
     ] {
         let output = place.output(&line(name, more));
         let said = said(&output);
@@ -940,39 +727,23 @@ fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
         assert_eq!(said.contains(warning), is_damaged, "{said}");
         let terms = fs::read_to_string(place.path("out/corpus/vocabulary.tsv")).expect("written");
         let is_whole = more.is_empty();
-        assert_eq!(
-            terms.contains("r\u{f6}le"),
-            is_whole,
-            "{name} {more}: {terms}"
-        );
+        assert_eq!(terms.contains("r\u{f6}le"), is_whole, "{name} {more}: {terms}");
     }
     let refused = said(&place.output(&line("latin-1", "--set corpus.encoding=utf-16")));
-    assert!(
-        refused.contains("an encoding that contains ASCII"),
-        "{refused}"
-    );
+    assert!(refused.contains("an encoding that contains ASCII"), "{refused}");
 }
 
 #[test]
 fn halves_of_surrogate_pairs_and_one_kind_of_symbol_are_no_other_encoding() {
     let place = Workdir::new();
-    place.write(
-        "torn.jsonl",
-        lines(60).replace("sailors", "sailors \\ud83d"),
-    );
-    let latin: Vec<u8> = lines(60)
-        .replace("sailors", "sailors \u{a3}5.00")
-        .chars()
-        .map(|c| c as u8)
-        .collect();
+    place.write("torn.jsonl", lines(60).replace("sailors", "sailors \\ud83d"));
+    let latin: Vec<u8> =
+        lines(60).replace("sailors", "sailors \u{a3}5.00").chars().map(|c| c as u8).collect();
     place.write("symbol.jsonl", latin);
     let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1 --overwrite --output out";
     let output = place.output(&format!("topics torn.jsonl {flags}"));
     let told = said(&output);
-    assert!(
-        output.status.success() && !told.contains("encoding    "),
-        "{told}"
-    );
+    assert!(output.status.success() && !told.contains("encoding    "), "{told}");
     let warning = "warning: 30 of 60 documents have bytes, or in JSON escaped halves of surrogate pairs, that are no \
                    characters; they were replaced by U+FFFD: if they are not UTF-8, set corpus.encoding";
     assert!(told.contains(warning), "{told}");
@@ -1003,25 +774,18 @@ fn a_result_within_its_input_is_no_document() {
     assert!(second.contains(warning), "{second}");
     assert!(digests.iter().all(|digest| *digest == digests[0]));
     // Exports, a list of constraints, a report and piped documents are no documents either.
-    for (format, name) in [
-        ("pyldavis", "topics-out.pyldavis.json"),
-        ("gensim", "topics-out-gensim"),
-    ] {
+    for (format, name) in
+        [("pyldavis", "topics-out.pyldavis.json"), ("gensim", "topics-out-gensim")]
+    {
         place.succeed(&format!("export topics-out --format {format}"));
         assert!(place.path(name).exists());
     }
     place.succeed("report topics-out --to page.html");
     let corrected = said(&place.output("constrain topics-out --merge whale,ship --passes 1 -w 1"));
-    assert!(
-        place.path("topics-out-constrained/_SUCCESS").exists(),
-        "{corrected}"
-    );
+    assert!(place.path("topics-out-constrained/_SUCCESS").exists(), "{corrected}");
     let new = told(&place, "new . --output again.toml");
     let left_out = "left out    page.html, second.toml, topics-out-constrained.toml, topics-out-constrained.txt, ";
-    assert!(
-        new.contains("text, plain: 40 files") && new.contains(left_out),
-        "{new}"
-    );
+    assert!(new.contains("text, plain: 40 files") && new.contains(left_out), "{new}");
     assert_eq!(place.digest("topics-out"), digests[0]);
     let piped = place.output(&format!("{line} --overwrite"));
     assert!(piped.status.success(), "{}", said(&piped));

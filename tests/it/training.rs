@@ -69,15 +69,9 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
             let topic = categorical(&mut stream, &proportions);
             counts[categorical(&mut stream, &topics[topic])] += 1;
         }
-        let terms: Vec<u32> = (0..TERMS as u32)
-            .filter(|&w| counts[w as usize] > 0)
-            .collect();
+        let terms: Vec<u32> = (0..TERMS as u32).filter(|&w| counts[w as usize] > 0).collect();
         let counts: Vec<u32> = terms.iter().map(|&w| counts[w as usize]).collect();
-        let bags = if document % 20 == 0 {
-            &mut held_out
-        } else {
-            &mut training
-        };
+        let bags = if document % 20 == 0 { &mut held_out } else { &mut training };
         bags.push(document, &terms, &counts);
     }
     (training, held_out)
@@ -123,11 +117,7 @@ const TREE_WITHOUT_MEMORY: &[&str] = &["train.memory=off", TREE];
 /// terms that belong together, and two terms of the fourth do not belong together.
 fn tree(eta: f64) -> Tree {
     let own = (TERMS / TOPICS) as u32;
-    let strengths = Strengths {
-        ordinary: eta,
-        must: 100.0,
-        cannot: 1e-12,
-    };
+    let strengths = Strengths { ordinary: eta, must: 100.0, cannot: 1e-12 };
     let must = [vec![2 * own, 2 * own + 5]];
     let cannot = [vec![3 * own, 3 * own + 1]];
     let mut nodes = structures(TERMS, &must, &cannot, strengths).unwrap();
@@ -146,28 +136,15 @@ fn warm_start(job: &Job) -> Option<WarmStart> {
     let row = |term: u32| -> Vec<Entry> {
         let weights = planted_topics();
         let value = |k: u32| (5000.0 * weights[k as usize][term as usize]) as f32;
-        let entry = |topic| Entry {
-            topic,
-            value: value(topic),
-        };
+        let entry = |topic| Entry { topic, value: value(topic) };
         (0..TOPICS as u32).map(entry).collect()
     };
     let parameters = Parameters::new(TOPICS, TERMS, 0, 1).restore(0.5, vec![2500.0; TOPICS], row);
-    let priors = Priors {
-        alpha: vec![0.2; TOPICS],
-        eta: 0.1,
-        exp_psi: false,
-        tree: None,
-    };
+    let priors = Priors { alpha: vec![0.2; TOPICS], eta: 0.1, exp_psi: false, tree: None };
     let tree = job.tree.as_ref().map(|_| tree(1.0));
     let terms = (0..TERMS as u32).map(Some).collect();
     let unassigned = job.train.warm_start?;
-    Some(WarmStart::new(
-        unassigned,
-        (parameters, &priors),
-        terms,
-        tree.as_ref(),
-    ))
+    Some(WarmStart::new(unassigned, (parameters, &priors), terms, tree.as_ref()))
 }
 
 /// Returns the corpus of a variant.
@@ -211,9 +188,7 @@ fn minibatches(
         in_cell[cell(place)] += 1;
         let labels = bags.labels(index);
         let numbers = [place, document];
-        builder
-            .push(numbers, labels, bag.terms, bag.counts)
-            .unwrap();
+        builder.push(numbers, labels, bag.terms, bag.counts).unwrap();
     }
     builder.finish(&Deal::new(schedule, &in_cell)).unwrap()
 }
@@ -248,20 +223,13 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     std::fs::create_dir_all(known.path().join("before/model")).unwrap();
     std::fs::write(known.path().join("before").join(MODEL_FILE), "its bytes").unwrap();
     std::fs::create_dir_all(known.path().join("before/corpus")).unwrap();
-    std::fs::write(
-        known.path().join("before").join(VOCABULARY_FILE),
-        "its terms",
-    )
-    .unwrap();
+    std::fs::write(known.path().join("before").join(VOCABULARY_FILE), "its terms").unwrap();
     let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
     Job::parse(&text, &known.path().join("job.toml"), &overrides).unwrap()
 }
 
 fn priors(job: &Job, training: &Bags) -> Priors {
-    let settings = ModelSettings {
-        topics: TOPICS,
-        ..job.model.clone()
-    };
+    let settings = ModelSettings { topics: TOPICS, ..job.model.clone() };
     let priors = Priors::new(&settings, TERMS, size(training), true);
     let warm = warm_start(job);
     Priors {
@@ -376,10 +344,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let figures = header.log.iter().filter_map(|r| r.heldout).collect();
     header.log.clear();
     save(&process, &model, &header, "model/topics.model").unwrap();
-    (
-        std::fs::read(folder.join("model/topics.model")).unwrap(),
-        figures,
-    )
+    (std::fs::read(folder.join("model/topics.model")).unwrap(), figures)
 }
 
 /// Trains with the single-threaded trainer; returns λ̃ of every (term, topic), and the held-out figures.
@@ -415,11 +380,7 @@ const VARIANTS: [&[&str]; 42] = [
     &["train.minibatch=2000"],
     SOFT,
     &["train.estimator=soft", "train.average_every=0"],
-    &[
-        "train.estimator=soft",
-        "train.average_every=40",
-        "train.sample_mib=0",
-    ],
+    &["train.estimator=soft", "train.average_every=40", "train.sample_mib=0"],
     &["train.minibatch=norms"],
     &["train.minibatch=40"],
     &["train.minibatch=40", "train.sample_mib=0"],
@@ -432,11 +393,7 @@ const VARIANTS: [&[&str]; 42] = [
     &["train.memory=off", "train.schedule=influence-draws"],
     RESIDUAL,
     &[SOFT[0], RESIDUAL[0]],
-    &[
-        SOFT[0],
-        "train.schedule=influence-draws",
-        "train.importance=true",
-    ],
+    &[SOFT[0], "train.schedule=influence-draws", "train.importance=true"],
     &["train.schedule=residual", "train.passes=3"],
     &[
         "train.schedule=residual",
@@ -453,11 +410,7 @@ const VARIANTS: [&[&str]; 42] = [
     &[CVB0[0], "train.sample_mib=0"],
     LABELLED_CVB0,
     &[LABELLED, CVB0[0], "train.sample_mib=0"],
-    &[
-        "train.memory=off",
-        "train.method=online-vb",
-        "train.schedule=residual",
-    ],
+    &["train.memory=off", "train.method=online-vb", "train.schedule=residual"],
     &[LABELLED],
     &[LABELLED, "train.online_passes=0", "train.sample_mib=0"],
     LABELLED_WITHOUT_MEMORY,
@@ -504,11 +457,7 @@ fn documents_and_assignments_on_disk_change_nothing() {
 #[test]
 fn counts_do_not_drift() {
     let folder = tempfile::tempdir().unwrap();
-    let sets = [
-        "train.passes=503",
-        "train.average_every=0",
-        "train.patience=0",
-    ];
+    let sets = ["train.passes=503", "train.average_every=0", "train.patience=0"];
     let job = job(folder.path(), &sets);
     let (training, held_out) = planted_corpus(120);
     let priors = Priors::new(&job.model, TERMS, size(&training), true);
@@ -606,9 +555,7 @@ fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
         .filter(is_assignments)
         .collect();
     assert_eq!(files.len(), 2, "older ones are gone: {files:?}");
-    files
-        .iter()
-        .for_each(|file| std::fs::remove_file(file).unwrap());
+    files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
     let failed = std::panic::catch_unwind(|| by_dataflow(folder.path(), 1, &[]));
     let message = failed.unwrap_err();
     let message = message.downcast_ref::<String>().unwrap();
@@ -630,13 +577,7 @@ fn checkpoints_are_written_by_the_clock_too() {
 /// Every schedule finds them: with all passes online as in the papers, and with Gibbs passes.
 #[test]
 fn planted_topics_are_found_by_every_schedule() {
-    for schedule in [
-        "sorted",
-        "influence",
-        "influence-draws",
-        "residual",
-        "moved",
-    ] {
+    for schedule in ["sorted", "influence", "influence-draws", "residual", "moved"] {
         let schedule = format!("train.schedule={schedule}");
         for online in ["train.online_passes=33", "train.online_passes=3"] {
             let seeds = ["model.seed=1", "model.seed=2", "model.seed=3"];
@@ -649,13 +590,7 @@ fn planted_topics_are_found_by_every_schedule() {
 /// A run may end in a local optimum, in which two topics share two planted ones, but most do not.
 #[test]
 fn planted_topics_are_found_again() {
-    let seeds = [
-        "model.seed=1",
-        "model.seed=2",
-        "model.seed=3",
-        "model.seed=4",
-        "model.seed=5",
-    ];
+    let seeds = ["model.seed=1", "model.seed=2", "model.seed=3", "model.seed=4", "model.seed=5"];
     let found = seeds.map(|seed| planted_topics_found(&[seed]));
     let whole = found.iter().filter(|&&found| found == TOPICS);
     assert!(whole.count() >= 3, "{found:?}");
@@ -677,27 +612,16 @@ fn planted_topics_found(settings: &[&str]) -> usize {
                 entry.map_or(0.0, |e| f64::from(e.value) * parameters.scale())
             };
             let total = parameters.totals()[k as usize];
-            (0..TERMS as u32)
-                .map(|w| (w, (value(w) / total) as f32))
-                .collect()
+            (0..TERMS as u32).map(|w| (w, (value(w) / total) as f32)).collect()
         })
         .collect();
     let planted: Vec<Vec<(u32, f32)>> = planted_topics()
         .iter()
-        .map(|t| {
-            t.iter()
-                .enumerate()
-                .map(|(w, &p)| (w as u32, p as f32))
-                .collect()
-        })
+        .map(|t| t.iter().enumerate().map(|(w, &p)| (w as u32, p as f32)).collect())
         .collect();
     let distributions = |topics: &'_ [Vec<(u32, f32)>]| -> Vec<Vec<(u32, f32)>> { topics.to_vec() };
     let (planted, found) = (distributions(&planted), distributions(&found));
-    let wrap = |entries| TermDistribution {
-        entries,
-        absent_weight: 0.0,
-        vocabulary_size: TERMS,
-    };
+    let wrap = |entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size: TERMS };
     let planted: Vec<_> = planted.iter().map(|t| wrap(t)).collect();
     let found: Vec<_> = found.iter().map(|t| wrap(t)).collect();
     match_topics(&planted, &found).found(0.25)

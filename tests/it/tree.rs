@@ -53,10 +53,7 @@ pub fn ground() -> Workdir {
             }
         };
         let text: Vec<String> = (0..30).map(word).collect();
-        format!(
-            "{{\"id\": \"d{document}\", \"text\": \"{}\"}}\n",
-            text.join(" ")
-        )
+        format!("{{\"id\": \"d{document}\", \"text\": \"{}\"}}\n", text.join(" "))
     };
     let lines: String = (0..800).map(line).collect();
     ground.write("documents.jsonl", lines);
@@ -79,10 +76,7 @@ pub fn topic_of(terms: &[Row], term: &str) -> String {
 fn topics_obey_what_is_known_of_words() {
     let ground = ground();
     let screen = ground.succeed("run job.toml -w 2");
-    assert!(
-        screen.contains("2 of 11 words are not in the vocabulary"),
-        "{screen}"
-    );
+    assert!(screen.contains("2 of 11 words are not in the vocabulary"), "{screen}");
     let terms = ground.table("out/topic_terms");
     let topic = |term| topic_of(&terms, term);
     for k in 0..3 {
@@ -91,10 +85,7 @@ fn topics_obey_what_is_known_of_words() {
             terms.iter().find(own).map(|row| number(row, "weight"))
         };
         let [north, south] = ["north", "south"].map(|term| weight(term).unwrap());
-        assert!(
-            (north / south - 1.0).abs() < 0.05,
-            "topic {k}: {north}, {south}"
-        );
+        assert!((north / south - 1.0).abs() < 0.05, "topic {k}: {north}, {south}");
     }
     assert_ne!(topic("money1"), topic("money2"));
     for k in 0..3 {
@@ -102,10 +93,7 @@ fn topics_obey_what_is_known_of_words() {
         let listed: f64 = own.clone().map(|row| number(row, "weight")).sum();
         let absent = &ground.table("out/topics")[k];
         let vocabulary = ground.table("out/vocabulary");
-        let kept = vocabulary
-            .iter()
-            .filter(|row| row["status"] == "kept")
-            .count();
+        let kept = vocabulary.iter().filter(|row| row["status"] == "kept").count();
         let rest = number(absent, "absent_weight") * (kept - own.count()) as f64;
         assert!((listed + rest - 1.0).abs() < 1e-5, "{listed} + {rest}");
     }
@@ -139,20 +127,13 @@ fn topics_obey_what_is_known_of_words() {
         }
     }
     let shown = ground.succeed("inspect out/model/topics.model");
-    assert!(
-        shown.contains("6 nodes over 9 terms, at most 2 senses"),
-        "{shown}"
-    );
+    assert!(shown.contains("6 nodes over 9 terms, at most 2 senses"), "{shown}");
 }
 
 #[test]
 fn workers_do_not_show_under_a_tree() {
     let ground = ground();
-    let variants = [
-        "train.online_passes=2",
-        "train.memory=off",
-        "train.online_passes=0",
-    ];
+    let variants = ["train.online_passes=2", "train.memory=off", "train.online_passes=0"];
     for (variant, set) in variants.into_iter().enumerate() {
         let run = |placement: &str, more: &str| {
             let out = format!("out{variant}{}{}", placement.replace(' ', ""), more.len());
@@ -184,20 +165,12 @@ fn what_a_tree_cannot_be_trained_with_is_refused() {
     ground.write("wrong.txt", "must: north\n");
     refused("tree.file=wrong.txt", "wrong.txt, line 1", 65);
     ground.write("foreign.txt", "must: nord, sud\n");
-    refused(
-        "tree.file=foreign.txt",
-        "nothing is left for the vocabulary",
-        65,
-    );
+    refused("tree.file=foreign.txt", "nothing is left for the vocabulary", 65);
     // A different file under the same name makes another job.
     ground.succeed("run job.toml --quiet");
     ground.write("known.txt", "must: north, south\n");
     let output = ground.output("run job.toml --quiet");
-    assert!(
-        said(&output).contains("different settings"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("different settings"), "{}", said(&output));
 }
 
 #[test]
@@ -206,9 +179,7 @@ fn a_stream_infers_as_the_run_did() {
     ground.succeed("run job.toml --quiet -w 2");
     let documents = std::fs::read(ground.path("documents.jsonl")).unwrap();
     let mut stream = ground.command("project job.toml --stdin");
-    stream
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped());
+    stream.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = stream.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || std::io::Write::write_all(&mut input, &documents));
@@ -218,9 +189,6 @@ fn a_stream_infers_as_the_run_did() {
     let known = ground.table("out/documents");
     assert_eq!(answers.lines().count(), known.len());
     for (line, row) in answers.lines().zip(&known) {
-        assert!(
-            line.contains(&format!("\"topic\":{},", row["top_topic"])),
-            "{line} {row:?}"
-        );
+        assert!(line.contains(&format!("\"topic\":{},", row["top_topic"])), "{line} {row:?}");
     }
 }

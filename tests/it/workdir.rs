@@ -111,12 +111,7 @@ impl Workdir {
     /// Runs a command that must fail with this code; returns its message.
     pub fn denied(&self, code: i32, line: &str) -> String {
         let output = self.output(line);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{line}: {}",
-            said(&output)
-        );
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", said(&output));
         said(&output)
     }
 

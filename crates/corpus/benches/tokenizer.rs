@@ -54,10 +54,7 @@ fn texts() -> &'static [Text] {
         if let Ok(path) = std::env::var("TOPICMILL_BENCH_TEXT") {
             let text = std::fs::read_to_string(&path).expect("TOPICMILL_BENCH_TEXT is a text");
             let documents = text.split('\0').map(str::to_owned).collect();
-            texts.push(Text {
-                name: "own",
-                documents,
-            });
+            texts.push(Text { name: "own", documents });
         }
         texts
     })
@@ -118,11 +115,7 @@ fn write_term(text: &mut String, term: &str, quotes: &[&str; 3], dice: u64) {
 }
 
 fn settings() -> TokenSettings {
-    TokenSettings {
-        min_length: 2,
-        max_length: 64,
-        ..TokenSettings::DEFAULT
-    }
+    TokenSettings { min_length: 2, max_length: 64, ..TokenSettings::DEFAULT }
 }
 
 #[divan::bench(args = texts())]
@@ -139,10 +132,7 @@ fn tokens(bencher: Bencher, text: &Text) {
 
 #[divan::bench(args = texts())]
 fn identifiers(bencher: Bencher, text: &Text) {
-    let mut tokenizer = Tokenizer::new(&TokenSettings {
-        identifiers: true,
-        ..settings()
-    });
+    let mut tokenizer = Tokenizer::new(&TokenSettings { identifiers: true, ..settings() });
     bencher.counter(text.bytes()).bench_local(|| {
         let mut bytes = 0;
         for document in &text.documents {

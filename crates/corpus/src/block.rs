@@ -55,9 +55,7 @@ impl Block {
     pub fn is_place(&self, id: &str) -> bool {
         let is_file = |name: &str| {
             let files = &self.input.files;
-            files
-                .binary_search_by(|file| file.name.as_str().cmp(name))
-                .is_ok()
+            files.binary_search_by(|file| file.name.as_str().cmp(name)).is_ok()
         };
         id.rsplit_once('@')
             .is_some_and(|(name, place)| place.parse::<u64>().is_ok() && is_file(name))
@@ -72,10 +70,9 @@ impl Block {
     /// is exact.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
-            Content::Files(files) => self.input.files[files.clone()]
-                .iter()
-                .map(InputFile::expected_bytes)
-                .sum(),
+            Content::Files(files) => {
+                self.input.files[files.clone()].iter().map(InputFile::expected_bytes).sum()
+            }
             Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
             Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
             Content::Counts(counts) => counts.entries.len() as u64,
@@ -91,10 +88,7 @@ pub(crate) enum Content {
     /// A range of a plain file of lines, read by the thread that parses it.
     Lines(LineRange),
     /// Records cut from a stream.
-    Pieces {
-        pieces: Vec<Piece>,
-        header: Option<Arc<Header>>,
-    },
+    Pieces { pieces: Vec<Piece>, header: Option<Arc<Header>> },
     /// Documents of a bag of words.
     Counts(uci::Counts),
     /// Row groups of a columnar file.
@@ -147,13 +141,6 @@ pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
         }
         file => file.expected_bytes().div_ceil(block_bytes),
     };
-    let blocks = files::sources(input, block_bytes)
-        .into_iter()
-        .map(blocks_of)
-        .sum();
-    Estimate {
-        content_bytes: input.expected_bytes(),
-        block_bytes,
-        blocks,
-    }
+    let blocks = files::sources(input, block_bytes).into_iter().map(blocks_of).sum();
+    Estimate { content_bytes: input.expected_bytes(), block_bytes, blocks }
 }

@@ -201,32 +201,17 @@ mod tests {
         let keys: DictionaryArray<Int32Type> = vec!["b", "a", "b"].into_iter().collect();
         let cases: [(ArrayRef, &[&str]); 11] = [
             (Arc::new(Int8Array::from(vec![-3, 0])), &["-3", "0"]),
-            (
-                Arc::new(UInt64Array::from(vec![u64::MAX])),
-                &["18446744073709551615"],
-            ),
-            (
-                Arc::new(Float32Array::from(vec![0.1, 2.0, 1e20])),
-                &["0.1", "2.0", "1e20"],
-            ),
-            (
-                Arc::new(BooleanArray::from(vec![true, false])),
-                &["true", "false"],
-            ),
+            (Arc::new(UInt64Array::from(vec![u64::MAX])), &["18446744073709551615"]),
+            (Arc::new(Float32Array::from(vec![0.1, 2.0, 1e20])), &["0.1", "2.0", "1e20"]),
+            (Arc::new(BooleanArray::from(vec![true, false])), &["true", "false"]),
             (Arc::new(decimals), &["-123.45", "0.07"]),
-            (
-                Arc::new(Date32Array::from(vec![0, -1])),
-                &["1970-01-01", "1969-12-31"],
-            ),
+            (Arc::new(Date32Array::from(vec![0, -1])), &["1970-01-01", "1969-12-31"]),
             (Arc::new(Time32SecondArray::from(vec![3601])), &["01:00:01"]),
             (
                 Arc::new(TimestampMicrosecondArray::from(vec![1_500_000])),
                 &["1970-01-01T00:00:01.500"],
             ),
-            (
-                Arc::new(zoned),
-                &["1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"],
-            ),
+            (Arc::new(zoned), &["1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"]),
             (Arc::new(StringViewArray::from(vec!["x", ""])), &["x", ""]),
             (Arc::new(keys), &["b", "a", "b"]),
         ];
@@ -244,21 +229,12 @@ mod tests {
     fn numbers_are_read_whatever_holds_them() {
         let texts = StringArray::from(vec![Some("7"), Some(" 2.5 "), Some("x"), None]);
         let found = numbers(&texts).unwrap();
-        assert_eq!(
-            found.iter().collect::<Vec<_>>(),
-            [Some(7.0), Some(2.5), None, None]
-        );
+        assert_eq!(found.iter().collect::<Vec<_>>(), [Some(7.0), Some(2.5), None, None]);
         let found = whole_numbers(&texts).unwrap();
-        assert_eq!(
-            found.iter().collect::<Vec<_>>(),
-            [Some(7), None, None, None]
-        );
+        assert_eq!(found.iter().collect::<Vec<_>>(), [Some(7), None, None, None]);
         let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300, 2f64.powi(63)]);
         let found = whole_numbers(&floats).unwrap();
-        assert_eq!(
-            found.iter().collect::<Vec<_>>(),
-            [Some(3), None, None, None, None]
-        );
+        assert_eq!(found.iter().collect::<Vec<_>>(), [Some(3), None, None, None, None]);
         assert_eq!(numbers(&floats).unwrap().value(1), 0.5);
         let large = UInt64Array::from(vec![u64::MAX]);
         assert!(whole_numbers(&large).unwrap().is_null(0));

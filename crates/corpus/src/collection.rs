@@ -169,14 +169,10 @@ impl Collection {
         let mut next: u64 = 0;
         for (number, shard) in collection.shards.iter().enumerate() {
             if shard.first_document != next {
-                return Err(refuse(format!(
-                    "shard {number} does not begin at document {next}"
-                )));
+                return Err(refuse(format!("shard {number} does not begin at document {next}")));
             }
             next = next.checked_add(shard.documents).ok_or_else(|| {
-                refuse(format!(
-                    "shard {number} has more documents than there are numbers"
-                ))
+                refuse(format!("shard {number} has more documents than there are numbers"))
             })?;
         }
         if next != collection.documents {
@@ -270,13 +266,8 @@ mod tests {
             json.replace("\"grouped\"", "\"unheard_of\""),
         ] {
             assert!(damaged != json);
-            let error = Collection::from_json(&damaged, path)
-                .unwrap_err()
-                .to_string();
-            assert!(
-                error.starts_with("c.json: ") && error.contains("--overwrite"),
-                "{error}"
-            );
+            let error = Collection::from_json(&damaged, path).unwrap_err().to_string();
+            assert!(error.starts_with("c.json: ") && error.contains("--overwrite"), "{error}");
         }
     }
 }

@@ -77,9 +77,9 @@ impl Compression {
         }
         let mut buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
         let decoder: Box<dyn Read + Send> = match self {
-            Self::Plain | Self::Gzip => Box::new(GzipMembers {
-                member: Some(GzDecoder::new(buffered)),
-            }),
+            Self::Plain | Self::Gzip => {
+                Box::new(GzipMembers { member: Some(GzDecoder::new(buffered)) })
+            }
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
             Self::Zstd => {
                 refuse_wide_window(buffered.fill_buf()?)?;
@@ -188,35 +188,23 @@ fn window_bytes(start: &[u8]) -> Option<u64> {
     let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
     let length = 1 << (descriptor >> 6);
     let field = rest.get(dictionary..dictionary + length)?;
-    Some(
-        field
-            .iter()
-            .rev()
-            .fold(0, |number, &byte| number << 8 | u64::from(byte)),
-    )
+    Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 /// Strips a file's name of the ending that compression appends, in upper or lower case.
 pub fn stripped(name: &str) -> &str {
     let is_appended = |(_, ending): &(&str, &str)| {
         let endings = ["gz", "gzip", "zst", "zstd", "bz2"];
-        endings
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
+        endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
     };
-    name.rsplit_once('.')
-        .filter(is_appended)
-        .map_or(name, |(plain, _)| plain)
+    name.rsplit_once('.').filter(is_appended).map_or(name, |(plain, _)| plain)
 }
 
 /// Reads the whole content of a file on a disk or in an object store, decompressed as its first bytes require: at most
 /// 256 MiB of it.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let compression = Compression::of(&read_start(Source::open(path)?, 16)?);
-    read_within(
-        compression.map_err(io::Error::other)?.open(path)?,
-        WHOLE_FILE_BYTES,
-    )
+    read_within(compression.map_err(io::Error::other)?.open(path)?, WHOLE_FILE_BYTES)
 }
 
 /// Reads the whole content of a file on a disk, as it is: at most 256 MiB.
@@ -307,13 +295,7 @@ pub(crate) mod tests {
 
     #[test]
     fn endings_are_stripped_in_any_case() {
-        for name in [
-            "X.csv.gz",
-            "X.csv.GZ",
-            "X.csv.Gzip",
-            "X.csv.ZST",
-            "X.csv.bz2",
-        ] {
+        for name in ["X.csv.gz", "X.csv.GZ", "X.csv.Gzip", "X.csv.ZST", "X.csv.bz2"] {
             assert_eq!(stripped(name), "X.csv");
         }
         for name in ["X.csv", "gz", "X.gzx", ""] {
@@ -323,15 +305,9 @@ pub(crate) mod tests {
 
     #[test]
     fn skippable_frames_are_zstd_and_other_compressions_are_refused() {
-        assert_eq!(
-            Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]),
-            Ok(Compression::Zstd)
-        );
+        assert_eq!(Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]), Ok(Compression::Zstd));
         assert_eq!(Compression::of(b""), Ok(Compression::Plain));
-        assert_eq!(
-            Compression::of(b"BZh9 is how this text begins"),
-            Ok(Compression::Plain)
-        );
+        assert_eq!(Compression::of(b"BZh9 is how this text begins"), Ok(Compression::Plain));
         assert_eq!(Compression::of(b"PK\x03\x04...."), Err("zip"));
     }
 
@@ -359,16 +335,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_window_is_that_of_the_frame_or_its_content() {
-        assert_eq!(
-            window_bytes(&zstd::encode_all(&[7; 300][..], 1).unwrap()[..5]),
-            None
-        );
+        assert_eq!(window_bytes(&zstd::encode_all(&[7; 300][..], 1).unwrap()[..5]), None);
         let single = [0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 1, 0, 0, 0];
         assert_eq!(window_bytes(&single), Some(1 << 32));
-        assert_eq!(
-            window_bytes(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x89]),
-            Some((1 << 27) + (1 << 24))
-        );
+        assert_eq!(window_bytes(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x89]), Some((1 << 27) + (1 << 24)));
         assert_eq!(window_bytes(b"BZh91AY&SY"), None);
     }
 

@@ -63,16 +63,11 @@ impl Date {
     /// else, and no [`slashed`](Self::slashed) date.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let has_year = text
-            .as_bytes()
-            .windows(4)
-            .any(|four| four.iter().all(u8::is_ascii_digit));
+        let has_year = text.as_bytes().windows(4).any(|four| four.iter().all(u8::is_ascii_digit));
         if text.len() > MAX_BYTES || !has_year {
             return None;
         }
-        Self::of_year(text)
-            .or_else(|| Self::of_month(text))
-            .or_else(|| Self::of_day(text))
+        Self::of_year(text).or_else(|| Self::of_month(text)).or_else(|| Self::of_day(text))
     }
 
     /// Reads a day written as `3/4/1998`, perhaps with a time.
@@ -82,9 +77,7 @@ impl Date {
     }
 
     fn label(self, unit: DateUnit) -> String {
-        let Self {
-            year, month, day, ..
-        } = self;
+        let Self { year, month, day, .. } = self;
         match unit {
             DateUnit::Day => format!("{year}-{month:02}-{day:02}"),
             DateUnit::Month => format!("{year}-{month:02}"),
@@ -104,12 +97,7 @@ impl Date {
             Some(_) => (&plain[..plain.len() - 1], DateUnit::Decade),
             None => (plain, DateUnit::Year),
         };
-        Some(Self {
-            year: number(plain, 4, 1000..=2999)?,
-            month: 1,
-            day: 1,
-            unit,
-        })
+        Some(Self { year: number(plain, 4, 1000..=2999)?, month: 1, day: 1, unit })
     }
 
     fn of_month(text: &str) -> Option<Self> {
@@ -123,16 +111,11 @@ impl Date {
     }
 
     fn of_day(text: &str) -> Option<Self> {
-        let moment = |format: &&str| {
-            NaiveDate::parse_from_str(text, format)
-                .ok()
-                .and_then(Self::of)
-        };
+        let moment =
+            |format: &&str| NaiveDate::parse_from_str(text, format).ok().and_then(Self::of);
         let compact = || Self::day(text, "%Y%m%d").filter(|_| text.len() == 8);
         let days = || DAYS.iter().find_map(|format| Self::day(text, format));
-        days()
-            .or_else(compact)
-            .or_else(|| MOMENTS.iter().find_map(moment))
+        days().or_else(compact).or_else(|| MOMENTS.iter().find_map(moment))
     }
 
     /// Reads a day, alone or with a time after it.
@@ -200,10 +183,7 @@ impl Scale {
         let is_slashed = |value, is_day_first| Date::slashed(value, is_day_first).is_some();
         let is_day_first = (counted.clone())
             .any(|(value, _)| !is_slashed(value, false) && is_slashed(value, true));
-        let mut scale = Self {
-            unit: DateUnit::Day,
-            is_day_first,
-        };
+        let mut scale = Self { unit: DateUnit::Day, is_day_first };
         let (mut dates, mut dated, mut all) = (Vec::new(), 0, 0);
         for (value, documents) in counted {
             all += documents;
@@ -274,12 +254,7 @@ mod tests {
 
     #[test]
     fn dates_are_read_in_the_usual_forms_and_nothing_else_is() {
-        let day = |year, month, day| Date {
-            year,
-            month,
-            day,
-            unit: DateUnit::Day,
-        };
+        let day = |year, month, day| Date { year, month, day, unit: DateUnit::Day };
         for text in [
             "1998-07-21",
             "1998-07-21T05:06:07Z",
@@ -301,23 +276,13 @@ mod tests {
         ] {
             assert_eq!(Date::parse(text), Some(day(1998, 7, 21)), "{text}");
         }
-        let month = Date {
-            unit: DateUnit::Month,
-            ..day(1998, 7, 1)
-        };
-        let year = Date {
-            unit: DateUnit::Year,
-            ..day(1998, 1, 1)
-        };
+        let month = Date { unit: DateUnit::Month, ..day(1998, 7, 1) };
+        let year = Date { unit: DateUnit::Year, ..day(1998, 1, 1) };
         assert_eq!(Date::parse("1998-07"), Some(month));
         for text in ["1998", "1998.0", "c1998", "ca. 1998", "[1998?]", "©1998"] {
             assert_eq!(Date::parse(text), Some(year), "{text}");
         }
-        let decade = Date {
-            year: 1990,
-            unit: DateUnit::Decade,
-            ..year
-        };
+        let decade = Date { year: 1990, unit: DateUnit::Decade, ..year };
         assert_eq!(Date::parse("1990s"), Some(decade));
         for text in [
             "",
@@ -338,10 +303,7 @@ mod tests {
         ] {
             assert_eq!(Date::parse(text), None, "{text}");
         }
-        assert_eq!(
-            Date::slashed("7/21/1998 5:06", false),
-            Some(day(1998, 7, 21))
-        );
+        assert_eq!(Date::slashed("7/21/1998 5:06", false), Some(day(1998, 7, 21)));
         assert_eq!(Date::slashed("07/21/1998", true), None);
         assert_eq!(Date::slashed("21/07/1998", true), Some(day(1998, 7, 21)));
     }

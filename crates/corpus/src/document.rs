@@ -171,10 +171,7 @@ impl ShardDocument {
 
     /// Returns its kept terms and their counts.
     pub fn bag(&self) -> Bag<'_> {
-        Bag {
-            terms: &self.terms,
-            counts: &self.counts,
-        }
+        Bag { terms: &self.terms, counts: &self.counts }
     }
 }
 
@@ -188,10 +185,7 @@ pub struct Sections {
 impl Sections {
     /// Starts where the next document with a volume is this section of it.
     pub fn starting(first: u64) -> Self {
-        Self {
-            group: None,
-            next: first,
-        }
+        Self { group: None, next: first }
     }
 
     /// Returns the volume of the last document that had one.

@@ -92,11 +92,7 @@ impl Drafter {
                 self.count_bag(vocabulary, &counts);
                 DocumentStatus::Ok
             }
-            Body::Counts {
-                counts,
-                words,
-                repaired,
-            } => {
+            Body::Counts { counts, words, repaired } => {
                 self.count_counts(&counts, words);
                 read(repaired)
             }
@@ -110,16 +106,10 @@ impl Drafter {
             out.counts.resize(out.terms.len(), 1);
         }
         // Only a text of more than 2 GiB of one-letter words has more.
-        out.counts
-            .iter_mut()
-            .for_each(|count| *count = (*count).min(MAX_TOKENS));
+        out.counts.iter_mut().for_each(|count| *count = (*count).min(MAX_TOKENS));
         out.tokens_total = u32::try_from(total).unwrap_or(u32::MAX);
         let nothing = status.has_terms() && total == 0;
-        out.status = if nothing {
-            DocumentStatus::Empty
-        } else {
-            status
-        };
+        out.status = if nothing { DocumentStatus::Empty } else { status };
     }
 
     /// Returns every term met so far, by local id.
@@ -171,13 +161,12 @@ impl Drafter {
     fn count_counts(&mut self, counts: &[(Cow<'_, str>, u32)], words: bool) {
         let counter = &mut self.counter;
         let mut room = MAX_TOKENS;
-        self.tokenizer
-            .counted(counts, words, &mut |term, count: u32| {
-                let count = count.min(room);
-                room -= count;
-                let local_id = counter.intern(term);
-                counter.add_local(local_id, count);
-            });
+        self.tokenizer.counted(counts, words, &mut |term, count: u32| {
+            let count = count.min(room);
+            room -= count;
+            let local_id = counter.intern(term);
+            counter.add_local(local_id, count);
+        });
     }
 }
 
@@ -204,37 +193,21 @@ mod tests {
     }
 
     fn text(text: &str, repaired: bool) -> RawDocument<'_> {
-        raw(Body::Text {
-            text: text.into(),
-            repaired,
-        })
+        raw(Body::Text { text: text.into(), repaired })
     }
 
     #[test]
     fn statuses_say_what_the_body_was() {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
-        let missing = |status| {
-            raw(Body::Missing {
-                status,
-                reason: String::new(),
-            })
-        };
+        let missing = |status| raw(Body::Missing { status, reason: String::new() });
         for (document, status, tokens) in [
             (text("one two", false), DocumentStatus::Ok, 2),
             (text("one \u{fffd}two", true), DocumentStatus::Repaired, 2),
             (text(" 42 ... ", false), DocumentStatus::Empty, 0),
             (text("\u{fffd}", true), DocumentStatus::Empty, 0),
-            (
-                missing(DocumentStatus::ParseError),
-                DocumentStatus::ParseError,
-                0,
-            ),
-            (
-                missing(DocumentStatus::Truncated),
-                DocumentStatus::Truncated,
-                0,
-            ),
+            (missing(DocumentStatus::ParseError), DocumentStatus::ParseError, 0),
+            (missing(DocumentStatus::Truncated), DocumentStatus::Truncated, 0),
             (missing(DocumentStatus::Empty), DocumentStatus::Empty, 0),
         ] {
             drafter.draft(document, &mut out);
@@ -250,20 +223,9 @@ mod tests {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
         drafter.draft(text("one", false), &mut out);
-        let body = Body::Text {
-            text: "two".into(),
-            repaired: false,
-        };
+        let body = Body::Text { text: "two".into(), repaired: false };
         let metadata = vec![Some("y".into()), None];
-        drafter.draft(
-            RawDocument {
-                source_id: "b".into(),
-                group: None,
-                metadata,
-                body,
-            },
-            &mut out,
-        );
+        drafter.draft(RawDocument { source_id: "b".into(), group: None, metadata, body }, &mut out);
         assert_eq!((out.source_id.as_str(), &out.group), ("b", &None));
         assert_eq!(out.metadata, [Some("y".to_owned()), None]);
         assert_eq!((out.terms, out.counts), (vec![1], vec![1]));
@@ -271,11 +233,7 @@ mod tests {
 
     fn counts<'a>(counts: &[(&'a str, u32)], words: bool) -> RawDocument<'a> {
         let own = |&(term, count): &(&'a str, u32)| (Cow::Borrowed(term), count);
-        raw(Body::Counts {
-            counts: counts.iter().map(own).collect(),
-            words,
-            repaired: false,
-        })
+        raw(Body::Counts { counts: counts.iter().map(own).collect(), words, repaired: false })
     }
 
     #[test]
@@ -303,10 +261,7 @@ mod tests {
         let mut out = ShardDocument::default();
         let bag = [("The", 1), ("42", 3), ("the", 2), ("to-day", 1)];
         for (words, expected) in [
-            (
-                false,
-                vec![("The", 1), ("42", 3), ("the", 2), ("to-day", 1)],
-            ),
+            (false, vec![("The", 1), ("42", 3), ("the", 2), ("to-day", 1)]),
             (true, vec![("the", 3), ("to", 1), ("day", 1)]),
         ] {
             drafter.draft(counts(&bag, words), &mut out);

@@ -170,11 +170,9 @@ mod tests {
 
     #[test]
     fn encodings_are_guessed_from_what_is_not_utf_8() {
-        for (bytes, name) in [
-            (WESTERN, "windows-1252"),
-            (RUSSIAN, "windows-1251"),
-            (JAPANESE, "shift_jis"),
-        ] {
+        for (bytes, name) in
+            [(WESTERN, "windows-1252"), (RUSSIAN, "windows-1251"), (JAPANESE, "shift_jis")]
+        {
             let mut guess = EncodingGuess::default();
             guess.add("größer als der Rest, und dennoch ohne Belang".as_bytes());
             guess.add(bytes);

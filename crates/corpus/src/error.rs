@@ -32,10 +32,7 @@ impl CorpusError {
     /// Returns the constructor of an [`Io`](Self::Io) for this path.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.display().to_string();
-        move |source| Self::Io {
-            message: format!("{path}: {source}"),
-            source,
-        }
+        move |source| Self::Io { message: format!("{path}: {source}"), source }
     }
 
     /// Returns a [`Data`](Self::Data) for this file.

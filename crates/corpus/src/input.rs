@@ -107,12 +107,7 @@ impl Input {
     /// names, and their number.
     pub fn left_out(&self, job: &Path) -> Option<String> {
         let is_other = |name: &&String| Path::new(name).file_name() != job.file_name();
-        let others: Vec<&str> = self
-            .written
-            .iter()
-            .filter(is_other)
-            .map(String::as_str)
-            .collect();
+        let others: Vec<&str> = self.written.iter().filter(is_other).map(String::as_str).collect();
         let named = others[..others.len().min(NAMED)].join(", ");
         let names = match others.len().saturating_sub(NAMED) {
             0 => named,
@@ -157,10 +152,7 @@ pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError
 /// Returns whether no pattern of the job's input matches anything.
 pub fn is_gone(settings: &CorpusSettings) -> bool {
     let is_gone = |pattern: &String| {
-        matches!(
-            find_pattern(settings, pattern, &|_| false),
-            Err(InputError::NoMatch(_))
-        )
+        matches!(find_pattern(settings, pattern, &|_| false), Err(InputError::NoMatch(_)))
     };
     settings.input.iter().all(is_gone)
 }
@@ -214,12 +206,7 @@ fn find(settings: &CorpusSettings) -> Result<(Vec<Found>, Vec<String>), InputErr
             written.push(name(&path));
         } else if let Some(format) = format::of(&path, settings.format) {
             format::check(&path, format, settings)?;
-            files.push(Found {
-                name: name(&path),
-                path,
-                format,
-                is_named,
-            });
+            files.push(Found { name: name(&path), path, format, is_named });
         }
     }
     if files.is_empty() {
@@ -288,13 +275,7 @@ mod tests {
         );
         let sizes: u64 = input.files.iter().map(|file| file.bytes).sum();
         assert_eq!(input.total_bytes, sizes);
-        assert!(
-            input.files[2]
-                .vocabulary
-                .as_ref()
-                .unwrap()
-                .ends_with("b/vocab.k.txt")
-        );
+        assert!(input.files[2].vocabulary.as_ref().unwrap().ends_with("b/vocab.k.txt"));
     }
 
     #[test]
@@ -303,11 +284,7 @@ mod tests {
         settings.base = folder.path().join("jobs");
         settings.input = vec!["../data".into()];
         assert_eq!(discover(&settings).unwrap().files[0].name, "../data/x.txt");
-        let whole = folder
-            .path()
-            .join("data/x.txt")
-            .to_string_lossy()
-            .into_owned();
+        let whole = folder.path().join("data/x.txt").to_string_lossy().into_owned();
         settings.input = vec![whole.clone()];
         assert_eq!(discover(&settings).unwrap().files[0].name, whole);
     }
@@ -322,12 +299,7 @@ mod tests {
             ("x/y/e.txt", b""),
         ]);
         let names = |settings: &CorpusSettings| -> Vec<String> {
-            discover(settings)
-                .unwrap()
-                .files
-                .into_iter()
-                .map(|file| file.name)
-                .collect()
+            discover(settings).unwrap().files.into_iter().map(|file| file.name).collect()
         };
         settings.exclude = vec!["*.log".into(), "old".into()];
         assert_eq!(names(&settings), ["a.txt", "x/y/e.txt"]);

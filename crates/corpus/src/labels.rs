@@ -53,9 +53,8 @@ impl LabelCounter {
         }
         let (found, least) = (all.len(), settings.min_documents);
         let kept = all.into_iter().filter(|&(_, documents)| documents >= least);
-        let labels: Vec<Label> = kept
-            .map(|(label, documents)| Label { label, documents })
-            .collect();
+        let labels: Vec<Label> =
+            kept.map(|(label, documents)| Label { label, documents }).collect();
         match labels.len() {
             0 if found == 0 => Err(format!(
                 "no document has a label: check corpus.labels (is {:?} the right key or column?)",
@@ -132,10 +131,7 @@ pub fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {
             })
             .collect(),
         None if separator.is_empty() => vec![Cow::Borrowed(value.trim())],
-        None => value
-            .split(separator)
-            .map(|part| Cow::Borrowed(part.trim()))
-            .collect(),
+        None => value.split(separator).map(|part| Cow::Borrowed(part.trim())).collect(),
     };
     labels.retain(|label| !label.is_empty());
     labels.sort_unstable();
@@ -148,20 +144,12 @@ mod tests {
     use super::*;
 
     fn settings(min_documents: u64) -> LabelSettings {
-        LabelSettings {
-            column: "tags".to_owned(),
-            separator: ";".to_owned(),
-            min_documents,
-        }
+        LabelSettings { column: "tags".to_owned(), separator: ";".to_owned(), min_documents }
     }
 
     #[test]
     fn lists_and_separated_texts_are_the_same_labels() {
-        for value in [
-            "[\"b\", \"a c\", \"b\", null, \"\"]",
-            " b; a c ;;b",
-            "a c;b",
-        ] {
+        for value in ["[\"b\", \"a c\", \"b\", null, \"\"]", " b; a c ;;b", "a c;b"] {
             assert_eq!(split(value, ";"), ["a c", "b"], "{value}");
         }
         assert_eq!(split("[1, 2.5]", ";"), ["1", "2.5"]);
@@ -178,18 +166,11 @@ mod tests {
         }
         let counted = counters.each_ref().map(LabelCounter::to_bytes);
         let finish = |least| LabelCounter::finish(&counted, &settings(least));
-        let label = |label: &str, documents| Label {
-            label: label.to_owned(),
-            documents,
-        };
+        let label = |label: &str, documents| Label { label: label.to_owned(), documents };
         let all = [label("a", 1), label("b", 2), label("c", 3)];
         assert_eq!(finish(1).unwrap(), all);
         assert_eq!(finish(2).unwrap(), all[1..]);
-        assert!(
-            finish(4)
-                .unwrap_err()
-                .contains("lower corpus.label_min_documents")
-        );
+        assert!(finish(4).unwrap_err().contains("lower corpus.label_min_documents"));
         let none = LabelCounter::finish(&[], &settings(1)).unwrap_err();
         assert!(none.contains("\"tags\""), "{none}");
     }
@@ -200,10 +181,7 @@ mod tests {
         corpus.metadata = vec!["year".to_owned(), "tags".to_owned()];
         assert!(LabelReader::new(&corpus, &[]).is_none());
         corpus.labels = Some(settings(1));
-        let label = |label: &str| Label {
-            label: label.to_owned(),
-            documents: 1,
-        };
+        let label = |label: &str| Label { label: label.to_owned(), documents: 1 };
         let reader = LabelReader::new(&corpus, &[label("a"), label("b"), label("d")]).unwrap();
         let mut labels = vec![7];
         for (value, expected) in [(Some("d;c;a"), &[0, 2][..]), (Some("c"), &[]), (None, &[])] {

@@ -42,9 +42,7 @@ pub const WITHOUT_STOP_WORDS: [&str; 3] = ["km", LAO, "my"];
 /// Returns whether a code is that of a language that can be identified, or [`UNDETERMINED`].
 pub fn is_code(code: &str) -> bool {
     [UNDETERMINED, LAO].contains(&code)
-        || LANGUAGES
-            .binary_search_by_key(&code, |known| known.0)
-            .is_ok()
+        || LANGUAGES.binary_search_by_key(&code, |known| known.0).is_ok()
 }
 
 /// Identifies the language of a text: its ISO 639-1 code, or [`UNDETERMINED`].
@@ -121,10 +119,7 @@ mod tests {
                     муж был в связи с бывшею в их доме француженкою-гувернанткой, и объявила мужу, что не может жить с \
                     ним в одном доме.",
             ),
-            (
-                "ja",
-                "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。",
-            ),
+            ("ja", "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"),
             ("zh", "道可道，非常道。名可名，非常名。"),
             ("lo", "ພາສາລາວ ເປັນພາສາທາງການຂອງ ສປປ ລາວ (Laos)"),
             ("km", "ភាសាខ្មែរ ជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា"),
@@ -141,11 +136,7 @@ mod tests {
     fn every_language_has_a_code_of_its_own() {
         assert!(LANGUAGES.is_sorted_by(|a, b| a.0 < b.0));
         for lang in Lang::all() {
-            assert_eq!(
-                LANGUAGES.iter().filter(|known| known.1 == *lang).count(),
-                1,
-                "{lang}"
-            );
+            assert_eq!(LANGUAGES.iter().filter(|known| known.1 == *lang).count(), 1, "{lang}");
         }
         assert!(WITHOUT_STOP_WORDS.into_iter().all(is_code));
         assert!(is_code("de") && is_code("und") && !is_code("deu") && !is_code(""));

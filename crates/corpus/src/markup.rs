@@ -77,11 +77,7 @@ struct Last {
 impl Last {
     fn of(text: &str) -> Self {
         let last = |end| text.rfind(end).unwrap_or(0);
-        Self {
-            tag: last(">"),
-            comment: last("-->"),
-            section: last("]]>"),
-        }
+        Self { tag: last(">"), comment: last("-->"), section: last("]]>") }
     }
 
     /// Returns the tag at `at`; `None` if its `<` is an ordinary character.
@@ -93,10 +89,7 @@ impl Last {
             let found = text.get(from..)?.find(end)?;
             Some(from + found + end.len())
         };
-        let nothing = |end| Tag {
-            end,
-            ..Tag::default()
-        };
+        let nothing = |end| Tag { end, ..Tag::default() };
         let rest = &text[at..];
         let is_name = |begin: usize| rest[begin..].starts_with(char::is_alphabetic);
         match rest.as_bytes().get(1)? {
@@ -107,11 +100,7 @@ impl Last {
             b'!' if rest.starts_with("<![CDATA[") && at < self.section => {
                 let begin = at + "<![CDATA[".len();
                 let end = until("]]>", begin)?;
-                Some(Tag {
-                    end,
-                    section: begin..end - 3,
-                    mark: "",
-                })
+                Some(Tag { end, section: begin..end - 3, mark: "" })
             }
             b'!' | b'?' => until(">", at).map(nothing),
             b'/' if is_name(2) => element(text, at, 2),
@@ -165,9 +154,7 @@ fn end_of_element(text: &str, begin: usize, name: &str) -> usize {
         tag.is_some_and(|tag| tag.eq_ignore_ascii_case(closing.as_bytes()))
     };
     let mut tags = text[begin..].match_indices('<').map(|(at, _)| begin + at);
-    let end = tags
-        .find(is_closing)
-        .and_then(|at| Some(at + text[at..].find('>')? + 1));
+    let end = tags.find(is_closing).and_then(|at| Some(at + text[at..].find('>')? + 1));
     end.unwrap_or(text.len())
 }
 
@@ -186,10 +173,7 @@ mod tests {
             ("<tei:hi rend=\"it\">x</tei:hi><lb n=\"3\"/>y", "\nx\n\ny"),
             ("<?xml version=\"1.0\"?><!DOCTYPE html><!-- a > b -->x", "x"),
             ("<![CDATA[1 < 2 &amp; so]]>", "1 < 2 &amp; so"),
-            (
-                "<style>p > a {}</style>x<SCRIPT>if (a<b) \"</p>\"</Script >y",
-                "\nx\ny",
-            ),
+            ("<style>p > a {}</style>x<SCRIPT>if (a<b) \"</p>\"</Script >y", "\nx\ny"),
             ("<script>never closed", "\n"),
             ("<script src=x />x", "\nx"),
         ] {
@@ -215,10 +199,7 @@ mod tests {
             assert_eq!(without_markup(text), text);
         }
         assert_eq!(without_markup("<b \"x>y"), "y");
-        assert_eq!(
-            without_markup("1 < 2 &amp;&eacute;&#x41;&#8217;"),
-            "1 < 2 &éA’"
-        );
+        assert_eq!(without_markup("1 < 2 &amp;&eacute;&#x41;&#8217;"), "1 < 2 &éA’");
     }
 
     proptest! {

@@ -16,10 +16,7 @@ pub struct Memo<T> {
 
 impl<T> Default for Memo<T> {
     fn default() -> Self {
-        Self {
-            found: HashMap::new(),
-            bytes: 0,
-        }
+        Self { found: HashMap::new(), bytes: 0 }
     }
 }
 

@@ -205,11 +205,9 @@ impl Minibatches {
     /// Returns the documents with these indices among all of the process; `None` if they are in a file.
     pub fn pick(&self, list: Arc<[u32]>) -> Option<Minibatch> {
         match &self.store {
-            Store::Memory(bags) => Some(Minibatch {
-                bags: Arc::clone(bags),
-                chosen: Chosen::List(list),
-                before: 0,
-            }),
+            Store::Memory(bags) => {
+                Some(Minibatch { bags: Arc::clone(bags), chosen: Chosen::List(list), before: 0 })
+            }
             Store::Disk(..) => None,
         }
     }
@@ -278,11 +276,7 @@ impl Minibatches {
 
 /// Returns a range of the documents in memory.
 fn within(bags: &Arc<Bags>, range: Range<usize>) -> Minibatch {
-    Minibatch {
-        bags: Arc::clone(bags),
-        chosen: Chosen::Range(range),
-        before: 0,
-    }
+    Minibatch { bags: Arc::clone(bags), chosen: Chosen::Range(range), before: 0 }
 }
 
 /// Reads the documents in a range of bytes.
@@ -333,12 +327,6 @@ fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
     let (terms, rest) = rest.split_at(length as usize);
     let (counts, rest) = rest.split_at(length as usize);
     let (labels, rest) = rest.split_at(labels as usize);
-    let piece = Piece {
-        place: whole(p, q),
-        document: whole(low, high),
-        terms,
-        counts,
-        labels,
-    };
+    let piece = Piece { place: whole(p, q), document: whole(low, high), terms, counts, labels };
     Some((piece, rest))
 }

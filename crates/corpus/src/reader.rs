@@ -126,9 +126,7 @@ fn read_range(
 ) -> Result<(), InputError> {
     let begin = range.begin - u64::from(!range.begins_record);
     let mut opened = file.open()?;
-    opened
-        .seek(SeekFrom::Start(begin))
-        .map_err(InputError::unreadable(&file.path))?;
+    opened.seek(SeekFrom::Start(begin)).map_err(InputError::unreadable(&file.path))?;
     let mut cutter = RecordCutter::new(opened, begin, Boundary::Line, settings.max_document_bytes);
     if !range.begins_record {
         cutter.skip_line(range.end);
@@ -175,10 +173,7 @@ impl<'a> Context<'a> {
             source_id: filled(columns.id).unwrap_or_else(|| Cow::Owned(self.place(offset))),
             group: filled(columns.group),
             metadata: metadata.map(|place| place.and_then(&value)).collect(),
-            body: Body::Text {
-                text: Cow::Borrowed(""),
-                repaired: false,
-            },
+            body: Body::Text { text: Cow::Borrowed(""), repaired: false },
         }
     }
 
@@ -208,11 +203,7 @@ impl<'a> Context<'a> {
 
     /// Returns the body of a record without this.
     fn empty(&self, offset: u64, what: &str) -> Body<'static> {
-        Body::missing(
-            DocumentStatus::Empty,
-            self.place(offset),
-            format!("no {what}"),
-        )
+        Body::missing(DocumentStatus::Empty, self.place(offset), format!("no {what}"))
     }
 
     /// Replaces counts that are more than a text within the limit can have, even in one-letter words.
@@ -323,10 +314,7 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
 /// Returns the body of a document whose text is a whole file.
 pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
     let (text, repaired) = settings.encoding.decode_file(bytes);
-    Body::Text {
-        text: settings.markup.apply(text),
-        repaired,
-    }
+    Body::Text { text: settings.markup.apply(text), repaired }
 }
 
 /// Returns the body of a document with this text, if it has one; its record begins at `offset`.
@@ -337,13 +325,9 @@ fn body<'a>(
     repaired: bool,
 ) -> Body<'a> {
     match text {
-        Some(text) => Body::Text {
-            text: context.settings.markup.apply(text),
-            repaired,
-        },
-        None => context.empty(
-            offset,
-            &format!("text under `{}`", context.settings.text.join("`, `")),
-        ),
+        Some(text) => Body::Text { text: context.settings.markup.apply(text), repaired },
+        None => {
+            context.empty(offset, &format!("text under `{}`", context.settings.text.join("`, `")))
+        }
     }
 }

@@ -47,11 +47,7 @@ impl SampleRule {
             SampleSize::Fraction(share) => (share * 2f64.powi(64)) as u64,
             SampleSize::Documents(_) => nth_key,
         };
-        Self {
-            seed,
-            bound,
-            held_out: settings.held_out,
-        }
+        Self { seed, bound, held_out: settings.held_out }
     }
 
     /// Returns the random key by which documents enter the sample, the smallest first.
@@ -118,10 +114,7 @@ impl SmallestKeys {
     /// Creates a set that keeps the `limit` smallest keys.
     pub fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self {
-            limit,
-            heap: std::collections::BinaryHeap::new(),
-        }
+        Self { limit, heap: std::collections::BinaryHeap::new() }
     }
 
     /// Adds a key.
@@ -155,11 +148,7 @@ impl SmallestKeys {
     /// Returns the bound for [`SampleRule`]: the largest key kept, or `u64::MAX` if fewer than the limit were added.
     pub fn bound(self) -> u64 {
         let full = self.heap.len() == self.limit;
-        self.heap
-            .peek()
-            .copied()
-            .filter(|_| full)
-            .unwrap_or(u64::MAX)
+        self.heap.peek().copied().filter(|_| full).unwrap_or(u64::MAX)
     }
 }
 
@@ -202,12 +191,7 @@ mod tests {
         };
         assert_eq!(bound(1), bound(3));
         let rule = SampleRule::new(&settings(SampleSize::Documents(100), 0.0), 3, bound(2));
-        assert_eq!(
-            (0..1000)
-                .filter(|&d| rule.split(d) == Split::Sample)
-                .count(),
-            100
-        );
+        assert_eq!((0..1000).filter(|&d| rule.split(d) == Split::Sample).count(), 100);
         let mut few = SmallestKeys::new(100);
         few.add(5);
         let counts = few.prefix_counts();

@@ -39,16 +39,8 @@ const FORMAT_VERSION: &str = "2";
 /// Prefix of the name of a metadata column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
-const FIXED_COLUMNS: [&str; 8] = [
-    "source_id",
-    "group",
-    "status",
-    "tokens_total",
-    "tokens_stopped",
-    "terms",
-    "counts",
-    "pruned",
-];
+const FIXED_COLUMNS: [&str; 8] =
+    ["source_id", "group", "status", "tokens_total", "tokens_stopped", "terms", "counts", "pruned"];
 
 fn reading(path: &Path, source: impl Into<ParquetError>) -> CorpusError {
     match io_error(source.into()) {

@@ -43,9 +43,7 @@ pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<BTreeSet<Stri
     for source in lists {
         match source {
             StopWords::Language(name) => {
-                for word in language(name)?
-                    .iter()
-                    .flat_map(|words| words.split_ascii_whitespace())
+                for word in language(name)?.iter().flat_map(|words| words.split_ascii_whitespace())
                 {
                     add(word);
                     if name == "el" {
@@ -80,10 +78,7 @@ pub fn languages() -> impl Iterator<Item = &'static str> {
 /// Returns whether there is a list of this name: a language of [`languages`], or one with `-iso`.
 pub fn is_name(name: &str) -> bool {
     let code = name.strip_suffix(ISO);
-    code.map_or_else(
-        || languages().any(|known| known == name),
-        |code| OF_BOTH.contains(&code),
-    )
+    code.map_or_else(|| languages().any(|known| known == name), |code| OF_BOTH.contains(&code))
 }
 
 /// Returns the names of the lists and files: "de, en-iso, words.txt".
@@ -123,10 +118,7 @@ fn accented(word: &str) -> impl Iterator<Item = String> {
     let word = word.replace('\u{2206}', "δ");
     let vowels = "αεηιουω".chars();
     let places: Vec<usize> = vowels
-        .flat_map(|vowel| {
-            word.match_indices(vowel)
-                .map(move |(at, _)| at + vowel.len_utf8())
-        })
+        .flat_map(|vowel| word.match_indices(vowel).map(move |(at, _)| at + vowel.len_utf8()))
         .collect();
     let plain = word.clone();
     let accented = move |at: usize| format!("{}\u{301}{}", &word[..at], &word[at..]);
@@ -138,13 +130,7 @@ fn nearest(name: &str) -> &'static str {
     let name = name.to_lowercase();
     let score = |code: &str| strsim::jaro_winkler(&name, code);
     languages()
-        .reduce(|best, code| {
-            if score(code) > score(best) {
-                code
-            } else {
-                best
-            }
-        })
+        .reduce(|best, code| if score(code) > score(best) { code } else { best })
         .unwrap_or("en")
 }
 
@@ -234,10 +220,7 @@ mod tests {
 
     #[test]
     fn elided_words_are_stop_words_too() {
-        let tokens = TokenSettings {
-            elisions: true,
-            ..settings(TokenRule::Words, false)
-        };
+        let tokens = TokenSettings { elisions: true, ..settings(TokenRule::Words, false) };
         let fr = load(&[StopWords::Language("fr".into())], &tokens).unwrap();
         assert!(["est", "on", "qui"].iter().all(|word| fr.contains(*word)));
     }
@@ -259,9 +242,7 @@ mod tests {
     fn rust_sources_lose_their_keywords() {
         let rust = [StopWords::Language("rust".into())];
         let list = load(&rust, &settings(TokenRule::Words, true)).unwrap();
-        for word in [
-            "fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec",
-        ] {
+        for word in ["fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec"] {
             assert!(list.contains(word), "{word}");
         }
         assert!(!list.contains("tokenizer") && !list.contains("socket"));
@@ -269,19 +250,11 @@ mod tests {
 
     #[test]
     fn unknown_languages_get_a_suggestion_and_the_list() {
-        for (name, nearest) in [
-            ("english", "en"),
-            ("EN", "en"),
-            ("rusty", "rust"),
-            ("itt", "it"),
-        ] {
+        for (name, nearest) in [("english", "en"), ("EN", "en"), ("rusty", "rust"), ("itt", "it")] {
             let lists = [StopWords::Language(name.into())];
             let error = load(&lists, &settings(TokenRule::Words, false)).unwrap_err();
             let message = error.to_string();
-            assert!(
-                message.contains(&format!("mean \"{nearest}\"")),
-                "{message}"
-            );
+            assert!(message.contains(&format!("mean \"{nearest}\"")), "{message}");
             assert!(
                 message.contains(" de ")
                     && message.contains(" rust;")
@@ -333,12 +306,8 @@ mod tests {
             assert!(short.contains(word), "{word}");
         }
         assert!(short.len() < 350 && long.len() > 1000);
-        for (code, word) in [
-            ("de", "mensch"),
-            ("fr", "mot"),
-            ("it", "paese"),
-            ("ru", "земля"),
-        ] {
+        for (code, word) in [("de", "mensch"), ("fr", "mot"), ("it", "paese"), ("ru", "земля")]
+        {
             assert!(!list(code).contains(word), "{word}");
             assert!(list(&format!("{code}{ISO}")).contains(word), "{word}");
         }

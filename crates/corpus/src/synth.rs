@@ -71,9 +71,7 @@ fn synthesize_in_files(
     progress: &mut dyn FnMut(u64),
 ) -> Result<SynthSummary, CorpusError> {
     if let Some((key, expected)) = settings.problem() {
-        return Err(CorpusError::Setting(format!(
-            "synth.{key} must be {expected}"
-        )));
+        return Err(CorpusError::Setting(format!("synth.{key} must be {expected}")));
     }
     let words = match &settings.words {
         Some(list) => words::from_list(list, settings.vocabulary)?,
@@ -106,20 +104,9 @@ fn synthesize_in_files(
     let answer = unfinished.join("answer");
     store::create_folder(&answer).map_err(CorpusError::io(&answer))?;
     let planted = PlantedTopics::plant(settings);
-    let corpus = write_documents(
-        settings.documents,
-        &planted,
-        &words,
-        &unfinished,
-        file_bytes,
-        progress,
-    )?;
-    let record = Record {
-        generator: GENERATOR,
-        settings: settings.clone(),
-        words_sha256,
-        corpus,
-    };
+    let corpus =
+        write_documents(settings.documents, &planted, &words, &unfinished, file_bytes, progress)?;
+    let record = Record { generator: GENERATOR, settings: settings.clone(), words_sha256, corpus };
     write_answer(&planted, &words, &record, &answer)?;
     store::remove_file(&lock).map_err(CorpusError::io(&lock))?;
     publish(&unfinished, folder)?;
@@ -145,19 +132,13 @@ fn find_finished(
         ))
     };
     let record: Record = serde_json::from_slice(&bytes).map_err(|_| other())?;
-    let wanted = SynthSettings {
-        words: None,
-        ..settings.clone()
-    };
+    let wanted = SynthSettings { words: None, ..settings.clone() };
     if (record.generator, &record.settings) != (GENERATOR, &wanted)
         || record.words_sha256 != words_sha256
     {
         return Err(other());
     }
-    Ok(Some(SynthSummary {
-        reused: true,
-        ..record.corpus
-    }))
+    Ok(Some(SynthSummary { reused: true, ..record.corpus }))
 }
 
 /// Checks that a folder without a finished corpus contains nothing else.

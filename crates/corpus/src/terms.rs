@@ -56,10 +56,7 @@ struct Slot {
 impl Slot {
     #[inline]
     fn key(&self) -> Key {
-        Key {
-            bits: self.bits,
-            length: self.length,
-        }
+        Key { bits: self.bits, length: self.length }
     }
 }
 
@@ -122,8 +119,7 @@ impl TermCounter {
         self.in_document.push(0);
         let Key { bits, length } = key;
         let slot = Slot { bits, length, id };
-        self.index
-            .insert_unique(key.hash(), slot, |slot| slot.key().hash());
+        self.index.insert_unique(key.hash(), slot, |slot| slot.key().hash());
         id
     }
 
@@ -188,12 +184,7 @@ impl TermCounter {
     /// Frees what only counting needs: terms have their local ids still, but no more documents can be counted.
     #[must_use]
     pub fn without_counts(self) -> Self {
-        Self {
-            arena: self.arena,
-            index: self.index,
-            ends: self.ends,
-            ..Self::default()
-        }
+        Self { arena: self.arena, index: self.index, ends: self.ends, ..Self::default() }
     }
 }
 
@@ -226,14 +217,9 @@ impl Key {
                 u64::from(u32::from_le_bytes(*last)) << 32 | u64::from(u32::from_le_bytes(*first))
             }
             (Some(_), _) => long(bytes),
-            _ => bytes
-                .iter()
-                .fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
+            _ => bytes.iter().fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
         };
-        Self {
-            bits,
-            length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-        }
+        Self { bits, length: u32::try_from(bytes.len()).unwrap_or(u32::MAX) }
     }
 
     /// Returns whether terms with this key are equal.
@@ -356,10 +342,7 @@ mod tests {
         counter.begin_document();
         counter.add_local(id, u32::MAX);
         counter.add_local(id, 7);
-        assert_eq!(
-            counter.end_document(&mut terms, &mut counts),
-            u64::from(u32::MAX)
-        );
+        assert_eq!(counter.end_document(&mut terms, &mut counts), u64::from(u32::MAX));
         assert_eq!(counts, [u32::MAX]);
         counter.drain_new_counts(&mut |_, tokens, _| assert_eq!(tokens, u64::from(u32::MAX)));
     }

@@ -167,8 +167,7 @@ impl Tokenizer {
             }
             // A mark after spaces forms a word with them.
             TokenRule::Words | TokenRule::Dictionary => {
-                text.unicode_words()
-                    .for_each(|word| form.any(word.trim(), visit));
+                text.unicode_words().for_each(|word| form.any(word.trim(), visit));
             }
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {
@@ -185,9 +184,7 @@ impl Tokenizer {
 fn dictionary_words(text: &str) -> impl Iterator<Item = &str> {
     let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
     let ends = segmenter.segment_str(text).skip(1);
-    let segments = ends.scan(0, |begin, end| {
-        Some(&text[std::mem::replace(begin, end)..end])
-    });
+    let segments = ends.scan(0, |begin, end| Some(&text[std::mem::replace(begin, end)..end]));
     segments.filter(|segment| segment.chars().any(char::is_alphanumeric))
 }
 

@@ -36,14 +36,8 @@ pub enum TermStatus {
 
 impl TermStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
-        Self::Kept,
-        Self::Stop,
-        Self::Rare,
-        Self::Frequent,
-        Self::Capped,
-        Self::Unknown,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Kept, Self::Stop, Self::Rare, Self::Frequent, Self::Capped, Self::Unknown];
 
     /// Returns the name written to the tables.
     pub fn name(self) -> &'static str {
@@ -126,10 +120,7 @@ impl Vocabulary {
             (terms.extract_if(.., |term| term.status == TermStatus::Kept)).collect();
         kept.sort_unstable_by(by_rank);
         let capped = kept.drain(settings.max_terms.min(kept.len())..);
-        terms.extend(capped.map(|term| VocabularyTerm {
-            status: TermStatus::Capped,
-            ..term
-        }));
+        terms.extend(capped.map(|term| VocabularyTerm { status: TermStatus::Capped, ..term }));
         // The stable sort is the fast one: each worker's terms are sorted already.
         terms.sort_by(|a, b| a.term.cmp(&b.term));
         let kept_count = kept.len();
@@ -180,10 +171,7 @@ impl Vocabulary {
     /// # Errors
     /// Fails if a kept term follows others, or a term is listed twice.
     pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, String> {
-        let kept = terms
-            .iter()
-            .take_while(|term| term.status == TermStatus::Kept)
-            .count();
+        let kept = terms.iter().take_while(|term| term.status == TermStatus::Kept).count();
         let mut index = HashTable::with_capacity(terms.len());
         for (place, term) in terms.iter().enumerate() {
             if (place < kept) != (term.status == TermStatus::Kept) {
@@ -193,10 +181,7 @@ impl Vocabulary {
                 ));
             }
             let hash = hash(&term.term);
-            if index
-                .find(hash, |&other: &u32| terms[other as usize].term == term.term)
-                .is_some()
-            {
+            if index.find(hash, |&other: &u32| terms[other as usize].term == term.term).is_some() {
                 return Err(format!(
                     "vocabulary: term \"{}\" is listed twice; ingest again",
                     term.term
@@ -237,14 +222,12 @@ impl Vocabulary {
     /// assert_eq!(vocabulary.id("the"), None);
     /// ```
     pub fn id(&self, term: &str) -> Option<u32> {
-        self.place(term)
-            .filter(|&place| (place as usize) < self.kept)
+        self.place(term).filter(|&place| (place as usize) < self.kept)
     }
 
     /// Returns the status of the term, if the collection has it.
     pub fn status(&self, term: &str) -> Option<TermStatus> {
-        self.place(term)
-            .map(|place| self.terms[place as usize].status)
+        self.place(term).map(|place| self.terms[place as usize].status)
     }
 
     fn place(&self, term: &str) -> Option<u32> {
@@ -289,10 +272,8 @@ fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
     if stop_top == 0 {
         return;
     }
-    let mut left: Vec<&mut VocabularyTerm> = terms
-        .iter_mut()
-        .filter(|term| term.status != TermStatus::Stop)
-        .collect();
+    let mut left: Vec<&mut VocabularyTerm> =
+        terms.iter_mut().filter(|term| term.status != TermStatus::Stop).collect();
     let last = stop_top.min(left.len()).saturating_sub(1);
     if last < left.len() {
         left.select_nth_unstable_by(last, |a, b| {
@@ -350,10 +331,7 @@ impl TermMap {
     /// Creates a map of no terms, to a vocabulary of `kept` kept terms.
     pub fn empty(kept: usize) -> Self {
         let kept = u32::try_from(kept).expect("term ids are 32 bits");
-        Self {
-            places: Vec::new(),
-            kept,
-        }
+        Self { places: Vec::new(), kept }
     }
 
     /// Adds the terms that the counter has met since the map was made or last extended.

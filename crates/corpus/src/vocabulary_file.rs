@@ -24,13 +24,7 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), CorpusError> {
     let write = || -> io::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
         writeln!(file, "{HEADER}")?;
-        for VocabularyTerm {
-            term,
-            tokens,
-            documents,
-            status,
-        } in vocabulary.terms()
-        {
+        for VocabularyTerm { term, tokens, documents, status } in vocabulary.terms() {
             if term.contains('\n') {
                 let message = format!("the term {term:?} contains a line break");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -113,12 +107,7 @@ mod tests {
         assert_eq!(read_back.terms(), terms);
         assert_eq!(read_back.kept(), 3);
         let broken = Vocabulary::from_terms(vec![term("a\nb", TermStatus::Kept)]).unwrap();
-        assert!(
-            write(&path, &broken)
-                .unwrap_err()
-                .to_string()
-                .contains("line break")
-        );
+        assert!(write(&path, &broken).unwrap_err().to_string().contains("line break"));
     }
 
     #[test]

@@ -27,11 +27,8 @@ pub(super) fn line(key: &str, path: &Path, number: usize, problem: &str) -> Corp
 /// Returns the line up to a `#` at its start or after white space (`c#` is a word).
 pub fn without_comment(line: &str) -> &str {
     let line = line.trim_start_matches('\u{FEFF}');
-    let comment = line.match_indices('#').find(|&(at, _)| {
-        line[..at]
-            .chars()
-            .next_back()
-            .is_none_or(char::is_whitespace)
-    });
+    let comment = line
+        .match_indices('#')
+        .find(|&(at, _)| line[..at].chars().next_back().is_none_or(char::is_whitespace));
     comment.map_or(line, |(at, _)| &line[..at])
 }

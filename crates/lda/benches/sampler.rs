@@ -30,9 +30,7 @@ fn model(topics: usize) -> (Parameters, Priors) {
     let (mut entries, mut by_topic) = (Vec::new(), vec![0; topics]);
     for term in 0..TERMS {
         let wanted = (topics as u64 / 2).min(2 + 20_000 / (u64::from(term) + 20));
-        let mut own: Vec<u16> = (0..wanted)
-            .map(|_| stream.below(topics as u64) as u16)
-            .collect();
+        let mut own: Vec<u16> = (0..wanted).map(|_| stream.below(topics as u64) as u16).collect();
         own.sort_unstable();
         own.dedup();
         for topic in own {
@@ -42,22 +40,11 @@ fn model(topics: usize) -> (Parameters, Priors) {
         }
     }
     let mut parameters = Parameters::new(topics, TERMS as usize, 0, 1);
-    let step = GlobalStep {
-        step_size: 0.5,
-        weight: 2.0,
-    };
+    let step = GlobalStep { step_size: 0.5, weight: 2.0 };
     parameters.decay(step, &by_topic);
     parameters.add(step, &entries);
     let alpha = vec![5.0 / topics as f64; topics];
-    (
-        parameters,
-        Priors {
-            alpha,
-            eta: 0.05,
-            exp_psi: false,
-            tree: None,
-        },
-    )
+    (parameters, Priors { alpha, eta: 0.05, exp_psi: false, tree: None })
 }
 
 /// Documents of distinct terms, frequent ones more often.
@@ -76,11 +63,7 @@ fn documents() -> Vec<(Vec<u32>, Vec<u32>)> {
 }
 
 fn token_count(documents: &[(Vec<u32>, Vec<u32>)]) -> u64 {
-    documents
-        .iter()
-        .flat_map(|d| &d.1)
-        .map(|&n| u64::from(n))
-        .sum()
+    documents.iter().flat_map(|d| &d.1).map(|&n| u64::from(n)).sum()
 }
 
 const SWEEPS: u64 = 5;
@@ -132,9 +115,7 @@ fn remembered(bencher: Bencher<'_, '_>, topics: usize) {
         for (number, (terms, counts)) in documents.iter().enumerate() {
             let mut stream = Stream::keyed(seed.get(), Stage::Train, 0, number as u64);
             sampler.resume(Bag { terms, counts }, table, &drawn[number]);
-            sampler
-                .sweep_own(table, &mut stream)
-                .expect("a sound model");
+            sampler.sweep_own(table, &mut stream).expect("a sound model");
         }
     });
 }

@@ -45,12 +45,8 @@ fn corpus() -> Bags {
 /// Times passes; the items are tokens visited.
 fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
     let corpus = corpus();
-    let priors = Priors {
-        alpha: vec![5.0 / topics as f64; topics],
-        eta: 0.05,
-        exp_psi: false,
-        tree: None,
-    };
+    let priors =
+        Priors { alpha: vec![5.0 / topics as f64; topics], eta: 0.05, exp_psi: false, tree: None };
     let settings = TrainSettings {
         minibatch: Some(MinibatchSize::Documents(DOCUMENTS as usize / 2)),
         passes: Some(online + gibbs),

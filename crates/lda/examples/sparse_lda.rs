@@ -62,14 +62,8 @@ pub fn print(
             let tokens = bags.token_count();
             println!("{topics},{sampler},{tokens},{seconds:.4},{bytes}");
         };
-        line(
-            "dense",
-            sweeps(DenseLda::new(bags, terms, &priors, 1), iterations),
-        );
-        line(
-            "sparse",
-            sweeps(SparseLda::new(bags, terms, &priors, 1), iterations),
-        );
+        line("dense", sweeps(DenseLda::new(bags, terms, &priors, 1), iterations));
+        line("sparse", sweeps(SparseLda::new(bags, terms, &priors, 1), iterations));
         line("trainer", passes(bags, terms, &priors, iterations)?);
     }
     Ok(())
@@ -99,13 +93,8 @@ fn passes(
         average_every: Some(0),
         ..TrainSettings::default()
     };
-    let setup = Setup {
-        priors,
-        settings: &settings,
-        seed: 1,
-        vocabulary_size: terms,
-        warm_start: None,
-    };
+    let setup =
+        Setup { priors, settings: &settings, seed: 1, vocabulary_size: terms, warm_start: None };
     let mut ends = vec![Instant::now()];
     let trained = train(bags, &Bags::default(), &setup, |_, _| {
         ends.push(Instant::now());
@@ -156,9 +145,8 @@ pub fn generate(documents: u64, terms: usize, mean_length: f64) -> Bags {
 fn read(input: impl BufRead) -> Result<(Bags, usize), Box<dyn Error>> {
     let (mut bags, mut header) = (Bags::default(), Vec::new());
     for line in input.lines() {
-        let numbers: Vec<u64> = (line?.split_whitespace())
-            .map(str::parse)
-            .collect::<Result<_, _>>()?;
+        let numbers: Vec<u64> =
+            (line?.split_whitespace()).map(str::parse).collect::<Result<_, _>>()?;
         match numbers[..] {
             [number] => header.push(number),
             [document, term, count] if term > 0 => {

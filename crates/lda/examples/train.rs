@@ -25,9 +25,8 @@ const SENTENCES: [&str; 8] = [
 /// Trains, and prints a line for each topic.
 pub fn main() -> Result<(), TrainError> {
     let words = |text: &'static str| text.split(' ').filter(|word| word.len() > 3);
-    let vocabulary: Vec<&str> = BTreeSet::from_iter(SENTENCES.into_iter().flat_map(words))
-        .into_iter()
-        .collect();
+    let vocabulary: Vec<&str> =
+        BTreeSet::from_iter(SENTENCES.into_iter().flat_map(words)).into_iter().collect();
     let mut documents = Bags::default();
     for (number, sentence) in (0..).zip(SENTENCES) {
         let mut counts = BTreeMap::new();
@@ -37,16 +36,8 @@ pub fn main() -> Result<(), TrainError> {
         let (terms, counts): (Vec<u32>, Vec<u32>) = counts.into_iter().unzip();
         documents.push(number, &terms, &counts);
     }
-    let priors = Priors {
-        alpha: vec![0.5; 2],
-        eta: 0.1,
-        exp_psi: false,
-        tree: None,
-    };
-    let settings = TrainSettings {
-        passes: Some(200),
-        ..TrainSettings::default()
-    };
+    let priors = Priors { alpha: vec![0.5; 2], eta: 0.1, exp_psi: false, tree: None };
+    let settings = TrainSettings { passes: Some(200), ..TrainSettings::default() };
     let setup = Setup {
         priors: &priors,
         settings: &settings,
@@ -61,10 +52,7 @@ pub fn main() -> Result<(), TrainError> {
     for (number, topic) in topics.iter().enumerate() {
         let mut weights = topic.weights.clone();
         weights.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let heaviest = weights
-            .iter()
-            .take(6)
-            .map(|&(term, _)| vocabulary[term as usize]);
+        let heaviest = weights.iter().take(6).map(|&(term, _)| vocabulary[term as usize]);
         println!("topic {number}: {}", heaviest.collect::<Vec<_>>().join(" "));
     }
     Ok(())

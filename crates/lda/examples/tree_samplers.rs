@@ -33,10 +33,7 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("length", "204"),
     ("iterations", "100"),
     ("seeds", "5"),
-    (
-        "samplers",
-        "NAIVE,FAST,FAST-RB,FAST-RB-SD,FAST-RB-SW,FAST-RB-SDW",
-    ),
+    ("samplers", "NAIVE,FAST,FAST-RB,FAST-RB-SD,FAST-RB-SW,FAST-RB-SDW"),
 ];
 
 /// Terms of a generated synset.
@@ -93,23 +90,14 @@ pub fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
     for size in sizes(numbers)? {
         let tokens = size.documents * size.length;
         for variant in Variant::ALL {
-            if !given["samplers"]
-                .split(',')
-                .any(|name| name == variant.name())
-            {
+            if !given["samplers"].split(',').any(|name| name == variant.name()) {
                 continue;
             }
             let mut seconds = 0.0;
             for seed in 0..seeds {
                 seconds += time(size, variant, seed, iterations).map_err(|e| e.to_string())?;
             }
-            let Size {
-                topics,
-                vocabulary,
-                correlations,
-                senses,
-                ..
-            } = size;
+            let Size { topics, vocabulary, correlations, senses, .. } = size;
             println!(
                 "{},{topics},{vocabulary},{correlations},{senses},{tokens},{iterations},{seeds},{:.4}",
                 variant.name(),
@@ -186,9 +174,7 @@ fn corpus(size: Size, seed: u64) -> Bags {
                 0 => 0,
                 _ => (1 + topics[stream.below(4) as usize]) * size.vocabulary / (size.topics + 1),
             };
-            *counts
-                .entry(((rank + shift) % size.vocabulary) as u32)
-                .or_insert(0) += 1;
+            *counts.entry(((rank + shift) % size.vocabulary) as u32).or_insert(0) += 1;
         }
         let (terms, counts): (Vec<u32>, Vec<u32>) = counts.into_iter().unzip();
         bags.push(document, &terms, &counts);
@@ -200,9 +186,7 @@ fn corpus(size: Size, seed: u64) -> Bags {
 fn synsets(size: Size, seed: u64) -> Vec<Node> {
     let mut stream = Stream::keyed(seed, Stage::Synth, 1, 0);
     let terms = (size.correlations * SYNSET / size.senses).clamp(SYNSET, size.vocabulary);
-    let chosen: Vec<u32> = (0..terms)
-        .map(|i| (i * size.vocabulary / terms) as u32)
-        .collect();
+    let chosen: Vec<u32> = (0..terms).map(|i| (i * size.vocabulary / terms) as u32).collect();
     (0..size.correlations)
         .map(|number| {
             let mut own: Vec<u32> = Vec::new();

@@ -101,10 +101,7 @@ impl Bags {
     /// Returns the document's terms and counts.
     pub fn bag(&self, index: usize) -> Bag<'_> {
         let range = self.ends[index]..self.ends[index + 1];
-        Bag {
-            terms: &self.terms[range.clone()],
-            counts: &self.counts[range],
-        }
+        Bag { terms: &self.terms[range.clone()], counts: &self.counts[range] }
     }
 
     /// Returns the number of tokens of each document.
@@ -180,10 +177,7 @@ mod tests {
         bags.push(2, &[], &[]);
         bags.push(5, &[0], &[3]);
         let sorted = bags.sorted();
-        assert_eq!(
-            (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
-            [2, 5, 9]
-        );
+        assert_eq!((0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(), [2, 5, 9]);
         let bag = |bags: &Bags, index| {
             let Bag { terms, counts } = bags.bag(index);
             (terms.to_vec(), counts.to_vec())

@@ -162,10 +162,7 @@ impl Proportions {
         let mut inverse = 0.0;
         for run in own.chunk_by(|a, b| a == b) {
             let k = usize::from(run[0]);
-            let found = sparse
-                .topics
-                .binary_search(&run[0])
-                .map_or(0.0, |j| sparse.weights[j]);
+            let found = sparse.topics.binary_search(&run[0]).map_or(0.0, |j| sparse.weights[j]);
             let factor = f64::from(found) + f64::from(smoothing.factors[k]);
             let [own, own_prior] = self.own_masses(k, factor, sample, table);
             let share = run.len() as f64 / ((whole - own).max(0.0) + (prior - own_prior));

@@ -39,11 +39,7 @@ pub struct TermDistribution<'a> {
 impl<'a> TermDistribution<'a> {
     /// Returns the distribution of a published topic over V = `vocabulary_size` terms.
     pub fn of(topic: &'a PublishedTopic, vocabulary_size: usize) -> Self {
-        Self {
-            entries: &topic.weights,
-            absent_weight: topic.absent_weight,
-            vocabulary_size,
-        }
+        Self { entries: &topic.weights, absent_weight: topic.absent_weight, vocabulary_size }
     }
 
     /// Returns the number of terms that are not listed.

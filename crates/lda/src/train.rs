@@ -104,10 +104,7 @@ pub fn train(
     setup: &Setup<'_>,
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
-    assert!(
-        setup.priors.topic_count() <= MAX_TOPICS,
-        "at most {MAX_TOPICS} topics"
-    );
+    assert!(setup.priors.topic_count() <= MAX_TOPICS, "at most {MAX_TOPICS} topics");
     let documents = sample.len() as u64;
     let bags = (0..sample.len()).map(|index| sample.bag(index));
     let visited = bags.filter(|&bag| setup.warm_start.is_none_or(|start| start.revisits(bag)));
@@ -242,16 +239,11 @@ impl<'a> Trainer<'a> {
                 round: position.round,
                 document: self.sample.document(index),
             };
-            let weight = self.active.as_ref().map_or(1, |active| {
-                active.weight(index, [key.seed, key.round, key.document])
-            });
-            let visit = Visit {
-                key,
-                bag,
-                labels: self.sample.labels(index),
-                table,
-                weight,
-            };
+            let weight = self
+                .active
+                .as_ref()
+                .map_or(1, |active| active.weight(index, [key.seed, key.round, key.document]));
+            let visit = Visit { key, bag, labels: self.sample.labels(index), table, weight };
             let own = &self.assignments[index];
             let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
             if let Some(active) = &mut self.active
@@ -292,8 +284,7 @@ impl<'a> Trainer<'a> {
             Action::Withdraw => {
                 self.parameters.withdraw(entries);
                 let start = self.setup.warm_start.expect("there is a warm start");
-                self.parameters
-                    .set_rows(&start.changed_rows(&self.priors, self.setup.seed));
+                self.parameters.set_rows(&start.changed_rows(&self.priors, self.setup.seed));
                 add_up_totals(&mut self.parameters);
                 if !self.schedule.unassigns_documents() {
                     replace(&mut self.parameters, entries);
@@ -301,10 +292,8 @@ impl<'a> Trainer<'a> {
             }
             Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
             Action::Estimate => {
-                let [topics, rows] = [
-                    self.parameters.topic_count(),
-                    self.parameters.vocabulary_size(),
-                ];
+                let [topics, rows] =
+                    [self.parameters.topic_count(), self.parameters.vocabulary_size()];
                 let average =
                     (self.average).get_or_insert_with(|| Parameters::new(topics, rows, 0, 1));
                 global_step(average, self.schedule.step(position, 0), entries);
@@ -320,8 +309,7 @@ impl<'a> Trainer<'a> {
     fn end_pass(&mut self, position: Position) {
         if self.schedule.forgets_first_weights_after(position) {
             let start = self.setup.warm_start.expect("there is a warm start");
-            self.parameters
-                .round_rows(&start.changed_rows(&self.priors, self.setup.seed));
+            self.parameters.round_rows(&start.changed_rows(&self.priors, self.setup.seed));
             add_up_totals(&mut self.parameters);
         }
         if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {

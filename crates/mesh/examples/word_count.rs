@@ -42,9 +42,7 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
     let (program, secret) = (std::env::current_exe()?, Secret::random_text()?);
     let command = |process: usize| {
         let mut command = Command::new(&program);
-        command
-            .arg(process.to_string())
-            .env(SECRET_VARIABLE, &secret);
+        command.arg(process.to_string()).env(SECRET_VARIABLE, &secret);
         command
     };
     let watch: Watch = Arc::new(|event| {
@@ -61,11 +59,7 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
 fn count(process: usize) -> Result<ExitCode, Box<dyn Error>> {
     let variables = variables();
     let peers = listed(&variables)?.ok_or("start it without an argument")?;
-    let placement = Placement {
-        threads: 1,
-        process,
-        addresses: peers.addresses(PROCESSES)?,
-    };
+    let placement = Placement { threads: 1, process, addresses: peers.addresses(PROCESSES)? };
     let settings = ClusterSettings {
         build: "word_count 1",
         run: variables.get(RUN_VARIABLE).cloned().unwrap_or_default(),

@@ -41,9 +41,7 @@ impl std::fmt::Debug for HostCertificate {
 /// Returns the first part of a host's file names: the host, with unsuitable characters replaced by hyphens.
 pub fn file_name(host: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-' || c == '_';
-    host.chars()
-        .map(|c| if plain(c) { c } else { '-' })
-        .collect()
+    host.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
 /// Returns an error: this build cannot make certificates.
@@ -71,10 +69,7 @@ mod tests {
             assert!(!format!("{certificate:?}").contains("KEY"));
         }
         let error = make(&["nö".to_owned()], 1).unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot make a certificate for nö"),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot make a certificate for nö"), "{error}");
     }
 
     #[test]

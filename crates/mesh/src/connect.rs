@@ -104,10 +104,8 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
                 std::thread::sleep(TICK);
             }
             result => {
-                return result.map_err(|source| ClusterError::Listen {
-                    address: address.clone(),
-                    source,
-                });
+                return result
+                    .map_err(|source| ClusterError::Listen { address: address.clone(), source });
             }
         }
     }
@@ -169,10 +167,7 @@ mod tests {
                 process: 0,
                 addresses: vec!["127.0.0.1:0".to_owned(), other.to_owned()],
             };
-            let settings = ClusterSettings {
-                secret: secret.clone(),
-                ..ClusterSettings::default()
-            };
+            let settings = ClusterSettings { secret: secret.clone(), ..ClusterSettings::default() };
             listen(&Setup::new(&placement, &settings)).unwrap()
         };
         let is_everywhere = |listener: &TcpListener| {
@@ -191,10 +186,7 @@ mod tests {
     #[test]
     fn a_taken_port_and_a_refused_thread_are_worth_another_try() {
         let refused = |kind: io::ErrorKind| {
-            let error = ClusterError::Listen {
-                address: "host:80".to_owned(),
-                source: kind.into(),
-            };
+            let error = ClusterError::Listen { address: "host:80".to_owned(), source: kind.into() };
             (error.exit(), error.to_string())
         };
         assert_eq!(refused(io::ErrorKind::AddrInUse).0, Exit::Temporary);

@@ -62,15 +62,7 @@ pub struct Wanted {
 impl Found {
     /// Creates a place that `by` has numbered, without the addresses of the others.
     fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
-        Self {
-            by,
-            process,
-            processes,
-            local: 1,
-            threads: None,
-            peers: None,
-            token: None,
-        }
+        Self { by, process, processes, local: 1, threads: None, peers: None, token: None }
     }
 }
 
@@ -117,11 +109,7 @@ fn addresses(variables: &Variables) -> Result<Option<Vec<String>>, UsageError> {
 /// Returns the place according to the first source that gives one.
 fn candidate(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let slurm = slurm::find(variables)?;
-    let pmi = plain(
-        variables,
-        "PMI",
-        ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"],
-    )?;
+    let pmi = plain(variables, "PMI", ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"])?;
     // srun numbers its tasks for PMI too; mpiexec within a step numbers its own processes.
     let is_same = |task: &Found| {
         let other = pmi.as_ref();
@@ -203,16 +191,9 @@ fn own(variables: &Variables) -> Result<Option<Found>, UsageError> {
 
 /// Finds a place in Open MPI's variables.
 fn open_mpi(variables: &Variables) -> Result<Option<Found>, UsageError> {
-    let names = [
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_SIZE",
-        "OMPI_COMM_WORLD_LOCAL_SIZE",
-    ];
+    let names = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"];
     let found = plain(variables, "Open MPI", names)?;
-    Ok(found.map(|found| Found {
-        token: variables.get("PMIX_NAMESPACE").cloned(),
-        ..found
-    }))
+    Ok(found.map(|found| Found { token: variables.get("PMIX_NAMESPACE").cloned(), ..found }))
 }
 
 /// Finds a place in variables of these names for the rank, the size, and the size on this host.
@@ -243,11 +224,7 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), UsageError
         let value = value.ok_or_else(|| missing(KUBERNETES, variable))?;
         match value.len() <= MOST_NAME_BYTES {
             true => Ok(value),
-            false => Err(wrong(
-                variables,
-                variable,
-                "a host name of at most 255 bytes",
-            )),
+            false => Err(wrong(variables, variable, "a host name of at most 255 bytes")),
         }
     };
     let index = get("JOB_COMPLETION_INDEX")?;
@@ -315,10 +292,7 @@ fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>,
 fn number(variables: &Variables, variable: &'static str) -> Result<Option<usize>, UsageError> {
     let value = variables.get(variable).filter(|value| !value.is_empty());
     let parse = |value: &String| value.trim().parse();
-    value
-        .map(parse)
-        .transpose()
-        .map_err(|_| wrong(variables, variable, "a whole number"))
+    value.map(parse).transpose().map_err(|_| wrong(variables, variable, "a whole number"))
 }
 
 /// Returns the first port from the variable, or the default.
@@ -335,9 +309,7 @@ fn at(host: &str, port: u16, step: usize) -> Result<String, UsageError> {
     let step = u16::try_from(step).ok();
     match step.and_then(|step| port.checked_add(step)) {
         Some(port) => Ok(format!("{host}:{port}")),
-        None => Err(UsageError(format!(
-            "the ports of {host} exceed 65535; pass a lower --port"
-        ))),
+        None => Err(UsageError(format!("the ports of {host} exceed 65535; pass a lower --port"))),
     }
 }
 
@@ -358,9 +330,7 @@ fn missing(by: &str, variable: &str) -> UsageError {
 
 /// Returns the error that our own variables give only half of a place.
 fn half(given: &str, missing: &str) -> UsageError {
-    UsageError(format!(
-        "{given} is set, but {missing} is not; set both or neither"
-    ))
+    UsageError(format!("{given} is set, but {missing} is not; set both or neither"))
 }
 
 #[cfg(test)]

@@ -180,9 +180,7 @@ impl Family {
         for child in &mut self.children {
             child.hear_the_last();
         }
-        let cause = failures
-            .iter()
-            .find(|(_, code)| *code != Exit::Unavailable as u8);
+        let cause = failures.iter().find(|(_, code)| *code != Exit::Unavailable as u8);
         let cause = cause.or(failures.first());
         Ok(Ending {
             code: match cause {
@@ -349,9 +347,7 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
             watch(&Event::Line { process, line });
         }
     };
-    std::thread::Builder::new()
-        .name(format!("lines-{process}"))
-        .spawn(pass_on)
+    std::thread::Builder::new().name(format!("lines-{process}")).spawn(pass_on)
 }
 
 /// Returns the exit code of a process, or 128 plus the signal's number if a signal ended it.
@@ -362,8 +358,6 @@ fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     match code {
         Some(255) if !is_remote => Exit::Internal as u8,
         Some(126 | 127) if is_remote => Exit::Usage as u8,
-        code => code
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(Exit::Internal as u8),
+        code => code.and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::Internal as u8),
     }
 }

@@ -59,11 +59,7 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
             saying.fetch_sub(1, Ordering::SeqCst);
         }
     }
-    let have_hung_up = || {
-        links
-            .iter()
-            .all(|link| link.peer.is_closed.load(Ordering::SeqCst))
-    };
+    let have_hung_up = || links.iter().all(|link| link.peer.is_closed.load(Ordering::SeqCst));
     while Instant::now() < ends && !(saying.load(Ordering::SeqCst) == 0 && have_hung_up()) {
         std::thread::sleep(TICK);
     }

@@ -165,10 +165,7 @@ mod tests {
         assert!(bytes.len() <= MOST_FAREWELL);
         let read = Farewell::decode(&bytes).unwrap();
         assert!(read.text.chars().all(|c| c == 'ä'));
-        let escape = Farewell {
-            text: "\u{1b}[31mred\u{7}".to_owned(),
-            ..farewell
-        };
+        let escape = Farewell { text: "\u{1b}[31mred\u{7}".to_owned(), ..farewell };
         let read = Farewell::decode(&escape.encode()).unwrap();
         assert_eq!(read.text, " [31mred ");
         for length in 0..5 {

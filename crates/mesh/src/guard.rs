@@ -101,12 +101,10 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>)
     }
     let code = i32::from(failure.exit as u8);
     // The report may need a lock that a stopped thread holds.
-    let _ = std::thread::Builder::new()
-        .name("exit".to_owned())
-        .spawn(move || {
-            std::thread::sleep(FAREWELL_LIMIT + REPORT_LIMIT);
-            std::process::exit(code);
-        });
+    let _ = std::thread::Builder::new().name("exit".to_owned()).spawn(move || {
+        std::thread::sleep(FAREWELL_LIMIT + REPORT_LIMIT);
+        std::process::exit(code);
+    });
     if let Some(say) = LAST_WORDS.get() {
         say(farewell, teller);
     }
@@ -150,10 +148,7 @@ pub(super) struct EndOnPanic;
 impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            fail(Failure {
-                exit: Exit::Internal,
-                message: "a worker panicked".to_owned(),
-            });
+            fail(Failure { exit: Exit::Internal, message: "a worker panicked".to_owned() });
         }
     }
 }
@@ -184,9 +179,8 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         .unwrap_or_else(|| "a panic without a message".to_owned());
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed").to_owned();
-    let location = info.location().map_or(String::new(), |at| {
-        format!(" at {}:{}", at.file(), at.line())
-    });
+    let location =
+        info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
     let mut text = format!(
         "internal error: {message}{location} (thread {thread}); this is a bug, please report it"
     );
@@ -194,8 +188,5 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
     if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
         text = format!("{text}\n{backtrace}");
     }
-    Failure {
-        exit: Exit::Internal,
-        message: text,
-    }
+    Failure { exit: Exit::Internal, message: text }
 }

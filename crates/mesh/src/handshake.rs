@@ -60,11 +60,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
         setup.one_sided_secret(process);
         return Ok(());
     }
-    let mut said = Transcript {
-        dialler,
-        listener,
-        binding: Vec::new(),
-    };
+    let mut said = Transcript { dialler, listener, binding: Vec::new() };
     if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
         let host = setup.addresses.get(process).map_or("", |a| host_of(a));
         let answer = tls.answer().map_err(io::Error::other)?;
@@ -171,11 +167,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         setup.one_sided_secret(process);
         return Err(absent("it has no secret, or this process has none"));
     }
-    let mut said = Transcript {
-        dialler,
-        listener,
-        binding: Vec::new(),
-    };
+    let mut said = Transcript { dialler, listener, binding: Vec::new() };
     if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
         let host = host_of(address);
         let encrypted = tls
@@ -199,9 +191,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         return Err(Unanswered::Refused);
     }
     if !said.is_proved(secret, Role::Listener(verdict), proof) {
-        return Err(absent(
-            "the program that listens there does not have the secret",
-        ));
+        return Err(absent("the program that listens there does not have the secret"));
     }
     if mine.is_left_over(&theirs) {
         setup.accuse(process, OTHER_ATTEMPT.to_owned());
@@ -227,17 +217,10 @@ fn difference_of_listener(
         return Some(difference);
     }
     if theirs.process as usize != process {
-        return Some(format!(
-            "calls itself process {}: the host files differ",
-            theirs.process
-        ));
+        return Some(format!("calls itself process {}: the host files differ", theirs.process));
     }
-    (verdict == Verdict::Taken).then(|| {
-        format!(
-            "already has a process {}: it was started twice",
-            setup.process
-        )
-    })
+    (verdict == Verdict::Taken)
+        .then(|| format!("already has a process {}: it was started twice", setup.process))
 }
 
 /// Describes why a connection could not be encrypted.

@@ -93,10 +93,7 @@ impl Hello {
     pub(super) fn fresh(&self) -> std::io::Result<Hello> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(std::io::Error::other)?;
-        Ok(Hello {
-            nonce,
-            ..self.clone()
-        })
+        Ok(Hello { nonce, ..self.clone() })
     }
 
     /// Returns the bytes to send: the frame, then the fields; numbers are little-endian.
@@ -275,15 +272,9 @@ mod tests {
     use super::*;
 
     fn hello() -> Hello {
-        let placement = Placement {
-            threads: 3,
-            process: 1,
-            addresses: vec!["a:1".into(), "b:1".into()],
-        };
-        let settings = ClusterSettings {
-            hash: [7; 32],
-            ..ClusterSettings::default()
-        };
+        let placement =
+            Placement { threads: 3, process: 1, addresses: vec!["a:1".into(), "b:1".into()] };
+        let settings = ClusterSettings { hash: [7; 32], ..ClusterSettings::default() };
         Hello::new(&placement, &settings)
     }
 

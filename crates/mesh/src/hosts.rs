@@ -71,18 +71,13 @@ pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, UsageError> {
 /// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
 pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
     let cannot = |problem: &dyn Display| {
-        UsageError(format!(
-            "cannot read the host file {}: {problem}",
-            path.display()
-        ))
+        UsageError(format!("cannot read the host file {}: {problem}", path.display()))
     };
     let mut text = String::new();
     let file = File::open(path).map_err(|error| cannot(&error))?;
     let read = file.take(HOST_FILE_BYTES + 1).read_to_string(&mut text);
     if read.map_err(|error| cannot(&error))? as u64 > HOST_FILE_BYTES {
-        return Err(cannot(
-            &"it has more than 16 MiB; write one host:port per line",
-        ));
+        return Err(cannot(&"it has more than 16 MiB; write one host:port per line"));
     }
     let addresses = parse(path, text.trim_start_matches('\u{feff}'))?;
     match addresses.is_empty() {
@@ -230,10 +225,7 @@ mod tests {
         assert!(message("-oProxyCommand=x:80").contains("hyphen"));
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
-        assert!(
-            twice.starts_with("hosts.txt:4: A:1 is already on line 2"),
-            "{twice}"
-        );
+        assert!(twice.starts_with("hosts.txt:4: A:1 is already on line 2"), "{twice}");
         assert!(message("a:7101\na:07101").contains("a:07101 is already on line 1"));
     }
 
@@ -255,19 +247,11 @@ mod tests {
         std::fs::write(&path, "# nobody\n\n").unwrap();
         let error = read_all(&path).unwrap_err().to_string();
         assert!(error.contains("no address"), "{error}");
-        let listed = Peers::Listed {
-            by: "SLURM",
-            addresses: vec!["a:1".to_owned()],
-        };
+        let listed = Peers::Listed { by: "SLURM", addresses: vec!["a:1".to_owned()] };
         assert_eq!(listed.addresses(1).unwrap(), ["a:1"]);
         let error = listed.addresses(2).unwrap_err().to_string();
-        assert!(
-            error.starts_with("SLURM: the number of addresses is 1,"),
-            "{error}"
-        );
-        let absent = read(&folder.path().join("absent"), 1)
-            .unwrap_err()
-            .to_string();
+        assert!(error.starts_with("SLURM: the number of addresses is 1,"), "{error}");
+        let absent = read(&folder.path().join("absent"), 1).unwrap_err().to_string();
         assert!(absent.contains("absent"), "{absent}");
     }
 }

@@ -35,10 +35,7 @@ pub struct Words {
 }
 
 /// The messages of a process that can be run again.
-const RERUN: Words = Words {
-    deferred: "stopping soon",
-    ended: "rerun the same command",
-};
+const RERUN: Words = Words { deferred: "stopping soon", ended: "rerun the same command" };
 
 /// The messages of this process; [`RERUN`] if none were set.
 static WORDS: OnceLock<Words> = OnceLock::new();
@@ -81,9 +78,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
                 let deferred = WORDS.get().unwrap_or(&RERUN).deferred;
-                notice(&format!(
-                    "{name}: {deferred}; a second signal stops at once"
-                ));
+                notice(&format!("{name}: {deferred}; a second signal stops at once"));
             }
             first.get_or_insert(signal);
         }
@@ -156,11 +151,7 @@ impl Interrupts {
     /// cannot be undone, so it is only for a process that only waits; [`install`] must have been called.
     pub fn take_over(patience: Duration) -> Interrupts {
         PASSED_ON.store(true, Ordering::SeqCst);
-        Interrupts {
-            seen: 0,
-            is_listening: true,
-            patience,
-        }
+        Interrupts { seen: 0, is_listening: true, patience }
     }
 
     /// For tests: behaves as if `count` signals had come.

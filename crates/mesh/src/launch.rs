@@ -88,12 +88,7 @@ impl Launch {
             }
             let wait = Duration::from_secs(1 << restart.min(10)).min(LONGEST_WAIT);
             restart += 1;
-            watch(&Event::Restart {
-                ending,
-                restart,
-                most: self.max_restarts,
-                wait,
-            });
+            watch(&Event::Restart { ending, restart, most: self.max_restarts, wait });
             let ends = Instant::now() + wait;
             while Instant::now() < ends {
                 if interrupts.count() > 0 {
@@ -145,12 +140,7 @@ impl Launch {
             .envs(self.variables(token))
             .env(SECRET_VARIABLE, secret)
             .env_remove(SECRET_FILE_VARIABLE);
-        Member {
-            command,
-            greeting: None,
-            is_read: true,
-            is_remote: false,
-        }
+        Member { command, greeting: None, is_read: true, is_remote: false }
     }
 
     /// Returns a process whose command is run by a shell, which splits the user's ssh command.
@@ -164,12 +154,7 @@ impl Launch {
             .arg(self.script(process, token))
             .env_remove(SECRET_VARIABLE)
             .env_remove(SECRET_FILE_VARIABLE);
-        Member {
-            command,
-            greeting: Some(self.lines(secret)),
-            is_read: true,
-            is_remote: true,
-        }
+        Member { command, greeting: Some(self.lines(secret)), is_read: true, is_remote: true }
     }
 
     /// Returns the lines that a process on another host reads from standard input, in the order of its script.
@@ -243,11 +228,7 @@ impl Launch {
 
 /// Returns the ending of a run that was told to stop.
 fn interrupted(ending: Ending) -> Ending {
-    Ending {
-        code: Exit::Interrupted as u8,
-        interrupted: true,
-        ..ending
-    }
+    Ending { code: Exit::Interrupted as u8, interrupted: true, ..ending }
 }
 
 /// Returns whether all of `addresses` belong to this machine.
@@ -259,9 +240,7 @@ pub fn are_here(addresses: &[String]) -> bool {
 /// cannot be resolved is left to ssh, which may know it.
 fn is_here(host: &str) -> bool {
     let addresses = (host, 0).to_socket_addrs().into_iter().flatten();
-    addresses
-        .into_iter()
-        .any(|address| UdpSocket::bind(address).is_ok())
+    addresses.into_iter().any(|address| UdpSocket::bind(address).is_ok())
 }
 
 /// Returns whether a restart may help: a process was lost or killed, or had an I/O error or another
@@ -305,14 +284,7 @@ mod tests {
     #[test]
     fn quoted_words_survive_a_shell() {
         let odd = OsString::from_vec(b"\xff'\n".to_vec());
-        let words = [
-            "plain",
-            "",
-            "two words",
-            "it's",
-            "$HOME `x` \\ \"",
-            "{a,b}*?",
-        ];
+        let words = ["plain", "", "two words", "it's", "$HOME `x` \\ \"", "{a,b}*?"];
         let words = words.map(OsString::from).into_iter().chain([odd]);
         for word in words {
             let mut script = OsString::from("printf %s ");
@@ -345,10 +317,7 @@ mod tests {
              -n 2 -p 0 --set=a.b=c 'job $x.toml'"
         );
         let remote = commands[1].to_str().unwrap();
-        assert!(
-            remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "),
-            "{remote}"
-        );
+        assert!(remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "), "{remote}");
         assert!(!remote.contains("the secret of this test"));
         assert!(remote.contains(" KEY") && !remote.contains("key"));
     }

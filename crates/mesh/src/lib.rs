@@ -78,11 +78,7 @@ pub struct Placement {
 impl Placement {
     /// Places `threads` workers in one process.
     pub fn single(threads: usize) -> Placement {
-        Placement {
-            threads,
-            process: 0,
-            addresses: Vec::new(),
-        }
+        Placement { threads, process: 0, addresses: Vec::new() }
     }
 
     /// Returns the number of processes of the run.
@@ -223,10 +219,8 @@ where
     };
     let mut values = Vec::with_capacity(placement.threads);
     for result in guards.join() {
-        let panicked = |_| Failure {
-            exit: Exit::Internal,
-            message: "the worker panicked".to_owned(),
-        };
+        let panicked =
+            |_| Failure { exit: Exit::Internal, message: "the worker panicked".to_owned() };
         values.push(result.map_err(panicked)??);
     }
     Ok(values)
@@ -290,16 +284,11 @@ mod tests {
 
     #[test]
     fn a_single_worker_hands_its_error_back() {
-        let failure = Failure {
-            exit: Exit::Data,
-            message: "bad data".to_owned(),
-        };
+        let failure = Failure { exit: Exit::Data, message: "bad data".to_owned() };
         let expected = failure.clone();
-        let error = execute(
-            &Placement::single(1),
-            &ClusterSettings::default(),
-            move |_| Err::<(), _>(failure.clone()),
-        )
+        let error = execute(&Placement::single(1), &ClusterSettings::default(), move |_| {
+            Err::<(), _>(failure.clone())
+        })
         .unwrap_err();
         assert_eq!(error.exit(), Exit::Data);
         assert_eq!(error.to_string(), expected.message);
@@ -307,11 +296,9 @@ mod tests {
 
     #[test]
     fn values_come_in_the_order_of_the_workers() {
-        let values = execute(
-            &Placement::single(3),
-            &ClusterSettings::default(),
-            |worker| Ok::<_, Failure>(worker.index()),
-        )
+        let values = execute(&Placement::single(3), &ClusterSettings::default(), |worker| {
+            Ok::<_, Failure>(worker.index())
+        })
         .unwrap();
         assert_eq!(values, [0, 1, 2]);
     }
@@ -321,9 +308,7 @@ mod tests {
         let mut placement = Placement::single(0);
         for process in [0, 5] {
             placement.process = process;
-            let error = execute(&placement, &ClusterSettings::default(), |_| {
-                Ok::<_, Failure>(())
-            });
+            let error = execute(&placement, &ClusterSettings::default(), |_| Ok::<_, Failure>(()));
             assert_eq!(error.unwrap_err().exit(), Exit::Usage);
             placement.threads = 1;
         }

@@ -47,10 +47,7 @@ impl Peer {
             culprit: process,
             text: format!("lost process {process} ({address}): {reason}; {REMEDY}"),
         };
-        let failure = Failure {
-            exit: Exit::Unavailable,
-            message: farewell.text.clone(),
-        };
+        let failure = Failure { exit: Exit::Unavailable, message: farewell.text.clone() };
         guard::note_lost(process, address);
         // It may only be suspended, and should receive the farewell when it continues.
         guard::end(&failure, &farewell, None)
@@ -62,10 +59,7 @@ impl Peer {
         if farewell.exit != Exit::Interrupted {
             farewell.exit = Exit::Unavailable;
         }
-        let failure = Failure {
-            exit: farewell.exit,
-            message: self.in_words(&farewell),
-        };
+        let failure = Failure { exit: farewell.exit, message: self.in_words(&farewell) };
         guard::end(&failure, &farewell, Some(self.process))
     }
 

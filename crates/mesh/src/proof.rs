@@ -104,11 +104,7 @@ mod tests {
     const WELCOME: Role = Role::Listener(Verdict::Welcome);
 
     fn transcript() -> Transcript {
-        Transcript {
-            dialler: vec![1, 2, 3],
-            listener: vec![4, 5],
-            binding: Vec::new(),
-        }
+        Transcript { dialler: vec![1, 2, 3], listener: vec![4, 5], binding: Vec::new() }
     }
 
     #[test]

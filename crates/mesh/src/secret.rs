@@ -100,10 +100,7 @@ impl Secret {
     pub fn new(text: &[u8], origin: &str) -> Result<Secret, SecretError> {
         let text = text.trim_ascii();
         if text.len() < LEAST_BYTES {
-            return Err(SecretError::Short {
-                origin: origin.to_owned(),
-                found: text.len(),
-            });
+            return Err(SecretError::Short { origin: origin.to_owned(), found: text.len() });
         }
         Ok(Secret(text.to_vec()))
     }
@@ -131,10 +128,7 @@ impl Secret {
         if let Some(value) = std::env::var_os(SECRET_VARIABLE) {
             let text = value.into_string().map_err(|_| SecretError::NotText)?;
             let secret = Secret::new(text.as_bytes(), SECRET_VARIABLE)?;
-            return Ok(Some(Found {
-                secret,
-                warning: None,
-            }));
+            return Ok(Some(Found { secret, warning: None }));
         }
         let named = std::env::var_os(SECRET_FILE_VARIABLE).map(PathBuf::from);
         match named.as_deref().or(file) {
@@ -148,16 +142,10 @@ impl Secret {
     /// # Errors
     /// The file cannot be read, or contains fewer than 16 bytes.
     pub(crate) fn read(path: &Path) -> Result<Found, SecretError> {
-        let failed = |source| SecretError::Read {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| SecretError::Read { path: path.to_owned(), source };
         let mut text = Vec::new();
         let file = File::open(path).map_err(failed)?;
-        let read = file
-            .take(MOST_FILE_BYTES + 1)
-            .read_to_end(&mut text)
-            .map_err(failed)?;
+        let read = file.take(MOST_FILE_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
         if read as u64 > MOST_FILE_BYTES {
             let kind = io::ErrorKind::FileTooLarge;
             return Err(failed(io::Error::new(

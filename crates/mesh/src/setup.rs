@@ -224,10 +224,7 @@ impl Setup {
                 reason => format!("process {process} ({address}: {reason})"),
             }
         };
-        (0..self.addresses.len())
-            .filter(absent)
-            .map(describe)
-            .collect()
+        (0..self.addresses.len()).filter(absent).map(describe).collect()
     }
 }
 

@@ -41,16 +41,8 @@ pub fn run(
     let token = token(&random_hex::<8>()?, 0);
     let member = |process: usize| {
         let mut command = command(process);
-        command
-            .env(HOSTS_VARIABLE, hosts.join(","))
-            .env(RUN_VARIABLE, &token)
-            .env(FOLLOW, "1");
-        Member {
-            command,
-            greeting: None,
-            is_read: process > 0,
-            is_remote: false,
-        }
+        command.env(HOSTS_VARIABLE, hosts.join(",")).env(RUN_VARIABLE, &token).env(FOLLOW, "1");
+        Member { command, greeting: None, is_read: process > 0, is_remote: false }
     };
     let mut family = Family::start((0..processes).map(member).collect(), watch)?;
     let ending = family.wait(interrupts);
@@ -65,9 +57,7 @@ pub(super) fn token(launch: &str, attempt: u32) -> String {
 /// Returns the launch to which this process belongs: a unique name that all attempts of the launch share. `None`
 /// unless [`run`] or `launch` has started this process.
 pub fn launch_name() -> Option<String> {
-    let token = std::env::var(RUN_VARIABLE)
-        .ok()
-        .filter(|_| follows_parent())?;
+    let token = std::env::var(RUN_VARIABLE).ok().filter(|_| follows_parent())?;
     token.rsplit_once('.').map(|(launch, _)| launch.to_owned())
 }
 
@@ -95,15 +85,10 @@ pub fn follow_parent() {
                 _ => {}
             }
         }
-        guard::fail(Failure {
-            exit: Exit::Unavailable,
-            message: reason.to_owned(),
-        })
+        guard::fail(Failure { exit: Exit::Unavailable, message: reason.to_owned() })
     };
     // Without the thread, the process only outlives its parent.
-    let _ = std::thread::Builder::new()
-        .name("follow".to_owned())
-        .spawn(watch);
+    let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(watch);
 }
 
 /// Raises SIGTERM in this process.
@@ -118,9 +103,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |time| time.subsec_nanos());
-    let start = std::process::id()
-        .wrapping_mul(7919)
-        .wrapping_add(nanos / 64);
+    let start = std::process::id().wrapping_mul(7919).wrapping_add(nanos / 64);
     let candidates = PORTS.len();
     let mut listeners = Vec::with_capacity(count);
     let mut ports = Vec::with_capacity(count);
@@ -192,10 +175,7 @@ mod tests {
         let mut family = Family::start(members.collect(), &watch).unwrap();
         let mut interrupts = Interrupts::of(2);
         let ending = family.wait(&mut interrupts).unwrap();
-        assert_eq!(
-            (ending.code, ending.culprit),
-            (Exit::Interrupted as u8, None)
-        );
+        assert_eq!((ending.code, ending.culprit), (Exit::Interrupted as u8, None));
     }
 
     #[test]

@@ -46,11 +46,7 @@ impl Workers {
     /// # Errors
     /// The thread cannot be started.
     pub(super) fn watch(process: usize, timeout: Option<Duration>) -> std::io::Result<Arc<Self>> {
-        let workers = Arc::new(Self {
-            process,
-            timeout,
-            watched: Mutex::default(),
-        });
+        let workers = Arc::new(Self { process, timeout, watched: Mutex::default() });
         if let Some(timeout) = timeout {
             let watched = Arc::downgrade(&workers);
             std::thread::Builder::new()
@@ -91,9 +87,7 @@ impl Workers {
         for worker in self.watched.lock().iter_mut() {
             if let Some(stage) = worker.look() {
                 let (worker, process) = (worker.worker, self.process);
-                stalled.push(format!(
-                    "worker {worker} of process {process} stalled {stage}"
-                ));
+                stalled.push(format!("worker {worker} of process {process} stalled {stage}"));
             }
         }
         stalled
@@ -147,12 +141,7 @@ mod tests {
     fn watched() -> (Watched, Arc<Liveness>) {
         let liveness = Liveness::enroll();
         let own = liveness.upgrade().unwrap();
-        let watched = Watched {
-            worker: 3,
-            liveness,
-            ticks: 0,
-            silent_looks: 0,
-        };
+        let watched = Watched { worker: 3, liveness, ticks: 0, silent_looks: 0 };
         (watched, own)
     }
 

@@ -80,8 +80,7 @@ impl Traffic {
 
     /// Records timely's bytes that were received.
     pub(super) fn note_payload_received(&self, bytes: usize) {
-        self.payload_received
-            .fetch_add(bytes as u64, Ordering::Relaxed);
+        self.payload_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Returns the time since something was last sent.

@@ -32,9 +32,7 @@ impl Store for Disk {
             Ok(entry?.file_name().to_string_lossy().into_owned())
         };
         let names = fs::read_dir(or_here(folder)).and_then(|found| found.map(name).collect());
-        let mut names: Vec<_> = names
-            .or_else(absent_is(Vec::new()))
-            .map_err(named(folder))?;
+        let mut names: Vec<_> = names.or_else(absent_is(Vec::new())).map_err(named(folder))?;
         names.sort();
         Ok(names)
     }
@@ -54,10 +52,7 @@ impl Store for Disk {
                 Err(error) if is_absence(&error) => continue,
                 metadata => metadata.map_err(named(entry.path()))?,
             };
-            found.push(Entry {
-                bytes: metadata.len(),
-                path: entry.into_path(),
-            });
+            found.push(Entry { bytes: metadata.len(), path: entry.into_path() });
         }
         found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         Ok(found)
@@ -204,10 +199,7 @@ fn or_here(folder: &Path) -> &Path {
 
 /// Returns whether an error means that nothing has this name.
 fn is_absence(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Turns an error that means absence into `answer`.
@@ -244,10 +236,7 @@ mod tests {
         assert_eq!(fs::read(&outside).unwrap(), b"precious");
         assert!(!root.path().join("a").exists());
         let error = create_folder(&outside.join("below")).unwrap_err();
-        assert!(
-            !matches!(error.kind(), io::ErrorKind::NotFound),
-            "a file is in the way: {error}"
-        );
+        assert!(!matches!(error.kind(), io::ErrorKind::NotFound), "a file is in the way: {error}");
     }
 
     #[test]

@@ -189,11 +189,7 @@ pub(super) fn before(name: &str, paths: &[&Path]) -> io::Result<()> {
 
 /// Must be called before a file is resized.
 pub(super) fn before_resize(path: &Path, bytes: u64) -> io::Result<()> {
-    let step = Step {
-        name: "resize",
-        paths: &[path],
-        bytes: Some(bytes),
-    };
+    let step = Step { name: "resize", paths: &[path], bytes: Some(bytes) };
     meet(&step).map(drop)
 }
 
@@ -203,11 +199,7 @@ pub(super) fn write(
     bytes: &[u8],
     write: impl FnOnce(&[u8]) -> io::Result<usize>,
 ) -> io::Result<usize> {
-    let step = Step {
-        name: "write",
-        paths: &[path],
-        bytes: Some(bytes.len() as u64),
-    };
+    let step = Step { name: "write", paths: &[path], bytes: Some(bytes.len() as u64) };
     if meet(&step)? {
         let _ = write(&bytes[..bytes.len() / 2]);
         std::process::abort();

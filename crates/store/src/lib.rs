@@ -169,10 +169,7 @@ impl From<StoreError> for io::Error {
 
 /// Turns the system's error into a store's error about this path.
 pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError {
-        path: path.to_owned(),
-        source,
-    }
+    move |source| StoreError { path: path.to_owned(), source }
 }
 
 /// Returns whether a path of a job is an address in an object store.

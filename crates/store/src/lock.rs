@@ -25,10 +25,7 @@ pub(super) fn text(mark: &str, run: &str) -> String {
         "" => "an unknown host",
         host => host,
     };
-    format!(
-        "{mark}\nprocess {} on {host}\nrun {run}\n",
-        std::process::id()
-    )
+    format!("{mark}\nprocess {} on {host}\nrun {run}\n", std::process::id())
 }
 
 /// Returns the run that a lock's text names; the name is unique.
@@ -93,16 +90,11 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::before_resize(path, 0)?;
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
-    faulty::write(path, text.as_bytes(), |bytes| {
-        file.write_all(bytes).map(|()| bytes.len())
-    })?;
+    faulty::write(path, text.as_bytes(), |bytes| file.write_all(bytes).map(|()| bytes.len()))?;
     // On a network file system, other hosts then see the text before the file is closed.
     file.sync_all()?;
     Ok(match is_held {
-        true => Locking::Held(Box::new(Held {
-            file,
-            path: path.to_owned(),
-        })),
+        true => Locking::Held(Box::new(Held { file, path: path.to_owned() })),
         false => Locking::Unsupported,
     })
 }
@@ -199,10 +191,7 @@ mod tests {
         file.try_lock().unwrap();
         let _copy = file.try_clone().unwrap();
         assert!(holder_of(&path).unwrap().is_some());
-        drop(Held {
-            file,
-            path: path.clone(),
-        });
+        drop(Held { file, path: path.clone() });
         assert_eq!(holder_of(&path).unwrap(), None);
     }
 }

@@ -182,10 +182,8 @@ impl Store for S3 {
         if found.is_empty() {
             found.extend(self.object(&key)?);
         }
-        let entry = |meta: ObjectMeta| Entry {
-            path: self.bucket.address(&meta.key),
-            bytes: meta.bytes,
-        };
+        let entry =
+            |meta: ObjectMeta| Entry { path: self.bucket.address(&meta.key), bytes: meta.bytes };
         Ok(found.into_iter().map(entry).collect())
     }
 

@@ -151,11 +151,7 @@ impl ObjectReader {
     pub fn copy_of(&self, ranges: &[Range<u64>]) -> io::Result<File> {
         let path = super::temporary("copy");
         faulty::before("create", &[&path])?;
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
+        let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         faulty::before("remove", &[&path])?;
         std::fs::remove_file(&path)?;
         self.copy(ranges, &path, &file)?;

@@ -32,10 +32,7 @@ impl Labels {
 }
 
 fn count(job: &Job, survey: &Survey, output: &OutputState) -> (Option<u64>, String) {
-    let is_own = matches!(
-        output,
-        OutputState::Resumable { .. } | OutputState::Complete
-    );
+    let is_own = matches!(output, OutputState::Resumable { .. } | OutputState::Complete);
     let read = RunState::read(&job.output.path).ok().filter(|_| is_own);
     if let Some(collection) = read.and_then(|state| state.collection) {
         let count = collection.labels.len() as u64;
@@ -56,10 +53,7 @@ fn count(job: &Job, survey: &Survey, output: &OutputState) -> (Option<u64>, Stri
         }
         _ => (
             None,
-            format!(
-                "unknown until they are read; estimates are for {}",
-                figures::grouped(LABELS)
-            ),
+            format!("unknown until they are read; estimates are for {}", figures::grouped(LABELS)),
         ),
     }
 }

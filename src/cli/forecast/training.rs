@@ -34,13 +34,9 @@ impl Forecast {
             return "none: the result is complete".to_owned();
         }
         let seconds = self.seconds;
-        let [total, ingest, train, project] = [
-            seconds.total(),
-            seconds.ingest,
-            seconds.train,
-            seconds.project,
-        ]
-        .map(figures::about_seconds);
+        let [total, ingest, train, project] =
+            [seconds.total(), seconds.ingest, seconds.train, seconds.project]
+                .map(figures::about_seconds);
         let sooner = "; held-out quality may end training sooner";
         let [train, sooner] = match seconds.train {
             0.0 => Default::default(),

@@ -95,14 +95,10 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
         }
         alpha => format!("alpha sum {}", figures::parameter(alpha.iter().sum())),
     };
-    let geometry = if header.priors.exp_psi {
-        ", exp-psi geometry"
-    } else {
-        ""
-    };
-    let published = header.published_eta.map_or_else(String::new, |eta| {
-        format!(", published with {}", figures::parameter(eta))
-    });
+    let geometry = if header.priors.exp_psi { ", exp-psi geometry" } else { "" };
+    let published = header
+        .published_eta
+        .map_or_else(String::new, |eta| format!(", published with {}", figures::parameter(eta)));
     let eta = figures::parameter(header.priors.eta);
     let tree = header.priors.tree.as_ref().map(|tree| {
         let text = format!(
@@ -164,33 +160,13 @@ mod tests {
     #[test]
     fn topics_are_named_by_their_heaviest_terms() {
         let row = |term: u32| match term {
-            0 => vec![
-                Entry {
-                    topic: 0,
-                    value: 1.0,
-                },
-                Entry {
-                    topic: 1,
-                    value: 15.0,
-                },
-            ],
-            1 => vec![Entry {
-                topic: 0,
-                value: 3.0,
-            }],
-            _ => vec![Entry {
-                topic: 0,
-                value: 1.0,
-            }],
+            0 => vec![Entry { topic: 0, value: 1.0 }, Entry { topic: 1, value: 15.0 }],
+            1 => vec![Entry { topic: 0, value: 3.0 }],
+            _ => vec![Entry { topic: 0, value: 1.0 }],
         };
         let parameters = Parameters::new(2, 3, 0, 1).restore(1.0, vec![5.0, 15.0], row);
         let terms = ["a", "b", "c"].map(str::to_owned);
-        let priors = Priors {
-            alpha: vec![1.0; 2],
-            eta: 0.1,
-            exp_psi: false,
-            tree: None,
-        };
+        let priors = Priors { alpha: vec![1.0; 2], eta: 0.1, exp_psi: false, tree: None };
         let topics = topics(&parameters, &priors, &terms, 2);
         assert_eq!(topics[0].top_terms, ["b", "a"]);
         assert_eq!(topics[1].top_terms, ["a"]);

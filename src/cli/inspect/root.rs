@@ -53,10 +53,8 @@ fn text_of(
     }
     let most = at_most(args.topics);
     text.push_str(&labels::text(topics, evaluation, most));
-    text += &format!(
-        "\n{}",
-        topic_table(topics, most, args.terms.unwrap_or(MOST_TERMS), page_width())
-    );
+    text +=
+        &format!("\n{}", topic_table(topics, most, args.terms.unwrap_or(MOST_TERMS), page_width()));
     text.push_str(&faults_of(topics));
     text
 }

@@ -62,9 +62,7 @@ fn within(rows: &Rows, width: usize) -> String {
 fn lists(rows: &Rows) -> String {
     let list = |row: &Vec<String>| -> String {
         let cells = rows.columns.iter().zip(row);
-        cells
-            .map(|(name, cell)| format!("{name:<25} {}\n", shortened(cell)))
-            .collect()
+        cells.map(|(name, cell)| format!("{name:<25} {}\n", shortened(cell))).collect()
     };
     let lists: Vec<String> = rows.rows.iter().map(list).collect();
     lists.join("\n")
@@ -110,11 +108,7 @@ mod tests {
             columns: cells(["doc_id", "source_id"]),
             rows: vec![cells(["1", "a long name"]), cells(["2", "b"])],
         };
-        assert!(
-            within(&rows, 80).starts_with(" doc_id  source_id"),
-            "{}",
-            within(&rows, 80)
-        );
+        assert!(within(&rows, 80).starts_with(" doc_id  source_id"), "{}", within(&rows, 80));
         let lists = within(&rows, 16);
         let expected = format!("{:<25} 1\n{:<25} a long name\n\n", "doc_id", "source_id");
         assert!(lists.starts_with(&expected), "{lists}");

@@ -112,9 +112,8 @@ impl View {
         let predicted = self.labels(doc_id, |line| line.predicted);
         let named = [("", own), ("predicted: ", predicted)];
         let named = named.iter().filter(|(_, labels)| !labels.is_empty());
-        let texts: Vec<String> = named
-            .map(|(name, labels)| format!("{name}{}", labels.join(", ")))
-            .collect();
+        let texts: Vec<String> =
+            named.map(|(name, labels)| format!("{name}{}", labels.join(", "))).collect();
         match texts.is_empty() {
             true => String::new(),
             false => format!(": {}", texts.join("; ")),
@@ -125,10 +124,7 @@ impl View {
     fn figures(&self) -> Vec<(&'static str, String)> {
         let line = self.line();
         let largest = line.rank1_documents.map_or_else(String::new, |documents| {
-            format!(
-                "; the largest in {} documents",
-                figures::grouped(documents.unsigned_abs())
-            )
+            format!("; the largest in {} documents", figures::grouped(documents.unsigned_abs()))
         });
         let mut rows = vec![(
             "topic",
@@ -146,24 +142,16 @@ impl View {
         rows.extend(changed.map(|by| ("changed", format!("{by}, by Hellinger distance"))));
         let quality = [
             line.coherence_npmi.map(|npmi| format!("{npmi:.3} (NPMI)")),
-            line.exclusivity
-                .map(|share| format!("exclusivity {share:.2}")),
+            line.exclusivity.map(|share| format!("exclusivity {share:.2}")),
             line.effective_terms
                 .map(|terms| format!("{} effective terms", figures::about(terms as u64))),
         ];
-        rows.push((
-            "coherence",
-            quality.into_iter().flatten().collect::<Vec<_>>().join(", "),
-        ));
-        let duplicate = line
-            .duplicate_of
-            .map(|other| format!("it repeats topic {other}"));
+        rows.push(("coherence", quality.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+        let duplicate = line.duplicate_of.map(|other| format!("it repeats topic {other}"));
         let faults = [
-            line.dead
-                .then(|| "(almost) no token is left in it".to_owned()),
+            line.dead.then(|| "(almost) no token is left in it".to_owned()),
             duplicate,
-            line.junk
-                .then(|| "it is nearly the whole collection's distribution".to_owned()),
+            line.junk.then(|| "it is nearly the whole collection's distribution".to_owned()),
         ];
         let faults: Vec<String> = faults.into_iter().flatten().collect();
         if !faults.is_empty() {
@@ -234,15 +222,10 @@ fn of_label(line: &LabelLine) -> String {
         let (predicted, hits) = (count(predicted), count(hits));
         text += &format!("; predicted for {predicted}, {hits} of them correctly");
     }
-    let scores = [
-        ("precision", line.precision()),
-        ("recall", line.recall()),
-        ("F1", line.f1),
-    ];
+    let scores = [("precision", line.precision()), ("recall", line.recall()), ("F1", line.f1)];
     let scores = scores.into_iter();
-    let scores: Vec<String> = scores
-        .filter_map(|(name, score)| Some(format!("{name} {:.3}", score?)))
-        .collect();
+    let scores: Vec<String> =
+        scores.filter_map(|(name, score)| Some(format!("{name} {:.3}", score?))).collect();
     if !scores.is_empty() {
         text += &format!(": {}", scores.join(", "));
     }
@@ -289,10 +272,7 @@ mod tests {
     fn a_topic_fits_the_window() {
         for width in [60, 80, 200] {
             let text = view().text(20, width);
-            assert!(
-                text.contains("topic       1: 25.0 % of all tokens (1,234)\n"),
-                "{text}"
-            );
+            assert!(text.contains("topic       1: 25.0 % of all tokens (1,234)\n"), "{text}");
             assert!(text.contains("coherence   0.125 (NPMI)\n"), "{text}");
             assert!(text.contains("fault       it repeats topic 0\n"), "{text}");
             assert!(
@@ -300,17 +280,11 @@ mod tests {
                     && text.contains("      2  0.31  whale ship\n"),
                 "{text}"
             );
-            assert!(
-                text.lines().all(|line| line.chars().count() <= width),
-                "{text}"
-            );
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         }
         let text = view().text(2, 80);
-        let bars: Vec<usize> = text
-            .lines()
-            .map(|line| line.matches('█').count())
-            .filter(|n| *n > 0)
-            .collect();
+        let bars: Vec<usize> =
+            text.lines().map(|line| line.matches('█').count()).filter(|n| *n > 0).collect();
         assert_eq!(bars, [40, 10], "{text}");
     }
 

@@ -15,30 +15,11 @@ fn on_eight(args: &PlacementArgs) -> Result<Placement, String> {
 fn cores_are_shared_among_the_processes_of_this_machine() {
     let check = on_eight;
     assert_eq!(check(&args()), Ok(Placement::Threads(8)));
-    let three = PlacementArgs {
-        processes: Some(3),
-        ..args()
-    };
-    assert_eq!(
-        check(&three),
-        Ok(Placement::Spawn {
-            processes: 3,
-            threads: 2
-        })
-    );
-    let many = PlacementArgs {
-        processes: Some(20),
-        ..args()
-    };
-    assert_eq!(
-        check(&many).map(|p| p.process_count() * p.threads()),
-        Ok(20)
-    );
-    let one = PlacementArgs {
-        processes: Some(1),
-        threads: Some(5),
-        ..args()
-    };
+    let three = PlacementArgs { processes: Some(3), ..args() };
+    assert_eq!(check(&three), Ok(Placement::Spawn { processes: 3, threads: 2 }));
+    let many = PlacementArgs { processes: Some(20), ..args() };
+    assert_eq!(check(&many).map(|p| p.process_count() * p.threads()), Ok(20));
+    let one = PlacementArgs { processes: Some(1), threads: Some(5), ..args() };
     assert_eq!(check(&one), Ok(Placement::Threads(5)));
 }
 
@@ -60,47 +41,19 @@ fn a_member_is_described_in_full_or_not_at_all() {
         token: None,
     };
     assert_eq!(on_eight(&whole), Ok(member));
-    let no_hosts = PlacementArgs {
-        hosts: None,
-        ..whole.clone()
-    };
-    assert_eq!(
-        on_eight(&no_hosts),
-        Err("--process-count also needs --hosts".to_owned())
-    );
-    let only_hosts = PlacementArgs {
-        process_count: None,
-        process: None,
-        ..whole.clone()
-    };
-    assert_eq!(
-        on_eight(&only_hosts),
-        Err("--hosts also needs --process-count".to_owned())
-    );
-    let outside = PlacementArgs {
-        process: Some(3),
-        ..whole.clone()
-    };
-    assert_eq!(
-        on_eight(&outside),
-        Err("--process is 3, but must be from 0 to 2".to_owned())
-    );
-    let both = PlacementArgs {
-        processes: Some(2),
-        ..whole
-    };
-    assert_eq!(
-        on_eight(&both),
-        Err("--processes cannot be used with --process-count".to_owned())
-    );
+    let no_hosts = PlacementArgs { hosts: None, ..whole.clone() };
+    assert_eq!(on_eight(&no_hosts), Err("--process-count also needs --hosts".to_owned()));
+    let only_hosts = PlacementArgs { process_count: None, process: None, ..whole.clone() };
+    assert_eq!(on_eight(&only_hosts), Err("--hosts also needs --process-count".to_owned()));
+    let outside = PlacementArgs { process: Some(3), ..whole.clone() };
+    assert_eq!(on_eight(&outside), Err("--process is 3, but must be from 0 to 2".to_owned()));
+    let both = PlacementArgs { processes: Some(2), ..whole };
+    assert_eq!(on_eight(&both), Err("--processes cannot be used with --process-count".to_owned()));
 }
 
 #[test]
 fn nothing_runs_on_no_threads() {
-    let none = PlacementArgs {
-        threads: Some(0),
-        ..args()
-    };
+    let none = PlacementArgs { threads: Some(0), ..args() };
     let refused = "--threads is 0, but must be from 1 to 4096".to_owned();
     assert_eq!(on_eight(&none), Err(refused));
 }
@@ -113,16 +66,10 @@ fn by_slurm(threads: Option<usize>) -> Surroundings {
         processes: 4,
         local: 2,
         threads,
-        peers: Some(Peers::Listed {
-            by: "SLURM",
-            addresses: Vec::new(),
-        }),
+        peers: Some(Peers::Listed { by: "SLURM", addresses: Vec::new() }),
         token: Some("17.0.0".to_owned()),
     };
-    Surroundings {
-        found: Some(found),
-        listed: None,
-    }
+    Surroundings { found: Some(found), listed: None }
 }
 
 #[test]
@@ -150,11 +97,7 @@ fn what_flags_leave_open_the_environment_says() {
     let refused = Placement::check_on(&args(), 8, by_slurm(Some(100_000))).unwrap_err();
     let text = "SLURM_CPUS_PER_TASK is 100000, but must be from 1 to 4096";
     assert_eq!(refused.to_string(), text);
-    let alone = PlacementArgs {
-        process_count: Some(1),
-        process: Some(0),
-        ..args()
-    };
+    let alone = PlacementArgs { process_count: Some(1), process: Some(0), ..args() };
     assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
 }
 
@@ -163,17 +106,11 @@ fn more_threads_than_cores_are_told() {
     let told = |placement: Placement| placement.too_many_threads(8).unwrap_or_default();
     assert_eq!(told(Placement::Threads(8)), "");
     let some = told(Placement::Threads(9));
-    assert!(
-        some.starts_with("-w: 9 threads for 8 cores only wait"),
-        "{some}"
-    );
+    assert!(some.starts_with("-w: 9 threads for 8 cores only wait"), "{some}");
     assert!(!some.contains("starts"), "{some}");
     let many = told(Placement::Threads(64));
     assert!(many.contains("a run here starts 32"), "{many}");
-    let spread = told(Placement::Spawn {
-        processes: 3,
-        threads: 4,
-    });
+    let spread = told(Placement::Spawn { processes: 3, threads: 4 });
     assert!(spread.starts_with("--processes: 12 threads"), "{spread}");
 }
 

@@ -19,9 +19,7 @@ pub(super) fn set(
     if !preview.binary.is_empty() {
         template.set("corpus.exclude", excluded(asked, preview.binary.keys()))?;
     }
-    let chosen = template
-        .has("corpus.text")
-        .then(|| asked.corpus.text.clone());
+    let chosen = template.has("corpus.text").then(|| asked.corpus.text.clone());
     let text = preview.text_columns(&chosen.unwrap_or_default())?;
     if preview.formats[..] == ["htrc"] {
         if !template.has("corpus.metadata") {
@@ -31,10 +29,7 @@ pub(super) fn set(
             }
         }
         return Ok(vec![
-            (
-                "id",
-                "the volume and its pages, as mdp.1#p0001-0010".to_owned(),
-            ),
+            ("id", "the volume and its pages, as mdp.1#p0001-0010".to_owned()),
             ("metadata", VOLUME_METADATA.join(", ")),
         ]);
     }
@@ -42,9 +37,7 @@ pub(super) fn set(
         return Ok(vec![("id", id_without_text(preview, asked))]);
     }
     let words = |name: &String| {
-        let words = preview
-            .column(name)
-            .map_or(0.0, |column| column.mean_words());
+        let words = preview.column(name).map_or(0.0, |column| column.mean_words());
         format!("`{name}`, {} words on average", figures::rate(words))
     };
     let id = match template.has("corpus.id") {
@@ -61,10 +54,7 @@ pub(super) fn set(
     };
     let mut rows = vec![
         ("id", id_row(preview, id)),
-        (
-            "text",
-            text.iter().map(words).collect::<Vec<_>>().join("; "),
-        ),
+        ("text", text.iter().map(words).collect::<Vec<_>>().join("; ")),
     ];
     if let Some(help) = preview.help_with_words(&text) {
         rows.push(("note", format!("each text is one word; {help}")));
@@ -90,10 +80,7 @@ fn id_row(preview: &Preview, id: Option<&String>) -> String {
         let column = column.filter(|column| column.distinct < column.records);
         let shared = column.map(|column| {
             let repeated = figures::grouped((column.records - column.distinct) as u64);
-            format!(
-                ", which {repeated} of the first {} records share or lack",
-                first(column)
-            )
+            format!(", which {repeated} of the first {} records share or lack", first(column))
         });
         return format!("`{id}`{}", shared.unwrap_or_default());
     }
@@ -102,10 +89,7 @@ fn id_row(preview: &Preview, id: Option<&String>) -> String {
     let unused = repeating.map(|column| {
         let distinct = figures::grouped(column.distinct as u64);
         let name = &column.name;
-        format!(
-            ": the first {} records have only {distinct} values of `{name}`",
-            first(column)
-        )
+        format!(": the first {} records have only {distinct} values of `{name}`", first(column))
     });
     format!("file and position{}", unused.unwrap_or_default())
 }
@@ -113,17 +97,11 @@ fn id_row(preview: &Preview, id: Option<&String>) -> String {
 /// Lists other columns of prose.
 fn unread(preview: &Preview, text: &[String], asked: &Job) -> Option<Row> {
     let is_taken = |name: &String| text.contains(name) || asked.corpus.metadata.contains(name);
-    let unread = preview
-        .columns
-        .iter()
-        .filter(|column| column.is_prose() && !is_taken(&column.name));
+    let unread =
+        preview.columns.iter().filter(|column| column.is_prose() && !is_taken(&column.name));
     let names: Vec<String> = unread.map(|column| format!("`{}`", column.name)).collect();
-    (!names.is_empty()).then(|| {
-        (
-            "not read",
-            format!("{} (--text may be repeated)", names.join(", ")),
-        )
-    })
+    (!names.is_empty())
+        .then(|| ("not read", format!("{} (--text may be repeated)", names.join(", "))))
 }
 
 /// Sets the metadata columns, unless a flag does, and trends by those that are dates.

@@ -41,9 +41,8 @@ pub(super) fn set(
     if has(&ELIDING) {
         template.set("tokens.elisions", true)?;
     }
-    let (unlisted, listed): (Vec<&str>, Vec<&str>) = codes
-        .iter()
-        .partition(|code| WITHOUT_STOP_WORDS.contains(code));
+    let (unlisted, listed): (Vec<&str>, Vec<&str>) =
+        codes.iter().partition(|code| WITHOUT_STOP_WORDS.contains(code));
     if !template.has("vocabulary.stop_words") {
         match listed[..] {
             [] => template.set("vocabulary.stop_words", "none")?,
@@ -61,10 +60,7 @@ pub(super) fn set(
         row.push_str("; words are those of a dictionary");
     }
     if !unlisted.is_empty() {
-        row.push_str(&format!(
-            "; there is no list of stop words for {}",
-            unlisted.join(", ")
-        ));
+        row.push_str(&format!("; there is no list of stop words for {}", unlisted.join(", ")));
     }
     Ok(Some(("language", row)))
 }

@@ -38,10 +38,7 @@ pub(in crate::cli) fn code_of(typed: &str) -> Result<String, String> {
     let names = NAMES.iter().filter(is_known);
     let names: Vec<String> = names.map(|(_, name)| (*name).to_owned()).collect();
     let hint = hint(&typed, &names);
-    Err(format!(
-        "not a language that is known{hint}; the languages are: {}",
-        codes.join(" ")
-    ))
+    Err(format!("not a language that is known{hint}; the languages are: {}", codes.join(" ")))
 }
 
 #[cfg(test)]
@@ -50,12 +47,7 @@ mod tests {
 
     #[test]
     fn a_language_is_named_in_english_or_by_its_code() {
-        for (typed, code) in [
-            ("en", "en"),
-            ("english", "en"),
-            ("German", "de"),
-            ("rust", "rust"),
-        ] {
+        for (typed, code) in [("en", "en"), ("english", "en"), ("German", "de"), ("rust", "rust")] {
             assert_eq!(code_of(typed).as_deref(), Ok(code));
         }
         for (typed, hint) in [
@@ -67,11 +59,6 @@ mod tests {
             assert!(error.contains(hint), "{error}");
         }
         let is_named = |code: &str| NAMES.iter().any(|(known, _)| *known == code);
-        assert!(
-            languages()
-                .chain(WITHOUT_STOP_WORDS)
-                .filter(|code| *code != "nb")
-                .all(is_named)
-        );
+        assert!(languages().chain(WITHOUT_STOP_WORDS).filter(|code| *code != "nb").all(is_named));
     }
 }

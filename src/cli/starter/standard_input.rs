@@ -62,8 +62,7 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
             false => Err(differs(&target)),
         };
     }
-    Disk.commit(file.as_ref(), &target)
-        .map_err(|error| unwritable(error.into()))?;
+    Disk.commit(file.as_ref(), &target).map_err(|error| unwritable(error.into()))?;
     Ok(name_of(&target))
 }
 
@@ -72,10 +71,8 @@ fn name_of(target: &Path) -> String {
 }
 
 fn differs(target: &Path) -> Failure {
-    let message = format!(
-        "{}: contains documents other than those on standard input",
-        target.display()
-    );
+    let message =
+        format!("{}: contains documents other than those on standard input", target.display());
     Failure::usage(message).help("choose another --output, or replace it: --overwrite")
 }
 
@@ -83,10 +80,7 @@ fn differs(target: &Path) -> Failure {
 fn form_of(start: &[u8]) -> Result<Form, Failure> {
     let refuse = |message: String, help: &str| Err(Failure::data(message).help(help));
     if start.trim_ascii().is_empty() {
-        return refuse(
-            "standard input is empty".to_owned(),
-            "check the command before the pipe",
-        );
+        return refuse("standard input is empty".to_owned(), "check the command before the pipe");
     }
     if start.starts_with(b"PAR1") {
         return Ok(Form::File("parquet"));
@@ -102,10 +96,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     };
     if let Some(name) = compression {
         let message = format!("standard input is compressed ({name})");
-        return refuse(
-            message,
-            "decompress it: zcat FILE | topicmill topics - (zstdcat for zstd)",
-        );
+        return refuse(message, "decompress it: zcat FILE | topicmill topics - (zstdcat for zstd)");
     }
     if looks_binary(start) {
         return refuse(
@@ -206,12 +197,7 @@ mod tests {
     fn lines_become_documents_with_the_number_of_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lines");
-        copy(
-            &b"one \"x\"\n\n  tr\xe8s bient\xf4t\r\n"[..],
-            &file,
-            Form::Lines,
-        )
-        .unwrap();
+        copy(&b"one \"x\"\n\n  tr\xe8s bient\xf4t\r\n"[..], &file, Form::Lines).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         let expected = "{\"id\":\"1\",\"text\":\"one \\\"x\\\"\"}\n{\"id\":\"3\",\"text\":\"  très bientôt\"}\n";
         assert_eq!(text, expected);

@@ -59,28 +59,20 @@ pub(super) fn stop_words(
     if words == 0 {
         return Ok(None);
     }
-    let mut text = format!(
-        "{} of {}",
-        figures::counted(words as u64, "word"),
-        stop_words::names(lists)
-    );
+    let mut text =
+        format!("{} of {}", figures::counted(words as u64, "word"), stop_words::names(lists));
     let dropped = survey.tokens.saturating_sub(survey.kept_tokens);
     if dropped > 0 {
         let share = 100.0 * dropped as f64 / survey.tokens as f64;
-        text.push_str(&format!(
-            "; {share:.0} % of the tokens in the first records"
-        ));
+        text.push_str(&format!("; {share:.0} % of the tokens in the first records"));
     }
     Ok(Some(("stop words", text)))
 }
 
 /// Lists the first globs with their numbers of files, and counts the files of the rest.
 fn named(globs: &BTreeMap<String, u64>) -> String {
-    let mut names: Vec<String> = globs
-        .iter()
-        .take(NAMED)
-        .map(|(glob, files)| format!("{files} {glob}"))
-        .collect();
+    let mut names: Vec<String> =
+        globs.iter().take(NAMED).map(|(glob, files)| format!("{files} {glob}")).collect();
     let others: u64 = globs.values().skip(NAMED).sum();
     if others > 0 {
         names.push(format!("{} others", figures::grouped(others)));

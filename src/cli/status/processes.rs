@@ -41,11 +41,7 @@ impl Processes<'_> {
     /// Returns the processes that have neither ended nor written their status recently.
     pub(super) fn silent(&self) -> Vec<usize> {
         let silent = |status: &&ProcessStatus| status.exit.is_none() && !self.is_alive(status);
-        self.all
-            .iter()
-            .filter(silent)
-            .map(|status| status.process)
-            .collect()
+        self.all.iter().filter(silent).map(|status| status.process).collect()
     }
 
     /// Returns the processes that others report as lost.
@@ -101,10 +97,7 @@ impl Processes<'_> {
             done: first.done,
             total: first.total,
             per_second: first.per_second,
-            left_seconds: sharing
-                .iter()
-                .filter_map(|status| status.left_seconds)
-                .reduce(f64::max),
+            left_seconds: sharing.iter().filter_map(|status| status.left_seconds).reduce(f64::max),
         };
         if first.unit != "rounds" {
             overall.done = sharing.iter().map(|status| status.done).sum();
@@ -169,11 +162,7 @@ impl Overall {
         let total = self.total.filter(|&total| total > 0);
         let percent = total.map_or_else(String::new, |total| figures::percent(self.done, total));
         let mut parts = vec![format!("{}: {amount}{percent}", self.phase)];
-        parts.extend(figures::rate_and_left(
-            self.per_second,
-            &self.unit,
-            self.left_seconds,
-        ));
+        parts.extend(figures::rate_and_left(self.per_second, &self.unit, self.left_seconds));
         parts.join(", ")
     }
 }
@@ -214,10 +203,7 @@ mod tests {
         let overall = at(&all, 101).overall().unwrap();
         let expected = "project: 60 of 200 documents (30 %), 20.0 documents/s, 8 s left";
         assert_eq!(overall.line(), expected);
-        let rounds = all.map(|status| ProcessStatus {
-            unit: "rounds".to_owned(),
-            ..status
-        });
+        let rounds = all.map(|status| ProcessStatus { unit: "rounds".to_owned(), ..status });
         let overall = at(&rounds, 101).overall().unwrap();
         assert_eq!((overall.done, overall.total), (30, Some(100)));
         assert_eq!(at(&[], 101).overall(), None);
@@ -228,30 +214,17 @@ mod tests {
         let mut all = [status(0, 100_000), status(1, 61_000)];
         let alive = at(&all, 101);
         assert_eq!((alive.silent(), alive.lost()), (vec![1], vec![]));
-        assert!(
-            alive.table().contains("silent for 40.0 s"),
-            "{}",
-            alive.table()
-        );
+        assert!(alive.table().contains("silent for 40.0 s"), "{}", alive.table());
         all[0].peers_lost = vec![1];
-        all[0].exit = Some(ExitStatus {
-            code: 69,
-            reason: "lost process 1".to_owned(),
-        });
+        all[0].exit = Some(ExitStatus { code: 69, reason: "lost process 1".to_owned() });
         assert!(at(&all, 101).table().contains("30 of 100"));
         let ended = at(&all, 101);
         assert_eq!((ended.silent(), ended.lost()), (vec![1], vec![1]));
         let table = ended.table();
         assert!(table.contains("ended with 69: lost process 1"), "{table}");
-        assert!(
-            table.contains("ended without a message, 40.0 s ago"),
-            "{table}"
-        );
+        assert!(table.contains("ended without a message, 40.0 s ago"), "{table}");
         let killed = [status(0, 100_000)];
-        let asked_there = Processes {
-            here: "",
-            ..at(&killed, 101)
-        };
+        let asked_there = Processes { here: "", ..at(&killed, 101) };
         assert_eq!(asked_there.silent(), [0], "the lock is free");
     }
 }

@@ -55,9 +55,7 @@ fn shifts(drift: &DriftSummary) -> String {
     if let Some(shift) = drift.loglik_shift {
         let than = if shift < 0.0 { "less" } else { "more" };
         let shift = shift.abs();
-        text.push_str(&format!(
-            "; a token is {shift:.2} nats {than} probable than there"
-        ));
+        text.push_str(&format!("; a token is {shift:.2} nats {than} probable than there"));
     }
     text
 }
@@ -91,18 +89,10 @@ mod tests {
 
     #[test]
     fn shifts_of_few_or_held_out_documents_are_not_shown() {
-        let few = DriftSummary {
-            documents: 7,
-            ..drift()
-        };
-        let held_out = DriftSummary {
-            are_held_out: true,
-            ..drift()
-        };
-        for (drift, documents) in [
-            (few, "7 new documents"),
-            (held_out, "1,234 held-out documents"),
-        ] {
+        let few = DriftSummary { documents: 7, ..drift() };
+        let held_out = DriftSummary { are_held_out: true, ..drift() };
+        for (drift, documents) in [(few, "7 new documents"), (held_out, "1,234 held-out documents")]
+        {
             let line = &lines(&drift)[0];
             assert!(line.ends_with(&format!("in {documents} known")), "{line}");
         }

@@ -7,10 +7,7 @@ use crate::job::{Job, Summary};
 /// Returns the next steps, a line for each command and its purpose.
 pub(super) fn lines(summary: &Summary, job: &Job, overrides: &[String]) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
-    let commands: String = commands(summary, job, overrides)
-        .into_iter()
-        .map(line)
-        .collect();
+    let commands: String = commands(summary, job, overrides).into_iter().map(line).collect();
     format!("\nNext:\n{commands}")
 }
 
@@ -49,10 +46,7 @@ fn word(path: &str) -> String {
 /// nothing was projected.
 fn duckdb_line(summary: &Summary) -> String {
     let table = |name: &str| sql_glob(&summary.output.join(name));
-    let was_projected = summary
-        .already_complete
-        .iter()
-        .any(|stage| stage == "project");
+    let was_projected = summary.already_complete.iter().any(|stage| stage == "project");
     let query = if summary.project.is_some() || was_projected {
         format!(
             "select source_id, topic, weight from {} join {} using (doc_id) \
@@ -61,20 +55,14 @@ fn duckdb_line(summary: &Summary) -> String {
             table("documents"),
         )
     } else {
-        format!(
-            "select topic, share, top_terms from {} order by share desc",
-            table("topics")
-        )
+        format!("select topic, share, top_terms from {} order by share desc", table("topics"))
     };
     format!("duckdb -c \"{query}\"")
 }
 
 /// Returns a table's files, quoted for SQL within a shell's double quotes.
 fn sql_glob(folder: &Path) -> String {
-    let path = folder
-        .join("*.parquet")
-        .to_string_lossy()
-        .replace('\'', "''");
+    let path = folder.join("*.parquet").to_string_lossy().replace('\'', "''");
     let mut quoted = String::from("'");
     for c in path.chars() {
         if matches!(c, '"' | '$' | '`' | '\\') {

@@ -24,9 +24,7 @@ pub(in crate::cli) fn topic_table(
         table.add_row([
             topic.topic.to_string(),
             format!("{:.1} %", 100.0 * topic.share),
-            topic
-                .coherence_npmi
-                .map_or_else(String::new, |c| format!("{c:.3}")),
+            topic.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
             words_within(
                 &words,
                 most_terms + usize::from(topic.label.is_some()),
@@ -59,9 +57,7 @@ pub(in crate::cli) fn words_within(words: &[String], most: usize, width: usize) 
 /// Returns the held-out likelihood during training as a curve, with its first and last value; `None` for
 /// fewer than two evaluations.
 pub(in crate::cli) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
-    let measured = points
-        .iter()
-        .filter_map(|point| point.heldout_loglik_per_token);
+    let measured = points.iter().filter_map(|point| point.heldout_loglik_per_token);
     let values: Vec<f64> = measured.collect();
     let [first, .., last] = values[..] else {
         return None;

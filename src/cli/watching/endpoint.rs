@@ -30,17 +30,15 @@ pub(super) fn serve(
 ) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(&shifted(address, process)?[..])?;
     let bound = listener.local_addr()?;
-    thread::Builder::new()
-        .name("metrics".to_owned())
-        .spawn(move || {
-            for client in listener.incoming() {
-                match client {
-                    // A client that disconnects does not concern the run.
-                    Ok(client) => drop(answer(client, &render)),
-                    Err(_) => thread::sleep(PAUSE),
-                }
+    thread::Builder::new().name("metrics".to_owned()).spawn(move || {
+        for client in listener.incoming() {
+            match client {
+                // A client that disconnects does not concern the run.
+                Ok(client) => drop(answer(client, &render)),
+                Err(_) => thread::sleep(PAUSE),
             }
-        })?;
+        }
+    })?;
     Ok(bound)
 }
 
@@ -63,11 +61,7 @@ fn answer(mut client: TcpStream, render: &impl Fn() -> String) -> io::Result<()>
     let request = read_head(&mut client, ends)?;
     let (status, content_type, body) = match path(&request) {
         Some("/metrics") => ("200 OK", OPENMETRICS, render()),
-        Some("/") => (
-            "200 OK",
-            "text/plain",
-            "topicmill: see /metrics\n".to_owned(),
-        ),
+        Some("/") => ("200 OK", "text/plain", "topicmill: see /metrics\n".to_owned()),
         _ => ("404 Not Found", "text/plain", "see /metrics\n".to_owned()),
     };
     let head = format!(
@@ -75,11 +69,7 @@ fn answer(mut client: TcpStream, render: &impl Fn() -> String) -> io::Result<()>
          Connection: close\r\n\r\n",
         body.len()
     );
-    let body = if request.starts_with(b"HEAD ") {
-        ""
-    } else {
-        &body
-    };
+    let body = if request.starts_with(b"HEAD ") { "" } else { &body };
     let mut rest = [head.as_bytes(), body.as_bytes()].concat();
     while !rest.is_empty() {
         client.set_write_timeout(Some(left(ends)?))?;
@@ -158,9 +148,7 @@ mod tests {
     #[test]
     fn silent_and_endless_clients_are_left_after_a_while() {
         let address = server();
-        let silent: Vec<_> = (0..3)
-            .map(|_| TcpStream::connect(address).unwrap())
-            .collect();
+        let silent: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut endless = TcpStream::connect(address).unwrap();
         endless.write_all(&[b'x'; 2 * MOST_REQUEST_BYTES]).unwrap();
         let begun = Instant::now();

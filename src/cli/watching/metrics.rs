@@ -84,18 +84,12 @@ fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
     };
     let by_stage = |count: fn(&Work) -> u64| {
         let stages = WorkStage::ALL.iter().zip(&figures.worked);
-        by(
-            "stage",
-            stages.map(|(stage, work)| (stage.name(), count(work))),
-        )
+        by("stage", stages.map(|(stage, work)| (stage.name(), count(work))))
     };
     let phase = [("phase", &*status.phase), ("unit", &status.unit)];
     let of_phase = |labels, value: Option<f64>| {
         let value = value.filter(|_| !status.phase.is_empty());
-        value
-            .map(|value| sample(labels, value))
-            .into_iter()
-            .collect()
+        value.map(|value| sample(labels, value)).into_iter().collect()
     };
     match name {
         "build" => vec![sample(&[("version", &status.version)], 1)],
@@ -139,9 +133,7 @@ fn one(value: Option<f64>) -> Vec<Sample> {
 /// Returns a value for each value of a label.
 fn by<L: Display, V: Debug>(label: &str, values: impl IntoIterator<Item = (L, V)>) -> Vec<Sample> {
     let values = values.into_iter();
-    values
-        .map(|(of, value)| sample(&[(label, &of.to_string())], value))
-        .collect()
+    values.map(|(of, value)| sample(&[(label, &of.to_string())], value)).collect()
 }
 
 fn sample(labels: &[(&str, &str)], value: impl Debug) -> Sample {
@@ -167,18 +159,8 @@ mod tests {
     fn figures(status: ProcessStatus) -> Figures {
         Figures {
             status,
-            spent: RoundSeconds {
-                sampling: 1.5,
-                ..Default::default()
-            },
-            worked: [
-                Work::default(),
-                Work {
-                    documents: 5,
-                    tokens: 70,
-                },
-                Work::default(),
-            ],
+            spent: RoundSeconds { sampling: 1.5, ..Default::default() },
+            worked: [Work::default(), Work { documents: 5, tokens: 70 }, Work::default()],
             traffic: Vec::new(),
         }
     }
@@ -191,14 +173,8 @@ mod tests {
             phase: "train".to_owned(),
             unit: "rounds".to_owned(),
             done: 7,
-            heldout: vec![Evaluation {
-                round: 5,
-                loglik_per_token: -7.5,
-            }],
-            checkpoint: Some(CheckpointStatus {
-                round: 5,
-                ..Default::default()
-            }),
+            heldout: vec![Evaluation { round: 5, loglik_per_token: -7.5 }],
+            checkpoint: Some(CheckpointStatus { round: 5, ..Default::default() }),
             ..Default::default()
         });
         figures.traffic.push(PeerTraffic {

@@ -29,10 +29,7 @@ pub(super) fn report(process: &Process) {
         shared.map_err(|error| error.to_string())
     });
     if let Err(error) = shared {
-        crate::cli::warn(&format!(
-            "cannot write the profile: {}: {error}",
-            path.display()
-        ));
+        crate::cli::warn(&format!("cannot write the profile: {}: {error}", path.display()));
     }
     if number == 0 {
         crate::cli::say(&page(&workers));
@@ -113,10 +110,7 @@ mod tests {
         let all = all_workers(&workers);
         let names: Vec<&str> = all.iter().map(|line| line.operator.as_str()).collect();
         assert_eq!(names, ["collect", "merge"]);
-        assert_eq!(
-            (all[0].seconds, all[0].activations, all[0].count),
-            (2.5, 20, 2)
-        );
+        assert_eq!((all[0].seconds, all[0].activations, all[0].count), (2.5, 20, 2));
         let page = page(&workers);
         assert!(page.contains("25.0 %") && page.contains("merge"), "{page}");
     }

@@ -36,11 +36,7 @@ impl Gauge {
         let done = self.pace.as_ref().map_or(0, |pace| pace.latest.done);
         self.seen.push_back((now, done));
         // One older snapshot stays, so that the window is full.
-        while self
-            .seen
-            .get(1)
-            .is_some_and(|(then, _)| now.saturating_sub(*then) >= WINDOW)
-        {
+        while self.seen.get(1).is_some_and(|(then, _)| now.saturating_sub(*then) >= WINDOW) {
             self.seen.pop_front();
         }
     }
@@ -50,13 +46,7 @@ impl Gauge {
         let Some(pace) = &self.pace else {
             return;
         };
-        let ProgressSnapshot {
-            phase,
-            done,
-            total,
-            unit,
-            ..
-        } = &pace.latest;
+        let ProgressSnapshot { phase, done, total, unit, .. } = &pace.latest;
         status.phase = (*phase).to_owned();
         status.unit = (*unit).to_owned();
         status.done = *done;
@@ -113,13 +103,7 @@ mod tests {
         assert_eq!(status.per_second, 1.0);
         assert_eq!((status.done, status.phase_seconds), (60, 24.0));
         assert_eq!(status.left_seconds, Some(16.0));
-        gauge.see(
-            ProgressSnapshot {
-                phase: "coherence",
-                ..at(0)
-            },
-            Duration::from_secs(200),
-        );
+        gauge.see(ProgressSnapshot { phase: "coherence", ..at(0) }, Duration::from_secs(200));
         gauge.describe(&mut status);
         assert_eq!((status.per_second, status.left_seconds), (0.0, None));
     }

@@ -128,16 +128,9 @@ impl KnownNorms {
         let counts = [
             count("association_pairs", "first associates", first.len()),
             count("association_pairs", "all associates", ranked),
-            count(
-                "association_pairs_skipped",
-                "all associates",
-                pairs - ranked,
-            ),
+            count("association_pairs_skipped", "all associates", pairs - ranked),
         ];
-        let medians = [
-            median("first associates", &mut first),
-            median("all associates", ranks),
-        ];
+        let medians = [median("first associates", &mut first), median("all associates", ranks)];
         medians.into_iter().flatten().chain(counts).collect()
     }
 

@@ -264,20 +264,14 @@ mod tests {
             for number in (0..40_000).rev() {
                 let proportions: Vec<f32> = (0..topics).map(|k| share(number, k)).collect();
                 let half = &mut halves[number as usize % 2];
-                half.push(
-                    number,
-                    label(&format!("class {}", number % 3)),
-                    &proportions,
-                );
+                half.push(number, label(&format!("class {}", number % 3)), &proportions);
             }
             assert!(halves[0].pieces.len() > 1, "more than a block holds");
             let blocks: Vec<Vec<Block>> = halves
                 .into_iter()
                 .map(|half| {
                     let pieces = half.pieces.into_iter().enumerate();
-                    pieces
-                        .map(|(tag, words)| Block::to_everyone(0, 1, tag as u64, words))
-                        .collect()
+                    pieces.map(|(tag, words)| Block::to_everyone(0, 1, tag as u64, words)).collect()
                 })
                 .collect();
             let (proportions, labels) = collect(&blocks, topics);

@@ -54,9 +54,7 @@ impl Evaluation {
     /// Returns how many of each topic's heaviest terms are used.
     pub(super) fn most_terms(&self) -> usize {
         let settings = &self.process.job.evaluate;
-        let terms = settings
-            .coherences()
-            .map(|metric| settings.top_terms(metric));
+        let terms = settings.coherences().map(|metric| settings.top_terms(metric));
         terms.max().unwrap_or(0)
     }
 
@@ -184,10 +182,7 @@ impl Evaluation {
                  by evaluate.reference (--reference), or run the job again with --overwrite",
             ));
         }
-        Ok(Texts {
-            reference,
-            vocabulary: read_vocabulary(&self.run)?,
-        })
+        Ok(Texts { reference, vocabulary: read_vocabulary(&self.run)? })
     }
 }
 
@@ -210,9 +205,10 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
         [] => "the job's own input".to_owned(),
         names => names.join(", "),
     };
-    let windows = counts.windows.as_ref().map_or_else(String::new, |windows| {
-        format!(", {} windows", windows.windows().documents())
-    });
+    let windows = counts
+        .windows
+        .as_ref()
+        .map_or_else(String::new, |windows| format!(", {} windows", windows.windows().documents()));
     let absent = match counts.documents.absent_terms() {
         0 => String::new(),
         terms => format!(

@@ -19,10 +19,7 @@ const METHOD: &str = "comparison";
 /// A result cannot be read or has no projected documents; no document is in both.
 pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<String>), Failure> {
     let split = job.evaluate.split;
-    let (a, b) = (
-        View::open(&job.output.path, Wanted::All)?,
-        View::open(other, Wanted::All)?,
-    );
+    let (a, b) = (View::open(&job.output.path, Wanted::All)?, View::open(other, Wanted::All)?);
     let found = compare(a.path(), b.path(), split)?;
     if found.documents == 0 {
         return Err(Failure::data(format!(
@@ -80,12 +77,7 @@ fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
         rows.push(row("topic_hellinger", "1", topics.mean_distance, None));
     }
     let skipped = found.unmatched + found.ambiguous;
-    rows.push(row(
-        "documents_scored",
-        "documents",
-        found.documents as f64,
-        None,
-    ));
+    rows.push(row("documents_scored", "documents", found.documents as f64, None));
     rows.push(row("documents_skipped", "documents", skipped as f64, None));
     rows
 }

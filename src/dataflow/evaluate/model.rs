@@ -62,11 +62,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
     }
     let saved = checkpoint::read(&output.local(MODEL_FILE)?)?;
     let header = &saved.header;
-    run.check_header(
-        header,
-        &collection.vocabulary_fingerprint,
-        output.path(MODEL_FILE),
-    )?;
+    run.check_header(header, &collection.vocabulary_fingerprint, output.path(MODEL_FILE))?;
     let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;
@@ -89,10 +85,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
         topic_count: header.topic_count,
         fingerprint: hex::encode(hash.finalize()),
         top_terms,
-        notes: vec![
-            format!("the job's own model: {} topics", header.topic_count),
-            source,
-        ],
+        notes: vec![format!("the job's own model: {} topics", header.topic_count), source],
     })
 }
 

@@ -31,11 +31,7 @@ impl<'a> Chosen<'a> {
     /// Chooses all documents of a split; without one, all.
     pub(super) fn new(splits: Option<(&'a Splits, Split)>, seed: u64) -> Self {
         let bound = u64::MAX;
-        Self {
-            splits,
-            seed,
-            bound,
-        }
+        Self { splits, seed, bound }
     }
 
     /// Returns the columns to read.
@@ -116,20 +112,14 @@ impl Shards<'_> {
         let run = &self.evaluation.run;
         while let Some(shard) = next_shard(run, tickets, self.collection) {
             let mut part = None;
-            read_shard(
-                run,
-                self.collection,
-                shard,
-                chosen.columns(),
-                |number, document| {
-                    process.progress.add(1);
-                    if !chosen.holds(number, document) {
-                        return Ok(());
-                    }
-                    seen += 1;
-                    self.take(shard, (number, document), table, measures, &mut part)
-                },
-            )?;
+            read_shard(run, self.collection, shard, chosen.columns(), |number, document| {
+                process.progress.add(1);
+                if !chosen.holds(number, document) {
+                    return Ok(());
+                }
+                seen += 1;
+                self.take(shard, (number, document), table, measures, &mut part)
+            })?;
             self.publish(shard, part)?;
             worker.step();
         }

@@ -54,9 +54,7 @@ impl Finisher<'_> {
         old.weights.extend(new.iter().map(|&term| (term, 0.0)));
         old.weights.sort_by_key(|entry| entry.0);
         let mut now_has = pair.1.clone();
-        now_has
-            .weights
-            .extend((kept..all).map(|term| (term as u32, 0.0)));
+        now_has.weights.extend((kept..all).map(|term| (term as u32, 0.0)));
         let [p, q] = [&old, &now_has].map(|topic| TermDistribution::of(topic, all));
         ChangeLine {
             distance: hellinger(&p, &q),

@@ -82,14 +82,7 @@ pub(super) fn figure(
     unit: &'static str,
     value: Option<f64>,
 ) -> Figure {
-    Some(EvaluationRow {
-        metric,
-        method,
-        split,
-        unit,
-        value: value?,
-        standard_error: None,
-    })
+    Some(EvaluationRow { metric, method, split, unit, value: value?, standard_error: None })
 }
 
 /// Returns the figures of drift of all new documents.

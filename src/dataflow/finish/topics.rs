@@ -33,10 +33,8 @@ impl Finisher<'_> {
         let kept = self.vocabulary.kept_terms().iter();
         let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
         let diagnostics = diagnose(&self.distributions, &tokens, &term_tokens);
-        let (sums, corpus) = (
-            column_sums(&self.distributions),
-            CorpusDistribution::new(&term_tokens),
-        );
+        let (sums, corpus) =
+            (column_sums(&self.distributions), CorpusDistribution::new(&term_tokens));
         let most = self.process.job.project.top_terms;
         let tops: Vec<Vec<TermDiagnostics>> = (self.distributions.iter())
             .map(|topic| diagnose_terms(topic, &sums, &corpus, most))
@@ -48,12 +46,8 @@ impl Finisher<'_> {
         let (mut topics, mut terms, mut summaries) = (Vec::new(), Vec::new(), Vec::new());
         for (topic, (diagnosed, top_terms)) in diagnostics.iter().zip(&words).enumerate() {
             let difference = self.add_terms(topic, &tops[topic], &mut terms);
-            let mut row = self.topic_row(
-                topic,
-                priors.alpha[topic],
-                tokens[topic],
-                (diagnosed, top_terms),
-            );
+            let mut row =
+                self.topic_row(topic, priors.alpha[topic], tokens[topic], (diagnosed, top_terms));
             row.token_document_difference = difference;
             let label = self.finished.collection.labels.get(topic);
             summaries.push(TopicLine {
@@ -64,10 +58,8 @@ impl Finisher<'_> {
                 duplicate_of: row.duplicate_of,
                 junk: row.junk,
                 top_terms: top_terms.clone(),
-                label: label.map(|label| LabelLine {
-                    label: label.label.clone(),
-                    ..LabelLine::default()
-                }),
+                label: label
+                    .map(|label| LabelLine { label: label.label.clone(), ..LabelLine::default() }),
                 ..TopicLine::default()
             });
             topics.push(row);
@@ -134,9 +126,7 @@ impl Finisher<'_> {
         let mut parts = differences.iter().flatten().copied();
         for (place, figures) in top.iter().enumerate() {
             let found = recorded.get(&figures.term);
-            let listed = published
-                .weights
-                .binary_search_by_key(&figures.term, |entry| entry.0);
+            let listed = published.weights.binary_search_by_key(&figures.term, |entry| entry.0);
             let term = self.term(figures.term);
             rows.push(TopicTermDiagnosticsRow {
                 topic: topic as i32,

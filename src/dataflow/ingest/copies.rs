@@ -90,12 +90,7 @@ pub(super) fn find(
             let has = has.iter().chain(&[true]);
             (counts.iter_mut().zip(has)).for_each(|(count, &has)| *count += i64::from(has));
         }
-        if let Some(Candidate {
-            htid,
-            edition: Some([one, two]),
-            ..
-        }) = volume
-        {
+        if let Some(Candidate { htid, edition: Some([one, two]), .. }) = volume {
             let mut message = vec![one, two, place as u64];
             pack_name(&htid, &mut message);
             let target = outbox.target(one);
@@ -132,7 +127,7 @@ fn check_keys(
             && let Some(file) = input.files.iter().find(is_volume)
         {
             return Err(
-                InputError::missing_key(&file.path, key, &metadata_keys(file, settings)).into(),
+                InputError::missing_key(&file.path, key, &metadata_keys(file, settings)).into()
             );
         }
         if worker.index() == 0 {

@@ -60,11 +60,7 @@ pub(super) struct Draft {
 impl Draft {
     /// Returns the draft's file name: no two blocks have the same.
     pub(super) fn name(self) -> String {
-        format!(
-            "draft-{}-{}.parquet",
-            self.key >> 32,
-            self.key & u64::from(u32::MAX)
-        )
+        format!("draft-{}-{}.parquet", self.key >> 32, self.key & u64::from(u32::MAX))
     }
 }
 
@@ -99,23 +95,14 @@ pub(super) fn draft_all(
     // Before anything else: workers that still count wait for those that lag behind, and these have to say that they
     // do not.
     let totals = frequencies.finish(worker, drafter.terms_mut());
-    let found = named
-        .iter()
-        .map(|(_, place)| i64::from(!missing.contains(place)));
+    let found = named.iter().map(|(_, place)| i64::from(!missing.contains(place)));
     let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
-        let absent = named
-            .into_iter()
-            .zip(found)
-            .filter(|(_, found)| *found == 0);
+        let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
         *shared.absent.lock() = absent.map(|((name, _), _)| name).collect();
     }
     shared.remarks.gather(worker);
-    Ok(Drafted {
-        terms: drafter.into_terms(),
-        totals,
-        drafts,
-    })
+    Ok(Drafted { terms: drafter.into_terms(), totals, drafts })
 }
 
 /// Drafts a block; if it has no documents, its file is removed. Removes from `missing` the places of [`named`] that a
@@ -129,12 +116,7 @@ fn draft(
 ) -> Result<Draft, Failure> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
-    let mut draft = Draft {
-        key,
-        documents: 0,
-        documents_with_tokens: 0,
-        tokens: 0,
-    };
+    let mut draft = Draft { key, documents: 0, documents_with_tokens: 0, tokens: 0 };
     let path = process.output.temporary_path(&draft.name());
     let settings = &process.job.corpus;
     let mut writer = ShardWriter::create(&path, &settings.columns(), ShardCompression::None)?;
@@ -217,10 +199,7 @@ impl Written {
     /// Returns the number of documents that have tokens in the vocabulary.
     pub(super) fn documents_with_terms(&self) -> u64 {
         let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
-        statuses
-            .filter(|(status, _)| status.has_terms())
-            .map(|(_, documents)| documents)
-            .sum()
+        statuses.filter(|(status, _)| status.has_terms()).map(|(_, documents)| documents).sum()
     }
 }
 
@@ -236,9 +215,7 @@ pub(super) fn rewrite(
 ) -> Result<Written, Failure> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
-    let temporary = process
-        .output
-        .temporary_path(&format!("shard-{number:05}.parquet"));
+    let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
     let mut reader = ShardReader::open(&source, Columns::All)?;
     let metadata = process.job.corpus.columns();
     let labelled = process.job.corpus.labels();

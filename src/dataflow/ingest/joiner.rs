@@ -34,10 +34,9 @@ impl Joiner {
     pub(super) fn join(&mut self, sequence: &mut Vec<u32>) -> u64 {
         let before = sequence.len();
         self.tokens.clear();
-        self.tokens.extend(sequence.iter().map(|&origin| Token {
-            symbol: self.symbols[origin as usize],
-            origin,
-        }));
+        self.tokens.extend(
+            sequence.iter().map(|&origin| Token { symbol: self.symbols[origin as usize], origin }),
+        );
         self.rewriter.rewrite(&mut self.tokens);
         sequence.clear();
         sequence.extend(self.tokens.iter().map(|token| match token.origin {

@@ -68,10 +68,7 @@ mod tests {
         assert!(wrong < 2500, "{wrong}");
         let passing = 1000 + wrong as u64;
         let estimate = filter.passing();
-        assert!(
-            (passing / 2..4 * passing).contains(&estimate),
-            "{estimate} {passing}"
-        );
+        assert!((passing / 2..4 * passing).contains(&estimate), "{estimate} {passing}");
     }
 
     #[test]

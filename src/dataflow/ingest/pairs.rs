@@ -64,12 +64,7 @@ pub(super) struct PairCounter<'a> {
 impl<'a> PairCounter<'a> {
     /// Creates one that has counted nothing.
     pub(super) fn new(units: &'a Units, max_words: usize, part: [u64; 2]) -> Self {
-        Self {
-            units,
-            max_words,
-            part,
-            counts: HashTable::new(),
-        }
+        Self { units, max_words, part, counts: HashTable::new() }
     }
 
     /// Counts a document of these local ids.
@@ -167,16 +162,10 @@ mod tests {
         let text = ["new_york", "city", "the", "city", "hall", "hall"];
         let words = ["city", "hall", "new_york"];
         let [pairs, longer] = [2, 3].map(|most| counted(&text, &words, [["new", "york"]], most, 1));
-        let expected = [
-            ("city ", 2),
-            ("city hall", 1),
-            ("hall ", 2),
-            ("hall hall", 1),
-            ("new_york ", 2),
-        ];
-        let expected: BTreeMap<String, u64> = expected
-            .map(|(name, count)| (name.to_owned(), count))
-            .into();
+        let expected =
+            [("city ", 2), ("city hall", 1), ("hall ", 2), ("hall hall", 1), ("new_york ", 2)];
+        let expected: BTreeMap<String, u64> =
+            expected.map(|(name, count)| (name.to_owned(), count)).into();
         assert_eq!(pairs, expected, "new_york city has three words");
         assert_eq!(longer.get("new_york city"), Some(&1));
         for parts in 2..6 {

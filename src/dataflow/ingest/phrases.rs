@@ -51,11 +51,7 @@ pub(super) fn join(
     settings: &DetectionSettings,
     drafted: Drafted,
 ) -> Result<Joined, Failure> {
-    let Drafted {
-        mut terms,
-        totals,
-        mut drafts,
-    } = drafted;
+    let Drafted { mut terms, totals, mut drafts } = drafted;
     let (words, tokens) = frequent_words(worker, process, settings, totals)?;
     let passes = if settings.max_words > 2 { 2 } else { 1 };
     let documents = super::documents_here(worker, process, &drafts);
@@ -80,15 +76,7 @@ pub(super) fn join(
         joiner = Joiner::new(&phrases, &mut terms);
     }
     let totals = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
-    Ok(Joined {
-        drafted: Drafted {
-            terms,
-            totals,
-            drafts,
-        },
-        phrases,
-        joiner,
-    })
+    Ok(Joined { drafted: Drafted { terms, totals, drafts }, phrases, joiner })
 }
 
 /// Returns the words that are not stop words and occur often enough, and the tokens of all that are not
@@ -107,9 +95,7 @@ fn frequent_words(
         tokens = counts.iter().map(|count| count.tokens).sum();
         counts.retain(|count| count.tokens >= settings.min_count);
         counts.sort_unstable();
-        let packed = counts
-            .iter()
-            .map(|count| (&*count.term, count.tokens, count.documents, 0));
+        let packed = counts.iter().map(|count| (&*count.term, count.tokens, count.documents, 0));
         message = pack(packed);
     }
     let words = broadcast(worker, message).map(|word| word.term).collect();
@@ -177,10 +163,7 @@ impl Search<'_> {
         tokens: u64,
     ) -> Result<(Rc<RefCell<PairFilter>>, u64), Failure> {
         let share = tokens.div_ceil(worker.peers() as u64);
-        let filter = Rc::new(RefCell::new(PairFilter::new(
-            share,
-            self.settings.min_count,
-        )));
+        let filter = Rc::new(RefCell::new(PairFilter::new(share, self.settings.min_count)));
         let adding = Rc::clone(&filter);
         let keep: Keep<u64, isize> = Box::new(move |&key, &count| {
             if split(key)[1] != NONE {
@@ -203,10 +186,7 @@ impl Search<'_> {
         part: [u64; 2],
         sums: &mut Sums<u64, isize>,
     ) -> Result<u64, Failure> {
-        if worker
-            .index()
-            .is_multiple_of(self.process.placement.threads)
-        {
+        if worker.index().is_multiple_of(self.process.placement.threads) {
             self.process.progress.extend(self.documents);
         }
         let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
@@ -240,13 +220,7 @@ impl Search<'_> {
         pairs.retain(|&pair| score(pair) > self.settings.threshold);
         let phrase = |[key, count]: [u64; 2]| {
             let [first, second] = split(key).map(|unit| self.units.names[unit as usize].clone());
-            Phrase {
-                pass: self.pass,
-                first,
-                second,
-                count,
-                score: score([key, count]),
-            }
+            Phrase { pass: self.pass, first, second, count, score: score([key, count]) }
         };
         let pairs = gather_records(worker, &pairs);
         pairs.into_iter().map(phrase).collect()

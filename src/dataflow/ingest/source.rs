@@ -77,10 +77,7 @@ fn reusable(process: &Process) -> Option<Collection> {
             && before.corpus_hash() == collection.settings_hash
             && before.corpus_hash_without_terms() == job.corpus_hash_without_terms()
     };
-    is_same.then_some(Collection {
-        settings_hash,
-        ..collection
-    })
+    is_same.then_some(Collection { settings_hash, ..collection })
 }
 
 /// Copies the collection of `train.warm_start`, if its settings and its input are this job's. All workers

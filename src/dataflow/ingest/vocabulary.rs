@@ -94,17 +94,8 @@ fn prune(
             Vocabulary::with_terms_of(&before, counts, &stop_list)
         }
     };
-    if vocabulary
-        .kept_terms()
-        .iter()
-        .all(|term| term.documents == 0)
-    {
-        return Err(Failure::data(nothing_kept(
-            process,
-            shared,
-            &vocabulary,
-            documents,
-        )));
+    if vocabulary.kept_terms().iter().all(|term| term.documents == 0) {
+        return Err(Failure::data(nothing_kept(process, shared, &vocabulary, documents)));
     }
     let temporary = process.output.temporary_path("vocabulary.tsv");
     vocabulary_file::write(&temporary, &vocabulary)?;
@@ -133,11 +124,7 @@ pub(super) fn gather_at_leader(
         let filled = &mut filled.borrow_mut()[block.source()];
         parts[block.source()].take(block.words(), &mut |term| {
             let (tokens, documents) = (term.tokens, term.documents);
-            filled.push(TermCount {
-                term: term.term,
-                tokens,
-                documents,
-            });
+            filled.push(TermCount { term: term.term, tokens, documents });
         });
     };
     let mut delivery = Delivery::new(worker, "vocabulary", route(), keep);
@@ -160,9 +147,7 @@ pub(super) fn gather_at_leader(
     }
     let gathered = gathered.take();
     let mut all = Vec::with_capacity(gathered.iter().map(Vec::len).sum());
-    gathered
-        .into_iter()
-        .for_each(|mut of_worker| all.append(&mut of_worker));
+    gathered.into_iter().for_each(|mut of_worker| all.append(&mut of_worker));
     Some(all)
 }
 
@@ -176,22 +161,15 @@ fn nothing_kept(
     let settings = &process.job.vocabulary;
     let without = documents - with_tokens;
     let example = shared.remarks().into_iter().next();
-    if let (None, Some(filtered)) = (
-        &example,
-        shared.remarks.filtered().filter(|_| with_tokens == 0),
-    ) {
+    if let (None, Some(filtered)) =
+        (&example, shared.remarks.filtered().filter(|_| with_tokens == 0))
+    {
         return format!(
             "all documents are filtered out: correct corpus.languages, or the filters in [htrc]; for example, {filtered}"
         );
     }
     let first = example.map_or_else(String::new, |remark| format!("; for example, {remark}"));
-    let count = |status| {
-        vocabulary
-            .terms()
-            .iter()
-            .filter(|term| term.status == status)
-            .count()
-    };
+    let count = |status| vocabulary.terms().iter().filter(|term| term.status == status).count();
     if vocabulary.terms().iter().all(|term| term.documents == 0) {
         return format!(
             "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \

@@ -64,19 +64,11 @@ mod tests {
     fn terms_survive_cuts_at_every_word() {
         let mut sent = Vec::new();
         let mut words = Vec::new();
-        for (number, term) in ["", "a", "sieben…", "zwölf-zeichen", "x"]
-            .iter()
-            .enumerate()
-        {
+        for (number, term) in ["", "a", "sieben…", "zwölf-zeichen", "x"].iter().enumerate() {
             let status = TermStatus::ALL[number % 5];
             let (tokens, documents) = (u64::MAX - number as u64, number as u64);
             push(&mut words, term, tokens, documents, status as u8);
-            sent.push(VocabularyTerm {
-                term: (*term).to_owned(),
-                tokens,
-                documents,
-                status,
-            });
+            sent.push(VocabularyTerm { term: (*term).to_owned(), tokens, documents, status });
         }
         for length in 1..=words.len() {
             let mut received = Vec::new();

@@ -49,10 +49,7 @@ impl ProcessModel {
         // Others may still be reading the counts.
         process.meet();
         if self.is_averaged.load(Ordering::Relaxed) {
-            std::mem::swap(
-                &mut *self.parts[part].write(),
-                &mut *self.averages[part].write(),
-            );
+            std::mem::swap(&mut *self.parts[part].write(), &mut *self.averages[part].write());
             self.averages[part].write().clear();
         }
         process.meet();

@@ -115,9 +115,7 @@ impl DriftCounter {
         let vocabulary_size = collection.terms_kept as usize;
         let mut known = TermSet::new(vocabulary_size);
         // Under a tree, the terms of its structures are listed even in topics without them.
-        let weights = topics
-            .iter()
-            .flat_map(|topic| topic.weights.iter().zip(&topic.counts));
+        let weights = topics.iter().flat_map(|topic| topic.weights.iter().zip(&topic.counts));
         let seen = weights.filter(|&(_, &count)| count > 0.0);
         seen.for_each(|(&(term, _), _)| known.insert(term));
         let empty = DriftSums::new(topics.len(), collection.terms_total as usize);

@@ -289,9 +289,8 @@ mod tests {
         }
         for workers in 1..=5 {
             let folder = tempfile::tempdir().unwrap();
-            let mut all: Vec<_> = (0..workers)
-                .map(|worker| groups([worker, workers], folder.path()))
-                .collect();
+            let mut all: Vec<_> =
+                (0..workers).map(|worker| groups([worker, workers], folder.path())).collect();
             let mut names = BTreeSet::new();
             for worker in 0..workers {
                 let mut outbox = Outbox::new([worker, workers]);

@@ -59,8 +59,7 @@ impl LabelSums<'_> {
                 of_labels[place(label)] += 1;
             }
         }
-        own.iter()
-            .for_each(|label| of_labels[place(label) + 2] += 1);
+        own.iter().for_each(|label| of_labels[place(label) + 2] += 1);
     }
 
     /// Returns the number of documents.
@@ -149,12 +148,7 @@ impl Predictor {
         document: Predicted<'_>,
         sums: &mut [i64],
     ) -> Vec<RankedLabel> {
-        let Predicted {
-            bag,
-            proportions,
-            alpha,
-            ..
-        } = document;
+        let Predicted { bag, proportions, alpha, .. } = document;
         let all = self.ranker.rank(bag, proportions, alpha);
         let predicted = all.predicted;
         self.ranked.clear();
@@ -195,14 +189,7 @@ mod tests {
         assert_eq!(found.documents(), 2);
         let [f1, precision, recall, ..] = found.means().unwrap();
         assert_eq!([f1, precision, recall], [0.75, 0.75, 0.75]);
-        let counts = |hits, predicted, documents| LabelCounts {
-            hits,
-            predicted,
-            documents,
-        };
-        assert_eq!(
-            found.labels(),
-            [counts(1, 1, 1), counts(1, 2, 1), counts(0, 0, 1)]
-        );
+        let counts = |hits, predicted, documents| LabelCounts { hits, predicted, documents };
+        assert_eq!(found.labels(), [counts(1, 1, 1), counts(1, 2, 1), counts(0, 0, 1)]);
     }
 }

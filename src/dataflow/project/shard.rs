@@ -118,11 +118,7 @@ impl Inference {
                 Some(shard.tally)
             }
         };
-        Ok(Inferred {
-            shard: number,
-            documents,
-            tally,
-        })
+        Ok(Inferred { shard: number, documents, tally })
     }
 
     /// Sends the counts, once the documents of all workers are counted.
@@ -150,13 +146,9 @@ impl Inference {
             return Ok(());
         };
         let topics = row.topics.iter();
-        let topics: Vec<_> = topics
-            .map(|&(topic, weight)| (weight, topic as u16))
-            .collect();
-        let listed = Listed {
-            topics: &topics,
-            loglik_per_token: row.loglik_per_token.unwrap_or(0.0),
-        };
+        let topics: Vec<_> = topics.map(|&(topic, weight)| (weight, topic as u16)).collect();
+        let listed =
+            Listed { topics: &topics, loglik_per_token: row.loglik_per_token.unwrap_or(0.0) };
         let mut counters = self.counters.borrow_mut();
         counters.add(row.doc_id as u64, (read, split), listed, outbox);
         Ok(())
@@ -211,11 +203,8 @@ impl Inference {
         let bag = read.bag();
         let job = &plan.process.job;
         let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
-        let target = Target {
-            table,
-            topics: &plan.term_topics,
-            classifier: plan.classifier.as_deref(),
-        };
+        let target =
+            Target { table, topics: &plan.term_topics, classifier: plan.classifier.as_deref() };
         let (together, known) = (plan.together.as_ref(), &mut self.together);
         let is_known = together.is_some_and(|all| all.proportions(number, known));
         let labels = plan.labels.topics.as_ref();
@@ -229,12 +218,7 @@ impl Inference {
         projection.describe(proportions, bag, table, job.project.listing());
         tally.add(number, read, document.split, proportions, &projection);
         if let Some(predictor) = &mut self.predictor {
-            let predicted = Predicted {
-                bag,
-                proportions,
-                alpha,
-                split: document.split,
-            };
+            let predicted = Predicted { bag, proportions, alpha, split: document.split };
             document.labels = predictor.predict(predicted, &mut tally.labels);
         }
         document.projection = Some(projection);

@@ -114,10 +114,7 @@ impl Tally {
         tally.labels = labels.to_vec();
         let (fixed, per_topic) = sums.split_at(10);
         tally.documents = fixed[0] as u64;
-        tally
-            .likelihood
-            .as_flattened_mut()
-            .copy_from_slice(&fixed[1..]);
+        tally.likelihood.as_flattened_mut().copy_from_slice(&fixed[1..]);
         bytemuck::cast_slice_mut(&mut tally.topics).copy_from_slice(per_topic);
         tally
     }
@@ -125,9 +122,7 @@ impl Tally {
     /// Returns the tokens of each topic.
     pub(crate) fn tokens(&self) -> Vec<f64> {
         let topics = self.topics.iter();
-        topics
-            .map(|sums| sums.tokens as f64 / FIXED_POINT)
-            .collect()
+        topics.map(|sums| sums.tokens as f64 / FIXED_POINT).collect()
     }
 
     /// Returns the entropy in nats of a topic's spread over the documents that are listed with it:
@@ -170,11 +165,7 @@ impl Tally {
     /// Returns the numbers of documents that hold a topic.
     pub(crate) fn allocation(&self, topic: usize) -> Allocation {
         let sums = &self.topics[topic];
-        Allocation {
-            holding: sums.holding,
-            first: sums.first,
-            reaching: sums.reaching,
-        }
+        Allocation { holding: sums.holding, first: sums.first, reaching: sums.reaching }
     }
 
     /// Returns the log-likelihood per token, in nats, and the documents of a split, if it has any token.
@@ -195,10 +186,7 @@ pub(crate) struct BestDocuments {
 
 impl BestDocuments {
     fn new(topic_count: usize, limit: usize) -> Self {
-        Self {
-            limit,
-            topics: vec![Vec::new(); topic_count],
-        }
+        Self { limit, topics: vec![Vec::new(); topic_count] }
     }
 
     /// Considers a document in which `topic` has `weight`.

@@ -38,10 +38,7 @@ impl<'a> Run<'a> {
         let record = TrainingRecord::of_result(folder)?;
         write_training(self.process, &record, &[], collection)?;
         write_trained(self.process, &trained)?;
-        let header = Header {
-            settings_hash: job.train_hash(),
-            ..saved.header.clone()
-        };
+        let header = Header { settings_hash: job.train_hash(), ..saved.header.clone() };
         let temporary = output.temporary_path("model");
         checkpoint::write(&temporary, &header, &[&saved.parameters(0, 1)])?;
         job.check_result("model.from")?;

@@ -88,12 +88,7 @@ impl<'a> Run<'a> {
             let model = self.model(collection, Some(saved), &saved.header.priors)?;
             let published_eta = saved.header.published().eta;
             let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());
-            return Ok(Model {
-                parts: model,
-                priors,
-                published_eta,
-                hash,
-            });
+            return Ok(Model { parts: model, priors, published_eta, hash });
         }
         if worker.index() == 0 {
             self.refuse_other_settings(collection)?;
@@ -176,12 +171,7 @@ impl<'a> Run<'a> {
         }
         let hashes = all_gather(worker, hash.as_bytes());
         let hash = String::from_utf8_lossy(&hashes[0]).into_owned();
-        Ok(Model {
-            parts: model,
-            priors,
-            published_eta,
-            hash,
-        })
+        Ok(Model { parts: model, priors, published_eta, hash })
     }
 
     /// Returns the priors with the job's tree and, after a warm start, the α of its model.
@@ -270,11 +260,7 @@ impl<'a> Run<'a> {
             let rows = priors.row_count(terms);
             // A finished model does not need the result that its training started from.
             let is_finished = saved.is_some_and(|saved| saved.header.next.is_none());
-            let start = if is_finished {
-                None
-            } else {
-                self.warm_start()?
-            };
+            let start = if is_finished { None } else { self.warm_start()? };
             let warm = start.filter(|warm| saved.is_none() || warm.model.is_partial());
             Ok::<_, Failure>(Arc::new(match (warm, saved) {
                 (Some(warm), _) => {
@@ -309,8 +295,7 @@ impl<'a> Run<'a> {
         match checkpoint::read_header(&output.local(&file)?) {
             Ok(header) => {
                 let vocabulary = &collection.vocabulary_fingerprint;
-                self.process
-                    .check_header(&header, vocabulary, output.path(&file))
+                self.process.check_header(&header, vocabulary, output.path(&file))
             }
             Err(_) => Ok(()),
         }

@@ -42,11 +42,7 @@ impl<'a> Run<'a> {
             let before = renumbered(topics, &known, &vocabulary);
             // Some priors within its structures are relative to η: with that of the model, they
             // differ only where the knowledge does.
-            let eta = header
-                .priors
-                .tree
-                .as_deref()
-                .map_or(header.priors.eta, Tree::eta);
+            let eta = header.priors.tree.as_deref().map_or(header.priors.eta, Tree::eta);
             let tree = self.grow(eta)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
             let mut model = WarmStart::new(unassigned, model, terms, tree.as_ref());
@@ -122,9 +118,5 @@ fn renumbered(mut topics: Vec<PublishedTopic>, old: &Vocabulary, new: &Vocabular
     }
     let is_new = |(_, term): &(u32, &VocabularyTerm)| old.id(&term.term).is_none();
     let of_new = (0..).zip(new.kept_terms()).filter(is_new);
-    Before {
-        topics,
-        gone,
-        new: of_new.map(|(number, _)| number).collect(),
-    }
+    Before { topics, gone, new: of_new.map(|(number, _)| number).collect() }
 }

@@ -87,17 +87,8 @@ impl ActiveDocuments {
         let list = (0..self.numbers.len() as u32).filter(takes).collect();
         let minibatch = training.pick(list).expect("documents in memory");
         let tokens = |index| minibatch.bag(index).token_count();
-        let length = [
-            minibatch.len() as u64,
-            (0..minibatch.len()).map(tokens).sum(),
-        ];
-        *self.drawn.write() = Some(Drawn {
-            draw,
-            seed,
-            round,
-            minibatch,
-            length,
-        });
+        let length = [minibatch.len() as u64, (0..minibatch.len()).map(tokens).sum()];
+        *self.drawn.write() = Some(Drawn { draw, seed, round, minibatch, length });
         length
     }
 
@@ -138,11 +129,7 @@ impl Trainer {
         }
         // The first worker of a process counts all its documents.
         let speaks = self.part == 0;
-        let mine = if speaks {
-            active.sums()
-        } else {
-            Sums::default()
-        };
+        let mine = if speaks { active.sums() } else { Sums::default() };
         let sums = self.rounds.sum(worker, &mine.to_words())?;
         let sums = Sums::from_words(&sums);
         let length = plan.schedule.expected_length(position);

@@ -66,13 +66,8 @@ impl Trainer {
             };
             while model.for_some_documents(documents.len(), &mut score)? {}
         }
-        let mine = [
-            mine.log_likelihood,
-            mine.tokens,
-            mine.documents,
-            mine.squares,
-            mine.squared_tokens,
-        ];
+        let mine =
+            [mine.log_likelihood, mine.tokens, mine.documents, mine.squares, mine.squared_tokens];
         let all = self.rounds.sum(worker, &mine)?;
         Ok(Completion {
             log_likelihood: all[0],
@@ -90,22 +85,13 @@ impl Trainer {
             round.heldout = Some(loglik_per_token);
         }
         let (progress, phase) = (&self.plan.process.progress, position.phase.name());
-        progress.note(format!(
-            "{phase}, held-out {loglik_per_token:.3} nats per token"
-        ));
+        progress.note(format!("{phase}, held-out {loglik_per_token:.3} nats per token"));
         if self.part > 0 {
             return;
         }
         let rounds = self.rounds_taken;
         progress.train(|training| training.evaluated(rounds, loglik_per_token));
         let (documents, seconds) = (sampling.seen.documents, sampling.seen.seconds);
-        tracing::info!(
-            rounds,
-            phase,
-            loglik_per_token,
-            documents,
-            seconds,
-            "held-out evaluated"
-        );
+        tracing::info!(rounds, phase, loglik_per_token, documents, seconds, "held-out evaluated");
     }
 }

@@ -67,10 +67,7 @@ pub(crate) fn choose<'a>(
     shared: &'a Candidates,
 ) -> Result<Option<&'a Saved>, Failure> {
     let mut damaged = Vec::new();
-    for (rounds, once) in checkpoints(worker, wanted.process)?
-        .into_iter()
-        .zip(&shared.found)
-    {
+    for (rounds, once) in checkpoints(worker, wanted.process)?.into_iter().zip(&shared.found) {
         let found = once.get(|| wanted.look_at(&checkpoint_file(rounds)))?;
         match (agree(worker, found)?, found) {
             (Some(problem), _) => damaged.push(problem),
@@ -151,8 +148,7 @@ impl Wanted<'_> {
     }
 
     fn check(&self, header: &Header, path: PathBuf) -> Result<(), Failure> {
-        self.process
-            .check_header(header, self.vocabulary_hash, path)?;
+        self.process.check_header(header, self.vocabulary_hash, path)?;
         match self.assignments {
             Some(assignments) => {
                 recall_assignments(self.process, header, self.training, assignments)

@@ -99,10 +99,7 @@ impl TrainSampling {
 
     /// Takes the evidence for α of this worker's documents since the last call.
     pub(super) fn take_evidence(&mut self) -> Vec<i64> {
-        self.visitor
-            .local
-            .take_histograms()
-            .evidence(&self.priors.alpha)
+        self.visitor.local.take_histograms().evidence(&self.priors.alpha)
     }
 
     /// Leaves the round that began last out of the log.
@@ -231,17 +228,15 @@ impl Sampling for TrainSampling {
         let keeps = !self.is_recalling;
         let gathers = plan.schedule.learns_alpha_in(position);
         let visitor = &mut self.visitor;
-        let has_more = plan
-            .model
-            .for_some_documents(minibatch.len(), |index, table| {
-                let document = minibatch.position(index);
-                let visit = visit(&plan, position, (&minibatch, index), table);
-                visitor.visit(&plan, (position, keeps), document, visit)?;
-                if gathers {
-                    visitor.local.add_to_histograms();
-                }
-                Ok::<_, Failure>(())
-            })?;
+        let has_more = plan.model.for_some_documents(minibatch.len(), |index, table| {
+            let document = minibatch.position(index);
+            let visit = visit(&plan, position, (&minibatch, index), table);
+            visitor.visit(&plan, (position, keeps), document, visit)?;
+            if gathers {
+                visitor.local.add_to_histograms();
+            }
+            Ok::<_, Failure>(())
+        })?;
         self.spent.sampling += lap(&mut self.since);
         Ok(has_more || self.next_minibatch(position)?)
     }
@@ -305,13 +300,7 @@ fn visit<'a>(
         }
         _ => 1,
     };
-    Visit {
-        key,
-        bag: minibatch.bag(index),
-        labels: minibatch.labels(index),
-        table,
-        weight,
-    }
+    Visit { key, bag: minibatch.bag(index), labels: minibatch.labels(index), table, weight }
 }
 
 /// Visits documents one after another.

@@ -112,17 +112,12 @@ impl Trainer {
         if self.index == 0 {
             let temporary = write_model(process, model, &self.header())?.0;
             bytes += length(&temporary);
-            process
-                .output
-                .publish(&temporary, &checkpoint_file(self.rounds_taken))?;
+            process.output.publish(&temporary, &checkpoint_file(self.rounds_taken))?;
         }
         self.checkpointed = Instant::now();
         self.barrier(worker)?;
         if self.part == 0 {
-            let kept = [
-                self.rounds_saved.unwrap_or(self.rounds_taken),
-                self.rounds_taken,
-            ];
+            let kept = [self.rounds_saved.unwrap_or(self.rounds_taken), self.rounds_taken];
             forget(process, |round| kept.contains(&round))?;
         }
         self.rounds_saved = Some(self.rounds_taken);
@@ -140,11 +135,7 @@ impl Trainer {
             .next
             .filter(|&next| matches!(schedule.action(next), Action::Gibbs | Action::Estimate));
         if let Some(next) = sampled {
-            let first = Position {
-                taken: 0,
-                is_estimate: false,
-                ..next
-            };
+            let first = Position { taken: 0, is_estimate: false, ..next };
             self.rounds.sampling().is_recalling = true;
             if schedule.is_partial() {
                 // The counts that documents had in the model from which training started are withdrawn again.
@@ -152,13 +143,7 @@ impl Trainer {
             }
             // The round that counts, even if a run began with random topics.
             let passes_before = next.passes_before.max(1);
-            self.take_again(
-                worker,
-                Position {
-                    passes_before,
-                    ..first
-                },
-            )?;
+            self.take_again(worker, Position { passes_before, ..first })?;
             self.rounds.sampling().is_recalling = false;
             let plan = &self.plan;
             if plan.schedule.unassigns_documents() {
@@ -183,12 +168,8 @@ impl Trainer {
         tracing::info!(rounds, bytes, seconds, "checkpoint written");
         let written_unix_ms = unix_millis(SystemTime::now());
         self.plan.process.progress.train(|training| {
-            training.checkpoint = Some(CheckpointStatus {
-                round: rounds,
-                written_unix_ms,
-                seconds,
-                bytes,
-            });
+            training.checkpoint =
+                Some(CheckpointStatus { round: rounds, written_unix_ms, seconds, bytes });
         });
     }
 }

@@ -65,10 +65,7 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, Failure> {
         return Err(Failure::file(path, problem));
     }
     let mut model = weights.normalised(path, beta)?;
-    model.form = format!(
-        "a MALLET state of {} tokens, smoothed by its beta {beta}",
-        state.tokens
-    );
+    model.form = format!("a MALLET state of {} tokens, smoothed by its beta {beta}", state.tokens);
     model.alpha = Some(alpha);
     Ok(model)
 }
@@ -114,11 +111,8 @@ impl Priors {
             return Ok(true);
         }
         if let Some(values) = line.strip_prefix("#alpha :") {
-            let positive = |text: &str| {
-                text.parse()
-                    .ok()
-                    .filter(|&a: &f64| (1e-20..=1e20).contains(&a))
-            };
+            let positive =
+                |text: &str| text.parse().ok().filter(|&a: &f64| (1e-20..=1e20).contains(&a));
             let values: Option<Vec<f64>> = values.split_whitespace().map(positive).collect();
             let values =
                 values.ok_or("its alpha are not all numbers above 0 (from 1e-20 to 1e20)")?;
@@ -161,12 +155,7 @@ fn token(line: &str) -> Result<Token<'_>, String> {
         .ok()
         .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
         .ok_or_else(|| format!("\"{index}\" is not the number of a term"))?;
-    Ok(Token {
-        document,
-        index,
-        term,
-        topic,
-    })
+    Ok(Token { document, index, term, topic })
 }
 
 #[derive(Default)]
@@ -179,9 +168,7 @@ struct State {
 
 impl State {
     fn take(&mut self, token: Token<'_>) -> Result<(), String> {
-        let Token {
-            index, term, topic, ..
-        } = token;
+        let Token { index, term, topic, .. } = token;
         self.name(index, term)?;
         let counts = &mut self.counts[index];
         match counts.binary_search_by_key(&topic, |&(k, _)| k) {
@@ -204,9 +191,7 @@ impl State {
         }
         match name == term {
             true => Ok(()),
-            false => Err(format!(
-                "term {index} is \"{term}\" here, and \"{name}\" before"
-            )),
+            false => Err(format!("term {index} is \"{term}\" here, and \"{name}\" before")),
         }
     }
 }

@@ -89,11 +89,7 @@ impl Shape {
             ));
         };
         if columns == terms as u64 && (1..=MAX_TOPICS as u64).contains(&rows) && terms > 0 {
-            return Ok(Self {
-                rows: rows as usize,
-                columns: terms,
-                is_fortran: header.is_fortran,
-            });
+            return Ok(Self { rows: rows as usize, columns: terms, is_fortran: header.is_fortran });
         }
         if rows == terms as u64 && terms > 0 {
             return refuse(format!(
@@ -107,9 +103,7 @@ impl Shape {
                  at least one term"
             ));
         }
-        refuse(format!(
-            "is {rows} × {columns}, topics × terms, but --terms lists {terms}"
-        ))
+        refuse(format!("is {rows} × {columns}, topics × terms, but --terms lists {terms}"))
     }
 
     /// Returns the row and column of the value at `place`.

@@ -76,11 +76,7 @@ impl Header {
                     // A list of fields is not a matrix of numbers, so the rest does not matter.
                     let kind = value.chars().take(40).collect();
                     let (is_fortran, shape) = (false, vec![0, 0]);
-                    return Some(Self {
-                        kind,
-                        is_fortran,
-                        shape,
-                    });
+                    return Some(Self { kind, is_fortran, shape });
                 }
                 "descr" => {
                     let (value, after) = quoted(value)?;
@@ -109,11 +105,7 @@ impl Header {
                 None => return None,
             };
         }
-        Some(Self {
-            kind: kind?,
-            is_fortran: is_fortran?,
-            shape: shape?,
-        })
+        Some(Self { kind: kind?, is_fortran: is_fortran?, shape: shape? })
     }
 }
 
@@ -166,11 +158,7 @@ impl Number {
             b'=' => cfg!(target_endian = "big"),
             _ => return None,
         };
-        known.then_some(Self {
-            bytes,
-            form,
-            is_big_endian,
-        })
+        known.then_some(Self { bytes, form, is_big_endian })
     }
 
     /// Decodes a number from `bytes`, of which there must be `self.bytes`.
@@ -215,11 +203,7 @@ mod tests {
 
     #[test]
     fn keys_stand_in_any_order_and_form() {
-        let expected = Header {
-            kind: "<f4".to_owned(),
-            is_fortran: true,
-            shape: vec![3, 65536],
-        };
+        let expected = Header { kind: "<f4".to_owned(), is_fortran: true, shape: vec![3, 65536] };
         for text in [
             "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 65536), }   \n",
             "{\"shape\":(3,65536,),\"descr\":\"<f4\",\"fortran_order\":True}",

@@ -49,11 +49,8 @@ impl Place {
 
 /// φ_kw of all topics and terms.
 fn dense(model: &ForeignModel) -> Vec<Vec<f64>> {
-    let mut phi: Vec<Vec<f64>> = model
-        .smoothing
-        .iter()
-        .map(|&h| vec![h; model.terms.len()])
-        .collect();
+    let mut phi: Vec<Vec<f64>> =
+        model.smoothing.iter().map(|&h| vec![h; model.terms.len()]).collect();
     for (w, row) in model.rows.iter().enumerate() {
         for &(k, g) in row {
             phi[usize::from(k)][w] += f64::from(g);
@@ -110,29 +107,17 @@ fn a_wrong_matrix_is_refused_by_row_and_column() {
         refused(&place.npy(c, shape, values.to_vec()), Some(&terms))
     };
     let nan = told(&[2, 3], &[1.0, 1.0, 1.0, 1.0, f64::NAN, 1.0]);
-    assert!(
-        nan.contains("row 1, column 1") && nan.contains("NaN"),
-        "{nan}"
-    );
+    assert!(nan.contains("row 1, column 1") && nan.contains("NaN"), "{nan}");
     let negative = told(&[2, 3], &[1.0, 1.0, -0.5, 1.0, 1.0, 1.0]);
-    assert!(
-        negative.contains("row 0, column 2") && negative.contains("-0.5"),
-        "{negative}"
-    );
+    assert!(negative.contains("row 0, column 2") && negative.contains("-0.5"), "{negative}");
     let infinite = told(&[2, 3], &[1.0, 1.0, 1.0, 1.0, 1.0, f64::INFINITY]);
     assert!(infinite.contains("row 1, column 2"), "{infinite}");
     let empty = told(&[2, 3], &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
     assert!(empty.contains("topic 1 has no weight"), "{empty}");
     let turned = told(&[3, 2], &[1.0; 6]);
-    assert!(
-        turned.contains("3 × 2, terms × topics") && turned.contains("transpose"),
-        "{turned}"
-    );
+    assert!(turned.contains("3 × 2, terms × topics") && turned.contains("transpose"), "{turned}");
     let other = told(&[2, 4], &[1.0; 8]);
-    assert!(
-        other.contains("2 × 4") && other.contains("lists 3"),
-        "{other}"
-    );
+    assert!(other.contains("2 × 4") && other.contains("lists 3"), "{other}");
     let flat = told(&[6], &[1.0; 6]);
     assert!(flat.contains("1 dimensions"), "{flat}");
     let path = place.npy(c, &[2, 3], vec![1.0; 6]);
@@ -179,11 +164,7 @@ fn a_state_gives_smoothed_counts_and_both_priors() {
         ("#alpha : 0.3 0.7 0.1", "#alpha : 0.3", "topics up to 1"),
         ("#alpha : 0.3", "#alpha : -0.3", "line 2"),
         ("#beta : 0.01", "#beta : no", "its beta"),
-        (
-            "2 1 sea 1",
-            "2 1 lake 1",
-            "term 1 is \"lake\" here, and \"sea\"",
-        ),
+        ("2 1 sea 1", "2 1 lake 1", "term 1 is \"lake\" here, and \"sea\""),
         ("1 NA 2 1 sea 1", "sea 1", "six fields"),
         ("1 NA 2 1 sea 1", "1 sea 1", "six fields"),
         ("1 NA 2 1 sea 1", "1 2 1 sea 1", "six fields"),
@@ -200,10 +181,7 @@ fn lists_of_weights_and_counts_are_read() {
     let lines = "0\twhale\t2\n0\tsea\t2.0\n1\tsea\t1e0\n1\tbread\t3\n0\tbread\t0\n";
     assert_is(&read(&place.write("w", lines), None).unwrap(), &PHI);
     let headed = format!(" \n\ntopic\tterm\tweight\n{lines}");
-    assert_is(
-        &read(&place.write("w", gzip(headed.as_bytes())), None).unwrap(),
-        &PHI,
-    );
+    assert_is(&read(&place.write("w", gzip(headed.as_bytes())), None).unwrap(), &PHI);
     let counts = "0 whale 0:2\n1 sea 1:1 0:2\n2 bread 1:3\n";
     let model = read(&place.write("c", counts), None).unwrap();
     assert_eq!(model.terms, TERMS);
@@ -215,14 +193,8 @@ fn lists_of_weights_and_counts_are_read() {
         ("0\ta\t1\n0\ta\t2\n", "\"a\" has two weights in topic 0"),
         ("0\ta\t1\n2\ta\t2\n", "topic 1 has no weight"),
         ("0\ta\t1\n0\tb\tx\n", "line 2: \"x\" is not a weight"),
-        (
-            "0\ta\t1\n0\tb\tNaN\n",
-            "line 2: the weight of \"b\" in topic 0 is NaN",
-        ),
-        (
-            "0\ta\t1\n0\tb\t1e300\n",
-            "line 2: the weight of \"b\" in topic 0",
-        ),
+        ("0\ta\t1\n0\tb\tNaN\n", "line 2: the weight of \"b\" in topic 0 is NaN"),
+        ("0\ta\t1\n0\tb\t1e300\n", "line 2: the weight of \"b\" in topic 0"),
         ("0\ta\t1e-300\n", "topic 0 has no weight at all"),
         ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is not a topic"),
         ("0\ta\t1\n70000\tb\t1\n", "topic 70000: topics are numbered"),
@@ -260,11 +232,7 @@ fn a_header_that_lies_is_refused_and_takes_no_memory() {
     for (shape, terms, word) in [
         // Their product is 0 in 64 bits.
         ("(9223372036854775808, 4)", &terms, "--terms lists 3"),
-        (
-            "(9223372036854775808, 3)",
-            &terms,
-            "it needs 1 to 65535 topics",
-        ),
+        ("(9223372036854775808, 3)", &terms, "it needs 1 to 65535 topics"),
         ("(65536, 3)", &terms, "it needs 1 to 65535 topics"),
         ("(0, 3)", &terms, "it needs 1 to 65535 topics"),
         ("(1099511627776, 0)", &none, "at least one term"),
@@ -291,21 +259,13 @@ fn a_header_that_lies_is_refused_and_takes_no_memory() {
 #[test]
 fn what_is_cut_short_or_something_else_is_told_as_that() {
     let place = Place::new();
-    let lines: String = (0..500)
-        .map(|n| format!("{n} term{} 0:{}\n", n * n, n + 1))
-        .collect();
+    let lines: String = (0..500).map(|n| format!("{n} term{} 0:{}\n", n * n, n + 1)).collect();
     let whole = gzip(lines.as_bytes());
     assert!(read(&place.write("whole.gz", &whole), None).is_ok());
     let cut = read(&place.write("cut.gz", &whole[..whole.len() / 2]), None).unwrap_err();
-    assert!(
-        cut.exit == Exit::Data && cut.to_string().contains("cut short or damaged"),
-        "{cut}"
-    );
+    assert!(cut.exit == Exit::Data && cut.to_string().contains("cut short or damaged"), "{cut}");
     for (bytes, word) in [
-        (
-            &b"PAR1 and then nothing"[..],
-            "is Parquet that is cut short",
-        ),
+        (&b"PAR1 and then nothing"[..], "is Parquet that is cut short"),
         (b"\x80\x04\x95pickle", "is in no known format"),
         (b"\xfd7zXZ\0\0", "compressed with xz"),
     ] {
@@ -347,18 +307,10 @@ fn terms_are_mapped_by_their_text() {
     let ours = vocabulary(&[("sea", 10), ("fog", 5), ("ink", 3), ("whale", 2)]);
     let mapping = terms::Mapping::new(&model, &ours, &path).unwrap();
     assert_eq!(mapping.places, [Some(2), None, None, Some(1)]);
-    assert_eq!(
-        (mapping.terms, mapping.tokens, mapping.all_tokens),
-        (2, 12, 20)
-    );
+    assert_eq!((mapping.terms, mapping.tokens, mapping.all_tokens), (2, 12, 20));
     let others = vocabulary(&[("fog", 1000), ("whale", 9)]);
-    let told = terms::Mapping::new(&model, &others, &path)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        told.contains("another vocabulary") && told.contains("knows 9"),
-        "{told}"
-    );
+    let told = terms::Mapping::new(&model, &others, &path).unwrap_err().to_string();
+    assert!(told.contains("another vocabulary") && told.contains("knows 9"), "{told}");
     let enough = vocabulary(&[("fog", 1000), ("whale", 11)]);
     assert!(terms::Mapping::new(&model, &enough, &path).is_ok());
 }

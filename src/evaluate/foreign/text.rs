@@ -40,15 +40,11 @@ pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, Fai
             return Err(refuse("is not `topic TAB term TAB weight`".to_owned()));
         };
         let topic = topic.trim();
-        let topic: u64 = topic.parse().map_err(|_| {
-            refuse(format!(
-                "\"{topic}\" is not a topic (a whole number from 0)"
-            ))
-        })?;
-        let weight: f64 = weight
-            .trim()
+        let topic: u64 = topic
             .parse()
-            .map_err(|_| refuse(format!("\"{weight}\" is not a weight")))?;
+            .map_err(|_| refuse(format!("\"{topic}\" is not a topic (a whole number from 0)")))?;
+        let weight: f64 =
+            weight.trim().parse().map_err(|_| refuse(format!("\"{weight}\" is not a weight")))?;
         let known = numbers.get(term).copied();
         let term = known.unwrap_or_else(|| {
             let fresh = weights.add_term(term);

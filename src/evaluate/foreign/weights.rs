@@ -22,11 +22,7 @@ pub(crate) struct Weights {
 impl Weights {
     /// Creates weights of these terms, all 0.
     pub(crate) fn new(terms: Vec<String>) -> Self {
-        Self {
-            rows: vec![Vec::new(); terms.len()],
-            terms,
-            totals: Vec::new(),
-        }
+        Self { rows: vec![Vec::new(); terms.len()], terms, totals: Vec::new() }
     }
 
     /// Returns K so far: the largest topic plus one.

@@ -43,11 +43,7 @@ impl TopicScores {
     /// # Panics
     /// Panics for a metric that is not a coherence, and for C_V without windows.
     pub(crate) fn new(metric: Metric, terms: usize, topics: usize, counted: Counted<'_>) -> Self {
-        let windows = || {
-            counted
-                .windows
-                .expect("windows are counted where C_V is asked for")
-        };
+        let windows = || counted.windows.expect("windows are counted where C_V is asked for");
         let score = |topic: usize| match metric {
             Metric::Umass => counted.sets.umass_of(topic, terms),
             Metric::Npmi => counted.sets.npmi_of(topic, terms),
@@ -55,11 +51,7 @@ impl TopicScores {
             Metric::Completion | Metric::LeftToRight => panic!("{metric:?} is no coherence"),
         };
         let enough = |topic: usize| counted.sets.term_count(topic) >= 2;
-        let value = |topic: usize| {
-            enough(topic)
-                .then(|| score(topic))
-                .filter(|x| x.is_finite())
-        };
+        let value = |topic: usize| enough(topic).then(|| score(topic)).filter(|x| x.is_finite());
         let method = match metric {
             Metric::CV => format!("mean over topics, {terms} terms, windows of {C_V_WINDOW}"),
             _ => format!("mean over topics, {terms} terms"),
@@ -111,23 +103,12 @@ mod tests {
             set.dedup();
             sets.add_document(&set);
         }
-        let counted = Counted {
-            split: "all",
-            documents: 4,
-            sets: &sets,
-            windows: Some(&windows),
-        };
+        let counted = Counted { split: "all", documents: 4, sets: &sets, windows: Some(&windows) };
         let umass = TopicScores::new(Metric::Umass, 2, 3, counted);
-        assert_eq!(
-            umass.values,
-            [Some(sets.umass_of(0, 2)), None, Some(sets.umass(2))]
-        );
+        assert_eq!(umass.values, [Some(sets.umass_of(0, 2)), None, Some(sets.umass(2))]);
         assert_ne!(umass.values[0], Some(sets.umass(0)), "two of three terms");
         let c_v = TopicScores::new(Metric::CV, 10, 3, counted);
-        assert_eq!(
-            c_v.values,
-            [Some(windows.c_v(0)), None, Some(windows.c_v(2))]
-        );
+        assert_eq!(c_v.values, [Some(windows.c_v(0)), None, Some(windows.c_v(2))]);
         let figure = c_v.figure().unwrap();
         assert_eq!(figure.value, (windows.c_v(0) + windows.c_v(2)) / 2.0);
         assert_eq!((figure.metric, figure.split), ("coherence_c_v", "all"));

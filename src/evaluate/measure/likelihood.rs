@@ -53,10 +53,7 @@ impl Method {
 
     /// Scores from left to right.
     pub(crate) fn left_to_right(particles: u32, resample: bool) -> Self {
-        let settings = LeftToRight {
-            particles,
-            resample,
-        };
+        let settings = LeftToRight { particles, resample };
         Self::LeftToRight(Scorer::with_progress(liveness::tick), settings)
     }
 }
@@ -64,12 +61,7 @@ impl Method {
 impl Likelihood {
     /// Scores documents of the split that figures call `split`.
     pub(crate) fn new(method: Method, seed: u64, split: &'static str) -> Self {
-        Self {
-            method,
-            seed,
-            split,
-            sums: Sums::default(),
-        }
+        Self { method, seed, split, sums: Sums::default() }
     }
 
     /// Adds a document: its number in the collection, and its terms, some of which the model may lack.
@@ -89,11 +81,7 @@ impl Likelihood {
             return Ok(None);
         }
         self.sums.add(log_likelihood, tokens);
-        Ok(Some(DocumentScore {
-            method: self.describe().0,
-            log_likelihood,
-            tokens,
-        }))
+        Ok(Some(DocumentScore { method: self.describe().0, log_likelihood, tokens }))
     }
 
     /// Returns (log-likelihood in fixed point, tokens scored, tokens of terms that the model lacks).
@@ -122,10 +110,9 @@ impl Likelihood {
     /// Returns the method's name, and the same with its parameters.
     fn describe(&self) -> (&'static str, String) {
         match &self.method {
-            Method::Completion(_, sweeps) => (
-                completion::METHOD,
-                format!("{}, {sweeps} sweeps", completion::METHOD),
-            ),
+            Method::Completion(_, sweeps) => {
+                (completion::METHOD, format!("{}, {sweeps} sweeps", completion::METHOD))
+            }
             Method::LeftToRight(_, settings) => {
                 let how = match settings.resample {
                     true => "resampled",
@@ -162,12 +149,7 @@ impl Likelihood {
             // To first order the error of exp x is exp x times that of x.
             let perplexity = exp(-value);
             let its_error = error.map(|error| error * perplexity);
-            figures.push(figure(
-                "log_likelihood_per_token",
-                "nats/token",
-                value,
-                error,
-            ));
+            figures.push(figure("log_likelihood_per_token", "nats/token", value, error));
             figures.push(figure("perplexity", "1", perplexity, its_error));
         }
         let counts = [
@@ -196,13 +178,8 @@ impl Sums {
     }
 
     fn to_words(self) -> Vec<i64> {
-        let mut words = vec![
-            self.documents,
-            self.skipped,
-            self.tokens,
-            self.unknown,
-            self.log_likelihood,
-        ];
+        let mut words =
+            vec![self.documents, self.skipped, self.tokens, self.unknown, self.log_likelihood];
         for square in self.squares {
             let low = (0..LIMBS - 1).map(|limb| (square >> (32 * limb)) as u32);
             words.extend(low.map(i64::from));
@@ -261,10 +238,7 @@ mod tests {
         let residuals = scores.iter().map(|&(l, n)| (l - mean * n as f64).powi(2));
         let direct = (4.0 / 3.0 * residuals.sum::<f64>()).sqrt() / tokens;
         assert!((value - mean).abs() < 1e-9);
-        assert!(
-            (error.unwrap() - direct).abs() < 1e-9,
-            "{error:?} for {direct}"
-        );
+        assert!((error.unwrap() - direct).abs() < 1e-9, "{error:?} for {direct}");
         assert_eq!(Sums::default().per_token(), None);
     }
 
@@ -276,12 +250,8 @@ mod tests {
             if i % 3 == 0 { &mut one } else { &mut two }.add(l, n);
             all.add(l, n);
         }
-        let added: Vec<i64> = one
-            .to_words()
-            .iter()
-            .zip(two.to_words())
-            .map(|(a, b)| a + b)
-            .collect();
+        let added: Vec<i64> =
+            one.to_words().iter().zip(two.to_words()).map(|(a, b)| a + b).collect();
         assert!(all.squares[0] > i128::from(i64::MAX));
         assert!(all.squares[1] < 0);
         assert_eq!(Sums::from_words(&added), all);

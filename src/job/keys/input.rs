@@ -9,14 +9,8 @@ use crate::job::words::{FORMATS, MARKUP, ON_DAMAGE, RULES};
 use corpus::language::is_code;
 use lda::model::statistics::MAX_TERMS;
 
-const SIZE: Reals = Reals(
-    |x| x > 0.0 && x <= 65_536.0,
-    "a number of MiB above 0, at most 65536",
-);
-const LENGTH: Reals = Reals(
-    |x| x > 0.0 && x <= 1e9,
-    "a number above 0, at most 1000000000",
-);
+const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
+const LENGTH: Reals = Reals(|x| x > 0.0 && x <= 1e9, "a number above 0, at most 1000000000");
 const EXPONENT: Reals = Reals(|x| (0.0..=10.0).contains(&x), "a number from 0 to 10");
 const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.

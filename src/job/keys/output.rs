@@ -12,10 +12,7 @@ use crate::job::words::{BUDGETS, DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLIT
 use lda::evaluate::coherence::MOST_TERMS;
 
 /// Keeps products with φ within 32 bits.
-const WITHIN_32_BITS: Reals = Reals(
-    |x| (1e-10..=1e10).contains(&x),
-    "a number from 1e-10 to 1e10",
-);
+const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
 
 /// The defaults of `method` to `temperature` below are those of the default budget; `defaults` has those of
 /// all budgets.

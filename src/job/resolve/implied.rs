@@ -37,19 +37,17 @@ impl Values {
                 ("model.geometry", "exp-psi".into()),
                 ("train.schedule", "uniform".into()),
             ],
-            LocalMethod::Scvb0 => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "mean".into()),
-            ],
+            LocalMethod::Scvb0 => {
+                &[("train.memory", "off".into()), ("model.geometry", "mean".into())]
+            }
             LocalMethod::Cvb0 => &[
                 ("train.memory", "on".into()),
                 ("model.geometry", "mean".into()),
                 ("train.schedule", "uniform".into()),
             ],
-            LocalMethod::Sampled | LocalMethod::OnlineVb => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "exp-psi".into()),
-            ],
+            LocalMethod::Sampled | LocalMethod::OnlineVb => {
+                &[("train.memory", "off".into()), ("model.geometry", "exp-psi".into())]
+            }
         };
         let name = self.value("train.method").expect("a word for it");
         let with = format!("train.method = {name}");
@@ -89,30 +87,18 @@ impl Values {
             metadata.push(column);
             self.set("corpus.metadata", metadata);
         }
-        source.refuse(
-            "model.topics",
-            "absent: with corpus.labels, each label is a topic",
-        )?;
+        source.refuse("model.topics", "absent: with corpus.labels, each label is a topic")?;
         if let Some(Value::Array(_)) = self.value("model.alpha") {
             source.refuse("model.alpha", "a number above 0, with corpus.labels")?;
         }
-        if !matches!(
-            self.get("train.method"),
-            LocalMethod::Sampled | LocalMethod::Cvb0
-        ) {
-            source.refuse(
-                "train.method",
-                "\"sampled\" or \"cvb0\", with corpus.labels",
-            )?;
+        if !matches!(self.get("train.method"), LocalMethod::Sampled | LocalMethod::Cvb0) {
+            source.refuse("train.method", "\"sampled\" or \"cvb0\", with corpus.labels")?;
         }
         self.fix(source, "train.alpha_every", 0.into(), "corpus.labels")?;
         if self.value("model.alpha_sum") == Some(&"auto".into()) {
             self.set("model.alpha_sum", labels::ALPHA_SUM);
         }
-        if self
-            .get::<Option<Method>>("project.method")
-            .is_some_and(Method::is_joint)
-        {
+        if self.get::<Option<Method>>("project.method").is_some_and(Method::is_joint) {
             source.refuse(
                 "project.method",
                 "one that infers each document alone, with corpus.labels",
@@ -133,10 +119,7 @@ impl Values {
             self.set("project.label_topics", 0);
         }
         if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
-            source.refuse(
-                "project.label_topics",
-                "0, unless project.method is \"cvb0\"",
-            )?;
+            source.refuse("project.label_topics", "0, unless project.method is \"cvb0\"")?;
         }
         Ok(())
     }

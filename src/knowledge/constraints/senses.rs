@@ -118,11 +118,7 @@ impl<'f> Senses<'f> {
         for node in &mut nodes {
             self.place_in(node, &mut is_placed, lexicon)?;
         }
-        let alone = self
-            .terms
-            .iter()
-            .zip(is_placed)
-            .filter(|(_, placed)| !placed);
+        let alone = self.terms.iter().zip(is_placed).filter(|(_, placed)| !placed);
         nodes.extend(alone.map(|(&term, _)| Node {
             name: lexicon.term(term).to_owned(),
             prior: strengths.ordinary,
@@ -164,10 +160,7 @@ impl<'f> Senses<'f> {
                 title.push(term);
             }
         }
-        let words = title
-            .iter()
-            .take(TITLE_TERMS)
-            .map(|&term| lexicon.term(term));
+        let words = title.iter().take(TITLE_TERMS).map(|&term| lexicon.term(term));
         node.name = words.collect::<Vec<_>>().join(", ");
         if title.len() > TITLE_TERMS {
             node.name.push_str(", …");

@@ -17,45 +17,21 @@ fn build(text: &str, terms: &str) -> Result<(Vec<Node>, Pruned), String> {
 #[test]
 fn a_line_that_is_no_constraint_is_named() {
     for (line, expected) in [
-        (
-            "must:#king, queen",
-            "column 6: the `#` of `#king` would begin a comment",
-        ),
-        (
-            "  king, queen",
-            "column 3: a line begins with `must:`, `cannot:` or `split:`",
-        ),
+        ("must:#king, queen", "column 6: the `#` of `#king` would begin a comment"),
+        ("  king, queen", "column 3: a line begins with `must:`, `cannot:` or `split:`"),
         ("musst: king, queen", "column 1: a line begins with"),
         ("must", "column 5: a word is missing here"),
         ("must: ", "column 6: a word is missing here"),
-        (
-            "must: king",
-            "column 6: `must` needs at least two words: a, b",
-        ),
+        ("must: king", "column 6: `must` needs at least two words: a, b"),
         ("cannot: é, , b", "column 11: a word is missing here"),
         ("must: a, b, ", "column 12: a word is missing here"),
         ("must: a, b, a", "column 13: `a` is listed twice"),
-        (
-            "split: bank",
-            "column 7: `split` needs a word and at least two senses",
-        ),
-        (
-            "split: bank: money",
-            "column 7: `split` needs a word and at least two senses",
-        ),
-        (
-            "split: : money | river",
-            "column 7: `split` needs a word and at least two senses",
-        ),
+        ("split: bank", "column 7: `split` needs a word and at least two senses"),
+        ("split: bank: money", "column 7: `split` needs a word and at least two senses"),
+        ("split: : money | river", "column 7: `split` needs a word and at least two senses"),
         ("split: bank: money | ", "column 21: a word is missing here"),
-        (
-            "split: bank: money | a, money",
-            "column 21: `money` cannot identify a sense of `bank`",
-        ),
-        (
-            "split: bank: money, bank | a",
-            "column 13: `bank` cannot identify a sense of `bank`",
-        ),
+        ("split: bank: money | a, money", "column 21: `money` cannot identify a sense of `bank`"),
+        ("split: bank: money, bank | a", "column 13: `bank` cannot identify a sense of `bank`"),
     ] {
         let text = format!("# links\nmust: x, y\n{line}\n");
         let error = parse("links.txt", &text).unwrap_err().to_string();
@@ -65,15 +41,9 @@ fn a_line_that_is_no_constraint_is_named() {
     let nothing = parse("links.txt", "\n# nothing\n").unwrap_err();
     assert!(nothing.to_string().starts_with("links.txt: no constraint;"));
     let flag = Constraint::parse(Relation::Must, "c#, a\nb").unwrap_err();
-    assert_eq!(
-        flag.to_string(),
-        "column 5: \"a\\nb\" has a control character"
-    );
+    assert_eq!(flag.to_string(), "column 5: \"a\\nb\" has a control character");
     let flag = Constraint::parse(Relation::Must, "king").unwrap_err();
-    assert_eq!(
-        flag.to_string(),
-        "column 1: `must` needs at least two words: a, b"
-    );
+    assert_eq!(flag.to_string(), "column 1: `must` needs at least two words: a, b");
 }
 
 proptest! {
@@ -118,17 +88,8 @@ fn a_split_word_has_a_leaf_with_the_words_of_each_sense() {
     assert_eq!((terms(river), river.leaf_prior), (vec![1, 3, 2], 100.0));
     // `aircraft` is not a term, so this sense has a node of its own.
     assert_eq!((terms(alone), alone.prior), (vec![2], 0.01));
-    assert_eq!(
-        [pruned.entries, pruned.dropped_entries, pruned.unknown_words],
-        [3, 0, 1]
-    );
-    assert!(
-        lda::tree::Tree::new(7, 0.01, &nodes)
-            .unwrap()
-            .leaves_of(2)
-            .len()
-            == 3
-    );
+    assert_eq!([pruned.entries, pruned.dropped_entries, pruned.unknown_words], [3, 0, 1]);
+    assert!(lda::tree::Tree::new(7, 0.01, &nodes).unwrap().leaves_of(2).len() == 3);
 }
 
 #[test]
@@ -139,19 +100,14 @@ fn constraints_without_terms_are_dropped() {
     let [node] = &nodes[..] else {
         panic!("{nodes:?}");
     };
-    assert_eq!(
-        (node.name.as_str(), &node.terms[..]),
-        ("king, queen", &[0, 1][..])
-    );
+    assert_eq!((node.name.as_str(), &node.terms[..]), ("king, queen", &[0, 1][..]));
     assert_eq!([node.prior, node.leaf_prior], [0.02, 100.0]);
     assert_eq!(
         pruned,
         Pruned {
             words: 9,
             unknown_words: 4,
-            examples: ["bank", "baron", "duke", "prince"]
-                .map(str::to_owned)
-                .to_vec(),
+            examples: ["bank", "baron", "duke", "prince"].map(str::to_owned).to_vec(),
             entries: 5,
             dropped_entries: 4,
             ..Pruned::of("constraints")
@@ -191,10 +147,7 @@ fn cannot_links_with_too_many_solutions_are_named() {
     let words: Vec<String> = (0..24).map(|i| format!("w{i}")).collect();
     let triples = (0..8).map(|i| words[3 * i..3 * i + 3].join(", "));
     let chain = (0..7).map(|i| format!("w{}, w{}", 3 * i, 3 * i + 3));
-    let lines: Vec<String> = triples
-        .chain(chain)
-        .map(|list| format!("cannot: {list}"))
-        .collect();
+    let lines: Vec<String> = triples.chain(chain).map(|list| format!("cannot: {list}")).collect();
     let error = build(&lines.join("\n"), &words.join(" ")).unwrap_err();
     assert!(error.contains("the cannot-links around `w0`"), "{error}");
 }

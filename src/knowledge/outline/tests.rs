@@ -42,30 +42,15 @@ fn toml_and_json_are_the_same_tree() {
 fn what_is_wrong_with_a_tree_is_named_with_its_line() {
     for (wrong, expected) in [
         ("termes = [\"x\"]", "line 7: unknown field `termes`"),
-        (
-            "terms = []",
-            "line 5: node `birds` has neither terms nor children: leave it out",
-        ),
-        (
-            "terms = [\"wren\", \" \"]",
-            "line 5: node `birds` has an empty term",
-        ),
-        (
-            "terms = [\"wren\", \"b\", \"wren\"]",
-            "line 5: node `birds` lists `wren` twice",
-        ),
-        (
-            "terms = [\"wren\"]\nprior = 0",
-            "line 5: node `birds` has a prior of 0.0: it must be",
-        ),
+        ("terms = []", "line 5: node `birds` has neither terms nor children: leave it out"),
+        ("terms = [\"wren\", \" \"]", "line 5: node `birds` has an empty term"),
+        ("terms = [\"wren\", \"b\", \"wren\"]", "line 5: node `birds` lists `wren` twice"),
+        ("terms = [\"wren\"]\nprior = 0", "line 5: node `birds` has a prior of 0.0: it must be"),
         (
             "terms = [\"wren\"]\nprior = 1e-100",
             "line 5: node `birds` has a prior of 1e-100: it must be from 1e-30 to 1e30",
         ),
-        (
-            "terms = [\"wren\"]\nleaf_prior = inf",
-            "line 5: node `birds` has a prior of inf",
-        ),
+        ("terms = [\"wren\"]\nleaf_prior = inf", "line 5: node `birds` has a prior of inf"),
         ("terms = \"wren\"", "line 7: invalid type: string \"wren\""),
         ("terms = [\"wren\"", "line 7: "),
     ] {
@@ -74,17 +59,11 @@ fn what_is_wrong_with_a_tree_is_named_with_its_line() {
              name = \"birds\"\n{wrong}\n"
         );
         let error = parse("tree.toml", &text).unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("tree.toml, {expected}")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("tree.toml, {expected}")), "{error}");
     }
     let json = "{\"children\": [\n{\"terms\": [\"a\"]},\n{\"name\": \"b\"\n}]}";
     let error = parse("tree.json", json).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "tree.json, line 4: node `b` has neither terms nor children: leave it out"
-    );
+    assert_eq!(error, "tree.json, line 4: node `b` has neither terms nor children: leave it out");
     for nothing in ["children = []", "{\"children\": []}"] {
         let error = parse("tree", nothing).unwrap_err().to_string();
         assert_eq!(error, "tree: no node: `children` is empty");
@@ -95,10 +74,7 @@ fn what_is_wrong_with_a_tree_is_named_with_its_line() {
     };
     assert!(nested(MAX_DEPTH - 1).is_ok());
     let deep = nested(MAX_DEPTH).unwrap_err().to_string();
-    assert!(
-        deep.contains("line 1: node `without a name` is too high"),
-        "{deep}"
-    );
+    assert!(deep.contains("line 1: node `without a name` is too high"), "{deep}");
 }
 
 #[test]
@@ -155,18 +131,11 @@ fn pruned_nodes_leave_probabilities_as_they_are() {
                 counts.add(tree, Assignment { topic: 0, leaf });
             }
         }
-        let all: Vec<f64> = (0..8)
-            .map(|t| counts.term_probability(tree, t, 0))
-            .collect();
+        let all: Vec<f64> = (0..8).map(|t| counts.term_probability(tree, t, 0)).collect();
         all
     };
-    let pairs = probabilities(&whole)
-        .into_iter()
-        .zip(probabilities(&pruned));
+    let pairs = probabilities(&whole).into_iter().zip(probabilities(&pruned));
     for (term, (whole, pruned)) in pairs.enumerate() {
-        assert!(
-            (whole / pruned - 1.0).abs() < 1e-12,
-            "{term}: {whole} {pruned}"
-        );
+        assert!((whole / pruned - 1.0).abs() < 1e-12, "{term}: {whole} {pruned}");
     }
 }

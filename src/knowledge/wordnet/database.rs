@@ -76,12 +76,8 @@ impl Database {
     /// # Errors
     /// A line is invalid; a synset does not exist; hypernyms form a circle or too many levels.
     pub fn parse(part: Part, index: &str, data: &str, exceptions: &str) -> Result<Self, Failure> {
-        let mut database = Self {
-            part,
-            synsets: Vec::new(),
-            lemmas: Vec::new(),
-            exceptions: Vec::new(),
-        };
+        let mut database =
+            Self { part, synsets: Vec::new(), lemmas: Vec::new(), exceptions: Vec::new() };
         let places = database.read_data(data)?;
         database.read_index(index, &places)?;
         database.read_exceptions(exceptions)?;
@@ -126,11 +122,7 @@ impl Database {
             }
             // Adjectives may have a marker of their position.
             let name = name.split('(').next().unwrap_or(name);
-            self.synsets.push(Synset {
-                name: name.to_lowercase(),
-                line: line.number(),
-                hypernyms,
-            });
+            self.synsets.push(Synset { name: name.to_lowercase(), line: line.number(), hypernyms });
         }
         for synset in &mut self.synsets {
             for hypernym in &mut synset.hypernyms {
@@ -158,10 +150,7 @@ impl Database {
             for _ in 0..count {
                 let offset = line.number_of("the offset of a synset", 10)?;
                 let synset = places.get(&offset).ok_or_else(|| {
-                    line.refuse(format!(
-                        "synset {offset:08} is not in {}",
-                        self.file("data")
-                    ))
+                    line.refuse(format!("synset {offset:08} is not in {}", self.file("data")))
                 })?;
                 senses.push(*synset);
             }
@@ -223,9 +212,7 @@ impl Database {
             }
         };
         add(word);
-        let place = self
-            .exceptions
-            .partition_point(|(form, _)| &form[..] < word);
+        let place = self.exceptions.partition_point(|(form, _)| &form[..] < word);
         let irregular = self.exceptions[place..].iter();
         let mut irregular = irregular.take_while(|(form, _)| form == word).peekable();
         // An irregular form has no other base forms.

@@ -17,9 +17,7 @@ pub(super) fn files(part: Part, synsets: &[Made]) -> (String, String) {
     let licence = "  1 This software and database is being provided to you, the LICENSEE, by\n";
     let line = |(words, hypernyms): &Made, offset: usize, offsets: &[usize]| {
         let mut line = format!("{offset:08} 03 {letter} {:02x}", words.len());
-        words
-            .iter()
-            .for_each(|word| write!(line, " {word} 0").unwrap());
+        words.iter().for_each(|word| write!(line, " {word} 0").unwrap());
         // A pointer of another kind comes first.
         write!(line, " {:03} + 00000001 v 0101", hypernyms.len() + 1).unwrap();
         for (place, &hypernym) in hypernyms.iter().enumerate() {
@@ -46,9 +44,7 @@ pub(super) fn files(part: Part, synsets: &[Made]) -> (String, String) {
     for (lemma, offsets) in senses {
         let count = offsets.len();
         write!(index, "{lemma} {letter} {count} 2 @ ~ {count} 0").unwrap();
-        offsets
-            .iter()
-            .for_each(|offset| write!(index, " {offset:08}").unwrap());
+        offsets.iter().for_each(|offset| write!(index, " {offset:08}").unwrap());
         index += "  \n";
     }
     (index, data)
@@ -123,27 +119,18 @@ fn a_synset_is_below_each_of_its_hypernyms() {
     let (_folder, wordnet) = wordnet();
     let vocabulary = vocabulary("entity beast animal dog dogs cat teddy toy");
     let mut settings = settings(all_synsets());
-    settings.wordnet = WordNetSettings {
-        structure: Structure::Hierarchy,
-        parts: vec![Part::Noun],
-        max_senses: 1,
-    };
+    settings.wordnet =
+        WordNetSettings { structure: Structure::Hierarchy, parts: vec![Part::Noun], max_senses: 1 };
     let (nodes, pruned) = wordnet.structures(&vocabulary, &settings).unwrap();
     let [entity] = &nodes[..] else {
         panic!("{nodes:?}");
     };
     let names = |node: &Node| -> Vec<String> {
-        node.children
-            .iter()
-            .map(|child| child.name.clone())
-            .collect()
+        node.children.iter().map(|child| child.name.clone()).collect()
     };
     // `artifact` has only toys below it.
     assert_eq!(names(entity), ["beast.n.01", "toy.n.01"]);
-    assert_eq!(
-        names(&entity.children[0]),
-        ["beast.n.01 itself", "dog.n.01"]
-    );
+    assert_eq!(names(&entity.children[0]), ["beast.n.01 itself", "dog.n.01"]);
     assert_eq!(entity.children[0].terms, [5, 6]);
     assert_eq!(entity.children[1].terms, [7, 6]);
     assert_eq!([entity.prior, entity.leaf_prior], [0.09, 100.0 / 9.0]);

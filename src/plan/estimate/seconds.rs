@@ -101,10 +101,7 @@ impl Seconds {
             _ => 0,
         };
         let stages = [&mut self.ingest, &mut self.train, &mut self.project];
-        stages
-            .into_iter()
-            .take(finished)
-            .for_each(|seconds| *seconds = 0.0);
+        stages.into_iter().take(finished).for_each(|seconds| *seconds = 0.0);
         self
     }
 }
@@ -188,11 +185,7 @@ mod tests {
 
     #[test]
     fn languages_take_time_by_document_and_phrases_by_byte() {
-        let keys = [
-            "corpus.header",
-            "corpus.identify_language",
-            "phrases.detect",
-        ];
+        let keys = ["corpus.header", "corpus.identify_language", "phrases.detect"];
         let [plain, languages, phrases] = keys.map(|key| of(&format!("{key}=true"), 1).ingest);
         assert!((languages - plain - 100.0).abs() < 1e-6);
         assert!((phrases - 2.0 * plain).abs() < 1e-6);

@@ -22,10 +22,7 @@ fn of(sets: &[&str], processes: usize, threads: usize) -> Estimate {
 #[test]
 fn rounds_are_those_of_the_schedule() {
     let estimate = of(&["sample.documents=100000", "sample.held_out=0.1"], 1, 1);
-    assert_eq!(
-        (estimate.sample_documents, estimate.held_out_documents),
-        (90_000, 10_000)
-    );
+    assert_eq!((estimate.sample_documents, estimate.held_out_documents), (90_000, 10_000));
     // Nine million tokens: √(9,000,000 / 1500) = 77 rounds, and the rest of the documents.
     assert_eq!(estimate.minibatches, 78);
     // 400 million tokens are drawn in 44 passes, the Gibbs passes in 16 rounds each.
@@ -51,10 +48,7 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
 #[test]
 fn a_block_takes_no_more_memory_than_the_input() {
     let blocks = |mib: &str, documents: &str| {
-        let sets = [
-            format!("corpus.block_mib={mib}"),
-            format!("synth.documents={documents}"),
-        ];
+        let sets = [format!("corpus.block_mib={mib}"), format!("synth.documents={documents}")];
         of(&[&sets[0], &sets[1]], 1, 2).memory.blocks
     };
     assert_eq!(blocks("65536", "1000"), blocks("16", "1000"));
@@ -82,11 +76,7 @@ fn sums_over_documents_take_memory_by_what_is_asked_for() {
     }
     let with = |volumes, trend_values| {
         let (job, survey) = job(&[&["corpus.group=volume"], &year[..]].concat());
-        let survey = Survey {
-            volumes,
-            trend_values,
-            ..survey
-        };
+        let survey = Survey { volumes, trend_values, ..survey };
         estimate(&job, &survey, 1, 2).memory.sums
     };
     // 15 volumes of 65,536 terms, in a million documents; 30 values.
@@ -211,10 +201,7 @@ fn drafts_on_disk_are_gone_before_there_are_tables() {
     let none = of(&["project.method=none"], 1, 1).disk;
     assert!(none.tables < all.tables);
     // A document of 100 tokens has 91 pairs.
-    assert!(
-        all.drafts.abs_diff(1_000_000 * 91 * 7) < 5_000_000,
-        "{all:?}"
-    );
+    assert!(all.drafts.abs_diff(1_000_000 * 91 * 7) < 5_000_000, "{all:?}");
     let later = all.shards + all.tables + all.model;
     assert_eq!(all.total(), later.max(all.drafts));
     let phrases = of(&["phrases.detect=true", "project.method=none"], 1, 1).disk;
@@ -230,10 +217,7 @@ fn two_checkpoints_have_what_is_remembered() {
     let [none, some] = ["train.checkpoint_every=1000", "train.checkpoint_every=1"].map(with);
     let remembered = 2 * some.remembered.expect("γ");
     let both = some.disk.model - none.disk.model;
-    assert!(
-        both.abs_diff(remembered + 2 * none.disk.model) < 10,
-        "{both}"
-    );
+    assert!(both.abs_diff(remembered + 2 * none.disk.model) < 10, "{both}");
     let by_clock = "train.checkpoint_minutes=0.01";
     let timed = of(&["train.method=cvb0", by_clock], 1, 1);
     assert_eq!(timed.disk.model, some.disk.model);
@@ -244,10 +228,7 @@ fn metadata_takes_disk_in_the_drafts_and_in_the_table() {
     let (job, survey) = job(&[]);
     let without = estimate(&job, &survey, 1, 1).disk;
     let metadata_bytes = 1_000_000_000;
-    let survey = Survey {
-        metadata_bytes,
-        ..survey
-    };
+    let survey = Survey { metadata_bytes, ..survey };
     let with = estimate(&job, &survey, 1, 1).disk;
     assert_eq!(with.drafts - without.drafts, 900_000_000);
     assert_eq!(with.tables - without.tables, 900_000_000);
@@ -258,15 +239,9 @@ fn terms_that_grow_like_the_tokens_take_memory() {
     let (job, survey) = job(&[]);
     let usual = estimate(&job, &survey, 1, 2).memory.counted_terms;
     let terms = survey.tokens;
-    let random = Survey {
-        terms,
-        ..survey.clone()
-    };
+    let random = Survey { terms, ..survey.clone() };
     let random = estimate(&job, &random, 1, 2).memory.counted_terms;
     assert_eq!(random, 3 * terms * TERM_BYTES);
-    let fewer = Survey {
-        terms: 1000,
-        ..survey
-    };
+    let fewer = Survey { terms: 1000, ..survey };
     assert_eq!(estimate(&job, &fewer, 1, 2).memory.counted_terms, usual);
 }

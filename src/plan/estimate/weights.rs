@@ -24,12 +24,7 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
     if let Some(folder) = &job.model_from {
         let bytes = std::fs::metadata(folder.join(MODEL_FILE)).map_or(0, |file| file.len());
         let stored = bytes / size_of::<Entry>() as u64;
-        return Weights {
-            stored,
-            left: stored,
-            is_dense: false,
-            dense: stored,
-        };
+        return Weights { stored, left: stored, is_dense: false, dense: stored };
     }
     let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
     let topics = topic_count(job) as f64;

@@ -97,10 +97,7 @@ impl Column {
             values: values.len(),
             distinct: distinct.len(),
             characters: values.iter().map(|value| value.chars().count()).sum(),
-            words: values
-                .iter()
-                .map(|value| value.split_whitespace().count())
-                .sum(),
+            words: values.iter().map(|value| value.split_whitespace().count()).sum(),
             numbers: values.iter().filter(is_number).count(),
             dates: values.iter().filter(|value| is_date(value)).count(),
         }
@@ -173,9 +170,8 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
         let is_named = |column: &&Column| of(&column.name).eq_ignore_ascii_case(name);
         longest(texts().filter(|column| is_named(column) && column.mean_words() > 1.5))
     };
-    let usual = TEXTS
-        .iter()
-        .find_map(|name| named(name, |whole| whole).or_else(|| named(name, last_key)));
+    let usual =
+        TEXTS.iter().find_map(|name| named(name, |whole| whole).or_else(|| named(name, last_key)));
     let is_long = |column: &&Column| {
         is_text_name(&column.name) || column.mean_words() > 1.5 || column.mean_characters() > SHORT
     };
@@ -193,20 +189,15 @@ pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
         let is_named = |column: &&Column| column.name.eq_ignore_ascii_case(name);
         columns.iter().filter(is_named).find(is_title)
     };
-    TITLES
-        .iter()
-        .find_map(named)
-        .map(|column| column.name.clone())
+    TITLES.iter().find_map(named).map(|column| column.name.clone())
 }
 
 /// Returns the column with the longest values; the first of equally long ones.
 fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
-    columns.reduce(
-        |best, column| match column.mean_characters() > best.mean_characters() {
-            true => column,
-            false => best,
-        },
-    )
+    columns.reduce(|best, column| match column.mean_characters() > best.mean_characters() {
+        true => column,
+        false => best,
+    })
 }
 
 /// Returns the last key of a nested value's name.
@@ -228,11 +219,8 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
         let plain = |column: &Column| column.name.trim_end_matches(".$oid").to_owned();
         keys.find(|column| plain(column).eq_ignore_ascii_case(name))
     };
-    let is_id = |column: &&Column| {
-        ["_id", "_uid", "Id", "ID"]
-            .iter()
-            .any(|end| column.name.ends_with(end))
-    };
+    let is_id =
+        |column: &&Column| ["_id", "_uid", "Id", "ID"].iter().any(|end| column.name.ends_with(end));
     let found = IDS.iter().find_map(|name| named(name, is_key));
     let found = found.or_else(|| columns.iter().filter(is_key).find(is_id));
     let found = found.or_else(|| IDS.iter().find_map(|name| named(name, nearly)));
@@ -250,10 +238,7 @@ pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<
     let free = || columns.iter().filter(|column| !is_taken(&column.name));
     let dates = free().filter(|column| column.is_date());
     let others = free().filter(|column| !column.is_date()).filter(is_short);
-    (dates.chain(others))
-        .take(MOST_METADATA)
-        .map(|column| column.name.clone())
-        .collect()
+    (dates.chain(others)).take(MOST_METADATA).map(|column| column.name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -268,22 +253,13 @@ mod tests {
     #[test]
     fn a_usual_name_goes_before_a_longer_column() {
         let long = "one two three four five six";
-        let columns = columns(&[
-            ("notes", &[long; 4]),
-            ("Body", &["a b c"; 4]),
-            ("text", &["x"; 4]),
-        ]);
+        let columns =
+            columns(&[("notes", &[long; 4]), ("Body", &["a b c"; 4]), ("text", &["x"; 4])]);
         assert_eq!(text_of(&columns).as_deref(), Some("Body"));
         assert_eq!(text_of(&columns[..1]).as_deref(), Some("notes"));
         assert_eq!(text_of(&columns[2..]).as_deref(), Some("text"));
-        let nested = |name: &str| Column {
-            name: name.to_owned(),
-            ..columns[1].clone()
-        };
-        let long = Column {
-            name: "post.Text".to_owned(),
-            ..columns[0].clone()
-        };
+        let nested = |name: &str| Column { name: name.to_owned(), ..columns[1].clone() };
+        let long = Column { name: "post.Text".to_owned(), ..columns[0].clone() };
         let within = [nested("title"), nested("user.text"), long, nested("body")];
         assert_eq!(text_of(&within).as_deref(), Some("post.Text"));
         let titled = [nested("title"), columns[0].clone()];
@@ -320,28 +296,14 @@ mod tests {
 
     #[test]
     fn an_id_differs_from_record_to_record() {
-        let columns = columns(&[
-            ("id", &["1", "1", "2", "3"]),
-            ("URL", &["a", "b", "c", "d"]),
-        ]);
+        let columns = columns(&[("id", &["1", "1", "2", "3"]), ("URL", &["a", "b", "c", "d"])]);
         assert_eq!(id_of(&columns).as_deref(), Some("URL"));
         assert_eq!(id_of(&columns[..1]), None);
-        let nearly = Column {
-            records: 100,
-            values: 99,
-            distinct: 97,
-            ..columns[0].clone()
-        };
+        let nearly = Column { records: 100, values: 99, distinct: 97, ..columns[0].clone() };
         assert_eq!(id_of(std::slice::from_ref(&nearly)).as_deref(), Some("id"));
         assert_eq!(id_of(&[nearly, columns[1].clone()]).as_deref(), Some("URL"));
-        let paper = Column {
-            name: "paper_id".to_owned(),
-            ..columns[1].clone()
-        };
-        assert_eq!(
-            id_of(&[columns[0].clone(), paper]).as_deref(),
-            Some("paper_id")
-        );
+        let paper = Column { name: "paper_id".to_owned(), ..columns[1].clone() };
+        assert_eq!(id_of(&[columns[0].clone(), paper]).as_deref(), Some("paper_id"));
     }
 
     #[test]
@@ -353,9 +315,6 @@ mod tests {
             ("rare", &["x", "x"]),
         ]);
         assert_eq!(metadata_of(&columns, &[]), ["year", "split"]);
-        assert_eq!(
-            metadata_of(&columns, &[&Some("year".to_owned())]),
-            ["split"]
-        );
+        assert_eq!(metadata_of(&columns, &[&Some("year".to_owned())]), ["split"]);
     }
 }

@@ -26,19 +26,11 @@ pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, Failure> {
     let Some((settings, _)) = job.corpus.labels() else {
         return Ok(None);
     };
-    let records = first_records(
-        &input::discover(&job.corpus)?,
-        &job.corpus,
-        &job.corpus.text,
-    )?;
+    let records = first_records(&input::discover(&job.corpus)?, &job.corpus, &job.corpus.text)?;
     let column = [settings.column.clone()];
     // A list has a line for each item.
     let values = records.values_of(&column).into_iter().flat_map(str::lines);
     let [seen, expected] = distinct(values.flat_map(|v| split(v, &settings.separator)));
-    let count = LabelCount {
-        seen,
-        records: records.len() as u64,
-        expected,
-    };
+    let count = LabelCount { seen, records: records.len() as u64, expected };
     Ok((seen > 0).then_some(count))
 }

@@ -33,9 +33,7 @@ pub(super) fn of(texts: &[&str]) -> Vec<&'static str> {
     }
     let is_frequent = |(code, count): &(&'static str, usize)| {
         *count as f64 >= LEAST_SHARE * joined.len() as f64
-            && languages()
-                .chain(WITHOUT_STOP_WORDS)
-                .any(|known| known == *code)
+            && languages().chain(WITHOUT_STOP_WORDS).any(|known| known == *code)
     };
     let mut found: Vec<_> = counts.into_iter().filter(is_frequent).collect();
     found.sort_by_key(|&(_, count)| Reverse(count));
@@ -79,10 +77,7 @@ mod tests {
         assert!(of(&["f017 f044 f9921 f112 f77", ""]).is_empty());
         assert!(of(&[]).is_empty());
         let chinese = "今天天气很好我们去海边散步看见了很多船";
-        assert_eq!(
-            of(&[[english; 7].as_slice(), &[chinese; 9]].concat()),
-            ["en", "zh"]
-        );
+        assert_eq!(of(&[[english; 7].as_slice(), &[chinese; 9]].concat()), ["en", "zh"]);
         assert_eq!(of(&["ພາສາລາວເປັນພາສາທາງການຂອງລາວ"]), ["lo"]);
         assert_eq!(of(&["ភាសាខ្មែរជាភាសាផ្លូវការ"]), ["km"]);
     }

@@ -162,9 +162,7 @@ impl Records {
         };
         let size = |record: &Record| -> usize {
             let sizes = record.iter();
-            sizes
-                .map(|(name, value)| name.len() + value.len() + VALUE_MARKS)
-                .sum()
+            sizes.map(|(name, value)| name.len() + value.len() + VALUE_MARKS).sum()
         };
         self.bytes += records.iter().map(size).sum::<usize>();
         let plain = |(name, value): (_, String)| {
@@ -273,10 +271,7 @@ impl Records {
 
     /// Returns the columns of these names, except those without a name.
     pub(super) fn columns(&self, names: &dyn Fn(&String) -> bool) -> Vec<Column> {
-        let named = self
-            .names
-            .iter()
-            .filter(|name| !name.is_empty() && names(name));
+        let named = self.names.iter().filter(|name| !name.is_empty() && names(name));
         let all: Range<usize> = 0..self.records.len();
         self.columns_of(named, &[all])
     }
@@ -296,9 +291,7 @@ impl Records {
             for (name, value) in record {
                 of_record.entry(name).or_insert(value);
             }
-            let filled = of_record
-                .into_iter()
-                .filter(|(_, value)| !value.trim().is_empty());
+            let filled = of_record.into_iter().filter(|(_, value)| !value.trim().is_empty());
             filled.for_each(|(name, value)| values.entry(name).or_default().push(value));
         }
         let column = |name: &String| {
@@ -331,10 +324,7 @@ impl Records {
             has_text,
             absent: lacked(|_| true),
             lacked_by_tables: lacked(|group| group.are_tables),
-            textless: others
-                .iter()
-                .flat_map(|(_, group)| group.files.clone())
-                .collect(),
+            textless: others.iter().flat_map(|(_, group)| group.files.clone()).collect(),
         }
     }
 
@@ -413,9 +403,7 @@ impl Records {
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let value = move |record: &'a Record| {
             let named = record.iter().find(|(key, _)| key == name);
-            named
-                .map(|(_, value)| value.as_str())
-                .filter(|value| !value.trim().is_empty())
+            named.map(|(_, value)| value.as_str()).filter(|value| !value.trim().is_empty())
         };
         self.records.iter().filter_map(value)
     }
@@ -426,11 +414,7 @@ impl Records {
             self.name(name);
             let is_without = |record: &&mut Record| record.iter().all(|(known, _)| known != name);
             for record in records.iter_mut().filter(is_without) {
-                record.extend(
-                    value
-                        .clone()
-                        .map(|value| (name.to_owned(), value.into_owned())),
-                );
+                record.extend(value.clone().map(|value| (name.to_owned(), value.into_owned())));
             }
         }
         records
@@ -482,9 +466,7 @@ impl Records {
             _ => return Ok(true),
         };
         let group = self.groups.get_mut(&names_of(file, header.into_iter()));
-        Ok(group
-            .map(|group| group.files.push(file.path.clone()))
-            .is_some())
+        Ok(group.map(|group| group.files.push(file.path.clone())).is_some())
     }
 
     fn name(&mut self, name: &str) {
@@ -498,10 +480,7 @@ impl Records {
 /// Returns the names of a file's columns, with those of its partitions.
 fn names_of(file: &InputFile, header: impl Iterator<Item = String>) -> BTreeSet<String> {
     let folders = partitions(file).map(|(name, _)| name.to_owned());
-    header
-        .chain(folders)
-        .filter(|name| !name.is_empty())
-        .collect()
+    header.chain(folders).filter(|name| !name.is_empty()).collect()
 }
 
 /// Returns the error that a file of JSON holds no objects where its format has them.
@@ -512,10 +491,7 @@ fn no_objects(file: &InputFile, error: &serde_json::Error) -> Failure {
             "put one object on each line, such as {\"id\": 1, \"text\": \"…\"}: jq -c '.[]' does so for an array, and \
              jq -c . for other objects",
         ),
-        _ => (
-            "nothing",
-            "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]",
-        ),
+        _ => ("nothing", "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]"),
     };
     Failure::file(&file.name, format!("{what} is a JSON object: {error}")).help(help)
 }

@@ -15,10 +15,8 @@ pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
 
 /// Parses a CSV file.
 pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
-    let mut reader = Dialect::of(start.as_bytes())
-        .reader()
-        .trim(csv::Trim::All)
-        .from_reader(start.as_bytes());
+    let mut reader =
+        Dialect::of(start.as_bytes()).reader().trim(csv::Trim::All).from_reader(start.as_bytes());
     let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
     let is_named = (start.lines().next()).is_some_and(|line| names_delimiter(line.as_bytes()));
     let rows = reader.records().flatten().skip(usize::from(is_named));
@@ -58,9 +56,7 @@ pub(super) fn lines_above(start: &str, rows_of: fn(&str, bool) -> Table) -> Opti
 /// Returns whether a whole CSV file leaves a quote open.
 pub(super) fn ends_within_quotes(content: &str) -> bool {
     let boundary = Boundary::Quoted(Dialect::of(content.as_bytes()));
-    let end = record_ends(content.as_bytes(), boundary)
-        .last()
-        .unwrap_or(0);
+    let end = record_ends(content.as_bytes(), boundary).last().unwrap_or(0);
     content[end..].matches('"').count() % 2 == 1
 }
 

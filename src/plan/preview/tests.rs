@@ -24,11 +24,7 @@ fn settings(folder: &Path) -> CorpusSettings {
 }
 
 fn names(preview: &Preview) -> Vec<&str> {
-    preview
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect()
+    preview.columns.iter().map(|column| column.name.as_str()).collect()
 }
 
 #[test]
@@ -58,19 +54,13 @@ fn many_columns_and_keys_take_no_time() {
     let table = format!("id,body{columns}\n{rows}");
     let counts = |i| {
         let counts: Vec<String> = (0..600).map(|j| format!("\"w{i}-{j}\": 1")).collect();
-        format!(
-            "{{\"id\": {i}, \"body\": \"{ENGLISH}\", \"counts\": {{{}}}}}\n",
-            counts.join(", ")
-        )
+        format!("{{\"id\": {i}, \"body\": \"{ENGLISH}\", \"counts\": {{{}}}}}\n", counts.join(", "))
     };
     let objects: String = (0..100).map(counts).collect();
     let begin = std::time::Instant::now();
     for (name, content) in [("a.csv", table), ("a.jsonl", objects)] {
         let preview = previewed(&[(name, content.as_bytes())]).unwrap();
-        assert_eq!(
-            (preview.text.as_deref(), preview.id.as_deref()),
-            (Some("body"), Some("id"))
-        );
+        assert_eq!((preview.text.as_deref(), preview.id.as_deref()), (Some("body"), Some("id")));
     }
     assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
 }
@@ -118,14 +108,8 @@ fn columns_of_json_lines_are_told_apart() {
     assert_eq!(preview.languages(&["body".to_owned()]), ["en"]);
     assert_eq!(preview.column("body").unwrap().mean_words(), 13.0);
     assert_eq!(preview.text_columns(&[]).unwrap(), ["body"]);
-    let error = preview
-        .text_columns(&["yeer".to_owned()])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("no column `yeer`; did you mean `year`?"),
-        "{error}"
-    );
+    let error = preview.text_columns(&["yeer".to_owned()]).unwrap_err().to_string();
+    assert!(error.contains("no column `yeer`; did you mean `year`?"), "{error}");
 }
 
 #[test]
@@ -143,9 +127,8 @@ fn texts_within_arrays_of_objects_are_found() {
 #[test]
 fn an_array_that_holds_the_documents_is_found() {
     let path = |files: &[(&str, String)]| {
-        let files: Vec<_> = (files.iter())
-            .map(|(name, content)| (*name, content.as_bytes()))
-            .collect();
+        let files: Vec<_> =
+            (files.iter()).map(|(name, content)| (*name, content.as_bytes())).collect();
         previewed(&files).unwrap().records_path
     };
     let item = format!("{{\"url\": \"u\", \"text\": \"{ENGLISH}\"}}");
@@ -154,37 +137,22 @@ fn an_array_that_holds_the_documents_is_found() {
         format!("{{\"from\": \"an archive of news, all of it\", \"r\": {{\"docs\": [{items}]}}}}");
     let found = Some("r.docs".to_owned());
     assert_eq!(path(&[("a.json", page.clone())]), found);
-    assert_eq!(
-        path(&[("a.json", page.clone()), ("b.json", page.clone())]),
-        found
-    );
-    let beyond = format!(
-        "{{\"r\": {{\"docs\": [{}]}}}}",
-        vec![item; 1_000_000].join(",")
-    );
+    assert_eq!(path(&[("a.json", page.clone()), ("b.json", page.clone())]), found);
+    let beyond = format!("{{\"r\": {{\"docs\": [{}]}}}}", vec![item; 1_000_000].join(","));
     assert_eq!(path(&[("a.json", beyond)]), found);
     // Parts of a document, beside its title or without ids.
     let article = page.replace("\"from\"", "\"title\"");
-    assert_eq!(
-        path(&[("a.json", article.clone()), ("b.json", article)]),
-        None
-    );
+    assert_eq!(path(&[("a.json", article.clone()), ("b.json", article)]), None);
     let parts = page.replace("\"url\"", "\"section\"");
     assert_eq!(path(&[("a.json", parts.clone()), ("b.json", parts)]), None);
-    assert_eq!(
-        path(&[("a.json", page.clone()), ("b.txt", ENGLISH.to_owned())]),
-        None
-    );
+    assert_eq!(path(&[("a.json", page.clone()), ("b.txt", ENGLISH.to_owned())]), None);
     assert_eq!(path(&[("a.jsonl", format!("{page}\n{page}\n"))]), None);
 }
 
 #[test]
 fn a_first_record_may_be_longer_than_what_is_looked_at() {
     let long = format!("{{\"text\": \"{}\"}}\n", ENGLISH.repeat(40_000));
-    for (name, content) in [
-        ("a.jsonl", long.clone()),
-        ("a.json", format!("[\n{long}]\n")),
-    ] {
+    for (name, content) in [("a.jsonl", long.clone()), ("a.json", format!("[\n{long}]\n"))] {
         let preview = previewed(&[(name, content.as_bytes())]).unwrap();
         assert_eq!(preview.text.as_deref(), Some("text"), "{name}");
     }
@@ -207,20 +175,13 @@ fn objects_on_one_line_or_in_an_array_are_found() {
         assert!(beside.unwrap_err().help.unwrap().contains("jq -c ."));
     }
     let torn = format!("{{\"id\": 1, \"text\": \"torn\n{item}\n");
-    assert!(
-        !previewed(&[("a.jsonl", torn.as_bytes())])
-            .unwrap()
-            .is_joined
-    );
+    assert!(!previewed(&[("a.jsonl", torn.as_bytes())]).unwrap().is_joined);
 }
 
 #[test]
 fn a_column_must_be_in_every_table() {
     let preview = previewed(&[
-        (
-            "a.csv",
-            b"id,text,year\n1,\"one, two\",1999\n2,three four,1999\n",
-        ),
+        ("a.csv", b"id,text,year\n1,\"one, two\",1999\n2,three four,1999\n"),
         ("b.csv", b"text,id\nfive six,3\n"),
         ("c.tsv", b"id\ttext\tmore\n4\tseven eight\tx\n"),
     ])
@@ -241,20 +202,9 @@ fn texts_have_no_columns_and_other_files_are_left_out() {
     ])
     .unwrap();
     assert_eq!((preview.columns.len(), preview.survey.documents), (0, 2));
-    assert_eq!(
-        preview.binary,
-        [("*.docx".to_owned(), 1), ("*.pdf".to_owned(), 2)].into()
-    );
-    assert_eq!(
-        (preview.languages(&[]), preview.text.clone()),
-        (vec!["en"], None)
-    );
-    assert!(
-        preview
-            .text_columns(&["anything".to_owned()])
-            .unwrap()
-            .is_empty()
-    );
+    assert_eq!(preview.binary, [("*.docx".to_owned(), 1), ("*.pdf".to_owned(), 2)].into());
+    assert_eq!((preview.languages(&[]), preview.text.clone()), (vec!["en"], None));
+    assert!(preview.text_columns(&["anything".to_owned()]).unwrap().is_empty());
 }
 
 #[test]
@@ -275,31 +225,17 @@ fn files_that_are_read_are_not_left_out_with_others() {
 fn what_cannot_be_modelled_is_refused_with_a_remedy() {
     let refused = |name: &str, content: &[u8]| {
         let preview = previewed(&[(name, content)]);
-        let error = preview
-            .and_then(|preview| preview.text_columns(&[]))
-            .unwrap_err();
+        let error = preview.and_then(|preview| preview.text_columns(&[])).unwrap_err();
         format!("{error}\n{}", error.help.as_deref().unwrap_or_default())
     };
     let binary = refused("a.dat", b"\x7fELF\0\0");
-    assert!(
-        binary.contains("not a text file\n") && binary.contains("pdftotext"),
-        "{binary}"
-    );
+    assert!(binary.contains("not a text file\n") && binary.contains("pdftotext"), "{binary}");
     let none = refused("a.jsonl", b"no\nobject\n");
-    assert!(
-        none.contains("no line is a JSON object") && none.contains("jq -c '.[]'"),
-        "{none}"
-    );
+    assert!(none.contains("no line is a JSON object") && none.contains("jq -c '.[]'"), "{none}");
     let numbers = refused("a.json", b"[{\"text\", 1}]\n");
-    assert!(
-        numbers.contains("nothing is a JSON object") && numbers.contains("[{"),
-        "{numbers}"
-    );
+    assert!(numbers.contains("nothing is a JSON object") && numbers.contains("[{"), "{numbers}");
     let numbers = refused("a.csv", b"id,year\n1,1999\n2,2000\n");
-    assert!(
-        numbers.contains("no column contains text; the columns are: id, year"),
-        "{numbers}"
-    );
+    assert!(numbers.contains("no column contains text; the columns are: id, year"), "{numbers}");
     assert!(numbers.contains("--text COLUMN"), "{numbers}");
     assert!(numbers.ends_with("must be Parquet or Arrow"), "{numbers}");
     let counts = refused("a.jsonl", b"{\"id\": 1, \"words\": {\"a\": 2}}\n");
@@ -313,20 +249,12 @@ fn labels_are_counted_in_the_first_records() {
     let count = |file: &str, content: &str| {
         let path = folder.path().join(file);
         std::fs::write(&path, content).unwrap();
-        let job = Job::parse(
-            text,
-            &folder.path().join("job"),
-            &[format!("corpus.input={file}")],
-        );
+        let job = Job::parse(text, &folder.path().join("job"), &[format!("corpus.input={file}")]);
         label_count(&job.unwrap()).unwrap()
     };
     let lines = "{\"text\": \"x\", \"tags\": [\"a\", \"b c\"]}\n{\"text\": \"x\", \"tags\": \"a; d;e\"}\n{\"text\": \"x\"}\n";
     // One label is in two records, three are in one.
-    let wanted = LabelCount {
-        seen: 4,
-        records: 3,
-        expected: 4 + 3 * 2 / (2 * 2),
-    };
+    let wanted = LabelCount { seen: 4, records: 3, expected: 4 + 3 * 2 / (2 * 2) };
     assert_eq!(count("a.jsonl", lines), Some(wanted));
     let all = "text,tags\nx,a;b\nx,b;a\n";
     let counted = count("a.csv", all).map(|found| (found.seen, found.expected));
@@ -358,10 +286,7 @@ fn tokens_are_counted_in_the_first_records_and_without_stop_words() {
     assert!(near(tokens, whole), "{tokens}");
     let [tokens, kept] = counted("vocabulary.stop_words=[\"en\"]");
     // Ship, harbour, whales and sea.
-    assert!(
-        near(tokens, whole) && near(kept, 5_000.0 * 4.0),
-        "{tokens} {kept}"
-    );
+    assert!(near(tokens, whole) && near(kept, 5_000.0 * 4.0), "{tokens} {kept}");
 }
 
 #[test]
@@ -381,28 +306,18 @@ fn volumes_and_metadata_are_counted_in_the_first_records() {
     count_tokens(&job, &mut survey).unwrap();
     assert!(survey.volumes.abs_diff(30) < 5, "{survey:?}");
     assert_eq!(survey.trend_values, Some(7));
-    assert!(
-        survey.metadata_bytes.abs_diff(3_000 * 7) < 3_000,
-        "{survey:?}"
-    );
+    assert!(survey.metadata_bytes.abs_diff(3_000 * 7) < 3_000, "{survey:?}");
 }
 
 #[test]
 fn distinct_terms_are_extrapolated_by_their_growth() {
     let growth = |power: f64| -> Vec<(u64, u64)> {
-        let after = |tokens: u64| {
-            (
-                tokens,
-                (10.0 * lda::math::special::pow(tokens as f64, power)) as u64,
-            )
-        };
+        let after =
+            |tokens: u64| (tokens, (10.0 * lda::math::special::pow(tokens as f64, power)) as u64);
         (1..=100).map(|part| after(part * 1000)).collect()
     };
     let is_near = |found: u64, real: f64| (found as f64 - real).abs() < real / 50.0;
-    assert!(is_near(
-        extrapolated(&growth(0.5), 10_000_000),
-        10.0 * 1e7_f64.sqrt()
-    ));
+    assert!(is_near(extrapolated(&growth(0.5), 10_000_000), 10.0 * 1e7_f64.sqrt()));
     assert!(is_near(extrapolated(&growth(1.0), 10_000_000), 1e8));
     // What was read is all there is, or too little to tell.
     assert_eq!(extrapolated(&growth(1.0), 100_000), 1_000_000);

@@ -15,10 +15,7 @@ pub(super) fn distinct<V: Ord>(values: impl IntoIterator<Item = V>) -> [u64; 2] 
     }
     let of = |times: u64| found.values().filter(|&&n| n == times).count() as u64;
     let [seen, once, twice] = [found.len() as u64, of(1), of(2)];
-    [
-        seen,
-        seen + once * once.saturating_sub(1) / (2 * (twice + 1)),
-    ]
+    [seen, seen + once * once.saturating_sub(1) / (2 * (twice + 1))]
 }
 
 /// Adds their figures to a survey of `scale` times as many records.

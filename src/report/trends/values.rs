@@ -82,11 +82,8 @@ impl Bins {
 
     /// Returns the bins of times, coarse enough to be few.
     fn times(counted: &[(String, u64)], bounds: &Bounds) -> Option<Self> {
-        let scale = Scale::of(
-            counted.iter().map(|(value, n)| (&value[..], *n)),
-            bounds.values,
-            None,
-        )?;
+        let scale =
+            Scale::of(counted.iter().map(|(value, n)| (&value[..], *n)), bounds.values, None)?;
         let label = |(value, _): &(String, u64)| Some((value.clone(), scale.label(value)?));
         let times: Vec<(String, String)> = counted.iter().filter_map(label).collect();
         let labels: BTreeSet<String> = times.iter().map(|time| time.1.clone()).collect();
@@ -141,13 +138,7 @@ impl Bins {
         if others > 0 {
             labels.push(format!("{others} others"));
         }
-        Ok(Self {
-            kind: "name",
-            rest: (others > 0).then_some(own),
-            labels,
-            others,
-            places,
-        })
+        Ok(Self { kind: "name", rest: (others > 0).then_some(own), labels, others, places })
     }
 }
 
@@ -157,40 +148,26 @@ mod tests {
 
     fn bins(values: &[(&str, u64)], most: usize) -> Result<Bins, &'static str> {
         let counts = values.iter().map(|(value, n)| ((*value).to_owned(), *n));
-        let bounds = Bounds {
-            values: most,
-            ..Bounds::of(20)
-        };
+        let bounds = Bounds { values: most, ..Bounds::of(20) };
         Bins::of(counts.collect(), &bounds)
     }
 
     #[test]
     fn times_are_in_order_and_as_coarse_as_needed() {
-        let days = [
-            ("1999-12-31", 3),
-            ("2000-01-01", 9),
-            ("2000-01-02", 1),
-            ("2001-05-05", 1),
-        ];
+        let days = [("1999-12-31", 3), ("2000-01-01", 9), ("2000-01-02", 1), ("2001-05-05", 1)];
         for (most, expected) in [
             (4, "1999-12-31 2000-01-01 2000-01-02 2001-05-05"),
             (3, "1999-12 2000-01 2001-05"),
             (2, "1990s 2000s"),
         ] {
             let bins = bins(&days, most).unwrap();
-            assert_eq!(
-                (bins.kind, bins.labels.join(" ")),
-                ("time", expected.to_owned())
-            );
+            assert_eq!((bins.kind, bins.labels.join(" ")), ("time", expected.to_owned()));
             assert_eq!(bins.bin("1999-12-31"), Some(0));
             assert_eq!(bins.bin("unknown"), None);
         }
         let mixed = bins(&[("1990s", 5), ("2004", 95), ("unknown", 5)], 9).unwrap();
         assert_eq!(mixed.labels, ["1990s", "2000s"]);
-        assert_eq!(
-            bins(&[("1990", 9), ("unknown", 1)], 9).unwrap().kind,
-            "name"
-        );
+        assert_eq!(bins(&[("1990", 9), ("unknown", 1)], 9).unwrap().kind, "name");
     }
 
     #[test]
@@ -206,10 +183,7 @@ mod tests {
     #[test]
     fn a_few_numbers_are_in_their_order() {
         let numbers = bins(&[("10", 5), ("9", 1), ("-2.5", 3)], 9).unwrap();
-        assert_eq!(
-            (numbers.kind, numbers.labels.join(" ")),
-            ("number", "-2.5 9 10".to_owned())
-        );
+        assert_eq!((numbers.kind, numbers.labels.join(" ")), ("number", "-2.5 9 10".to_owned()));
     }
 
     #[test]

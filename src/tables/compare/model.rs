@@ -72,10 +72,7 @@ pub(crate) fn neighbourhood(
     let topics = model.on(&numbers);
     let views = views(&topics, model.terms.len());
     let distances = distances(&views[topic..=topic], &views);
-    let others = distances
-        .into_iter()
-        .enumerate()
-        .filter(|(other, _)| *other != topic);
+    let others = distances.into_iter().enumerate().filter(|(other, _)| *other != topic);
     let mut nearest: Vec<(usize, f64)> = others.collect();
     nearest.sort_by(|a, b| a.1.total_cmp(&b.1));
     nearest.truncate(most);

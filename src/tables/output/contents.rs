@@ -31,11 +31,7 @@ impl Manifest {
             let paths = names.map(|name| format!("{folder}/{name}"));
             for path in paths.filter(|path| path != SHARDS_FOLDER) {
                 let (bytes, sha256) = hash_file(&output.local(&path)?)?;
-                self.files.push(FileManifest {
-                    path,
-                    bytes,
-                    sha256,
-                });
+                self.files.push(FileManifest { path, bytes, sha256 });
             }
         }
         Ok(())
@@ -58,10 +54,7 @@ fn describe_table(
             None => scan(&output.local(&relative)?)?,
         };
         described.rows += info.rows;
-        described.parts.push(PartManifest {
-            path: relative,
-            info,
-        });
+        described.parts.push(PartManifest { path: relative, info });
     }
     Ok(described)
 }

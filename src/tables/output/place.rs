@@ -34,10 +34,7 @@ impl Place {
         let digest = hex::encode(digest);
         let name = format!("topicmill-{}-{process}", &digest[..16]);
         let scratch = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
-        Self {
-            root: PathBuf::from(address),
-            local: scratch.join(name),
-        }
+        Self { root: PathBuf::from(address), local: scratch.join(name) }
     }
 
     /// Whether the process works in a folder other than the output's.

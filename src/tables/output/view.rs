@@ -54,10 +54,7 @@ impl View {
                 store.local(&entry.path)?;
             }
         }
-        Ok(Self {
-            path: here(path),
-            _copy: Some(owned),
-        })
+        Ok(Self { path: here(path), _copy: Some(owned) })
     }
 
     /// Opens a file or folder that every complete result has.

@@ -24,10 +24,7 @@ impl Made<'_> {
     fn write(&self) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let output = Output::lead(folder.path()).unwrap();
-        let metadata = FileMetadata {
-            model_hash: Some(self.model.to_owned()),
-            ..metadata()
-        };
+        let metadata = FileMetadata { model_hash: Some(self.model.to_owned()), ..metadata() };
         self.write_documents(&output, &metadata);
         self.write_model(&output, &metadata);
         let mut manifest = Manifest::new("job-1", 7, self.input);
@@ -64,12 +61,7 @@ impl Made<'_> {
             documents.push(&row).unwrap();
             for (place, &(topic, weight)) in topics.iter().enumerate() {
                 let (doc_id, rank) = (doc_id as i64, place as i32 + 1);
-                let row = DocumentTopicRow {
-                    doc_id,
-                    topic,
-                    weight,
-                    rank,
-                };
+                let row = DocumentTopicRow { doc_id, topic, weight, rank };
                 weights.push(&row).unwrap();
             }
         }
@@ -161,10 +153,7 @@ fn reference() -> Made<'static> {
 fn a_result_is_like_itself() {
     let result = reference().write();
     let found = compare(result.path(), result.path(), None).unwrap();
-    assert_eq!(
-        (found.documents, found.unmatched, found.ambiguous),
-        (4, 0, 0)
-    );
+    assert_eq!((found.documents, found.unmatched, found.ambiguous), (4, 0, 0));
     assert!((found.cosine.mean - 1.0).abs() < 1e-12);
     assert_eq!((found.kl_divergence.mean, found.f1.mean), (0.0, 1.0));
     assert_eq!(found.topics, None, "one model");
@@ -255,10 +244,7 @@ fn results_of_different_inputs_are_joined_by_id() {
     };
     let (first, second) = (first.write(), other.write());
     let found = compare(first.path(), second.path(), None).unwrap();
-    assert_eq!(
-        (found.documents, found.unmatched, found.ambiguous),
-        (1, 1, 3)
-    );
+    assert_eq!((found.documents, found.unmatched, found.ambiguous), (1, 1, 3));
     assert_eq!((found.f1.mean, found.kl_divergence.mean), (1.0, 0.0));
 }
 
@@ -267,20 +253,11 @@ fn what_cannot_be_compared_says_why() {
     let first = reference().write();
     let empty = tempfile::tempdir().unwrap();
     assert!(compare(first.path(), empty.path(), None).is_err());
-    let foreign = Made {
-        model: "another",
-        terms: &["mer", "navire", "loi", "cour"],
-        ..reference()
-    };
+    let foreign =
+        Made { model: "another", terms: &["mer", "navire", "loi", "cour"], ..reference() };
     let error = compare(first.path(), foreign.write().path(), None).unwrap_err();
-    assert!(
-        error.to_string().contains("no kept term in common"),
-        "{error}"
-    );
-    let unknown = Made {
-        documents: &[("a", P, &[(9, 1.0)])],
-        ..reference()
-    };
+    assert!(error.to_string().contains("no kept term in common"), "{error}");
+    let unknown = Made { documents: &[("a", P, &[(9, 1.0)])], ..reference() };
     let error = compare(first.path(), unknown.write().path(), None).unwrap_err();
     assert!(error.to_string().contains("topic 9"), "{error}");
 }

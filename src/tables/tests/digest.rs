@@ -35,9 +35,7 @@ fn changed(column: &ArrayRef) -> ArrayRef {
         ($array:ty, $change:expr) => {{
             let values = column.as_any().downcast_ref::<$array>().unwrap();
             let mut values: Vec<_> = values.iter().collect();
-            values[last] = values[last]
-                .map($change)
-                .or_else(|| Some(Default::default()));
+            values[last] = values[last].map($change).or_else(|| Some(Default::default()));
             Arc::new(<$array>::from(values))
         }};
     }
@@ -76,13 +74,7 @@ fn every_cell_matters_but_times() {
             let altered = with_column(&rows, index, changed(rows.column(index)));
             rewrite_table(root, table.name, &altered, 100, 100);
             let same = digest::digest(root).unwrap() == before;
-            assert_eq!(
-                same,
-                is_timing(field.name()),
-                "{} {}",
-                table.name,
-                field.name()
-            );
+            assert_eq!(same, is_timing(field.name()), "{} {}", table.name, field.name());
         }
         for fewer in [rows.slice(0, last), rows.slice(1, last)] {
             rewrite_table(root, table.name, &fewer, 100, 100);

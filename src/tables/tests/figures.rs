@@ -79,11 +79,7 @@ pub(super) fn write_figures(output: &Output) {
         standard_error,
     });
     part!(output, "evaluation", rows);
-    let rows = [
-        (0, "document_completion"),
-        (0, "left_to_right"),
-        (4, "left_to_right"),
-    ];
+    let rows = [(0, "document_completion"), (0, "left_to_right"), (4, "left_to_right")];
     let rows = rows.map(|(doc_id, method)| DocumentScoreRow {
         doc_id,
         method,
@@ -137,21 +133,19 @@ fn write_rollups(output: &Output) {
     });
     part!(output, "group_topics", rows);
     let values = [(Some("1905"), 1, 1), (None, 0, 2), (None, 4, 3)];
-    let rows = values
-        .into_iter()
-        .flat_map(|(value, value_count, documents)| {
-            [(0, 0.5), (2, 0.25)].map(|(topic, share)| TopicTrendRow {
-                name: "year",
-                value,
-                value_count,
-                topic,
-                share,
-                low: (documents > 1).then_some(0.2),
-                high: (documents > 1).then_some(0.75),
-                tokens: 5 * documents,
-                documents,
-            })
-        });
+    let rows = values.into_iter().flat_map(|(value, value_count, documents)| {
+        [(0, 0.5), (2, 0.25)].map(|(topic, share)| TopicTrendRow {
+            name: "year",
+            value,
+            value_count,
+            topic,
+            share,
+            low: (documents > 1).then_some(0.2),
+            high: (documents > 1).then_some(0.75),
+            tokens: 5 * documents,
+            documents,
+        })
+    });
     part!(output, "topic_trends", rows);
     let rows = [(0, 1), (0, 2), (1, 2)].map(|(topic, other)| TopicCorrelationRow {
         topic,

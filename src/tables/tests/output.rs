@@ -17,9 +17,7 @@ fn an_unfinished_part_has_no_final_name() {
     let writer = TableWriter::create(&temporary, &TopicRow::SPEC, &metadata()).unwrap();
     let info = writer.finish().unwrap();
     assert!(!output.is_published("topics").unwrap());
-    output
-        .publish(&temporary, "topics/part-00000.parquet")
-        .unwrap();
+    output.publish(&temporary, "topics/part-00000.parquet").unwrap();
     assert!(output.is_published("topics/part-00000.parquet").unwrap());
     assert!(!temporary.exists());
     let part = output.path("topics/part-00000.parquet");
@@ -104,16 +102,7 @@ fn nothing_foreign_is_written_beside_or_removed() {
     }
 
     let output = write_output(&root);
-    for name in [
-        "",
-        ".",
-        "..",
-        "../thesis",
-        "model/../../x",
-        "/tmp",
-        "data",
-        LOCK,
-    ] {
+    for name in ["", ".", "..", "../thesis", "model/../../x", "/tmp", "data", LOCK] {
         let error = output.clear(name).unwrap_err();
         assert!(error.to_string().contains("has not written"), "{name}");
     }
@@ -143,9 +132,8 @@ fn parts_are_in_order_of_their_numbers() {
         assert!(crate::tables::output::is_part_name(&name));
         fs::write(folder.path().join(name), "").unwrap();
     }
-    let sorted: Vec<_> = [0, 9, 10_000, 99_999, 100_000]
-        .map(|number| folder.path().join(part_name(number)))
-        .into();
+    let sorted: Vec<_> =
+        [0, 9, 10_000, 99_999, 100_000].map(|number| folder.path().join(part_name(number))).into();
     assert_eq!(part_files(folder.path()).unwrap(), sorted);
     assert!(!crate::tables::output::is_part_name("part-1.parquet"));
 }

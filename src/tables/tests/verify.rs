@@ -106,16 +106,10 @@ fn missing_and_doubled_rows_are_found() {
         "topic_trends",
         "topic_correlations",
     ] {
-        assert!(
-            !after(table, |rows| doubled(&rows, 0)).is_empty(),
-            "{table}"
-        );
+        assert!(!after(table, |rows| doubled(&rows, 0)).is_empty(), "{table}");
     }
     for table in ["document_topics", "topics", "topic_terms", "vocabulary"] {
-        assert!(
-            !after(table, |rows| without(&rows, 1)).is_empty(),
-            "{table}"
-        );
+        assert!(!after(table, |rows| without(&rows, 1)).is_empty(), "{table}");
     }
 }
 
@@ -127,18 +121,9 @@ fn sums_that_do_not_add_up_are_found() {
         let column: Float32Array = column.iter().map(|v| v.map(|v| v + by)).collect();
         replaced(rows, name, Arc::new(column))
     };
-    assert_eq!(
-        after("documents", |rows| off(&rows, "dropped_mass", 0.001)).len(),
-        8
-    );
-    assert_eq!(
-        after("documents", |rows| off(&rows, "dropped_mass", 0.00001)).len(),
-        0
-    );
-    assert_eq!(
-        after("topic_terms", |rows| off(&rows, "weight", 0.002)).len(),
-        3
-    );
+    assert_eq!(after("documents", |rows| off(&rows, "dropped_mass", 0.001)).len(), 8);
+    assert_eq!(after("documents", |rows| off(&rows, "dropped_mass", 0.00001)).len(), 0);
+    assert_eq!(after("topic_terms", |rows| off(&rows, "weight", 0.002)).len(), 3);
     assert!(!after("document_topics", |rows| off(&rows, "weight", 0.001)).is_empty());
 
     let integers = |rows: &RecordBatch, name: &str| {
@@ -147,24 +132,11 @@ fn sums_that_do_not_add_up_are_found() {
         let column: Int64Array = column.iter().map(|v| v.map(|v| v + 1)).collect();
         replaced(rows, name, Arc::new(column))
     };
-    assert_eq!(
-        after("documents", |rows| integers(&rows, "tokens_stopped")).len(),
-        10
-    );
-    assert_eq!(
-        after("vocabulary", |rows| integers(&rows, "count")).len(),
-        1
-    );
-    assert_eq!(
-        after("topics", |rows| integers(&rows, "rank1_documents")).len(),
-        3
-    );
+    assert_eq!(after("documents", |rows| integers(&rows, "tokens_stopped")).len(), 10);
+    assert_eq!(after("vocabulary", |rows| integers(&rows, "count")).len(), 1);
+    assert_eq!(after("topics", |rows| integers(&rows, "rank1_documents")).len(), 3);
     let absent = after("topics", |rows| {
-        replaced(
-            &rows,
-            "absent_weight",
-            Arc::new(Float64Array::from(vec![0.2; 3])),
-        )
+        replaced(&rows, "absent_weight", Arc::new(Float64Array::from(vec![0.2; 3])))
     });
     assert_eq!(absent.len(), 3, "{absent:?}");
 }
@@ -173,9 +145,8 @@ fn sums_that_do_not_add_up_are_found() {
 fn a_topic_repeats_only_an_earlier_one() {
     for (repeated, problems) in [(Some(0), 0), (Some(1), 1), (Some(2), 1), (Some(-1), 1)] {
         let column = Int32Array::from(vec![None, repeated, None]);
-        let found = after("topics", |rows| {
-            replaced(&rows, "duplicate_of", Arc::new(column.clone()))
-        });
+        let found =
+            after("topics", |rows| replaced(&rows, "duplicate_of", Arc::new(column.clone())));
         assert_eq!(found.len(), problems, "{found:?}");
     }
 }
@@ -188,27 +159,17 @@ fn drift_and_diagnostics_must_add_up() {
         let column: Float64Array = column.iter().map(|v| v.map(|v| v + by)).collect();
         replaced(rows, name, Arc::new(column))
     };
-    let found = after("topic_term_diagnostics", |r| {
-        doubles(&r, "cumulative", 0.01)
-    });
+    let found = after("topic_term_diagnostics", |r| doubles(&r, "cumulative", 0.01));
     assert_eq!(found.len(), 6, "{found:?}");
-    let found = after("topic_term_diagnostics", |r| {
-        doubles(&r, "exclusivity", 0.5)
-    });
+    let found = after("topic_term_diagnostics", |r| doubles(&r, "exclusivity", 0.5));
     assert_eq!(found.len(), 6, "{found:?}");
     for name in ["known_term_share", "known_token_share"] {
         let found = after("drift", |r| doubles(&r, name, 0.001));
         assert_eq!(found.len(), 3, "{found:?}");
     }
-    assert_eq!(
-        after("drift", |r| doubles(&r, "topic_shift_js", 1.0)).len(),
-        3
-    );
+    assert_eq!(after("drift", |r| doubles(&r, "topic_shift_js", 1.0)).len(), 3);
     let all = |value| Arc::new(Int64Array::from(vec![value; 3]));
-    assert_eq!(
-        after("drift", |r| replaced(&r, "known_tokens", all(7))).len(),
-        6
-    );
+    assert_eq!(after("drift", |r| replaced(&r, "known_tokens", all(7))).len(), 6);
     let found = after("drift", |rows| without(&rows, 2));
     assert!(found[0].contains("one row and the last"), "{found:?}");
 }
@@ -232,9 +193,7 @@ fn rollups_must_keep_their_bounds() {
         assert_eq!(found.len(), problems, "{table}.{name}: {found:?}");
     }
     let weights = Float32Array::from(vec![0.5, 0.4, 0.3]);
-    let found = after("group_topics", |rows| {
-        replaced(&rows, "weight", Arc::new(weights.clone()))
-    });
+    let found = after("group_topics", |rows| replaced(&rows, "weight", Arc::new(weights.clone())));
     assert_eq!(found.len(), 1, "{found:?}");
 }
 

@@ -11,11 +11,7 @@ pub(super) struct Ranks {
 
 impl Ranks {
     pub(super) fn new(table: &'static str, topic_count: usize) -> Self {
-        Self {
-            table,
-            topic_count,
-            last: (-1, 0),
-        }
+        Self { table, topic_count, last: (-1, 0) }
     }
 
     pub(super) fn next(&mut self, topic: i32, rank: i32, report: &mut VerifyReport) {

@@ -55,11 +55,7 @@ fn verify_vocabulary(
 ) -> Result<i32, Failure> {
     let (mut kept, mut tokens, mut others) = (0, 0, false);
     for term in records::<Term>(root, "vocabulary")? {
-        let Term {
-            term_id,
-            count,
-            document_count: documents,
-        } = term?;
+        let Term { term_id, count, document_count: documents } = term?;
         let possible = 0 <= documents && documents <= count && documents <= totals.documents;
         report.expect(possible, || {
             format!("vocabulary: a term {count} times in {documents} documents")
@@ -120,17 +116,10 @@ fn verify_topics(
         }
     }
     let sound = (shares - 1.0).abs() <= MASS_TOLERANCE || shares == 0.0;
-    report.expect(sound, || {
-        format!("topics: the shares sum to {shares}, not 1")
-    });
+    report.expect(sound, || format!("topics: the shares sum to {shares}, not 1"));
     let topic_count = absent.len() as i32;
-    let unknown = totals
-        .by_top_topic
-        .keys()
-        .find(|&&t| t < 0 || t >= topic_count);
-    report.expect(unknown.is_none(), || {
-        format!("documents: topic {unknown:?} does not exist")
-    });
+    let unknown = totals.by_top_topic.keys().find(|&&t| t < 0 || t >= topic_count);
+    report.expect(unknown.is_none(), || format!("documents: topic {unknown:?} does not exist"));
     Ok(absent)
 }
 

@@ -42,10 +42,7 @@ fn no_file_imports_another_in_a_circle() {
         importing += imports.len();
         circles.extend(found(&imports));
     }
-    assert!(
-        importing > 100,
-        "these {importing} files are not all that import"
-    );
+    assert!(importing > 100, "these {importing} files are not all that import");
     assert!(circles.is_empty(), "\n{}\n", circles.join("\n"));
 }
 
@@ -57,14 +54,7 @@ fn a_circle_is_found_whatever_way_it_is_written() {
     };
     let face = ("src/a.rs", "mod b;\nmod c;\npub use c::{d::Deep, Name};\n");
     let deep = ("src/a/c/d.rs", "pub struct Deep;\n");
-    let taken = |code| {
-        [
-            face,
-            deep,
-            ("src/a/b.rs", code),
-            ("src/a/c.rs", "use super::b::B;\n"),
-        ]
-    };
+    let taken = |code| [face, deep, ("src/a/b.rs", code), ("src/a/c.rs", "use super::b::B;\n")];
     for code in [
         "use super::c::Name;\n",
         "use super::c::{self, d};\n",
@@ -75,10 +65,7 @@ fn a_circle_is_found_whatever_way_it_is_written() {
     ] {
         let circles = found(&taken(code));
         assert_eq!(circles.len(), 1, "{code}");
-        assert!(
-            circles[0].starts_with("src/a/b.rs -> src/a/c.rs ("),
-            "{circles:?}"
-        );
+        assert!(circles[0].starts_with("src/a/b.rs -> src/a/c.rs ("), "{circles:?}");
     }
     for code in [
         "use super::Deep;\n",
@@ -109,11 +96,8 @@ fn module(folder: &str, file: &str, text: &str) -> (Names, Module) {
     let inside = file[folder.len() + 1..].trim_end_matches(".rs");
     let names = inside.split('/').map(str::to_owned);
     let path: Names = names.filter(|name| name != "lib").collect();
-    let mut module = Module {
-        file: file.to_owned(),
-        code: without_tests(text),
-        imported: BTreeMap::new(),
-    };
+    let mut module =
+        Module { file: file.to_owned(), code: without_tests(text), imported: BTreeMap::new() };
     for (start, _) in module.code.match_indices("use ") {
         let line = module.code[..start].rsplit('\n').next().unwrap_or_default();
         if line.trim().is_empty() || line.trim().starts_with("pub") {
@@ -134,9 +118,7 @@ fn without_tests(text: &str) -> String {
     while let Some(line) = lines.next() {
         if line.trim_start().starts_with("#[cfg(test)]") {
             let indent = &line[..line.len() - line.trim_start().len()];
-            let item = lines
-                .by_ref()
-                .find(|line| !line.trim_start().starts_with("#["));
+            let item = lines.by_ref().find(|line| !line.trim_start().starts_with("#["));
             let is_long = item.is_some_and(|item| !item.ends_with([';', '}']));
             is_long.then(|| lines.by_ref().find(|line| *line == format!("{indent}}}")));
             continue;
@@ -272,14 +254,9 @@ fn found(imports: &Imports) -> Vec<String> {
             continue;
         }
         let ends = circle.iter().skip(1).chain([start]);
-        let arrows = circle
-            .iter()
-            .zip(ends)
-            .map(|(from, to)| format!("{to} ({})", imports[from][to]));
-        circles.push(format!(
-            "{start} -> {}",
-            arrows.collect::<Vec<_>>().join(" -> ")
-        ));
+        let arrows =
+            circle.iter().zip(ends).map(|(from, to)| format!("{to} ({})", imports[from][to]));
+        circles.push(format!("{start} -> {}", arrows.collect::<Vec<_>>().join(" -> ")));
         told.extend(circle);
     }
     circles
@@ -290,12 +267,7 @@ fn circle(imports: &Imports, start: &String) -> Option<Vec<String>> {
     let mut queue = VecDeque::from([vec![start.clone()]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = queue.pop_front() {
-        for next in way
-            .last()
-            .and_then(|file| imports.get(file))
-            .into_iter()
-            .flatten()
-        {
+        for next in way.last().and_then(|file| imports.get(file)).into_iter().flatten() {
             if next.0 == start {
                 return Some(way);
             }

@@ -24,11 +24,7 @@ fn child() {
     let processes = number("CLUSTER_PROCESSES");
     let addresses = match processes {
         1 => Vec::new(),
-        _ => hosts::read(
-            Path::new(&std::env::var("CLUSTER_HOSTS").unwrap()),
-            processes,
-        )
-        .unwrap(),
+        _ => hosts::read(Path::new(&std::env::var("CLUSTER_HOSTS").unwrap()), processes).unwrap(),
     };
     let placement = Placement {
         threads: number("CLUSTER_THREADS"),
@@ -127,14 +123,8 @@ impl Run {
             .env("CLUSTER_HASH", hash.to_string())
             .env("CLUSTER_HOSTS", self.folder.path().join("hosts"))
             .env("CLUSTER_DEADLINE_MS", self.deadline.as_millis().to_string())
-            .env(
-                "CLUSTER_PEER_TIMEOUT_MS",
-                self.peer_timeout.as_millis().to_string(),
-            )
-            .env(
-                "CLUSTER_STALL_TIMEOUT_MS",
-                self.stall_timeout.as_millis().to_string(),
-            )
+            .env("CLUSTER_PEER_TIMEOUT_MS", self.peer_timeout.as_millis().to_string())
+            .env("CLUSTER_STALL_TIMEOUT_MS", self.stall_timeout.as_millis().to_string())
             .env_remove("TOPICMILL_SECRET")
             .env_remove("TOPICMILL_SECRET_FILE")
             .env_remove("TOPICMILL_RUN")
@@ -163,9 +153,7 @@ impl Run {
 
     /// Starts all processes.
     pub fn start_all(&self, scenario: &str) -> Vec<Process> {
-        (0..self.addresses.len())
-            .map(|process| self.start(scenario, process))
-            .collect()
+        (0..self.addresses.len()).map(|process| self.start(scenario, process)).collect()
     }
 
     /// Reads the result of a process that succeeded.
@@ -176,9 +164,7 @@ impl Run {
     /// Waits until a process has written a mark.
     pub fn wait_for(&self, mark: &str) {
         let path = self.folder.path().join(mark);
-        wait_for(mark, Duration::from_secs(60), || {
-            path.exists().then_some(())
-        });
+        wait_for(mark, Duration::from_secs(60), || path.exists().then_some(()));
     }
 }
 
@@ -267,11 +253,7 @@ impl Ended {
     #[track_caller]
     pub fn expect_line(&self, code: i32, words: &str) {
         assert_eq!(self.status.code(), Some(code), "{}", self.stderr);
-        assert!(
-            self.stderr.starts_with(words),
-            "{} is not {words}",
-            self.stderr
-        );
+        assert!(self.stderr.starts_with(words), "{} is not {words}", self.stderr);
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
     }
 }

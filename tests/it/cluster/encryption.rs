@@ -87,7 +87,5 @@ fn one_side_without_certificates_is_named_by_both() {
     let second = run.start("reduce", 1);
     let words = "was started without --tls-ca, this one with";
     first.end(LIMIT).expect(64, words);
-    second
-        .end(LIMIT)
-        .expect(64, "was started with --tls-ca, this one without");
+    second.end(LIMIT).expect(64, "was started with --tls-ca, this one without");
 }

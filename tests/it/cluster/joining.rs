@@ -22,9 +22,7 @@ fn knock(address: &str) -> TcpStream {
 
 /// Returns whether the other side closes the connection within five seconds without sending anything.
 fn is_dropped(mut stream: TcpStream) -> bool {
-    stream
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     match stream.read(&mut [0; 16]) {
         Ok(bytes) => bytes == 0,
         Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
@@ -49,9 +47,7 @@ fn strangers_at_the_port_are_dropped_and_keep_nobody_out() {
     let first = run.start("reduce", 0);
     let silent: Vec<TcpStream> = (0..10).map(|_| knock(&run.addresses[0])).collect();
     let mut browser = knock(&run.addresses[0]);
-    browser
-        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        .unwrap();
+    browser.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let mut noise = knock(&run.addresses[0]);
     noise.write_all(&[0xff; 4096]).unwrap();
     let mut half = knock(&run.addresses[0]);
@@ -112,9 +108,7 @@ fn other_numbers_of_threads_or_processes_are_refused_by_both() {
     run.threads = 2;
     let second = run.start("reduce", 1);
     first.end(LIMIT).expect(64, "with -w 2, this one with -w 1");
-    second
-        .end(LIMIT)
-        .expect(64, "with -w 1, this one with -w 2");
+    second.end(LIMIT).expect(64, "with -w 1, this one with -w 2");
 
     let mut run = Run::new(3, 1);
     let last = run.addresses.pop().unwrap();
@@ -126,9 +120,7 @@ fn other_numbers_of_threads_or_processes_are_refused_by_both() {
     std::fs::write(run.folder.path().join("hosts"), run.addresses.join("\n")).unwrap();
     let second = run.start("reduce", 1);
     first.end(LIMIT).expect(64, "with -n 3, this one with -n 2");
-    second
-        .end(LIMIT)
-        .expect(64, "with -n 2, this one with -n 3");
+    second.end(LIMIT).expect(64, "with -n 2, this one with -n 3");
 }
 
 #[test]
@@ -138,16 +130,10 @@ fn a_number_that_no_process_has_is_refused() {
     let third = run.start("reduce", 2);
     let hosts = run.hosts_of(0, &run.addresses[..2]);
     let command = &mut run.command("reduce", 0, 1);
-    let first = Process::of(
-        command
-            .env("CLUSTER_PROCESSES", "2")
-            .env("CLUSTER_HOSTS", hosts),
-    );
+    let first = Process::of(command.env("CLUSTER_PROCESSES", "2").env("CLUSTER_HOSTS", hosts));
     let words = "was started with -n 3, this one with -n 2";
     first.end(LIMIT).expect(64, words);
-    third
-        .end(LIMIT)
-        .expect(64, "was started with -n 2, this one with -n 3");
+    third.end(LIMIT).expect(64, "was started with -n 2, this one with -n 3");
 }
 
 #[test]
@@ -158,10 +144,7 @@ fn the_deadline_names_the_missing() {
     let started = Instant::now();
     let hasty = run.start("reduce", 1).end(LIMIT);
     assert!(started.elapsed() < Duration::from_secs(10));
-    hasty.expect(
-        69,
-        "not all processes joined within 2 s; missing: process 0 (",
-    );
+    hasty.expect(69, "not all processes joined within 2 s; missing: process 0 (");
     hasty.expect(69, "refused");
     hasty.expect(69, &format!("process 2 ({})", run.addresses[2]));
     assert!(!hasty.stderr.contains("process 3"), "{}", hasty.stderr);

@@ -106,10 +106,7 @@ fn children_end_when_their_parent_is_killed() {
         let status = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
         // A zombie that has not been reaped yet has ended too.
         while std::fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z ")) {
-            assert!(
-                killed.elapsed() < Duration::from_secs(10),
-                "a child lives on"
-            );
+            assert!(killed.elapsed() < Duration::from_secs(10), "a child lives on");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

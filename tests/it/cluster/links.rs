@@ -16,10 +16,7 @@ fn start_behind(run: &Run, proxy: &Proxy, scenario: &str) -> Vec<Process> {
             addresses[0] = proxy.address.clone();
         }
         let hosts = run.hosts_of(process, &addresses);
-        Process::of(
-            run.command(scenario, process, 1)
-                .env("CLUSTER_HOSTS", hosts),
-        )
+        Process::of(run.command(scenario, process, 1).env("CLUSTER_HOSTS", hosts))
     };
     (0..run.addresses.len()).map(start).collect()
 }
@@ -40,11 +37,7 @@ fn a_link_that_is_cut_without_being_closed_ends_all() {
         println!("{:?}: {}", started.elapsed(), ended.stderr.trim_end());
         // Either end of the link may be the first to tell the third process.
         ended.expect(69, "nothing received for 2 s");
-        assert!(
-            !ended.stderr.contains("lost process 2 ("),
-            "{}",
-            ended.stderr
-        );
+        assert!(!ended.stderr.contains("lost process 2 ("), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     }
     let elapsed = started.elapsed();
@@ -115,7 +108,5 @@ fn compression_must_be_the_same_everywhere() {
     let second = run.start("reduce", 1);
     let words = "was started with --compress, this one without";
     first.end(LIMIT).expect(64, words);
-    second
-        .end(LIMIT)
-        .expect(64, "without --compress, this one with");
+    second.end(LIMIT).expect(64, "without --compress, this one with");
 }

@@ -104,10 +104,7 @@ fn stop(how: &str) -> Result<(), Failure> {
         "signal" => (Exit::Interrupted, "asked to end"),
         _ => (Exit::Data, "line 7 of the input is damaged"),
     };
-    Err(Failure {
-        exit,
-        message: message.to_owned(),
-    })
+    Err(Failure { exit, message: message.to_owned() })
 }
 
 /// Writes a mark for the test.
@@ -119,15 +116,10 @@ fn mark(output: &Path, name: &str) {
 fn reduce(worker: &mut Worker) -> String {
     let peers = worker.peers() as u64;
     // The total is the same for any number of workers.
-    let mine: u64 = (0..1000)
-        .filter(|n| n % peers == worker.index() as u64)
-        .map(|n| n * n)
-        .sum();
+    let mine: u64 = (0..1000).filter(|n| n % peers == worker.index() as u64).map(|n| n * n).sum();
     let all = all_gather(worker, &mine.to_le_bytes());
-    let sum: u64 = all
-        .iter()
-        .map(|bytes| u64::from_le_bytes(bytes.as_slice().try_into().unwrap()))
-        .sum();
+    let sum: u64 =
+        all.iter().map(|bytes| u64::from_le_bytes(bytes.as_slice().try_into().unwrap())).sum();
     sum.to_string()
 }
 
@@ -250,11 +242,7 @@ pub fn complete(run: &Run, scenario: &str) -> Vec<String> {
     for process in processes {
         let ended = process.end(Duration::from_secs(90));
         ended.expect(0, "");
-        let said: String = ended
-            .stdout
-            .chars()
-            .filter(|c| !"\n.".contains(*c))
-            .collect();
+        let said: String = ended.stdout.chars().filter(|c| !"\n.".contains(*c)).collect();
         assert_eq!(said, "running 1 test", "something was printed");
         assert_eq!(ended.stderr, "");
     }
@@ -284,11 +272,7 @@ fn any_placement_gives_the_same_sum_on_every_worker() {
 fn nothing_little_and_much_is_gathered_by_two_processes_of_two_threads() {
     let run = Run::new(2, 2);
     let digests = complete(&run, "gather");
-    assert!(
-        digests
-            .iter()
-            .all(|digest| *digest == digests[0] && digest.len() > 60)
-    );
+    assert!(digests.iter().all(|digest| *digest == digests[0] && digest.len() > 60));
 }
 
 #[test]

@@ -24,10 +24,7 @@ fn another_secret_is_named_on_both_sides_and_the_right_one_may_still_join() {
     run.secret = Some(OTHER);
     let started = Instant::now();
     let wrong = run.start("reduce", 1).end(LIMIT);
-    let line = format!(
-        "process 0 ({}) has a different secret; give all",
-        run.addresses[0]
-    );
+    let line = format!("process 0 ({}) has a different secret; give all", run.addresses[0]);
     wrong.expect_line(64, &line);
     assert!(started.elapsed() > Duration::from_secs(2), "too credulous");
     run.secret = Some(SECRET);
@@ -38,10 +35,7 @@ fn another_secret_is_named_on_both_sides_and_the_right_one_may_still_join() {
     let first = run.start("reduce", 0);
     run.secret = Some(OTHER);
     let second = run.start("reduce", 1);
-    let line = format!(
-        "missing: process 1 ({}: has a different secret",
-        run.addresses[1]
-    );
+    let line = format!("missing: process 1 ({}: has a different secret", run.addresses[1]);
     first.end(LIMIT).expect(69, &line);
     second.end(LIMIT).expect(64, "has a different secret");
 }
@@ -75,15 +69,10 @@ fn other_settings_are_named_on_both_sides_and_other_attempts_waited_out() {
     let second = run.start_with("reduce", 1, 2);
     let words = "has different settings (hash 02020202, here 01010101)";
     first.end(LIMIT).expect(64, words);
-    second
-        .end(LIMIT)
-        .expect(64, "has different settings (hash 01");
+    second.end(LIMIT).expect(64, "has different settings (hash 01");
     run.deadline = Duration::from_secs(4);
     let start = |run: &Run, process, attempt| {
-        Process::of(
-            run.command("reduce", process, 1)
-                .env("TOPICMILL_RUN", attempt),
-        )
+        Process::of(run.command("reduce", process, 1).env("TOPICMILL_RUN", attempt))
     };
     let (first, second) = (start(&run, 0, "attempt 2"), start(&run, 1, "attempt 1"));
     first.end(LIMIT).expect(69, "belongs to another attempt");
@@ -91,9 +80,7 @@ fn other_settings_are_named_on_both_sides_and_other_attempts_waited_out() {
     let left_over = start(&run, 1, "attempt 1");
     run.deadline = Duration::from_secs(30);
     let first = start(&run, 0, "attempt 2");
-    left_over
-        .end(LIMIT)
-        .expect(69, "belongs to another attempt");
+    left_over.end(LIMIT).expect(69, "belongs to another attempt");
     let second = start(&run, 1, "attempt 2");
     for process in [first, second] {
         process.end(LIMIT).expect(0, "");

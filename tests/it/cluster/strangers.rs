@@ -29,11 +29,7 @@ fn knock(address: &str) -> TcpStream {
 
 /// Returns the greeting of a process of the run, as far as a stranger can know it.
 fn hello(run: &Run, process: usize, hash: u8) -> Hello {
-    let placement = Placement {
-        threads: run.threads,
-        process,
-        addresses: run.addresses.clone(),
-    };
+    let placement = Placement { threads: run.threads, process, addresses: run.addresses.clone() };
     let settings = ClusterSettings {
         hash: [hash; 32],
         secret: Some(secret(SECRET)),
@@ -54,11 +50,7 @@ fn join(address: &str, hello: &Hello, key: &Secret) -> (Option<Verdict>, bool) {
     stream.write_all(&dialler).unwrap();
     let mut listener = vec![0; dialler.len()];
     stream.read_exact(&mut listener).unwrap();
-    let said = Transcript {
-        dialler,
-        listener,
-        binding: Vec::new(),
-    };
+    let said = Transcript { dialler, listener, binding: Vec::new() };
     let proof: [u8; PROOF_BYTES] = said.prove(Some(key), Role::Dialler);
     stream.write_all(&proof).unwrap();
     let mut answer = [0; ANSWER_BYTES];
@@ -126,10 +118,7 @@ fn another_build_with_the_secret_is_named() {
     let mut run = Run::new(2, 1);
     run.secret = Some(SECRET);
     let first = run.start("reduce", 0);
-    let other = Hello {
-        build: *b"feedfacefeedface",
-        ..hello(&run, 1, 1)
-    };
+    let other = Hello { build: *b"feedfacefeedface", ..hello(&run, 1, 1) };
     let answer = join(&run.addresses[0], &other, &secret(SECRET));
     assert_eq!(answer.0, Some(Verdict::Welcome), "it may see what differs");
     let line = format!("process 1 ({}) is topicmill ", run.addresses[1]);

@@ -90,12 +90,7 @@ fn damaged_or_missing_assignments() {
     let name = "assignments-00000013-0000.bin: ";
     survives(assignments, flip_a_byte, name, ONE);
     survives(assignments, cut_short, name, TWO_PROCESSES);
-    survives(
-        assignments,
-        remove,
-        "assignments of round 13 are missing",
-        ONE,
-    );
+    survives(assignments, remove, "assignments of round 13 are missing", ONE);
 }
 
 #[test]
@@ -120,12 +115,9 @@ fn without_a_sound_checkpoint_the_run_says_so_and_what_to_do() {
         let ended = resume(&ground, placement);
         let text = said(&ended);
         assert_eq!(ended.status.code(), Some(65), "{text}");
-        for part in [
-            "train-00000013.model: ",
-            "train-00000010.model: ",
-            "remove ",
-            "from the beginning",
-        ] {
+        for part in
+            ["train-00000013.model: ", "train-00000010.model: ", "remove ", "from the beginning"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -66,10 +66,7 @@ fn another_job_does_not_write_over_this_one() {
         let files = |listing: Vec<(PathBuf, _)>| -> Vec<(PathBuf, _)> {
             let temporary = ground.path("out/_temporary");
             let lasting = |path: &Path| !path.starts_with(&temporary);
-            listing
-                .into_iter()
-                .filter(|(path, _)| lasting(path))
-                .collect()
+            listing.into_iter().filter(|(path, _)| lasting(path)).collect()
         };
         assert_eq!(files(listing(&ground)), files(before), "{fault}");
     }
@@ -97,12 +94,8 @@ fn where_nothing_can_be_written_the_path_is_named() {
     fs::create_dir(ground.path("sealed")).expect("a folder");
     let sealed = ["-r", "-x"].map(|flag| (flag, ground.path("sealed")));
     let mut places = vec![("output.path=job.toml/out", EXIT_USAGE)];
-    let is_read_only = mount(&["--bind"], &sealed[0].1, &sealed[0].1).map(|mounted| {
-        (
-            mount(&["-o", "remount,bind,ro"], &sealed[1].1, &sealed[1].1),
-            mounted,
-        )
-    });
+    let is_read_only = mount(&["--bind"], &sealed[0].1, &sealed[0].1)
+        .map(|mounted| (mount(&["-o", "remount,bind,ro"], &sealed[1].1, &sealed[1].1), mounted));
     match &is_read_only {
         Some(_) => places.push(("output.path=sealed/out", EXIT_IO)),
         None => eprintln!("skipped: a read-only folder, for nothing can be mounted here"),
@@ -141,18 +134,12 @@ fn a_finished_result_that_can_only_be_read_is_complete() {
 
 #[test]
 fn a_full_disk_ends_the_run_and_room_ends_it_well() {
-    for (kib, placement) in [40, 72, 104]
-        .into_iter()
-        .flat_map(|kib| PLACEMENTS.map(|p| (kib, p)))
-    {
+    for (kib, placement) in [40, 72, 104].into_iter().flat_map(|kib| PLACEMENTS.map(|p| (kib, p))) {
         let ground = Ground::new();
         fs::create_dir(ground.out()).expect("a folder");
         let size = format!("size={kib}k");
-        let Some(mounted) = mount(
-            &["-t", "tmpfs", "-o", &size],
-            Path::new("none"),
-            &ground.out(),
-        ) else {
+        let Some(mounted) = mount(&["-t", "tmpfs", "-o", &size], Path::new("none"), &ground.out())
+        else {
             eprintln!("skipped: a small disk, for nothing can be mounted here");
             return;
         };
@@ -161,11 +148,7 @@ fn a_full_disk_ends_the_run_and_room_ends_it_well() {
         assert_eq!(ended.status.code(), Some(EXIT_IO), "{kib} KiB: {text}");
         assert!(text.contains("No space left"), "{text}");
         ground.check_final_names();
-        let room = mount(
-            &["-o", "remount,size=64m"],
-            Path::new("none"),
-            &ground.out(),
-        );
+        let room = mount(&["-o", "remount,size=64m"], Path::new("none"), &ground.out());
         assert!(room.is_some());
         ground.finish("trace");
         assert_eq!(ground.digest(), calm().digest, "{kib} KiB");

@@ -90,8 +90,7 @@ impl Ground {
     /// Returns the job's command with further arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let job = self.path("job.toml").display().to_string();
-        self.0
-            .command(&[&["run", &job], self.1, arguments].concat())
+        self.0.command(&[&["run", &job], self.1, arguments].concat())
     }
 
     /// Runs to the end, which must succeed.
@@ -183,10 +182,7 @@ pub fn calm() -> &'static Calm {
     CALM.get_or_init(|| {
         let ground = Ground::new();
         ground.finish("trace");
-        Calm {
-            trace: ground.trace("trace"),
-            digest: ground.digest(),
-        }
+        Calm { trace: ground.trace("trace"), digest: ground.digest() }
     })
 }
 

@@ -134,10 +134,7 @@ fn an_undisturbed_run_keeps_to_the_protocol() {
     let trace = ground.trace("last");
     let count = |kind: &str| trace.iter().filter(|line| line.starts_with(kind)).count();
     // The trace contains ingest, at least seven checkpoints, two shards and the tables.
-    assert!(
-        count("rename ") > 30 && count("sync-folder ") > 50,
-        "{trace:#?}"
-    );
+    assert!(count("rename ") > 30 && count("sync-folder ") > 50, "{trace:#?}");
 }
 
 #[test]

@@ -18,12 +18,7 @@ fn may_write(path: &str) -> bool {
 /// folder at the place of the corpus, and the files of a stopped ingest.
 fn may_remove(path: &str) -> bool {
     let marks = ["out/_SUCCESS", "out/manifest.json", "planted"];
-    let ours = [
-        "out/_temporary",
-        "out/checkpoints",
-        "out/corpus/shards",
-        "planted.unfinished",
-    ];
+    let ours = ["out/_temporary", "out/checkpoints", "out/corpus/shards", "planted.unfinished"];
     let is_in = |folder: &&str| path == *folder || path.starts_with(&format!("{folder}/"));
     marks.contains(&path) || ours.iter().any(is_in)
 }
@@ -49,10 +44,7 @@ pub fn check(trace: &[String]) {
         }
     }
     let open = &disk.folders;
-    assert!(
-        !open.contains("out"),
-        "{open:?}: the end is not on the disk"
-    );
+    assert!(!open.contains("out"), "{open:?}: the end is not on the disk");
 }
 
 impl Disk {
@@ -117,10 +109,7 @@ impl Disk {
 fn wrong_orders_are_found() {
     for (lines, why) in [
         ("create out/x", "final name"),
-        (
-            "create out/_temporary/x\nrename out/_temporary/x out/x",
-            "x is not synced",
-        ),
+        ("create out/_temporary/x\nrename out/_temporary/x out/x", "x is not synced"),
         ("rename out/_temporary/x out/_SUCCESS", "no manifest stands"),
         (
             "rename out/_temporary/x out/t/x\nrename out/_temporary/s out/_SUCCESS",

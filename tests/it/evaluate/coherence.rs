@@ -73,22 +73,13 @@ fn coherence_of_the_own_model_is_that_of_the_run() {
         let text = |key: &str| figure[key].as_str().unwrap().to_owned();
         let same = [text("metric"), text("method"), text("split"), text("unit")];
         let of_run = rows.iter().find(|row| row[..4] == same).unwrap();
-        assert_eq!(
-            of_run[4].parse::<f64>().unwrap(),
-            figure["value"],
-            "{same:?}"
-        );
+        assert_eq!(of_run[4].parse::<f64>().unwrap(), figure["value"], "{same:?}");
     }
     // The same topics as an external model; then another number of terms, with other figures.
     RUN.summary("coherence-read", &[TOPICS, "--model", "out"]);
     assert_eq!(scores(&RUN, "coherence-read"), found);
     let five = RUN.summary("coherence-5", &[TOPICS, "--coherence-terms", "5"]);
-    assert!(
-        five["figures"][0]["method"]
-            .as_str()
-            .unwrap()
-            .contains("5 terms")
-    );
+    assert!(five["figures"][0]["method"].as_str().unwrap().contains("5 terms"));
     assert_ne!(scores(&RUN, "coherence-5"), found);
 }
 
@@ -97,38 +88,19 @@ fn the_sample_as_a_reference_corpus_gives_the_same() {
     let splits = column(&RUN, "out/documents", "split");
     let texts = texts();
     assert_eq!(texts.len(), splits.len());
-    let trained = texts
-        .iter()
-        .zip(&splits)
-        .filter(|(_, split)| *split == "sample");
-    let trained: Vec<_> = trained
-        .map(|((id, text), _)| (&id[..], &text[..]))
-        .collect();
+    let trained = texts.iter().zip(&splits).filter(|(_, split)| *split == "sample");
+    let trained: Vec<_> = trained.map(|((id, text), _)| (&id[..], &text[..])).collect();
     // In two files, named relative to the current directory and in the job.
     write_texts(&RUN, "trained-1.jsonl", trained[..100].iter().copied());
     write_texts(&RUN, "trained-2.jsonl", trained[100..].iter().copied());
     RUN.summary("coherence-sample", &[TOPICS]);
-    let flags = [
-        "--reference",
-        "trained-1.jsonl",
-        "--reference",
-        "trained-2.jsonl",
-    ];
+    let flags = ["--reference", "trained-1.jsonl", "--reference", "trained-2.jsonl"];
     let summary = RUN.summary("coherence-flags", &[&flags[..], &[TOPICS]].concat());
     assert_eq!(summary["figures"][0]["split"], "reference");
     assert_eq!(summary["figures"][0]["documents"], trained.len());
-    assert_eq!(
-        scores(&RUN, "coherence-flags"),
-        scores(&RUN, "coherence-sample")
-    );
-    RUN.summary(
-        "coherence-key",
-        &[TOPICS, "--set=evaluate.reference=[\"trained-?.jsonl\"]"],
-    );
-    assert_eq!(
-        scores(&RUN, "coherence-key"),
-        scores(&RUN, "coherence-sample")
-    );
+    assert_eq!(scores(&RUN, "coherence-flags"), scores(&RUN, "coherence-sample"));
+    RUN.summary("coherence-key", &[TOPICS, "--set=evaluate.reference=[\"trained-?.jsonl\"]"]);
+    assert_eq!(scores(&RUN, "coherence-key"), scores(&RUN, "coherence-sample"));
 }
 
 /// Computes C_V by its definition, window by window.
@@ -148,13 +120,9 @@ fn c_v(texts: &[Vec<String>], top: &[String]) -> f64 {
         let joint = share(&|w| w.contains(a) && w.contains(b)) + 1e-12;
         ln(joint / (p * q)) / -ln(joint)
     };
-    let vectors: Vec<Vec<f64>> = top
-        .iter()
-        .map(|a| top.iter().map(|b| npmi(a, b)).collect())
-        .collect();
-    let whole: Vec<f64> = (0..top.len())
-        .map(|j| vectors.iter().map(|v| v[j]).sum())
-        .collect();
+    let vectors: Vec<Vec<f64>> =
+        top.iter().map(|a| top.iter().map(|b| npmi(a, b)).collect()).collect();
+    let whole: Vec<f64> = (0..top.len()).map(|j| vectors.iter().map(|v| v[j]).sum()).collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let cosine = |v: &Vec<f64>| dot(v, &whole) / (dot(v, v) * dot(&whole, &whole)).sqrt();
     vectors.iter().map(cosine).sum::<f64>() / top.len() as f64
@@ -168,10 +136,7 @@ fn c_v_is_that_of_all_windows_one_by_one() {
         for (topic, found) in found.iter().enumerate() {
             let found: f64 = found.parse().unwrap();
             let expected = c_v(texts, &tops[topic]);
-            assert!(
-                (found - expected).abs() < 1e-9,
-                "{output}: {found}, {expected}"
-            );
+            assert!((found - expected).abs() < 1e-9, "{output}: {found}, {expected}");
         }
     };
     // The job's own input, read again; then long texts with unknown words.
@@ -180,10 +145,7 @@ fn c_v_is_that_of_all_windows_one_by_one() {
     let summary = RUN.summary("c_v-own", &[C_V]);
     assert_eq!(summary["figures"][0]["split"], "all");
     assert_eq!(summary["figures"].as_array().unwrap().len(), 1);
-    check(
-        "c_v-own",
-        &own.iter().map(|(_, text)| words(text)).collect::<Vec<_>>(),
-    );
+    check("c_v-own", &own.iter().map(|(_, text)| words(text)).collect::<Vec<_>>());
     let long: Vec<String> = own
         .chunks(20)
         .map(|some| {
@@ -226,11 +188,7 @@ fn counts_have_no_windows() {
                [model]\ntopics = 2\n[output]\npath = \"out\"\n";
     fs::write(place.path("job.toml"), job).unwrap();
     place.succeed(&["ingest", "job.toml", "-q", "-w", "1"]);
-    fs::write(
-        place.path("model.txt"),
-        "0\tsea\t2\n0\tship\t1\n1\tlaw\t1\n1\tsea\t1\n",
-    )
-    .unwrap();
+    fs::write(place.path("model.txt"), "0\tsea\t2\n0\tship\t1\n1\tlaw\t1\n1\tsea\t1\n").unwrap();
     let model = ["--model", "model.txt", "-w", "1"];
     let (code, told) = place.refused(&[&model[..], &[C_V]].concat());
     assert_eq!(code, 65, "{told}");
@@ -239,11 +197,7 @@ fn counts_have_no_windows() {
         "{told}"
     );
     // UMass needs no order, and C_V can be counted on other texts.
-    write_texts(
-        &place,
-        "texts.jsonl",
-        [("a", "sea ship sea law"), ("b", "law")].into_iter(),
-    );
+    write_texts(&place, "texts.jsonl", [("a", "sea ship sea law"), ("b", "law")].into_iter());
     let reference = ["--reference", "texts.jsonl", "--overwrite"];
     let summary = place.summary("umass", &[&model[..], &[TOPICS]].concat());
     assert_eq!(summary["figures"][0]["split"], "sample");
@@ -260,11 +214,7 @@ fn what_cannot_be_counted_is_told() {
         (&[TOPICS, "--coherence-terms", "1"], 64, "2 to 64"),
         (&[TOPICS, "--coherence-terms", "65"], 64, "2 to 64"),
         (&["--set=evaluate.metrics=[]"], 64, "evaluate.metrics"),
-        (
-            &[TOPICS, "--reference", "nowhere.jsonl"],
-            65,
-            "nowhere.jsonl",
-        ),
+        (&[TOPICS, "--reference", "nowhere.jsonl"], 65, "nowhere.jsonl"),
     ];
     for (arguments, code, word) in cases {
         let (found, told) = RUN.refused(&[&["--output", "refused-counts"], arguments].concat());

@@ -64,25 +64,15 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
         vec![("topic", topics), ("term", terms), ("weight", weights)]
     };
     check(long(whole(&[0, 0, 1, 1])), ["sea", "law"], "long");
-    check(
-        long(numbers(&[0.0, 0.0, 1.0, 1.0])),
-        ["sea", "law"],
-        "long, of floats",
-    );
+    check(long(numbers(&[0.0, 0.0, 1.0, 1.0])), ["sea", "law"], "long, of floats");
     let told = |columns| {
         written(&path, columns);
         matrix::read(&path, None).unwrap_err().to_string()
     };
     let fraction = told(long(numbers(&[0.0, 0.0, 1.5, 1.0])));
-    assert!(
-        fraction.contains("row 2 (from 0): 1.5 is not a topic"),
-        "{fraction}"
-    );
+    assert!(fraction.contains("row 2 (from 0): 1.5 is not a topic"), "{fraction}");
     let negative = told(long(whole(&[0, -1, 1, 1])));
-    assert!(
-        negative.contains("row 1 (from 0): -1 is not a topic"),
-        "{negative}"
-    );
+    assert!(negative.contains("row 1 (from 0): -1 is not a topic"), "{negative}");
     let nothing = told(vec![("term", texts(&["a"])), ("topic", texts(&["0"]))]);
     assert!(nothing.contains("no numeric column"), "{nothing}");
 }
@@ -94,20 +84,16 @@ fn parquet_that_is_cut_short_or_damaged_is_no_failure_of_the_disk() {
     let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
     let weights: Vec<f64> = (0..3000).map(|n| f64::from(n).sqrt()).collect();
     let whole = place.path("whole.parquet");
-    written(
-        &whole,
-        vec![("term", texts(&terms)), ("0", numbers(&weights))],
-    );
+    written(&whole, vec![("term", texts(&terms)), ("0", numbers(&weights))]);
     let bytes = fs::read(&whole).unwrap();
     fs::write(place.path("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
     let mut damaged = bytes.clone();
     // The header of the first page.
     damaged[4..40].fill(0xff);
     fs::write(place.path("damaged.parquet"), damaged).unwrap();
-    for (name, word) in [
-        ("cut.parquet", "cut short or damaged"),
-        ("damaged.parquet", "damaged Parquet"),
-    ] {
+    for (name, word) in
+        [("cut.parquet", "cut short or damaged"), ("damaged.parquet", "damaged Parquet")]
+    {
         let (code, told) = place.refused(&["--output", "refused", "--model", name]);
         assert!(told.contains(word) && told.contains(name), "{told}");
         assert_eq!(code, 65, "{told}");

@@ -108,9 +108,7 @@ const LEFT_TO_RIGHT: &str = "log_likelihood_per_token left_to_right";
 
 /// Reads every file below a folder.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder)
-        .into_iter()
-        .map(|e| e.unwrap());
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|e| e.unwrap());
     files
         .filter(|entry| entry.file_type().is_file())
         .map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap()))
@@ -141,10 +139,7 @@ fn figures_are_the_same_on_any_number_of_workers_and_the_run_is_not_touched() {
     ]);
     assert_eq!(RUN.digest("p2"), expected, "two processes");
     assert!(RUN.succeed(&["verify", "p2"]).contains("is sound"));
-    assert!(
-        contents(&RUN.path("out")) == before,
-        "the run's output has changed"
-    );
+    assert!(contents(&RUN.path("out")) == before, "the run's output has changed");
 }
 
 #[test]
@@ -157,17 +152,13 @@ fn completion_of_the_own_model_is_the_figure_of_the_run() {
     assert_eq!(figures[COMPLETION], of_run);
     assert_eq!(summary["split"], "held_out");
     // Document completion scores half of the tokens, left to right every token.
-    let (half, all) = (
-        figures["tokens_scored document_completion"],
-        figures["tokens_scored left_to_right"],
-    );
+    let (half, all) =
+        (figures["tokens_scored document_completion"], figures["tokens_scored left_to_right"]);
     assert!(half < all && 2.0 * half + figures["documents_scored left_to_right"] >= all);
     let rows = read::head(&RUN.path("own/document_scores"), 10_000).unwrap();
     let sum = |column: usize, method: &str| -> f64 {
         let of_method = rows.rows.iter().filter(|row| row[1] == method);
-        of_method
-            .map(|row| row[column].parse::<f64>().unwrap())
-            .sum()
+        of_method.map(|row| row[column].parse::<f64>().unwrap()).sum()
     };
     assert_eq!(sum(3, "left_to_right"), all);
     let per_token = sum(2, "left_to_right") / all;
@@ -248,10 +239,7 @@ fn write_long(path: &Path, terms: &[String], phi: &[Vec<f32>]) {
     let names = phi.iter().flat_map(|_| terms.iter().map(String::as_str));
     let columns: Vec<(String, ArrayRef)> = vec![
         ("topic".into(), Arc::new(topics.collect::<Int32Array>())),
-        (
-            "word".into(),
-            Arc::new(StringArray::from_iter_values(names)),
-        ),
+        ("word".into(), Arc::new(StringArray::from_iter_values(names))),
         ("weight".into(), Arc::new(Float32Array::from(phi.concat()))),
     ];
     write_parquet(path, columns);
@@ -261,10 +249,7 @@ fn write_wide(path: &Path, terms: &[String], phi: &[Vec<f32>]) {
     let names: ArrayRef = Arc::new(StringArray::from(terms.to_vec()));
     let mut columns = vec![("term".to_owned(), names)];
     for (k, row) in phi.iter().enumerate() {
-        columns.push((
-            format!("topic {k}"),
-            Arc::new(Float32Array::from(row.clone())),
-        ));
+        columns.push((format!("topic {k}"), Arc::new(Float32Array::from(row.clone()))));
     }
     write_parquet(path, columns);
 }
@@ -307,10 +292,7 @@ fn terms_that_a_model_lacks_are_unknown_and_documents_of_nothing_else_are_skippe
     let tokens = own["tokens_scored left_to_right"];
     assert_eq!(value("tokens_scored") + value("tokens_unknown"), tokens);
     let documents = own["documents_scored left_to_right"];
-    assert_eq!(
-        value("documents_skipped") + value("documents_scored"),
-        documents
-    );
+    assert_eq!(value("documents_skipped") + value("documents_scored"), documents);
     let note = summary["notes"][2].as_str().unwrap();
     assert!(note.contains("5 / K"), "{note}");
     // Flags of `evaluate` reach the processes that it starts.
@@ -320,10 +302,7 @@ fn terms_that_a_model_lacks_are_unknown_and_documents_of_nothing_else_are_skippe
         RUN.succeed(&[&first, &flags[..], more].concat());
         RUN.digest(output)
     };
-    assert_eq!(
-        evaluate("two-0.2", &["--processes", "2"]),
-        evaluate("two-here", &[])
-    );
+    assert_eq!(evaluate("two-0.2", &["--processes", "2"]), evaluate("two-here", &[]));
 }
 
 #[test]
@@ -336,39 +315,15 @@ fn what_cannot_be_evaluated_is_told() {
     let small = ["--model", "small.npy"];
     let cases: [(&[&str], i32, &str); 11] = [
         (&["--budget", "fast"], 64, "no effect without --compare"),
-        (
-            &["--alpha", "absent.txt"],
-            64,
-            "a text file with one per topic",
-        ),
+        (&["--alpha", "absent.txt"], 64, "a text file with one per topic"),
         (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
-        (
-            &["--model", "other.txt"],
-            65,
-            "a model of another vocabulary",
-        ),
+        (&["--model", "other.txt"], 65, "a model of another vocabulary"),
         (&["--model", "absent.npy"], 64, "absent.npy"),
         (&small, 64, "--terms FILE"),
-        (
-            &[small[0], small[1], "--terms", "three.txt"],
-            65,
-            "row 0, column 1",
-        ),
-        (
-            &[small[0], small[1], "--terms", "four.txt"],
-            65,
-            "--terms lists 4",
-        ),
-        (
-            &["--set=evaluate.alpha=[0.1, 0.2]"],
-            65,
-            "lists 2 values, but the model has 4",
-        ),
-        (
-            &["--set=evaluate.metrics=[\"npmy\"]"],
-            64,
-            "evaluate.metrics",
-        ),
+        (&[small[0], small[1], "--terms", "three.txt"], 65, "row 0, column 1"),
+        (&[small[0], small[1], "--terms", "four.txt"], 65, "--terms lists 4"),
+        (&["--set=evaluate.alpha=[0.1, 0.2]"], 65, "lists 2 values, but the model has 4"),
+        (&["--set=evaluate.metrics=[\"npmy\"]"], 64, "evaluate.metrics"),
         (&["--set=evaluate.alpha=-1"], 64, "evaluate.alpha"),
     ];
     for (arguments, code, word) in cases {

@@ -18,11 +18,7 @@ static LABELLED: LazyLock<Place> = LazyLock::new(|| {
         let text = |i: usize| words[(d * 5 + i * i) % 7];
         let text: Vec<&str> = (0..12).map(text).collect();
         let label = (d % 10 != 7).then_some(if d.is_multiple_of(3) { "sea" } else { "law" });
-        let text = if d == 8 {
-            String::new()
-        } else {
-            text.join(" ")
-        };
+        let text = if d == 8 { String::new() } else { text.join(" ") };
         serde_json::json!({ "id": d, "text": text, "kind": label, "tags": ["a", "b"], "shelf": label })
     };
     let lines = (0..300).map(|d| document(d).to_string() + "\n");
@@ -52,28 +48,19 @@ fn labels_that_topics_decide_are_found() {
     let summary = LABELLED.summary("labels", &[ALL, none, "--labels", "kind"]);
     let accuracy = figure(&summary, "classification_accuracy", "logistic regression");
     assert!(accuracy["value"].as_f64().unwrap() > 0.98, "{accuracy}");
-    assert!(
-        accuracy["method"]
-            .as_str()
-            .unwrap()
-            .contains("5 folds, kind")
-    );
+    assert!(accuracy["method"].as_str().unwrap().contains("5 folds, kind"));
     assert!(accuracy["standard_error"].as_f64().unwrap() < 0.02);
     let value = |metric| figure(&summary, metric, "")["value"].as_f64().unwrap();
     // 30 of 300 have no label, one more no text.
     assert_eq!(value("documents_scored"), 269.0);
     assert_eq!(value("documents_skipped"), 31.0);
     assert_eq!(value("labels"), 2.0);
-    let law = (0..300)
-        .filter(|d| d % 3 != 0 && d % 10 != 7 && *d != 8)
-        .count();
+    let law = (0..300).filter(|d| d % 3 != 0 && d % 10 != 7 && *d != 8).count();
     assert!((value("classification_baseline") - law as f64 / 269.0).abs() < 1e-12);
     // The same topics read back from tables have the same figures; other folds have others.
     let more = ["--model", "out", "--set=evaluate.folds=3"];
-    let read = LABELLED.summary(
-        "labels-read",
-        &[&[ALL, none, "--labels", "kind"], &more[..]].concat(),
-    );
+    let read =
+        LABELLED.summary("labels-read", &[&[ALL, none, "--labels", "kind"], &more[..]].concat());
     let accuracy = figure(&read, "classification_accuracy", "logistic regression");
     assert!(accuracy["value"].as_f64().unwrap() > 0.98, "{accuracy}");
     assert!(accuracy["method"].as_str().unwrap().contains("3 folds"));
@@ -96,24 +83,10 @@ fn columns_that_hold_no_labels_are_told() {
             "one of corpus.metadata, corpus.group, corpus.labels or \"language\": kind, tags, shelf",
         ),
         (&["--labels", "tags"], 65, "is a list or an object"),
+        (&["--labels", "kind", "--set=evaluate.folds=1"], 64, "evaluate.folds"),
+        (&["--labels", "kind", "--set=evaluate.split=projected"], 65, "evaluate.split"),
         (
-            &["--labels", "kind", "--set=evaluate.folds=1"],
-            64,
-            "evaluate.folds",
-        ),
-        (
-            &["--labels", "kind", "--set=evaluate.split=projected"],
-            65,
-            "evaluate.split",
-        ),
-        (
-            &[
-                "--labels",
-                "kind",
-                ALL,
-                "--set=evaluate.documents=9",
-                "--set=evaluate.folds=900",
-            ],
+            &["--labels", "kind", ALL, "--set=evaluate.documents=9", "--set=evaluate.folds=900"],
             65,
             "cannot be split into 900 folds",
         ),
@@ -131,17 +104,10 @@ fn columns_that_hold_no_labels_are_told() {
 #[test]
 fn a_result_is_like_itself() {
     let summary = RUN.summary("itself", &["--compare", "out", ALL]);
-    let value = |metric| {
-        figure(&summary, metric, "comparison")["value"]
-            .as_f64()
-            .unwrap()
-    };
+    let value = |metric| figure(&summary, metric, "comparison")["value"].as_f64().unwrap();
     assert!((value("cosine") - 1.0).abs() < 1e-9, "{summary}");
     assert!(value("kl_divergence").abs() < 1e-9 && value("f1") == 1.0);
-    assert_eq!(
-        (value("documents_scored"), value("documents_skipped")),
-        (400.0, 0.0)
-    );
+    assert_eq!((value("documents_scored"), value("documents_skipped")), (400.0, 0.0));
     assert!(summary["notes"].to_string().contains("have the same model"));
     let held_out = RUN.summary("itself-held-out", &["--compare", "out"]);
     let scored = figure(&held_out, "documents_scored", "comparison");
@@ -154,11 +120,7 @@ fn results_of_two_models_are_compared_over_matched_topics() {
     let other = Place::of_run(&JOB.replace("[model]\ntopics = 4", "[model]\ntopics = 5\nseed = 9"));
     let path = other.path("out").to_string_lossy().into_owned();
     let summary = RUN.summary("two-models", &["--compare", &path, ALL]);
-    let value = |metric| {
-        figure(&summary, metric, "comparison")["value"]
-            .as_f64()
-            .unwrap()
-    };
+    let value = |metric| figure(&summary, metric, "comparison")["value"].as_f64().unwrap();
     assert_eq!(value("topics_matched"), 4.0);
     assert!(value("topic_hellinger") > 0.0 && value("topic_hellinger") < 0.7);
     assert!(value("cosine") > 0.5 && value("cosine") < 1.0);
@@ -166,29 +128,16 @@ fn results_of_two_models_are_compared_over_matched_topics() {
     assert_eq!(value("documents_scored"), 400.0);
     let cases: [(&[&str], i32, &str); 6] = [
         (&["--compare", "nowhere"], 64, "nowhere"),
-        (
-            &["--compare", "out", "--budget", "fast"],
-            64,
-            "out: was projected with settings other",
-        ),
+        (&["--compare", "out", "--budget", "fast"], 64, "out: was projected with settings other"),
         (
             &["--compare", "out", "--set=project.threshold=0.3"],
             64,
             "out: was projected with settings other",
         ),
         (&["--compare", "out", "--model", "out"], 64, "--model"),
+        (&["--set=evaluate.compare=out", "--model", "out"], 64, "evaluate.compare"),
         (
-            &["--set=evaluate.compare=out", "--model", "out"],
-            64,
-            "evaluate.compare",
-        ),
-        (
-            &[
-                "--compare",
-                "out",
-                "--set=evaluate.metrics=[]",
-                "--set=evaluate.split=projected",
-            ],
+            &["--compare", "out", "--set=evaluate.metrics=[]", "--set=evaluate.split=projected"],
             65,
             "no document in common",
         ),
@@ -211,12 +160,7 @@ fn associates_rank_by_the_topics_of_their_cue() {
     let summary = LABELLED.summary("norms", &flags);
     let value = |summary: &Value, metric, method| {
         let figure = figure(summary, metric, method);
-        assert!(
-            figure["method"]
-                .as_str()
-                .unwrap()
-                .ends_with("among 13 terms")
-        );
+        assert!(figure["method"].as_str().unwrap().ends_with("among 13 terms"));
         figure["value"].as_f64().unwrap()
     };
     // The first associate of `sea` is `dragon`, which is not a term; `Court` and `court` are two cues.
@@ -246,25 +190,15 @@ fn associates_rank_by_an_external_model_as_by_hand() {
     let summary = LABELLED.summary("norms-by-hand", &flags);
     let value = |metric, method| figure(&summary, metric, method)["value"].as_f64().unwrap();
     // Ranks 2 and 3.5; 1, 2.5 and 4.
-    assert_eq!(
-        value("association_rank", "first associates, among 4 terms"),
-        1.5
-    );
-    assert_eq!(
-        value("association_rank", "all associates, among 4 terms"),
-        2.5
-    );
+    assert_eq!(value("association_rank", "first associates, among 4 terms"), 1.5);
+    assert_eq!(value("association_rank", "all associates, among 4 terms"), 2.5);
     assert_eq!(value("association_pairs_skipped", "all"), 1.0);
 }
 
 #[test]
 fn norms_that_cannot_be_used_are_told() {
     let cases = [
-        (
-            "cat\tdog\n",
-            65,
-            "none of its 1 pairs has two words that are terms",
-        ),
+        ("cat\tdog\n", 65, "none of its 1 pairs has two words that are terms"),
         ("sea\tship\nsea\n", 65, "wrong.tsv, line 2: is not a cue"),
         ("", 65, "wrong.tsv: has no line with a cue"),
     ];
@@ -299,11 +233,7 @@ fn all_figures_are_the_same_on_any_number_of_workers() {
         let expected = digest(&format!("{name}-1"), &["-w", "1"], more);
         for threads in ["2", "3"] {
             let output = format!("{name}-{threads}");
-            assert_eq!(
-                digest(&output, &["-w", threads], more),
-                expected,
-                "{output}"
-            );
+            assert_eq!(digest(&output, &["-w", threads], more), expected, "{output}");
         }
         let output = format!("{name}-processes");
         let found = digest(&output, &["--processes", "2", "-w", "1"], more);

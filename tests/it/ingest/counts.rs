@@ -75,10 +75,7 @@ fn files_of_words(bags: &Bags) -> Vec<(&'static str, String)> {
     vec![
         ("a.jsonl", lines(bags, repeated, text)),
         ("b.jsonl", lines(bags, quoted, counts)),
-        (
-            "c.txt",
-            lines(bags, repeated, |d, _, t| format!("{d} - {t}")),
-        ),
+        ("c.txt", lines(bags, repeated, |d, _, t| format!("{d} - {t}"))),
         ("f.vw", lines(bags, named, |d, _, t| format!("0 '{d}| {t}"))),
         ("i", lines(bags, quoted, volume)),
     ]
@@ -100,36 +97,22 @@ fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
     let sizes = [bags.len(), terms.len(), entries].map(|size| size.to_string());
     let banner = "%%MatrixMarket matrix coordinate integer general";
     let files = vec![
-        (
-            "d.svm",
-            lines(bags, entry(1), |d, _, t| format!("0 {t} # {d}")),
-        ),
-        (
-            "e.ldac",
-            lines(bags, entry(0), |_, n, t| format!("{n} {t}")),
-        ),
+        ("d.svm", lines(bags, entry(1), |d, _, t| format!("0 {t} # {d}"))),
+        ("e.ldac", lines(bags, entry(0), |_, n, t| format!("{n} {t}"))),
         ("docword.g.txt", format!("{}\n{matrix}", sizes.join("\n"))),
         ("h.mtx", format!("{banner}\n{}\n{matrix}", sizes.join(" "))),
     ];
-    (
-        files,
-        terms.iter().map(|term| format!("{term}\n")).collect(),
-    )
+    (files, terms.iter().map(|term| format!("{term}\n")).collect())
 }
 
 /// Returns the collection as columnar files: a row for each document, or for each of its terms.
 fn columnar_files(bags: &Bags) -> Vec<(&'static str, Vec<u8>)> {
     let text = |bag: &Vec<(String, u32)>| {
-        let words = bag
-            .iter()
-            .map(|(word, n)| vec![&word[..]; *n as usize].join(" "));
+        let words = bag.iter().map(|(word, n)| vec![&word[..]; *n as usize].join(" "));
         words.collect::<Vec<_>>().join(" ")
     };
     let ids = (1..=bags.len() as i64).collect::<Int64Array>();
-    let texts = bags
-        .iter()
-        .map(|bag| Some(text(bag)))
-        .collect::<StringArray>();
+    let texts = bags.iter().map(|bag| Some(text(bag))).collect::<StringArray>();
     let wide = [("id", Arc::new(ids) as ArrayRef), ("text", Arc::new(texts))];
     let none = |bag: &[(String, u32)]| bag.is_empty().then_some((None, None));
     let rows: Vec<(i64, Option<&str>, Option<u32>)> = (1..)
@@ -142,17 +125,12 @@ fn columnar_files(bags: &Bags) -> Vec<(&'static str, Vec<u8>)> {
     let ids: Int64Array = rows.iter().map(|row| Some(row.0)).collect();
     let terms: StringArray = rows.iter().map(|row| row.1).collect();
     let counts: UInt32Array = rows.iter().map(|row| row.2).collect();
-    let long = [
-        ("d", Arc::new(ids) as ArrayRef),
-        ("term", Arc::new(terms)),
-        ("n", Arc::new(counts)),
-    ];
+    let long =
+        [("d", Arc::new(ids) as ArrayRef), ("term", Arc::new(terms)), ("n", Arc::new(counts))];
     let batch =
         |columns: &[(&str, ArrayRef)]| RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
     // Groups of seven rows end within documents.
-    let properties = WriterProperties::builder()
-        .set_max_row_group_row_count(Some(7))
-        .build();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(7)).build();
     let parquet = |batch: &RecordBatch| {
         let mut writer =
             ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.clone())).unwrap();
@@ -181,9 +159,7 @@ fn every_format_of_counts_gives_the_bags_of_the_texts() {
     let (numbered, vocabulary) = files_of_numbers(&bags);
     let is_numbered = |name| numbered.iter().any(|(numbered, _)| *numbered == name);
     let texts = [files_of_words(&bags), numbered.clone()].concat();
-    let texts = texts
-        .into_iter()
-        .map(|(name, text)| (name, text.into_bytes()));
+    let texts = texts.into_iter().map(|(name, text)| (name, text.into_bytes()));
     let files = texts.chain(columnar_files(&bags));
     let mut expected: Option<(Vec<ShardDocument>, String)> = None;
     for (name, content) in files {

@@ -31,11 +31,7 @@ fn write_messy(fixture: &Fixture) -> Vec<(&'static str, DocumentStatus)> {
     lines.extend(std::iter::repeat_n(b"whales ", 20_000).flatten());
     lines.extend_from_slice(b"\"}\n{\"id\": \"last\", \"text\": \"swim\"}");
     fixture.write("d.jsonl", lines);
-    let mut cut = gzip(
-        "{\"id\": \"gz\", \"text\": \"whales swim\"}\n"
-            .repeat(2000)
-            .as_bytes(),
-    );
+    let mut cut = gzip("{\"id\": \"gz\", \"text\": \"whales swim\"}\n".repeat(2000).as_bytes());
     cut.truncate(cut.len() - 9);
     fixture.write("e.jsonl.gz", cut);
     vec![
@@ -68,11 +64,7 @@ fn a_messy_folder_loses_no_document() {
         let documents = documents(&job, &ingested.collection);
         for (document, (source_id, status)) in documents.iter().zip(&expected) {
             assert_eq!(document.status, *status, "{source_id}");
-            assert!(
-                document.source_id.starts_with(source_id),
-                "{}",
-                document.source_id
-            );
+            assert!(document.source_id.starts_with(source_id), "{}", document.source_id);
         }
         // The readable part of the damaged file, and one document for the rest.
         let rest = &documents[expected.len()..];
@@ -80,10 +72,7 @@ fn a_messy_folder_loses_no_document() {
         assert!(read.len() <= 2000 && read.iter().all(|document| document.status == Ok));
         assert_eq!(lost.status, Truncated);
         assert_eq!(documents[2].metadata, [Some("1851".to_owned())]);
-        assert_eq!(
-            (documents[9].tokens_total, documents[9].tokens_stopped),
-            (3, 3)
-        );
+        assert_eq!((documents[9].tokens_total, documents[9].tokens_stopped), (3, 3));
 
         let by_status = &ingested.collection.documents_by_status;
         assert_eq!(by_status["empty"], 4);
@@ -91,10 +80,7 @@ fn a_messy_folder_loses_no_document() {
         assert_eq!(by_status["no_vocabulary"], 1);
         assert_eq!(by_status["ok"], 3 + read.len() as u64);
         assert_eq!(by_status.values().sum::<u64>(), documents.len() as u64);
-        assert_eq!(
-            ingested.collection.documents_with_terms,
-            5 + read.len() as u64
-        );
+        assert_eq!(ingested.collection.documents_with_terms, 5 + read.len() as u64);
         let remarks = ingested.remarks.join("\n");
         assert!(remarks.contains("in/d.jsonl@51") && remarks.contains("max_document_mib"));
     }
@@ -135,10 +121,7 @@ fn sections_are_numbered_within_volumes_across_shards() {
 #[test]
 fn remarks_are_few_however_many_documents_are_wrong() {
     let fixture = Fixture::new();
-    fixture.write(
-        "a.jsonl",
-        format!("{}{{\"text\": \"whale\"}}", "wrong\n".repeat(1000)),
-    );
+    fixture.write("a.jsonl", format!("{}{{\"text\": \"whale\"}}", "wrong\n".repeat(1000)));
     let ingested = fixture.ingest(1, &fixture.job("out", &[])).unwrap();
     assert_eq!(ingested.remarks.len(), 20);
     assert_eq!(ingested.collection.documents_by_status["parse_error"], 1000);

@@ -29,9 +29,7 @@ pub struct Ingested {
 
 impl Fixture {
     pub fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     /// Writes a file of the input.
@@ -77,15 +75,8 @@ pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested,
         ingest(worker, &process, &lent).map(|(collection, _)| collection)
     };
     let mut collections = mesh::execute(placement, &ClusterSettings::default(), logic)?;
-    assert!(
-        collections
-            .iter()
-            .all(|collection| *collection == collections[0])
-    );
-    Ok(Ingested {
-        collection: collections.swap_remove(0),
-        remarks: shared.remarks(),
-    })
+    assert!(collections.iter().all(|collection| *collection == collections[0]));
+    Ok(Ingested { collection: collections.swap_remove(0), remarks: shared.remarks() })
 }
 
 /// Reads every file under the folder except the lock, by its path.
@@ -94,12 +85,7 @@ pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     entries
         .filter(|entry| entry.file_type().is_file() && entry.file_name() != "_lock")
         .map(|entry| {
-            let name = entry
-                .path()
-                .strip_prefix(root)
-                .unwrap()
-                .to_string_lossy()
-                .into_owned();
+            let name = entry.path().strip_prefix(root).unwrap().to_string_lossy().into_owned();
             (name, fs::read(entry.path()).unwrap())
         })
         .collect()
@@ -125,9 +111,8 @@ pub fn documents(job: &Job, collection: &Collection) -> Vec<ShardDocument> {
 pub fn texts(count: usize) -> Vec<String> {
     let mut state = 42_u64;
     let mut next = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     };
     let mut text = || {
@@ -145,15 +130,9 @@ pub fn write_all_kinds(fixture: &Fixture) {
     let texts = texts(400);
     let line = |number: usize| format!("{{\"id\":\"d{number}\",\"text\":{:?}}}\n", texts[number]);
     fixture.write("a.jsonl", (0..150).map(line).collect::<String>());
-    fixture.write(
-        "b.jsonl.gz",
-        gzip((150..250).map(line).collect::<String>().as_bytes()),
-    );
+    fixture.write("b.jsonl.gz", gzip((150..250).map(line).collect::<String>().as_bytes()));
     let row = |number: usize| format!("d{number},\"{}\n\"\n", texts[number]);
-    fixture.write(
-        "c.csv",
-        format!("id,text\n{}", (250..300).map(row).collect::<String>()),
-    );
+    fixture.write("c.csv", format!("id,text\n{}", (250..300).map(row).collect::<String>()));
     for (number, text) in texts.iter().enumerate().skip(300) {
         fixture.write(&format!("d/{number}.txt"), text);
     }

@@ -45,26 +45,12 @@ fn the_size_of_blocks_changes_no_document() {
         job.corpus.block_bytes = Some(bytes);
         let collection = fixture.ingest(2, &job).unwrap().collection;
         let vocabulary = collection.vocabulary_fingerprint.clone();
-        seen.push((
-            documents(&job, &collection),
-            vocabulary,
-            collection.shards.len(),
-        ));
+        seen.push((documents(&job, &collection), vocabulary, collection.shards.len()));
     }
-    assert!(
-        seen.windows(2)
-            .all(|pair| pair[0].0 == pair[1].0 && pair[0].1 == pair[1].1)
-    );
+    assert!(seen.windows(2).all(|pair| pair[0].0 == pair[1].0 && pair[0].1 == pair[1].1));
     assert!(seen.windows(2).all(|pair| pair[0].2 > pair[1].2));
-    let ids: Vec<_> = seen[0]
-        .0
-        .iter()
-        .map(|document| document.source_id.as_str())
-        .collect();
-    assert_eq!(
-        (ids[0], ids[149], ids[150], ids[299]),
-        ("d0", "d149", "d150", "d299")
-    );
+    let ids: Vec<_> = seen[0].0.iter().map(|document| document.source_id.as_str()).collect();
+    assert_eq!((ids[0], ids[149], ids[150], ids[299]), ("d0", "d149", "d150", "d299"));
     assert_eq!((ids[300], ids[399]), ("in/d/300.txt", "in/d/399.txt"));
 }
 
@@ -93,8 +79,7 @@ fn the_vocabulary_counts_what_a_naive_count_does() {
     bags.push(counts(&[("w9é", 3), ("Whale", 4)]));
     for bag in &bags {
         let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
-        bag.iter()
-            .for_each(|(term, tokens)| *seen.entry(term).or_default() += tokens);
+        bag.iter().for_each(|(term, tokens)| *seen.entry(term).or_default() += tokens);
         for (term, tokens) in seen {
             let entry = expected.entry(term.to_owned()).or_default();
             entry.0 += tokens;
@@ -112,15 +97,9 @@ fn the_vocabulary_counts_what_a_naive_count_does() {
     assert_eq!(collection.terms_total, expected.len() as u64);
     assert_eq!(collection.terms_kept, vocabulary.kept() as u64);
     assert_eq!(collection.vocabulary_fingerprint, vocabulary.fingerprint());
-    assert_eq!(
-        collection.tokens_total,
-        expected.values().map(|counts| counts.0).sum::<u64>()
-    );
+    assert_eq!(collection.tokens_total, expected.values().map(|counts| counts.0).sum::<u64>());
     let by_status = |status| -> u64 {
-        let terms = vocabulary
-            .terms()
-            .iter()
-            .filter(|term| term.status == status);
+        let terms = vocabulary.terms().iter().filter(|term| term.status == status);
         terms.map(|term| term.tokens).sum()
     };
     assert!(by_status(TermStatus::Rare) > 0 && by_status(TermStatus::Frequent) > 0);
@@ -133,11 +112,7 @@ fn the_vocabulary_counts_what_a_naive_count_does() {
                 *expected.entry(id).or_default() += 1;
             }
         }
-        let found = document
-            .terms
-            .iter()
-            .copied()
-            .zip(document.counts.iter().copied());
+        let found = document.terms.iter().copied().zip(document.counts.iter().copied());
         assert!(found.eq(expected), "{}", document.source_id);
         assert_eq!(document.tokens_total as usize, bag.len());
     }
@@ -159,11 +134,7 @@ fn what_is_complete_is_not_done_again_and_what_was_stopped_is() {
 
     // The state after a run that was stopped just before its end, with a shard of other blocks left over.
     fs::remove_file(job.output.path.join(COLLECTION_FILE)).unwrap();
-    fs::write(
-        job.output.path.join("corpus/shards/shard-00099.parquet"),
-        "old",
-    )
-    .unwrap();
+    fs::write(job.output.path.join("corpus/shards/shard-00099.parquet"), "old").unwrap();
     fs::write(job.output.path.join("_temporary/draft-0-0.parquet"), "half").unwrap();
     assert_eq!(fixture.ingest(1, &job).unwrap().collection, first);
     assert!(files(&job.output.path) == written);

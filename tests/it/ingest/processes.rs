@@ -52,12 +52,7 @@ impl Drop for Process {
 fn start(folder: &Path, addresses: &[String], process: usize) -> Process {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args([
-            "--exact",
-            "ingest::processes::child",
-            "--nocapture",
-            "--quiet",
-        ])
+        .args(["--exact", "ingest::processes::child", "--nocapture", "--quiet"])
         .env("INGEST_FOLDER", folder)
         .env("INGEST_ADDRESSES", addresses.join(" "))
         .env("INGEST_PROCESS", process.to_string())
@@ -76,13 +71,9 @@ fn processes_do_not_show_in_a_single_byte() {
 
     let job = fixture.job("out", &[]);
     let _lead = Output::lead(&job.output.path).unwrap();
-    let listeners: Vec<_> = (0..2)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-        .collect();
-    let addresses: Vec<_> = listeners
-        .iter()
-        .map(|listener| listener.local_addr().unwrap().to_string())
-        .collect();
+    let listeners: Vec<_> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses: Vec<_> =
+        listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
     drop(listeners);
     let started = Instant::now();
     let processes = [0, 1].map(|process| start(fixture.folder.path(), &addresses, process));
@@ -91,10 +82,7 @@ fn processes_do_not_show_in_a_single_byte() {
             if let Some(status) = process.0.try_wait().unwrap() {
                 break status;
             }
-            assert!(
-                started.elapsed() < Duration::from_secs(120),
-                "a process hangs"
-            );
+            assert!(started.elapsed() < Duration::from_secs(120), "a process hangs");
             std::thread::sleep(Duration::from_millis(10));
         };
         assert!(status.success(), "{status}");

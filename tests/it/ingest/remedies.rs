@@ -47,12 +47,7 @@ fn case(
     error: [&'static str; 2],
     remedy: Remedy,
 ) -> Case {
-    Case {
-        files,
-        flags,
-        error,
-        remedy,
-    }
+    Case { files, flags, error, remedy }
 }
 
 #[allow(clippy::too_many_lines, reason = "a table, a row each")]
@@ -60,12 +55,7 @@ fn cases() -> Vec<Case> {
     use Remedy::{Flags, Pipe, Tail, Write};
     let csv = || table("id,text").into_bytes();
     let titled = |title: &str| format!("{title}{}", table("id,text")).into_bytes();
-    let joined = || {
-        vec![
-            ("in/a.jsonl", objects("").into_bytes()),
-            ("in/b.csv", csv()),
-        ]
-    };
+    let joined = || vec![("in/a.jsonl", objects("").into_bytes()), ("in/b.csv", csv())];
     let rows = table("id,text");
     let utf_16 = rows.encode_utf16().flat_map(u16::to_le_bytes);
     let utf_16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf_16).collect();
@@ -85,38 +75,23 @@ fn cases() -> Vec<Case> {
         case(
             vec![("in/a.csv", titled("# made in 2020\n"))],
             "in",
-            [
-                "the header is not line 1: from line 2 on, rows have 2 fields",
-                "tail -n +2 in/a.csv",
-            ],
+            ["the header is not line 1: from line 2 on, rows have 2 fields", "tail -n +2 in/a.csv"],
             Tail("in/a.csv"),
         ),
         case(
             vec![("in/a.csv", titled("A survey\nof 2020\n\n"))],
             "in",
-            [
-                "the header is not line 1: from line 3 on",
-                "tail -n +3 in/a.csv",
-            ],
+            ["the header is not line 1: from line 3 on", "tail -n +3 in/a.csv"],
             Tail("in/a.csv"),
         ),
         case(
-            vec![
-                ("in/a.csv", csv()),
-                ("in/b.csv", table("id,body").into_bytes()),
-            ],
+            vec![("in/a.csv", csv()), ("in/b.csv", table("id,body").into_bytes())],
             "in",
-            [
-                "only some files have: body, text",
-                "pass only files with the same columns",
-            ],
+            ["only some files have: body, text", "pass only files with the same columns"],
             Flags("in/a.csv"),
         ),
         case(
-            vec![
-                ("in/a.csv", csv()),
-                ("in/b.csv", table("id,body").into_bytes()),
-            ],
+            vec![("in/a.csv", csv()), ("in/b.csv", table("id,body").into_bytes())],
             "in",
             ["only some files have", "give these the same names"],
             Write("in/b.csv", csv()),
@@ -137,10 +112,7 @@ fn cases() -> Vec<Case> {
             vec![("in/a.json", b"[]\n".to_vec())],
             "in",
             ["no document", "pass more files"],
-            Write(
-                "in/b.json",
-                format!("[{}]", objects(",").trim_end_matches(',')).into_bytes(),
-            ),
+            Write("in/b.json", format!("[{}]", objects(",").trim_end_matches(',')).into_bytes()),
         ),
         case(
             vec![("in/a.csv", table("id,text\n0,\"open").into_bytes())],
@@ -157,10 +129,7 @@ fn cases() -> Vec<Case> {
         case(
             vec![("in/a.csv", utf_16)],
             "in",
-            [
-                "is UTF-16, which is not supported",
-                "iconv -f UTF-16 -t UTF-8",
-            ],
+            ["is UTF-16, which is not supported", "iconv -f UTF-16 -t UTF-8"],
             Write("in/a.csv", csv()),
         ),
         case(
@@ -195,9 +164,7 @@ fn what_an_error_advises_leads_to_another_answer() {
     for case in cases() {
         let place = Workdir::new();
         fs::create_dir(place.path("in")).expect("made");
-        case.files
-            .iter()
-            .for_each(|(name, content)| place.write(name, content));
+        case.files.iter().for_each(|(name, content)| place.write(name, content));
         // What another file or input is.
         if matches!(case.remedy, Remedy::Flags("in/b.csv")) {
             place.write("in/b.csv", table("id,text"));
@@ -215,32 +182,22 @@ fn what_an_error_advises_leads_to_another_answer() {
             Remedy::Flags(others) => flags = others,
             Remedy::Tail(name) => {
                 let (_, from) = told.split_once("tail -n +").expect("advised");
-                let from: usize = from
-                    .split(' ')
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .expect("a line");
+                let from: usize =
+                    from.split(' ').next().and_then(|n| n.parse().ok()).expect("a line");
                 let content = fs::read_to_string(place.path(name)).expect("readable");
                 let rest = content.split_inclusive('\n').skip(from - 1);
                 place.write(name, rest.collect::<String>());
             }
             Remedy::Pipe(name) => {
                 let mut command = place.command(&line("-"));
-                let output = command
-                    .stdin(File::open(place.path(name)).expect("there"))
-                    .output();
+                let output = command.stdin(File::open(place.path(name)).expect("there")).output();
                 let output = output.expect("it starts");
                 assert!(output.status.success(), "{}", said(&output));
                 continue;
             }
         }
         let answer = place.output(&line(flags));
-        assert!(
-            answer.status.success(),
-            "{}: {told}\n{}",
-            case.flags,
-            said(&answer)
-        );
+        assert!(answer.status.success(), "{}: {told}\n{}", case.flags, said(&answer));
     }
 }
 
@@ -257,36 +214,11 @@ fn what_an_error_of_ingest_advises_is_ingested() {
             "corpus.on_damage = \"keep\"",
             "corpus.on_damage=keep",
         ),
-        (
-            "a.csv",
-            open.as_bytes(),
-            "corpus.on_damage = \"keep\"",
-            "corpus.on_damage=keep",
-        ),
-        (
-            "a.csv",
-            b"txt\na whale\n",
-            "did you mean `txt`?",
-            "corpus.text=txt",
-        ),
-        (
-            "a.tex",
-            b"a whale",
-            "set corpus.format = \"text\"",
-            "corpus.format=text",
-        ),
-        (
-            "a.csv",
-            b"text\nThe\n",
-            "shorten vocabulary.stop_words",
-            "vocabulary.stop_words=none",
-        ),
-        (
-            "a.jsonl",
-            b"{\"body\": \"a whale\"}\n",
-            "check corpus.text",
-            "corpus.text=body",
-        ),
+        ("a.csv", open.as_bytes(), "corpus.on_damage = \"keep\"", "corpus.on_damage=keep"),
+        ("a.csv", b"txt\na whale\n", "did you mean `txt`?", "corpus.text=txt"),
+        ("a.tex", b"a whale", "set corpus.format = \"text\"", "corpus.format=text"),
+        ("a.csv", b"text\nThe\n", "shorten vocabulary.stop_words", "vocabulary.stop_words=none"),
+        ("a.jsonl", b"{\"body\": \"a whale\"}\n", "check corpus.text", "corpus.text=body"),
     ] {
         let fixture = Fixture::new();
         fixture.write(name, content);
@@ -302,15 +234,9 @@ fn what_an_error_of_ingest_advises_is_ingested() {
     fixture.write("a.jsonl", &unread);
     let job = fixture.job("out", &["vocabulary.min_documents=2"]);
     let refused = fixture.ingest(1, &job).unwrap_err().to_string();
+    assert!(refused.starts_with("9 of 10 documents could not be read"), "{refused}");
     assert!(
-        refused.starts_with("9 of 10 documents could not be read"),
-        "{refused}"
-    );
-    assert!(
-        refused.contains(&format!(
-            "in/a.jsonl@{}: not a JSON object",
-            line(SEA).len()
-        )),
+        refused.contains(&format!("in/a.jsonl@{}: not a JSON object", line(SEA).len())),
         "{refused}"
     );
     assert!(!refused.contains("min_documents"), "{refused}");
@@ -335,11 +261,7 @@ fn what_is_no_text_among_others_has_a_row() {
     let found = fixture.ingest(2, &fixture.job("out", &[])).unwrap();
     let statuses = &found.collection.documents_by_status;
     assert_eq!((statuses["ok"], statuses["parse_error"]), (1, 8));
-    assert!(
-        found.remarks[0].contains("b.7z: has NUL bytes"),
-        "{:?}",
-        found.remarks
-    );
+    assert!(found.remarks[0].contains("b.7z: has NUL bytes"), "{:?}", found.remarks);
     assert!(
         found.remarks[1].contains("b.docx: is zip, not text; convert it"),
         "{:?}",

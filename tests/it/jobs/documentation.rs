@@ -86,22 +86,16 @@ fn row(key: &Key) -> String {
         Preset::Required(_) | Preset::Absent => "–".to_owned(),
     };
     let (name, allowed) = (key.name(), quoted.collect::<String>());
-    format!(
-        "| `{name}` | {allowed} | {default} | {} |\n",
-        key.meaning.trim()
-    )
+    format!("| `{name}` | {allowed} | {default} | {} |\n", key.meaning.trim())
 }
 
 #[test]
 fn the_dictionary_has_the_table() {
     check("fuzz/dictionaries/job.dict", |_| {
         let keys = || SECTIONS.iter().flat_map(|section| section.keys);
-        let sections = SECTIONS
-            .iter()
-            .map(|section| format!("\"[{}]\"\n", section.name));
-        let names: BTreeSet<String> = keys()
-            .map(|key| format!("\"{} = \"\n", key.name()))
-            .collect();
+        let sections = SECTIONS.iter().map(|section| format!("\"[{}]\"\n", section.name));
+        let names: BTreeSet<String> =
+            keys().map(|key| format!("\"{} = \"\n", key.name())).collect();
         let words = keys().flat_map(Key::words);
         let words: BTreeSet<String> = words.map(|word| format!("\"\\\"{word}\\\"\"\n")).collect();
         let mut made: String = sections.chain(names).chain(words).collect();

@@ -27,91 +27,35 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
         told(parse(&format!("topics = 3\n{SMALL}"))),
         "jobs/small.toml:1: `topics` is outside any section | put `topics` under [model]"
     );
-    assert!(
-        told(parse(&format!("{SMALL}[sample]\nzzz = 1\n"))).ends_with(
-            "unknown key `zzz` in [sample] | the keys of [sample] are fraction, documents, held_out"
-        )
-    );
+    assert!(told(parse(&format!("{SMALL}[sample]\nzzz = 1\n"))).ends_with(
+        "unknown key `zzz` in [sample] | the keys of [sample] are fraction, documents, held_out"
+    ));
 }
 
 /// Settings that contradict each other, and the text that names the contradiction.
 const CONTRADICTIONS: &[([&str; 2], &str)] = &[
-    (
-        ["train.memory=off", "train.alpha_every=3"],
-        "`train.alpha_every` is 3",
-    ),
-    (
-        ["train.memory=off", "train.online_passes=3"],
-        "`train.online_passes` is 3",
-    ),
-    (
-        ["train.memory=off", "train.estimator=soft"],
-        "`train.estimator` is \"soft\"",
-    ),
-    (
-        ["train.online_passes=0", "train.sweeps=5"],
-        "`train.sweeps` is 5",
-    ),
-    (
-        ["train.online_passes=0", "train.step_decay=0.7"],
-        "`train.step_decay` is 0.7",
-    ),
-    (
-        ["train.memory=on", "model.geometry=exp-psi"],
-        "`model.geometry` is \"exp-psi\"",
-    ),
+    (["train.memory=off", "train.alpha_every=3"], "`train.alpha_every` is 3"),
+    (["train.memory=off", "train.online_passes=3"], "`train.online_passes` is 3"),
+    (["train.memory=off", "train.estimator=soft"], "`train.estimator` is \"soft\""),
+    (["train.online_passes=0", "train.sweeps=5"], "`train.sweeps` is 5"),
+    (["train.online_passes=0", "train.step_decay=0.7"], "`train.step_decay` is 0.7"),
+    (["train.memory=on", "model.geometry=exp-psi"], "`model.geometry` is \"exp-psi\""),
     (
         ["train.estimator=soft", "train.passes=3"],
         "`train.passes` is 3, but must be more than train.online_passes",
     ),
-    (
-        ["train.memory=off", "train.schedule=residual"],
-        "`train.schedule` is \"residual\"",
-    ),
-    (
-        ["train.schedule=sorted", "train.importance=true"],
-        "`train.importance` is true",
-    ),
-    (
-        ["train.schedule=influence-draws", "train.residual_floor=2"],
-        "`train.residual_floor` is 2",
-    ),
-    (
-        ["train.method=online-vb", "train.sweeps=2"],
-        "`train.sweeps` is 2",
-    ),
-    (
-        ["train.method=online-vb", "train.memory=on"],
-        "`train.memory` is \"on\"",
-    ),
-    (
-        ["train.method=scvb0", "model.geometry=exp-psi"],
-        "`model.geometry` is \"exp-psi\"",
-    ),
-    (
-        ["train.method=cvb0", "train.memory=off"],
-        "`train.memory` is \"off\"",
-    ),
-    (
-        ["train.method=cvb0", "train.average_every=2"],
-        "`train.average_every` is 2",
-    ),
-    (
-        ["train.method=cvb0", "train.estimator=soft"],
-        "`train.estimator` is \"soft\"",
-    ),
-    (
-        ["train.method=batch-vb", "train.minibatch=9"],
-        "`train.minibatch` is 9",
-    ),
-    (
-        ["train.method=batch-vb", "model.geometry=mean"],
-        "`model.geometry` is \"mean\"",
-    ),
-    (
-        ["train.method=smc", "train.passes=2"],
-        "`train.passes` is 2",
-    ),
+    (["train.memory=off", "train.schedule=residual"], "`train.schedule` is \"residual\""),
+    (["train.schedule=sorted", "train.importance=true"], "`train.importance` is true"),
+    (["train.schedule=influence-draws", "train.residual_floor=2"], "`train.residual_floor` is 2"),
+    (["train.method=online-vb", "train.sweeps=2"], "`train.sweeps` is 2"),
+    (["train.method=online-vb", "train.memory=on"], "`train.memory` is \"on\""),
+    (["train.method=scvb0", "model.geometry=exp-psi"], "`model.geometry` is \"exp-psi\""),
+    (["train.method=cvb0", "train.memory=off"], "`train.memory` is \"off\""),
+    (["train.method=cvb0", "train.average_every=2"], "`train.average_every` is 2"),
+    (["train.method=cvb0", "train.estimator=soft"], "`train.estimator` is \"soft\""),
+    (["train.method=batch-vb", "train.minibatch=9"], "`train.minibatch` is 9"),
+    (["train.method=batch-vb", "model.geometry=mean"], "`model.geometry` is \"mean\""),
+    (["train.method=smc", "train.passes=2"], "`train.passes` is 2"),
     (
         ["train.method=smc", "train.schedule=influence-draws"],
         "`train.schedule` is \"influence-draws\"",
@@ -125,11 +69,7 @@ fn keys_that_would_change_nothing_are_refused() {
         assert!(told.contains(refused) && told.contains("train."), "{told}");
     }
     for sets in [
-        &[
-            "train.memory=off",
-            "train.sweeps=5",
-            "model.geometry=exp-psi",
-        ][..],
+        &["train.memory=off", "train.sweeps=5", "model.geometry=exp-psi"][..],
         &["train.online_passes=0", "train.alpha_every=5"],
         &["train.schedule=residual", "train.residual_floor=2"],
         &["train.method=online-vb", "train.schedule=residual"],
@@ -146,14 +86,8 @@ fn wrong_values_are_told_what_is_allowed() {
             "train.minibatch=norm",
             "`train.minibatch` is \"norm\", but must be a whole number from 1 to 4294967295, or \"auto\" or \"norms\"",
         ),
-        (
-            "train.passes=2.5",
-            "`train.passes` is 2.5, but must be a whole number from 1 to",
-        ),
-        (
-            "train.step_decay=0.5",
-            "`train.step_decay` is 0.5, but must be a number above 0.5",
-        ),
+        ("train.passes=2.5", "`train.passes` is 2.5, but must be a whole number from 1 to"),
+        ("train.step_decay=0.5", "`train.step_decay` is 0.5, but must be a number above 0.5"),
         (
             "train.residual_floor=0",
             "`train.residual_floor` is 0, but must be a number above 0, or \"auto\"",
@@ -166,38 +100,17 @@ fn wrong_values_are_told_what_is_allowed() {
             "model.topics=65536",
             "`model.topics` is 65536, but must be a whole number from 1 to 65535",
         ),
-        (
-            "model.geometry=flat",
-            "is \"flat\", but must be one of \"mean\", \"exp-psi\"",
-        ),
-        (
-            "model.alpha=[1.0, 2.0]",
-            "must be a number from 1e-6 to 1e6, or a list of 10 of them",
-        ),
+        ("model.geometry=flat", "is \"flat\", but must be one of \"mean\", \"exp-psi\""),
+        ("model.alpha=[1.0, 2.0]", "must be a number from 1e-6 to 1e6, or a list of 10 of them"),
         ("model.eta=1e-12", "from 1e-6 to 1e6, or \"auto\""),
         ("sample.fraction=1.5", "must be a number above 0, at most 1"),
         ("sample.held_out=1", "must be a number from 0, below 1"),
         ("tokens.lower_case=yes", "must be true or false"),
-        (
-            "tokens.max_length=2",
-            "must be a whole number from 3 to 1000",
-        ),
-        (
-            "corpus.format=pdf",
-            "must be one of \"auto\", \"text\", \"jsonl\"",
-        ),
-        (
-            "corpus.input=[]",
-            "must be a text or a list of texts, none of them empty",
-        ),
-        (
-            "corpus.metadata=[\"a\", \"a\"]",
-            "must be a list of distinct names",
-        ),
-        (
-            "vocabulary.stop_words=klingon",
-            "must be \"none\", a language",
-        ),
+        ("tokens.max_length=2", "must be a whole number from 3 to 1000"),
+        ("corpus.format=pdf", "must be one of \"auto\", \"text\", \"jsonl\""),
+        ("corpus.input=[]", "must be a text or a list of texts, none of them empty"),
+        ("corpus.metadata=[\"a\", \"a\"]", "must be a list of distinct names"),
+        ("vocabulary.stop_words=klingon", "must be \"none\", a language"),
         ("output.path=\"\"", "must be a text, not empty"),
     ];
     for (set, expected) in cases {
@@ -266,24 +179,16 @@ fn what_is_missing_double_or_not_toml_is_told() {
         "jobs/small.toml: `model.topics` is missing | add to [model]: topics = 100"
     );
     assert_eq!(
-        told(parse(&format!(
-            "{SMALL}[sample]\nfraction = 0.1\ndocuments = 5\n"
-        ))),
+        told(parse(&format!("{SMALL}[sample]\nfraction = 0.1\ndocuments = 5\n"))),
         "jobs/small.toml:10: `sample.fraction` cannot be used with `sample.documents` | \
          keep `fraction` or `documents`, not both"
     );
     let told_syntax = told(parse(&format!("{SMALL}[train\n")));
-    assert!(
-        told_syntax.starts_with("jobs/small.toml:9: invalid TOML: "),
-        "{told_syntax}"
-    );
+    assert!(told_syntax.starts_with("jobs/small.toml:9: invalid TOML: "), "{told_syntax}");
     assert!(told(with(&["passes"])).starts_with("--set passes: expected section.key=value"));
     assert!(told(with(&["passes=3"])).starts_with("--set passes=3: expected section.key=value"));
     let told_read = told(Job::load(Path::new("no/such/job.toml"), &[]));
-    assert!(
-        told_read.starts_with("no/such/job.toml: cannot be read | "),
-        "{told_read}"
-    );
+    assert!(told_read.starts_with("no/such/job.toml: cannot be read | "), "{told_read}");
 }
 
 #[test]
@@ -300,31 +205,11 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
     assert!(plan.stderr.is_empty());
 
     let cases: [(&[&str], i32, &str); 6] = [
-        (
-            &["plan", job, "--set", "train.minbatch=1"],
-            64,
-            "help: did you mean `minibatch`?\n",
-        ),
-        (
-            &["plan", job, "-n", "2", "-p", "2", "--hosts", "x"],
-            64,
-            "error: --process is 2, but",
-        ),
-        (
-            &["plan", "no-such-job.toml"],
-            64,
-            "error: no-such-job.toml: cannot be read\ncause: ",
-        ),
-        (
-            &["plan", "texts"],
-            64,
-            "error: texts/job.toml: cannot be read\ncause: ",
-        ),
-        (
-            &["plan", job, "--resolved", "--json"],
-            64,
-            "cannot be used with",
-        ),
+        (&["plan", job, "--set", "train.minbatch=1"], 64, "help: did you mean `minibatch`?\n"),
+        (&["plan", job, "-n", "2", "-p", "2", "--hosts", "x"], 64, "error: --process is 2, but"),
+        (&["plan", "no-such-job.toml"], 64, "error: no-such-job.toml: cannot be read\ncause: "),
+        (&["plan", "texts"], 64, "error: texts/job.toml: cannot be read\ncause: "),
+        (&["plan", job, "--resolved", "--json"], 64, "cannot be used with"),
         (&["frobnicate"], 64, "unrecognized subcommand"),
     ];
     for (arguments, code, said) in cases {
@@ -332,10 +217,7 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
         assert!(stderr.contains(said), "{arguments:?}: {stderr}");
-        assert!(
-            output.stdout.is_empty() && !stderr.contains('\u{1b}'),
-            "{arguments:?}"
-        );
+        assert!(output.stdout.is_empty() && !stderr.contains('\u{1b}'), "{arguments:?}");
     }
 }
 
@@ -357,10 +239,7 @@ fn every_subcommand_has_help_with_an_example() {
         let help = workdir.output(&[subcommand, "--help"]);
         assert_eq!(help.status.code(), Some(0), "{subcommand}");
         let text = String::from_utf8_lossy(&help.stdout).into_owned();
-        assert!(
-            text.matches(&format!("topicmill {subcommand}")).count() >= 2,
-            "{text}"
-        );
+        assert!(text.matches(&format!("topicmill {subcommand}")).count() >= 2, "{text}");
     }
     let completions = workdir.output("completions bash");
     assert!(String::from_utf8_lossy(&completions.stdout).contains("--process-count"));

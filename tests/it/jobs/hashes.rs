@@ -88,11 +88,7 @@ const MANY: [&[&str]; 8] = [
         "model.geometry=exp-psi",
         "train.memory=off",
     ],
-    &[
-        "model.alpha_sum=3",
-        "train.online_passes=0",
-        "project.method=none",
-    ],
+    &["model.alpha_sum=3", "train.online_passes=0", "project.method=none"],
     &[
         "project.budget=thorough",
         "project.method=hybrid",
@@ -146,12 +142,8 @@ const MANY: [&[&str]; 8] = [
 fn outputs_of_earlier_versions_resume() {
     let mut found = String::new();
     let mut add = |name: &str, job: &Job| {
-        let hashes = [
-            job.corpus_hash(),
-            job.train_hash(),
-            job.project_hash(),
-            job.evaluate_hash("model"),
-        ];
+        let hashes =
+            [job.corpus_hash(), job.train_hash(), job.project_hash(), job.evaluate_hash("model")];
         let short = hashes.map(|hash| hash[..16].to_owned()).join(" ");
         writeln!(found, "{name} {short}").expect("written");
     };

@@ -23,10 +23,7 @@ fn shipped() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .expect("jobs/ is there")
         .map(|entry| entry.expect("readable").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     files.sort();
     files
@@ -36,12 +33,7 @@ fn shipped() -> Vec<PathBuf> {
 fn every_shipped_job_is_valid() {
     let names: Vec<String> = shipped()
         .iter()
-        .map(|path| {
-            path.file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     let expected = ["labels", "library", "newsgroups", "planted", "quickstart"];
     assert_eq!(names, expected);
@@ -60,10 +52,7 @@ fn defaults_fill_what_is_not_written() {
     assert!(job.corpus.base.is_absolute() && job.corpus.base.ends_with("jobs"));
     assert_eq!(job.sample.size, SampleSize::Documents(200_000));
     assert_eq!(job.model.alpha, None);
-    assert_eq!(
-        job.vocabulary.stop_words,
-        [StopWords::Language("en".into())]
-    );
+    assert_eq!(job.vocabulary.stop_words, [StopWords::Language("en".into())]);
     assert_eq!(job.output.path, Path::new("out/small"));
     assert_eq!(job.synth, None);
 }
@@ -84,10 +73,7 @@ fn overrides_win_and_may_be_bare() {
     .expect("valid");
     assert_eq!(job.model.topics, 8);
     assert_eq!(job.corpus.input, ["../a b/*.txt"]);
-    assert_eq!(
-        (job.corpus.id.as_str(), job.corpus.group.as_deref()),
-        ("007", Some("12"))
-    );
+    assert_eq!((job.corpus.id.as_str(), job.corpus.group.as_deref()), ("007", Some("12")));
     assert_eq!(job.corpus.text, ["title", "body"]);
     assert_eq!(job.corpus.format, Some(Format::JsonLines));
     assert_eq!(job.output.path, Path::new("out/a=b"));
@@ -97,11 +83,7 @@ fn overrides_win_and_may_be_bare() {
 #[test]
 fn an_override_replaces_the_other_way_of_saying_it() {
     let text = format!("{SMALL}[sample]\nfraction = 0.1\n");
-    let job = Job::parse(
-        &text,
-        Path::new("job.toml"),
-        &["sample.documents=9".to_owned()],
-    );
+    let job = Job::parse(&text, Path::new("job.toml"), &["sample.documents=9".to_owned()]);
     assert_eq!(job.expect("valid").sample.size, SampleSize::Documents(9));
     let job = with(&["model.alpha_sum=3", "model.alpha=0.5"]).expect("valid");
     assert_eq!(job.model.alpha, Some(Alpha::Each(0.5)));
@@ -125,18 +107,8 @@ fn various() -> Vec<Job> {
         &[],
         &[&warm, "train.unassign=documents"],
         &[&known, "tree.max_senses=2"],
-        &[
-            "sample.fraction=0.1",
-            "model.eta=0.05",
-            "corpus.block_mib=0.3",
-            "corpus.format=\"csv\"",
-        ],
-        &[
-            "model.topics=2",
-            "model.alpha=[0.1, 2]",
-            "project.method=none",
-            "corpus.group=volume",
-        ],
+        &["sample.fraction=0.1", "model.eta=0.05", "corpus.block_mib=0.3", "corpus.format=\"csv\""],
+        &["model.topics=2", "model.alpha=[0.1, 2]", "project.method=none", "corpus.group=volume"],
         &[
             "vocabulary.stop_words=none",
             "model.alpha=0.1",
@@ -144,18 +116,10 @@ fn various() -> Vec<Job> {
             "train.memory=off",
             "model.geometry=exp-psi",
         ],
-        &[
-            "train.online_passes=0",
-            "train.passes=7",
-            "htrc.section_words=3000",
-        ],
+        &["train.online_passes=0", "train.passes=7", "htrc.section_words=3000"],
         &["train.schedule=residual", "train.importance=true"],
         &["train.minibatch=norms"],
-        &[
-            "train.method=batch-vb",
-            "phrases.detect=true",
-            "evaluate.norms=norms.tsv",
-        ],
+        &["train.method=batch-vb", "phrases.detect=true", "evaluate.norms=norms.tsv"],
         &[
             "project.trends=[\"it's\"]",
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
@@ -163,11 +127,7 @@ fn various() -> Vec<Job> {
         ],
     ];
     let mut jobs: Vec<Job> = sets.iter().map(|set| with(set).expect("valid")).collect();
-    jobs.extend(
-        shipped()
-            .iter()
-            .map(|path| Job::load(path, &[]).expect("valid")),
-    );
+    jobs.extend(shipped().iter().map(|path| Job::load(path, &[]).expect("valid")));
     jobs
 }
 
@@ -209,26 +169,15 @@ fn hashes_name_what_changes_a_result_and_nothing_else() {
     let base = with(&[]).expect("valid");
     let hashes = |job: &Job| [job.corpus_hash(), job.train_hash(), job.project_hash()];
     assert!(hashes(&base).iter().all(|hash| hash.len() == 64));
-    for set in [
-        "output.path=elsewhere",
-        "train.checkpoint_every=7",
-        "train.checkpoint_minutes=1",
-    ] {
-        assert_eq!(
-            hashes(&with(&[set]).expect("valid")),
-            hashes(&base),
-            "{set}"
-        );
+    for set in ["output.path=elsewhere", "train.checkpoint_every=7", "train.checkpoint_minutes=1"] {
+        assert_eq!(hashes(&with(&[set]).expect("valid")), hashes(&base), "{set}");
     }
     let moved = Job::parse(SMALL, Path::new("/other/folder/job.toml"), &[]).expect("valid");
     assert_eq!(hashes(&moved), hashes(&base));
     for (set, changed) in [
         ("corpus.id=name", [true, true, true]),
         ("tokens.numbers=true", [true, true, true]),
-        (
-            "vocabulary.stop_words=[\"en\", \"rust\"]",
-            [true, true, true],
-        ),
+        ("vocabulary.stop_words=[\"en\", \"rust\"]", [true, true, true]),
         ("sample.held_out=0.1", [false, true, true]),
         ("model.seed=2", [false, true, true]),
         ("train.evaluate_every=7", [false, true, true]),
@@ -245,12 +194,7 @@ fn a_word_list_counts_by_its_contents() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("job.toml");
     fs::write(&path, SMALL).expect("written");
-    let load = || {
-        Job::load(
-            &path,
-            &["vocabulary.stop_words=[\"en\", \"words.txt\"]".to_owned()],
-        )
-    };
+    let load = || Job::load(&path, &["vocabulary.stop_words=[\"en\", \"words.txt\"]".to_owned()]);
     let told = told(load());
     assert!(told.contains("words.txt: cannot be read"), "{told}");
     assert!(told.contains("--set vocabulary.stop_words"), "{told}");
@@ -268,10 +212,7 @@ fn a_job_may_make_its_own_corpus() {
     let text = "[synth]\npath = \"out/made [1]\"\ntopics = 3\n[model]\ntopics = 3\n[output]\npath = \"out/x\"\n";
     let job = parse(text).expect("valid");
     let synth = job.synth.as_ref().expect("there is [synth]");
-    assert_eq!(
-        (synth.settings.topics, synth.settings.documents),
-        (3, 10_000)
-    );
+    assert_eq!((synth.settings.topics, synth.settings.documents), (3, 10_000));
     assert_eq!(job.corpus.input, [synth.input()]);
     assert!(Path::new(&job.corpus.input[0]).is_absolute());
     assert!(job.corpus.input[0].ends_with("out/made [[]1[]]/documents-*.jsonl"));

@@ -53,12 +53,7 @@ fn conditions(bucket: &Bucket) {
     bucket.put("d/e", b"x", Condition::Always).unwrap();
     bucket.put("d/f/g", b"y", Condition::Always).unwrap();
     assert_eq!(bucket.names("d/").unwrap(), ["e", "f"]);
-    let keys: Vec<_> = bucket
-        .list("d/")
-        .unwrap()
-        .into_iter()
-        .map(|o| o.key)
-        .collect();
+    let keys: Vec<_> = bucket.list("d/").unwrap().into_iter().map(|o| o.key).collect();
     assert_eq!(keys, ["d/e", "d/f/g"]);
     let first = |prefix| bucket.first(prefix).unwrap().map(|meta| meta.key);
     assert_eq!(first("d").as_deref(), Some("d/e"));
@@ -76,16 +71,8 @@ fn stores() {
     let (copies, work) = (folder.path().join("copies"), folder.path());
     let store = |root, kept| S3::open(root, &copies, kept).unwrap();
     let (bare, kept) = (root("bare"), root("kept"));
-    conforms(&Subject {
-        store: &store(&bare, &[]),
-        root: bare.clone(),
-        work,
-    });
-    conforms(&Subject {
-        store: &store(&kept, &["folder/", "from"]),
-        root: kept.clone(),
-        work,
-    });
+    conforms(&Subject { store: &store(&bare, &[]), root: bare.clone(), work });
+    conforms(&Subject { store: &store(&kept, &["folder/", "from"]), root: kept.clone(), work });
     let root = root("faulty");
     let open = || store(&root, &[]);
     keeps_what_it_has(open, &root, work);
@@ -116,10 +103,7 @@ fn large_objects(bucket: &Bucket, mebibytes: usize) {
     let meta = bucket.head("large").unwrap().unwrap();
     bucket.download(&meta, &back).unwrap();
     println!("{mebibytes} MiB: {up:?} up, {:?} down", started.elapsed());
-    assert_eq!(
-        (meta.bytes, meta.etag.as_str()),
-        (bytes.len() as u64, etag.as_str())
-    );
+    assert_eq!((meta.bytes, meta.etag.as_str()), (bytes.len() as u64, etag.as_str()));
     assert!(fs::read(&back).unwrap() == bytes);
     let middle = 9_000_000..9_000_100;
     let read = bucket.read("large", middle.start as u64..middle.end as u64, &etag);
@@ -134,10 +118,7 @@ fn large_objects(bucket: &Bucket, mebibytes: usize) {
 
 fn leases(bucket: &Arc<Bucket>) {
     let key = "run/_lock";
-    let terms = Terms {
-        renew: Duration::from_millis(300),
-        stale: Duration::from_secs(3),
-    };
+    let terms = Terms { renew: Duration::from_millis(300), stale: Duration::from_secs(3) };
     let take = |terms| Lease::take(bucket, key, "mark", terms).unwrap();
     let Locking::Held(lease) = take(terms) else {
         panic!("nobody else wants it");

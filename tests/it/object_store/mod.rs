@@ -70,11 +70,7 @@ fn prepare() -> Option<Place> {
             server.put(&path, &format!("corpus/{name}"));
         }
     }
-    Some(Place {
-        folder,
-        server,
-        digest,
-    })
+    Some(Place { folder, server, digest })
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -219,10 +215,7 @@ fn one_of_two_is_killed_in_training_and_in_projection() {
     // A single process resumes from the files of the two.
     succeed(place.command(&stored("killed")));
     assert_eq!(place.digest("killed"), place.digest);
-    assert!(
-        !place.server.has("killed/checkpoints"),
-        "they go at the end"
-    );
+    assert!(!place.server.has("killed/checkpoints"), "they go at the end");
 }
 
 #[test]
@@ -318,11 +311,7 @@ fn a_server_that_does_not_come_back_ends_the_run() {
     place.server.stop();
     let gone = Instant::now();
     let output = run.wait_with_output().unwrap();
-    assert!(
-        gone.elapsed() < Duration::from_secs(45),
-        "{}",
-        said(&output)
-    );
+    assert!(gone.elapsed() < Duration::from_secs(45), "{}", said(&output));
     let told = said(&output);
     assert_eq!(output.status.code(), Some(74), "{told}");
     assert!(told.contains(&format!("s3://{BUCKET}/forsaken/")), "{told}");
@@ -348,16 +337,12 @@ fn only_what_topicmill_wrote_is_removed() {
     let overwrite = [stored("again"), words("--overwrite --set model.seed=7")].concat();
     succeed(place.command(&overwrite));
     assert_ne!(place.digest("again"), place.digest);
-    place
-        .server
-        .put(&place.path().join("job.toml"), "again/thesis.tex");
+    place.server.put(&place.path().join("job.toml"), "again/thesis.tex");
     let overwrite = [stored("again"), words("--overwrite")].concat();
     succeed(place.command(&overwrite));
     assert_eq!(place.digest("again"), place.digest);
     assert!(place.server.has("again/thesis.tex"));
-    place
-        .server
-        .put(&place.path().join("job.toml"), "mine/thesis.tex");
+    place.server.put(&place.path().join("job.toml"), "mine/thesis.tex");
     let refused = place.command(&stored("mine")).output().unwrap();
     assert_eq!(refused.status.code(), Some(65), "{}", said(&refused));
     assert!(said(&refused).contains("thesis.tex"));

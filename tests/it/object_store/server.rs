@@ -31,12 +31,7 @@ impl Server {
         fs::create_dir_all(root.join(BUCKET)).unwrap();
         let port = free_ports(1)[0];
         let child = spawn(&program, root, port);
-        Some(Self {
-            program,
-            root: root.to_owned(),
-            port,
-            child,
-        })
+        Some(Self { program, root: root.to_owned(), port, child })
     }
 
     /// Returns the command of topicmill in a folder, with the settings for this server.
@@ -156,10 +151,7 @@ fn spawn(program: &Path, root: &Path, port: u16) -> Child {
         .unwrap();
     let started = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        assert!(
-            started.elapsed() < Duration::from_secs(20),
-            "the server does not start"
-        );
+        assert!(started.elapsed() < Duration::from_secs(20), "the server does not start");
         sleep(Duration::from_millis(20));
     }
     child

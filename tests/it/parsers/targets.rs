@@ -91,13 +91,8 @@ pub fn environment(bytes: &[u8]) {
         return;
     };
     let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    let variables = text
-        .lines()
-        .filter_map(|line| line.split_once('=').map(pair));
-    let wanted = Wanted {
-        port: None,
-        peers: true,
-    };
+    let variables = text.lines().filter_map(|line| line.split_once('=').map(pair));
+    let wanted = Wanted { port: None, peers: true };
     match environment::find(&variables.collect(), wanted) {
         Ok(None) => {}
         Ok(Some(found)) => {
@@ -171,14 +166,7 @@ fn classifier(bytes: &[u8]) {
         Ok((header, classifier)) => {
             let (terms, counts) = (classifier.terms(), vec![1; header.term_count]);
             let mut proportions = Vec::new();
-            classifier.predict(
-                Bag {
-                    terms,
-                    counts: &counts,
-                },
-                1.0,
-                &mut proportions,
-            );
+            classifier.predict(Bag { terms, counts: &counts }, 1.0, &mut proportions);
             assert_eq!(proportions.len(), header.topic_count);
         }
         Err(error) => says(&error),
@@ -244,18 +232,8 @@ const INPUTS: [(&str, &[&str]); 17] = [
     ("a.arrow", &[]),
     ("a.arrow", &["corpus.counts=n"]),
     ("a.json", &["corpus.text=t.u"]),
-    (
-        "a.csv",
-        &[
-            "corpus.header=false",
-            "corpus.text=1",
-            "corpus.encoding=gbk",
-        ],
-    ),
-    (
-        "a.html",
-        &["corpus.markup=remove", "corpus.encoding=latin1"],
-    ),
+    ("a.csv", &["corpus.header=false", "corpus.text=1", "corpus.encoding=gbk"]),
+    ("a.html", &["corpus.markup=remove", "corpus.encoding=latin1"]),
     ("a.json", &["corpus.records=t.u", "corpus.text=t.u"]),
     ("a.mbox", &["corpus.metadata=[\"from\", \"date\"]"]),
 ];
@@ -407,12 +385,8 @@ fn tree(knowledge: &Knowledge) {
         status: TermStatus::Kept,
     });
     let vocabulary = Vocabulary::from_terms(terms.to_vec()).expect("all differ");
-    let tokens = TokenSettings {
-        min_length: 1,
-        max_length: 64,
-        numbers: true,
-        ..TokenSettings::DEFAULT
-    };
+    let tokens =
+        TokenSettings { min_length: 1, max_length: 64, numbers: true, ..TokenSettings::DEFAULT };
     // A synset has a node for every path to it, which would be too many here.
     let json = serde_json::to_vec(knowledge).expect("texts and numbers are JSON");
     let hypernyms = json.iter().filter(|&&byte| byte == b',').count();
@@ -420,16 +394,8 @@ fn tree(knowledge: &Knowledge) {
     let many = matches!(knowledge.content, Content::WordNet(_)) && hypernyms > 100;
     for structure in all.into_iter().take(if many { 1 } else { 2 }) {
         let settings = KnowledgeSettings {
-            strengths: Strengths {
-                ordinary: 0.01,
-                must: 100.0,
-                cannot: 1e-20,
-            },
-            wordnet: WordNetSettings {
-                structure,
-                parts: vec![Part::Noun],
-                max_senses: 2,
-            },
+            strengths: Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 },
+            wordnet: WordNetSettings { structure, parts: vec![Part::Noun], max_senses: 2 },
         };
         match knowledge.tree(&vocabulary, &tokens, &settings) {
             Ok((tree, pruned)) => {

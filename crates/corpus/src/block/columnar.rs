@@ -96,10 +96,7 @@ const LEAST_ROWS: u64 = 4096;
 /// Adds up the bytes and rows of these groups.
 fn sum(groups: &[Group]) -> Group {
     let sum = |of: fn(&Group) -> u64| groups.iter().map(of).fold(0, u64::saturating_add);
-    Group {
-        rows: sum(|group| group.rows),
-        bytes: sum(|group| group.bytes),
-    }
+    Group { rows: sum(|group| group.rows), bytes: sum(|group| group.bytes) }
 }
 
 /// Opens a file; a damaged one is an error unless damaged files are kept.
@@ -108,10 +105,7 @@ pub(crate) fn open(file: &InputFile, keeps_damaged: bool) -> Result<Opened, Inpu
         Format::Arrow => arrow::open(file),
         _ => parquet::open(file),
     });
-    let broken = |panic| Opened {
-        groups: None,
-        broken: Some(panic),
-    };
+    let broken = |panic| Opened { groups: None, broken: Some(panic) };
     let opened = opened.unwrap_or_else(|panic| Ok(broken(panic)))?;
     match &opened.broken {
         Some(reason) if !keeps_damaged => {
@@ -191,13 +185,7 @@ impl Layout {
             *place = chosen.partition_point(|&other| other < *place);
         }
         let chosen = chosen.into_iter().map(|place| leaves[place].clone());
-        Ok(Self {
-            selection: Selection::new(chosen.collect()),
-            groups,
-            columns,
-            counts,
-            broken,
-        })
+        Ok(Self { selection: Selection::new(chosen.collect()), groups, columns, counts, broken })
     }
 }
 

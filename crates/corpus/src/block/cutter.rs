@@ -116,10 +116,7 @@ pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u
     ends.map(move |end| {
         let begins = std::mem::replace(&mut begin, end + 1);
         let line = &bytes[begins..end];
-        (
-            offset + begins as u64,
-            line.strip_suffix(b"\r").unwrap_or(line),
-        )
+        (offset + begins as u64, line.strip_suffix(b"\r").unwrap_or(line))
     })
     .filter(|(_, line)| !line.is_empty())
 }
@@ -206,10 +203,7 @@ impl<R: Read> RecordCutter<R> {
     pub(crate) fn skip_blank_lines(&mut self) {
         let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
         loop {
-            let filled = self
-                .held
-                .iter()
-                .position(|byte| !byte.is_ascii_whitespace());
+            let filled = self.held.iter().position(|byte| !byte.is_ascii_whitespace());
             let blank = &self.held[..filled.unwrap_or(self.held.len())];
             let end = blank.iter().rposition(is_break).map_or(0, |at| at + 1);
             drop(self.take(end));
@@ -347,9 +341,7 @@ impl<R: Read> RecordCutter<R> {
             return false;
         }
         let before = self.held.len();
-        let read = (&mut self.stream)
-            .take(FILL_BYTES as u64)
-            .read_to_end(&mut self.held);
+        let read = (&mut self.stream).take(FILL_BYTES as u64).read_to_end(&mut self.held);
         self.ended = !matches!(read, Ok(1..));
         self.damage = read.err().map(|error| error.to_string());
         self.held.len() > before

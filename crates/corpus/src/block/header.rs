@@ -72,15 +72,8 @@ impl Columns {
         Ok(Self {
             id,
             text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
-            group: (settings.group.as_ref())
-                .map(place_or_folder)
-                .transpose()?
-                .flatten(),
-            metadata: settings
-                .metadata
-                .iter()
-                .map(place_or_folder)
-                .collect::<Result<_, _>>()?,
+            group: (settings.group.as_ref()).map(place_or_folder).transpose()?.flatten(),
+            metadata: settings.metadata.iter().map(place_or_folder).collect::<Result<_, _>>()?,
         })
     }
 
@@ -145,11 +138,7 @@ impl Header {
             dialect,
             fields: names.len(),
             columns: Columns::find(names, file, settings)?,
-            vocabulary: file
-                .vocabulary
-                .as_deref()
-                .map(vocabulary::read)
-                .transpose()?,
+            vocabulary: file.vocabulary.as_deref().map(vocabulary::read).transpose()?,
         })
     }
 }

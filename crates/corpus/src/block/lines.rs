@@ -48,11 +48,7 @@ impl Records {
             Format::Csv => cutter.adopt_dialect(),
             _ => Dialect::TABS,
         };
-        let mut records = Self {
-            cutter,
-            header: None,
-            first: Vec::new(),
-        };
+        let mut records = Self { cutter, header: None, first: Vec::new() };
         match file.format {
             Format::Csv | Format::Tsv => records.read_header(dialect, file, settings)?,
             _ => records.header = Header::fixed(file, settings)?.map(Arc::new),

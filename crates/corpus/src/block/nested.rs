@@ -57,10 +57,7 @@ impl Walk {
                 if self.open.len() == MAX_DEPTH {
                     self.beyond += 1;
                 } else {
-                    self.open.push(Open {
-                        is_array: byte == b'[',
-                        path_bytes: self.path.len(),
-                    });
+                    self.open.push(Open { is_array: byte == b'[', path_bytes: self.path.len() });
                 }
                 return Step::Opens;
             }
@@ -265,10 +262,7 @@ mod tests {
     #[test]
     fn a_value_without_the_path_leaves_a_brace() {
         for (json, expected) in [
-            (
-                r#"{"error": "too many"} {"r": [{"a": 1}]}"#,
-                vec!["}", "{\"a\": 1}"],
-            ),
+            (r#"{"error": "too many"} {"r": [{"a": 1}]}"#, vec!["}", "{\"a\": 1}"]),
             (r#"{"r": "none"}"#, vec!["}"]),
             (r#"[{"s": [{"a": 1}]}]"#, vec!["}"]),
             (r#"{"s": [{"a": 1}, "#, vec!["}"]),

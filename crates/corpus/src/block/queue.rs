@@ -29,10 +29,7 @@ pub struct Share {
 
 impl Share {
     /// The share of a single process: everything.
-    pub const ALL: Self = Self {
-        process: 0,
-        processes: 1,
-    };
+    pub const ALL: Self = Self { process: 0, processes: 1 };
 }
 
 /// The progress in reading a source.
@@ -68,10 +65,7 @@ impl BlockQueue {
     /// # Panics
     /// Panics if `share.process` is not below `share.processes`.
     pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
-        assert!(
-            share.process < share.processes,
-            "process out of range: {share:?}"
-        );
+        assert!(share.process < share.processes, "process out of range: {share:?}");
         let block_bytes = block_bytes(&input, settings);
         let sources = sources(&input, block_bytes, share.processes);
         Self {
@@ -211,11 +205,7 @@ impl Cut for FileRuns {
 fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<Source> {
     let mut sources: Vec<Source> = files::sources(input, block_bytes)
         .into_iter()
-        .map(|files| Source {
-            files,
-            owner: None,
-            state: Mutex::new(State::Waiting),
-        })
+        .map(|files| Source { files, owner: None, state: Mutex::new(State::Waiting) })
         .collect();
     let file_of = |source: &Source| &input.files[source.files.start];
     let mut streamed: Vec<usize> = (0..sources.len())
@@ -268,36 +258,14 @@ mod tests {
             std::fs::write(folder.path().join(format!("{number}.csv")), rows).unwrap();
         }
         let input = discover(&settings).unwrap();
-        let owners: Vec<_> = sources(&input, 1, 2)
-            .iter()
-            .map(|source| source.owner)
-            .collect();
+        let owners: Vec<_> = sources(&input, 1, 2).iter().map(|source| source.owner).collect();
         assert_eq!(owners.iter().flatten().count(), 8);
         let load = |process| -> u64 {
             let owned = |&(owner, _): &(&Option<usize>, _)| *owner == Some(process);
-            owners
-                .iter()
-                .zip(&input.files)
-                .filter(owned)
-                .map(|(_, file)| file.bytes)
-                .sum()
+            owners.iter().zip(&input.files).filter(owned).map(|(_, file)| file.bytes).sum()
         };
         assert!(load(0).abs_diff(load(1)) <= 100 * 8 / 4);
-        assert!(
-            sources(&input, 1, 3)
-                .iter()
-                .all(|source| source.owner.is_none())
-        );
-        assert!(
-            !read_share(
-                &settings,
-                Share {
-                    process: 1,
-                    processes: 2
-                }
-            )
-            .unwrap()
-            .is_empty()
-        );
+        assert!(sources(&input, 1, 3).iter().all(|source| source.owner.is_none()));
+        assert!(!read_share(&settings, Share { process: 1, processes: 2 }).unwrap().is_empty());
     }
 }

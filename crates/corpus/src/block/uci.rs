@@ -82,11 +82,7 @@ impl CountStream {
             }
             _ => {
                 let mut number = |line, what| read_number(&mut records, file, line, what);
-                let sizes = [
-                    number(1, "documents")?,
-                    number(2, "terms")?,
-                    number(3, "entries")?,
-                ];
+                let sizes = [number(1, "documents")?, number(2, "terms")?, number(3, "entries")?];
                 (1, 2, 3, sizes)
             }
         };
@@ -114,11 +110,7 @@ impl CountStream {
 
     /// Appends another stretch of entries to `held`; returns the reason if the stream broke.
     fn read_on(&mut self) -> Result<Option<String>, InputError> {
-        let end = self
-            .records
-            .cutter
-            .offset()
-            .saturating_add(self.block_bytes);
+        let end = self.records.cutter.offset().saturating_add(self.block_bytes);
         let pieces = self.records.cutter.next_pieces(end);
         check_damage(&pieces, &self.file, self.on_damage)?;
         self.ended = pieces.is_empty();
@@ -163,9 +155,7 @@ impl CountStream {
         let mut start = self.held.trim_ascii_end().len();
         let mut last = None;
         while start > 0 {
-            let before = self.held[..start - 1]
-                .iter()
-                .rposition(|&byte| byte == b'\n');
+            let before = self.held[..start - 1].iter().rposition(|&byte| byte == b'\n');
             let line_start = before.map_or(0, |at| at + 1);
             let document = document_of(&self.held[line_start..start]);
             if last.is_some() && document != last {
@@ -386,20 +376,13 @@ fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]),
         if text.is_empty() || text.starts_with('%') {
             continue;
         }
-        let numbers: Option<Vec<u64>> = text
-            .split_ascii_whitespace()
-            .map(|number| number.parse().ok())
-            .collect();
+        let numbers: Option<Vec<u64>> =
+            text.split_ascii_whitespace().map(|number| number.parse().ok()).collect();
         let sizes = numbers.and_then(|numbers| numbers.try_into().ok());
         let reason = "expected the numbers of documents (rows), terms (columns) and entries";
-        return sizes
-            .map(|sizes| (line, sizes))
-            .ok_or_else(|| error(line, reason));
+        return sizes.map(|sizes| (line, sizes)).ok_or_else(|| error(line, reason));
     }
-    Err(error(
-        line,
-        "the file ends before its entries; copy it again",
-    ))
+    Err(error(line, "the file ends before its entries; copy it again"))
 }
 
 /// Reads the vocabulary, which must have as many terms as the file.

@@ -74,9 +74,7 @@ impl InputError {
     pub(super) fn no_match(pattern: &str, path: &Path) -> Self {
         let remedy = "correct the pattern, or put the files there (patterns are relative to the job file's folder)";
         let path = path.display();
-        Self::NoMatch(format!(
-            "no file matches `{pattern}` (looked for {path}); {remedy}"
-        ))
+        Self::NoMatch(format!("no file matches `{pattern}` (looked for {path}); {remedy}"))
     }
 
     /// Returns an [`InputError::Empty`] for an input of which nothing is a document.
@@ -99,10 +97,7 @@ impl InputError {
     /// Returns an [`InputError::Refused`] for a CSV or TSV file whose header cannot be read.
     pub(crate) fn header(path: &Path, problem: impl Display) -> Self {
         let remedy = "the first line must name the columns";
-        Self::refused(
-            path,
-            format!("the header cannot be read: {problem}; {remedy}"),
-        )
+        Self::refused(path, format!("the header cannot be read: {problem}; {remedy}"))
     }
 
     /// Returns an [`InputError::Unsupported`] for a path that is neither a file nor a folder.
@@ -115,18 +110,13 @@ impl InputError {
     /// Returns an [`InputError::Unsupported`] for a file of this kind.
     pub(crate) fn unsupported(path: &Path, kind: &str, remedy: &str) -> Self {
         let path = path.display();
-        Self::Unsupported(format!(
-            "{path}: is {kind}, which is not supported; {remedy}"
-        ))
+        Self::Unsupported(format!("{path}: is {kind}, which is not supported; {remedy}"))
     }
 
     /// Returns an [`InputError::MissingColumn`] that suggests the nearest existing column.
     pub fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
-        let (path, hint, available) = (
-            path.display(),
-            hint(column, available),
-            available.join(", "),
-        );
+        let (path, hint, available) =
+            (path.display(), hint(column, available), available.join(", "));
         Self::MissingColumn(format!(
             "{path}: no column `{column}`{hint}; the columns are: {available}"
         ))
@@ -147,9 +137,7 @@ pub fn hint(wanted: &str, available: &[String]) -> String {
         |name: &String| strsim::osa_distance(&name.to_lowercase(), &wanted.to_lowercase());
     let named = available.iter().map(|name| (distance(name), name));
     let near = named.filter(|&(distance, _)| distance <= wanted.chars().count().max(3) / 2);
-    near.min().map_or(String::new(), |(_, name)| {
-        format!("; did you mean `{name}`?")
-    })
+    near.min().map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?"))
 }
 
 #[cfg(test)]
@@ -165,9 +153,6 @@ mod tests {
             "a.csv: no column `text`; did you mean `texts`?; the columns are: Id, body, texts"
         );
         let error = InputError::missing_column(Path::new("a.csv"), "zzzz", &columns);
-        assert_eq!(
-            error.to_string(),
-            "a.csv: no column `zzzz`; the columns are: Id, body, texts"
-        );
+        assert_eq!(error.to_string(), "a.csv: no column `zzzz`; the columns are: Id, body, texts");
     }
 }

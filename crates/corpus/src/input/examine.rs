@@ -54,11 +54,7 @@ pub(super) struct Examiner<'s> {
 
 impl<'s> Examiner<'s> {
     pub(super) fn new(settings: &'s CorpusSettings, wants_fingerprint: bool) -> Self {
-        Self {
-            settings,
-            digest: wants_fingerprint.then(Sha256::new),
-            held: Vec::new(),
-        }
+        Self { settings, digest: wants_fingerprint.then(Sha256::new), held: Vec::new() }
     }
 
     /// Opens these files, one after the other, except exports that were `written` beside outputs.
@@ -98,11 +94,7 @@ impl<'s> Examiner<'s> {
         }
         written.sort_unstable();
         let total_bytes = files.iter().map(|file| file.bytes).sum();
-        Ok(Input {
-            files,
-            total_bytes,
-            written,
-        })
+        Ok(Input { files, total_bytes, written })
     }
 
     /// Returns the fingerprint of everything that was opened.
@@ -113,12 +105,8 @@ impl<'s> Examiner<'s> {
     /// Returns whether the file, whose start is held, is a tar archive; a compressed one is recognised by its name.
     fn is_tar(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        self.held
-            .get(TAR_MARK_AT..)
-            .is_some_and(|rest| rest.starts_with(b"ustar"))
-            || [".tar", ".tgz", ".tbz2"]
-                .iter()
-                .any(|ending| stripped(&name).ends_with(ending))
+        self.held.get(TAR_MARK_AT..).is_some_and(|rest| rest.starts_with(b"ustar"))
+            || [".tar", ".tgz", ".tbz2"].iter().any(|ending| stripped(&name).ends_with(ending))
     }
 
     /// Examines a file; with `is_strict`, refuses a text that is not only text, or more than one.
@@ -154,13 +142,11 @@ impl<'s> Examiner<'s> {
             Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
             known => known,
         };
-        self.add_ends(&mut source, bytes)
-            .map_err(InputError::unreadable(&path))?;
+        self.add_ends(&mut source, bytes).map_err(InputError::unreadable(&path))?;
         let vocabulary = vocabulary::find(&path, format)?;
         if let (Some(path), Some(_)) = (&vocabulary, &self.digest) {
-            let added = self
-                .open(path)
-                .and_then(|(mut source, bytes)| self.add_ends(&mut source, bytes));
+            let added =
+                self.open(path).and_then(|(mut source, bytes)| self.add_ends(&mut source, bytes));
             added.map_err(InputError::unreadable(path))?;
         }
         let tag = source.tag().map(str::to_owned);
@@ -199,10 +185,7 @@ impl<'s> Examiner<'s> {
             refuse(kind, remedy)
         })?;
         if format.is_columnar() && compression != Compression::Plain {
-            return Err(refuse(
-                "a columnar file compressed as a whole",
-                "decompress it",
-            ));
+            return Err(refuse("a columnar file compressed as a whole", "decompress it"));
         }
         if format == Format::Text && self.is_tar(name) {
             let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";

@@ -145,16 +145,7 @@ mod tests {
             assert!(spans_lines(start.as_bytes()), "{start}");
         }
         let far = format!("{{{}\n", " ".repeat(MARK_BYTES));
-        for start in [
-            "",
-            "{",
-            "{}\n{}",
-            "{\"a\":\n",
-            "[1]",
-            "[\"a\", {}]",
-            "a\n{\n",
-            &far,
-        ] {
+        for start in ["", "{", "{}\n{}", "{\"a\":\n", "[1]", "[\"a\", {}]", "a\n{\n", &far] {
             assert!(!spans_lines(start.as_bytes()), "{start}");
         }
     }

@@ -6,9 +6,8 @@ use memchr::memchr;
 pub(crate) const LINE_BYTES: usize = 256;
 
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Returns whether a file that starts like this is an mbox: an envelope line, and a header.
 pub(crate) fn is_mbox(start: &[u8]) -> bool {
@@ -30,10 +29,7 @@ pub(crate) enum Date {
 impl Date {
     /// Returns the date; `None` if the line is no envelope.
     pub(crate) fn of(line: &[u8]) -> Option<Self> {
-        let has_year = || {
-            line.windows(4)
-                .any(|four| four.iter().all(u8::is_ascii_digit))
-        };
+        let has_year = || line.windows(4).any(|four| four.iter().all(u8::is_ascii_digit));
         let is_dated = line.starts_with(b"From ")
             && line.len() <= LINE_BYTES
             && line.contains(&b':')

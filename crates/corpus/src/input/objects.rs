@@ -52,9 +52,7 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Matches, InputError> 
         below.any(|output| path.starts_with(output))
     };
     let found = paths.into_iter().filter(|path| is_wanted(path));
-    let files: Vec<_> = found
-        .filter(|path| !is_recursive || !is_written(path))
-        .collect();
+    let files: Vec<_> = found.filter(|path| !is_recursive || !is_written(path)).collect();
     if files.is_empty() {
         return Err(InputError::no_match(pattern, Path::new(address)));
     }

@@ -7,13 +7,7 @@ use std::path::{Path, PathBuf};
 use store::{LOCK, LOCK_MARK, Store, StoreError};
 
 /// Names of what Hadoop, Spark and Delta Lake write beside the data.
-const MARKS: [&str; 5] = [
-    "_SUCCESS",
-    "_metadata",
-    "_common_metadata",
-    "_temporary",
-    "_delta_log",
-];
+const MARKS: [&str; 5] = ["_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log"];
 
 /// Returns whether a file or folder of this name is such a mark.
 pub(super) fn is_mark(name: &str) -> bool {
@@ -112,18 +106,10 @@ mod tests {
             ("a.txt", heading, false),
             ("a.txt", "then call topicmill run out.toml\n", false),
             ("a.md", &heading[9..], false),
-            (
-                "a.html",
-                "<html><meta name=\"generator\" content=\"topicmill\">",
-                true,
-            ),
+            ("a.html", "<html><meta name=\"generator\" content=\"topicmill\">", true),
             ("a.html", "<html><p>topicmill", false),
         ] {
-            assert_eq!(
-                is_written(name, start.as_bytes()),
-                is_ours,
-                "{name}: {start}"
-            );
+            assert_eq!(is_written(name, start.as_bytes()), is_ours, "{name}: {start}");
         }
     }
 }

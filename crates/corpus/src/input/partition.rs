@@ -13,9 +13,7 @@ const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Returns the columns that a file's folders define, with their values, if any, from the outermost folder on.
 pub fn partitions(file: &InputFile) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>)> {
     let (folders, _) = file.name.rsplit_once('/').unwrap_or_default();
-    let columns = folders
-        .split('/')
-        .filter_map(|folder| folder.split_once('='));
+    let columns = folders.split('/').filter_map(|folder| folder.split_once('='));
     let columns = columns.filter(|(name, _)| !name.is_empty());
     let decoded = |value| percent_decode_str(value).decode_utf8_lossy();
     columns.map(move |(name, value)| (name, (value != NONE).then(|| decoded(value))))
@@ -27,9 +25,8 @@ pub(crate) fn adding<'a>(
     settings: &'a CorpusSettings,
     emit: &'a mut dyn FnMut(RawDocument<'_>),
 ) -> impl FnMut(RawDocument<'_>) + 'a {
-    let values: Vec<_> = partitions(file)
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect();
+    let values: Vec<_> =
+        partitions(file).filter_map(|(name, value)| Some((name, value?))).collect();
     move |mut document| {
         for (name, value) in &values {
             let columns = settings.metadata.iter().zip(&mut document.metadata);

@@ -21,10 +21,8 @@ pub(super) const OPTIONS: MatchOptions = MatchOptions {
 };
 
 /// For exclusions, `*` matches a leading dot: hidden folders above the input (`~/.cargo`) must not hide their content.
-const EXCLUSION_OPTIONS: MatchOptions = MatchOptions {
-    require_literal_leading_dot: false,
-    ..OPTIONS
-};
+const EXCLUSION_OPTIONS: MatchOptions =
+    MatchOptions { require_literal_leading_dot: false, ..OPTIONS };
 
 /// A lookup of environment variables.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -106,10 +104,7 @@ pub(super) fn find(
             }
             matches
         }
-        Ok(found) if found.is_file() => Matches {
-            files: vec![whole.clone()],
-            outputs: Vec::new(),
-        },
+        Ok(found) if found.is_file() => Matches { files: vec![whole.clone()], outputs: Vec::new() },
         Ok(_) => return Err(InputError::pipe(&whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
@@ -138,11 +133,7 @@ pub(super) fn find(
 fn mail_folders(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let is_maildir = |folder: &Path| ["cur", "new"].iter().all(|name| folder.join(name).is_dir());
     let entries = folder.read_dir().ok().filter(|_| is_maildir(folder));
-    let within = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let within = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     within.filter(move |path| path.file_name().is_some_and(is_hidden) && is_maildir(path))
 }
 
@@ -282,10 +273,7 @@ impl Exclusions {
         patterns: &[String],
         environment: Environment<'_>,
     ) -> Result<Self, InputError> {
-        let mut exclusions = Self {
-            components: Vec::new(),
-            paths: Vec::new(),
-        };
+        let mut exclusions = Self { components: Vec::new(), paths: Vec::new() };
         for pattern in patterns {
             let expanded = expand(pattern, environment)?;
             let trimmed = expanded.trim_end_matches('/');
@@ -298,9 +286,7 @@ impl Exclusions {
                 false => Pattern::escape(&base.to_string_lossy()),
             };
             let whole = rooted(&store::join(Path::new(&base), trimmed));
-            exclusions
-                .paths
-                .push(compile(&whole.to_string_lossy(), pattern)?);
+            exclusions.paths.push(compile(&whole.to_string_lossy(), pattern)?);
         }
         Ok(exclusions)
     }
@@ -309,12 +295,10 @@ impl Exclusions {
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
         let path = rooted(path);
         let component = |pattern: &Pattern| {
-            name.iter()
-                .any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
+            name.iter().any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
         };
         let whole = |pattern: &Pattern| {
-            path.ancestors()
-                .any(|folder| matches(pattern, folder, EXCLUSION_OPTIONS))
+            path.ancestors().any(|folder| matches(pattern, folder, EXCLUSION_OPTIONS))
         };
         self.components.iter().any(component) || self.paths.iter().any(whole)
     }
@@ -366,10 +350,7 @@ mod tests {
         let check = |pattern: &str, expected: &str| {
             assert_eq!(expand(pattern, &environment).unwrap(), expected);
         };
-        check(
-            "${CARGO_HOME:-~/.cargo}/registry/**/*.rs",
-            "/home/ann/.cargo/registry/**/*.rs",
-        );
+        check("${CARGO_HOME:-~/.cargo}/registry/**/*.rs", "/home/ann/.cargo/registry/**/*.rs");
         check("$DATA/x-${DATA}", "/data/x-/data");
         check("${NOTHING:-there}", "there");
         check("~/a~/b", "/home/ann/a~/b");
@@ -405,9 +386,7 @@ mod tests {
         }
         let excluded = |glob: &str| {
             let exclusions = Exclusions::new(folder.path(), &[glob.to_owned()], &environment);
-            exclusions
-                .unwrap()
-                .contain(&path, Path::new(path.file_name().unwrap()))
+            exclusions.unwrap().contain(&path, Path::new(path.file_name().unwrap()))
         };
         assert!(excluded("a*") && excluded("./a?.txt") && !excluded("b*"));
     }
@@ -416,22 +395,13 @@ mod tests {
     fn globs_stay_in_their_folders_and_leave_hidden_files() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path();
-        for name in [
-            "a.txt",
-            "b/c.txt",
-            "b/d/e.txt",
-            ".hidden/f.txt",
-            "b/.g.txt",
-            "[x].txt",
-        ] {
+        for name in ["a.txt", "b/c.txt", "b/d/e.txt", ".hidden/f.txt", "b/.g.txt", "[x].txt"] {
             let path = base.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
         }
-        for (name, text) in [
-            ("b/out/_lock", "topicmill output\nprocess 1\n"),
-            ("b/own/_lock", ""),
-        ] {
+        for (name, text) in [("b/out/_lock", "topicmill output\nprocess 1\n"), ("b/own/_lock", "")]
+        {
             std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
             std::fs::write(base.join(name), text).unwrap();
             std::fs::write(base.join(name).with_file_name("h.md"), "x").unwrap();
@@ -482,28 +452,16 @@ mod tests {
         std::fs::write(base.join("a/b/x.csv"), "x").unwrap();
         // Nobody can follow a link to itself, whatever their permissions.
         std::os::unix::fs::symlink(base.join("secret"), base.join("secret")).unwrap();
-        for pattern in [
-            "a*/*.csv",
-            "?/*.csv",
-            "a/**/*.csv",
-            "a*/**/x.csv",
-            "[a]/b/*",
-        ] {
+        for pattern in ["a*/*.csv", "?/*.csv", "a/**/*.csv", "a*/**/x.csv", "[a]/b/*"] {
             assert!(files(base, pattern).is_ok(), "{pattern}");
         }
         for pattern in [".", "*/*.csv", "**/*.csv", "s*/*.csv", "*/**/x.csv"] {
             let error = files(base, pattern).unwrap_err().to_string();
-            assert!(
-                error.contains("secret: cannot be read"),
-                "{pattern}: {error}"
-            );
+            assert!(error.contains("secret: cannot be read"), "{pattern}: {error}");
             assert!(error.contains("exclude it"), "{pattern}: {error}");
             let rest = find(base, pattern, pattern, &|path| path.ends_with("secret"));
             let is_gone = matches!(rest, Err(InputError::NoMatch(_)));
-            assert!(
-                rest.is_ok() || is_gone && pattern.starts_with('s'),
-                "{pattern}"
-            );
+            assert!(rest.is_ok() || is_gone && pattern.starts_with('s'), "{pattern}");
         }
     }
 }

@@ -84,13 +84,7 @@ impl MinibatchBuilder {
         let partition = minibatch_at(place, PARTITIONS as u64);
         let buffer = &mut self.partitions[partition as usize].buffer;
         let labels: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
-        let piece = Piece {
-            place,
-            document,
-            terms,
-            counts,
-            labels: &labels,
-        };
+        let piece = Piece { place, document, terms, counts, labels: &labels };
         join_piece(buffer, piece);
         self.buffered += (HEADER + 2 * terms.len() + labels.len()) as u64 * WIDTH;
         match self.buffered > self.limit {
@@ -128,10 +122,7 @@ impl MinibatchBuilder {
             Some(_) => StoreWriter::Disk(Spilled::create(&self.path)?, Vec::new()),
             None => StoreWriter::Memory(Bags::default()),
         };
-        let mut writer = Writer {
-            store,
-            extents: vec![Extent::default()],
-        };
+        let mut writer = Writer { store, extents: vec![Extent::default()] };
         for partition in std::mem::take(&mut self.partitions) {
             let words = partition.words(spilled.as_ref().map(|spilled| &spilled.file))?;
             for_each_sorted(&words, |document| {
@@ -150,11 +141,7 @@ impl Partition {
         let Some(file) = file else {
             return Ok(self.buffer);
         };
-        let bytes: u64 = self
-            .spilled
-            .iter()
-            .map(|range| range.end - range.start)
-            .sum();
+        let bytes: u64 = self.spilled.iter().map(|range| range.end - range.start).sum();
         let mut words = vec![0u32; (bytes / WIDTH) as usize];
         let mut rest = words.as_mut_slice();
         for range in self.spilled {
@@ -191,11 +178,7 @@ fn for_each_sorted(
             terms.extend_from_slice(piece.terms);
             counts.extend_from_slice(piece.counts);
         }
-        visit(Piece {
-            terms: &terms,
-            counts: &counts,
-            ..first
-        })?;
+        visit(Piece { terms: &terms, counts: &counts, ..first })?;
     }
     Ok(())
 }
@@ -227,10 +210,7 @@ impl Writer {
             };
             let last = self.extents.len() - 1;
             self.extents[last].bytes = bytes;
-            let next = Extent {
-                tokens: 0,
-                ..self.extents[last]
-            };
+            let next = Extent { tokens: 0, ..self.extents[last] };
             self.extents.push(next);
         }
         Ok(())
@@ -257,9 +237,6 @@ impl Writer {
             StoreWriter::Memory(bags) => Store::Memory(Arc::new(bags)),
             StoreWriter::Disk(spilled, _) => Store::Disk(Arc::new(spilled.file), Mutex::default()),
         };
-        Ok(Minibatches {
-            extents: self.extents,
-            store,
-        })
+        Ok(Minibatches { extents: self.extents, store })
     }
 }

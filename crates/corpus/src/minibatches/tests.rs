@@ -54,10 +54,7 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
         seen
     };
     let expected = all(&in_memory, false);
-    let mut documents: Vec<u64> = expected
-        .iter()
-        .map(|(document, ..)| document >> 33)
-        .collect();
+    let mut documents: Vec<u64> = expected.iter().map(|(document, ..)| document >> 33).collect();
     documents.sort_unstable();
     assert_eq!(documents, (0..1000).collect::<Vec<_>>());
     let joined = expected.iter().find(|(document, ..)| *document == 7 << 33);
@@ -94,16 +91,12 @@ fn threads_that_ask_at_once_get_the_same_minibatch() {
 fn there_may_be_no_document_and_minibatches_without_any() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample");
-    let empty = MinibatchBuilder::new(0, path.clone())
-        .finish(&Deal::Even(3))
-        .unwrap();
+    let empty = MinibatchBuilder::new(0, path.clone()).finish(&Deal::Even(3)).unwrap();
     assert_eq!((empty.count(), empty.document_count()), (3, 0));
     assert!(empty.load(&mut (2..3)).unwrap().is_empty());
     let mut one = MinibatchBuilder::new(0, path);
     one.push([5, 5], &[], &[2], &[9]).unwrap();
     let one = one.finish(&Deal::Even(50)).unwrap();
-    let lengths: usize = (0..50)
-        .map(|n| one.load(&mut (n..n + 1)).unwrap().len())
-        .sum();
+    let lengths: usize = (0..50).map(|n| one.load(&mut (n..n + 1)).unwrap().len()).sum();
     assert_eq!((one.count(), one.document_count(), lengths), (50, 1, 1));
 }

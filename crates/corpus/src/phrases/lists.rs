@@ -78,14 +78,9 @@ fn words(text: &str, tokenizer: &mut Tokenizer) -> Result<Vec<String>, String> {
 
 fn deletion(line: &str, tokenizer: &mut Tokenizer) -> Result<Rule, String> {
     if line.trim().contains('\t') {
-        return Err(
-            "has a tab; a line is the words to delete, with spaces between them".to_owned(),
-        );
+        return Err("has a tab; a line is the words to delete, with spaces between them".to_owned());
     }
-    Ok(Rule {
-        words: words(line, tokenizer)?,
-        target: None,
-    })
+    Ok(Rule { words: words(line, tokenizer)?, target: None })
 }
 
 /// Joins `a b` into one token, `a_b`; replaces `a b` in `a b<TAB>c` by `c`.
@@ -106,15 +101,12 @@ fn replacement(line: &str, tokenizer: &mut Tokenizer) -> Result<Rule, String> {
         None => joined(words.iter().map(String::as_str)),
         Some(target) if target.is_empty() => {
             return Err(
-                "nothing follows the tab; words to delete belong in phrases.deletions".to_owned(),
+                "nothing follows the tab; words to delete belong in phrases.deletions".to_owned()
             );
         }
         Some(target) => target,
     };
-    Ok(Rule {
-        words,
-        target: Some(target),
-    })
+    Ok(Rule { words, target: Some(target) })
 }
 
 #[cfg(test)]
@@ -138,10 +130,7 @@ mod tests {
             deletions,
             ..PhraseSettings::default()
         };
-        let tokens = TokenSettings {
-            min_length: 2,
-            ..TokenSettings::DEFAULT
-        };
+        let tokens = TokenSettings { min_length: 2, ..TokenSettings::DEFAULT };
         load(&settings, &tokens).map_err(|error| error.to_string())
     }
 
@@ -165,10 +154,7 @@ mod tests {
                 rule(&["nyc"], Some("new_york")),
                 rule(&["head", "of", "state"], Some("Head_of_state")),
             ],
-            vec![
-                rule(&["all", "rights", "reserved"], None),
-                rule(&["re"], None),
-            ],
+            vec![rule(&["all", "rights", "reserved"], None), rule(&["re"], None)],
         ];
         assert_eq!(found, Ok(expected));
     }
@@ -176,26 +162,10 @@ mod tests {
     #[test]
     fn broken_lines_are_named_with_a_remedy() {
         for (replacements, deletions, told) in [
-            (
-                "good line\nvitamin C\n",
-                "",
-                "r.txt, line 2: \"vitamin C\" is a single token",
-            ),
-            (
-                "#\n\n1 2\n",
-                "",
-                "r.txt, line 3: \"1 2\" has no token under [tokens]; remove",
-            ),
-            (
-                "nyc\t \n",
-                "",
-                "r.txt, line 1: nothing follows the tab; words to delete belong in",
-            ),
-            (
-                "nyc\ta\nnyc\ta\nNYC\tb\n",
-                "",
-                "r.txt, line 3: line 1 replaces the same words",
-            ),
+            ("good line\nvitamin C\n", "", "r.txt, line 2: \"vitamin C\" is a single token"),
+            ("#\n\n1 2\n", "", "r.txt, line 3: \"1 2\" has no token under [tokens]; remove"),
+            ("nyc\t \n", "", "r.txt, line 1: nothing follows the tab; words to delete belong in"),
+            ("nyc\ta\nnyc\ta\nNYC\tb\n", "", "r.txt, line 3: line 1 replaces the same words"),
             ("", "dear sir\tmadam\n", "phrases.deletions: "),
             ("", "x\n", "d.txt, line 1: \"x\" has no token"),
         ] {
@@ -207,9 +177,6 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_read_is_named() {
         let error = load_from("no/such.txt".into(), None).unwrap_err();
-        assert!(
-            error.starts_with("phrases.replacements: cannot read no/such.txt: "),
-            "{error}"
-        );
+        assert!(error.starts_with("phrases.replacements: cannot read no/such.txt: "), "{error}");
     }
 }

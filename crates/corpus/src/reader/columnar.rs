@@ -35,10 +35,7 @@ pub fn first_rows(
             let batch = batch.map(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {
-                batch
-                    .values
-                    .iter()
-                    .map(move |of| of.text(row).unwrap_or_default().into_owned())
+                batch.values.iter().map(move |of| of.text(row).unwrap_or_default().into_owned())
             };
             let wanted = batch.rows.min(most - rows.len());
             rows.extend((0..wanted).map(|index| row(index).collect()));

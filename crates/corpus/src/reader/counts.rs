@@ -45,9 +45,7 @@ pub(super) fn numbered<'a>(
         let Some(terms) = vocabulary else {
             return Ok((Cow::Borrowed(text), count));
         };
-        let place = number
-            .checked_sub(first)
-            .and_then(|at| usize::try_from(at).ok());
+        let place = number.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         match place.and_then(|place| terms.get(place)) {
             Some(term) => Ok((Cow::Borrowed(&term[..]), count)),
             None => Err(format!(
@@ -87,11 +85,7 @@ pub(super) fn read(
             continue;
         };
         let body = match counts {
-            Ok(counts) => Body::Counts {
-                counts,
-                words: false,
-                repaired,
-            },
+            Ok(counts) => Body::Counts { counts, words: false, repaired },
             Err(what) => context.unparsable(begins, &what),
         };
         let [id, label] = fields.map(str::as_bytes);

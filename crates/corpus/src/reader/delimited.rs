@@ -28,11 +28,8 @@ impl Header {
                 }
                 _ => "quote fields that hold the delimiter, close every quote, or correct the row",
             };
-            let what = format!(
-                "{} fields, where the header has {}; {remedy}",
-                fields.len(),
-                self.fields
-            );
+            let what =
+                format!("{} fields, where the header has {}; {remedy}", fields.len(), self.fields);
             return context.unknown(offset, context.unparsable(offset, &what));
         }
         let mut repaired = false;
@@ -75,9 +72,7 @@ pub(super) fn read_csv(
     loop {
         // The parser is still before the last row's line feed, and before blank lines.
         let position = parser.position().byte().saturating_sub(1) as usize;
-        let blank = bytes[position..]
-            .iter()
-            .take_while(|&&byte| matches!(byte, b'\r' | b'\n'));
+        let blank = bytes[position..].iter().take_while(|&&byte| matches!(byte, b'\r' | b'\n'));
         let begins = offset + (position + blank.count()) as u64;
         match parser.read_byte_record(&mut record) {
             Ok(true) => {
@@ -138,20 +133,11 @@ mod tests {
     fn quoted_fields_hold_commas_quotes_and_line_breaks() {
         let rows = b"1,\"a, \"\"b\"\"\nc\",x\r\n\r\n,d,\r\n2,\xff,\"\"\n";
         let seen = documents(Format::Csv, "id,\"text\",m\r\n", rows).unwrap();
-        let texts: Vec<_> = seen
-            .iter()
-            .map(|s| (s.id.as_str(), s.text.as_str()))
-            .collect();
-        assert_eq!(
-            texts,
-            [("1", "a, \"b\"\nc"), ("f@120", "d"), ("2", "\u{fffd}")]
-        );
+        let texts: Vec<_> = seen.iter().map(|s| (s.id.as_str(), s.text.as_str())).collect();
+        assert_eq!(texts, [("1", "a, \"b\"\nc"), ("f@120", "d"), ("2", "\u{fffd}")]);
         assert_eq!(seen[0].metadata, [Some("x".to_owned())]);
         assert_eq!(seen[1].metadata, [None]);
-        assert_eq!(
-            [false, false, true],
-            [seen[0].repaired, seen[1].repaired, seen[2].repaired]
-        );
+        assert_eq!([false, false, true], [seen[0].repaired, seen[1].repaired, seen[2].repaired]);
     }
 
     #[test]
@@ -164,18 +150,11 @@ mod tests {
             ("id|text|m", b'|'),
             ("id,text;m", b','),
         ] {
-            assert_eq!(
-                Dialect::of(header.as_bytes()).delimiter,
-                delimiter,
-                "{header}"
-            );
+            assert_eq!(Dialect::of(header.as_bytes()).delimiter, delimiter, "{header}");
         }
         let rows = b"1;\"a; b,\nc\";x\n2;d,e;y\n";
         let seen = documents(Format::Csv, "id;text;m\n", rows).unwrap();
-        let texts: Vec<_> = seen
-            .iter()
-            .map(|s| (s.id.as_str(), s.text.as_str()))
-            .collect();
+        let texts: Vec<_> = seen.iter().map(|s| (s.id.as_str(), s.text.as_str())).collect();
         assert_eq!(texts, [("1", "a; b,\nc"), ("2", "d,e")]);
     }
 
@@ -191,10 +170,7 @@ mod tests {
     #[test]
     fn quotes_mean_nothing_in_tsv() {
         let seen = documents(Format::Tsv, "m\ttext\tx\n", b"\"a\tb \"c\"\t\n\t\t\r\n").unwrap();
-        assert_eq!(
-            (seen[0].id.as_str(), seen[0].text.as_str()),
-            ("f@100", "b \"c\"")
-        );
+        assert_eq!((seen[0].id.as_str(), seen[0].text.as_str()), ("f@100", "b \"c\""));
         assert_eq!(seen[0].metadata, [Some("\"a".to_owned())]);
         assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
     }
@@ -205,11 +181,7 @@ mod tests {
         let status: Vec<_> = seen.iter().map(|s| s.status).collect();
         let wrong = Some(DocumentStatus::ParseError);
         assert_eq!(status, [wrong, None, wrong]);
-        assert!(
-            seen[2]
-                .text
-                .starts_with("f@110: 4 fields, where the header has 3")
-        );
+        assert!(seen[2].text.starts_with("f@110: 4 fields, where the header has 3"));
     }
 
     #[test]
@@ -217,11 +189,7 @@ mod tests {
         let rows = b"1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n";
         let seen = documents(Format::Csv, "id,text,m\n", rows).unwrap();
         assert_eq!(seen[0].status, Some(DocumentStatus::ParseError));
-        assert!(
-            seen[0]
-                .text
-                .starts_with("f@100: a quote that is not closed")
-        );
+        assert!(seen[0].text.starts_with("f@100: a quote that is not closed"));
         assert_eq!((seen.len(), &*seen[1].id), (2, "4"));
     }
 
@@ -235,10 +203,8 @@ mod tests {
     #[test]
     fn two_columns_of_one_name_are_an_error_if_the_job_names_it() {
         assert!(documents(Format::Csv, "text,m,x,x\n", b"a,b,c,d\n").is_ok());
-        for (format, header) in [
-            (Format::Csv, "id,text,m,id\n"),
-            (Format::Tsv, "id\ttext\tm\tid"),
-        ] {
+        for (format, header) in [(Format::Csv, "id,text,m,id\n"), (Format::Tsv, "id\ttext\tm\tid")]
+        {
             let error = documents(format, header, b"").unwrap_err().to_string();
             assert!(error.contains("columns 1 and 4 are both `id`"), "{error}");
         }

@@ -166,11 +166,8 @@ impl Volume<'_> {
     ) {
         let settings = context.settings;
         let filters = &settings.htrc;
-        let metadata: Vec<_> = settings
-            .metadata
-            .iter()
-            .map(|key| self.metadata.value(key))
-            .collect();
+        let metadata: Vec<_> =
+            settings.metadata.iter().map(|key| self.metadata.value(key)).collect();
         let group = settings.group.as_ref();
         let group = group.map_or(Some(htid.to_owned()), |key| self.metadata.value(key));
         let mut hand_over = |source_id: String, body| {
@@ -207,11 +204,7 @@ impl Volume<'_> {
             let id = section_id(htid, section, filters.section);
             let body = match counts.is_empty() {
                 true => Body::missing(DocumentStatus::Empty, &id, "no tokens"),
-                false => Body::Counts {
-                    counts,
-                    words: true,
-                    repaired,
-                },
+                false => Body::Counts { counts, words: true, repaired },
             };
             hand_over(id, body);
         }
@@ -230,10 +223,7 @@ impl Page<'_> {
 
     /// Returns each token and part of speech in its body, and how often they occur together.
     fn counts(&self) -> impl Iterator<Item = (&str, &str, u32)> {
-        let counts = self
-            .body
-            .as_ref()
-            .and_then(|body| body.token_pos_count.as_ref());
+        let counts = self.body.as_ref().and_then(|body| body.token_pos_count.as_ref());
         counts
             .into_iter()
             .flat_map(|counts| &counts.0)
@@ -255,9 +245,7 @@ impl Page<'_> {
 
     /// Counts its tokens with a letter.
     fn words(&self) -> u64 {
-        let words = self
-            .counts()
-            .filter(|(token, ..)| token.chars().any(char::is_alphabetic));
+        let words = self.counts().filter(|(token, ..)| token.chars().any(char::is_alphabetic));
         words.map(|(_, _, count)| u64::from(count)).sum()
     }
 }
@@ -301,10 +289,6 @@ fn section_id(htid: &str, section: &[Page<'_>], size: SectionSize) -> String {
     };
     match size {
         SectionSize::Volume => htid.to_owned(),
-        _ => format!(
-            "{htid}#p{}-{}",
-            number(section.first()),
-            number(section.last())
-        ),
+        _ => format!("{htid}#p{}-{}", number(section.first()), number(section.last())),
     }
 }

@@ -43,9 +43,7 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
     };
     match context.file.format {
         Format::Json => objects(offset, bytes).for_each(read),
-        _ => lines(offset, bytes)
-            .filter(|(_, line)| !line.trim_ascii().is_empty())
-            .for_each(read),
+        _ => lines(offset, bytes).filter(|(_, line)| !line.trim_ascii().is_empty()).for_each(read),
     }
 }
 
@@ -82,28 +80,19 @@ impl<'s> Keys<'s> {
         let settings = context.settings;
         let mut names: Vec<&'s str> = Vec::new();
         let mut place = |name: &'s str| {
-            names
-                .iter()
-                .position(|&known| known == name)
-                .unwrap_or_else(|| {
-                    names.push(name);
-                    names.len() - 1
-                })
+            names.iter().position(|&known| known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
         };
         let columns = Columns {
             id: Some(place(&settings.id)),
             text: settings.text.iter().map(|name| place(name)).collect(),
             group: settings.group.as_deref().map(&mut place),
-            metadata: (settings.metadata.iter())
-                .map(|name| Some(place(name)))
-                .collect(),
+            metadata: (settings.metadata.iter()).map(|name| Some(place(name))).collect(),
         };
         let counts = settings.counts.as_deref().map(&mut place);
-        Self {
-            names,
-            columns,
-            counts,
-        }
+        Self { names, columns, counts }
     }
 
     /// Returns the document with these values.
@@ -135,11 +124,7 @@ impl<'s> Keys<'s> {
             let counts = std::mem::take(&mut values[key]).into_counts();
             let error = |what| format!("`{name}` {what}; name a key with counts in corpus.counts");
             return Ok(match counts.map_err(error)? {
-                Some(counts) => Body::Counts {
-                    counts,
-                    words: true,
-                    repaired,
-                },
+                Some(counts) => Body::Counts { counts, words: true, repaired },
                 None => context.empty(offset, &format!("counts under `{name}`")),
             });
         }

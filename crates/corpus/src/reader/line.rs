@@ -24,10 +24,7 @@ impl LineReader {
             tag: None,
             is_copy: false,
         };
-        Self {
-            file,
-            settings: settings.clone(),
-        }
+        Self { file, settings: settings.clone() }
     }
 
     /// Returns whether a line contains a document, however broken: blank ones do not.
@@ -37,12 +34,7 @@ impl LineReader {
 
     /// Reads the document of a line that begins at byte `offset` of the stream; nothing for a blank line.
     pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
-        jsonl::read(
-            &Context::new(&self.file, &self.settings),
-            offset,
-            line,
-            emit,
-        );
+        jsonl::read(&Context::new(&self.file, &self.settings), offset, line, emit);
     }
 
     /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.
@@ -61,7 +53,6 @@ impl LineReader {
     pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
         let place = Context::new(&self.file, &self.settings).place(offset);
         let rest = reason.strip_prefix(place.as_str());
-        rest.and_then(|rest| rest.strip_prefix(": "))
-            .unwrap_or(reason)
+        rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason)
     }
 }

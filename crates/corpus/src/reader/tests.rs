@@ -78,14 +78,11 @@ impl Seen {
             Body::Missing { status, reason } => (reason.clone(), false, Some(*status)),
             Body::Bag { vocabulary, counts } => {
                 let term = |place: u32| &vocabulary[place as usize];
-                let counts = counts
-                    .iter()
-                    .map(|&(place, count)| format!("{}:{count}", term(place)));
+                let counts =
+                    counts.iter().map(|&(place, count)| format!("{}:{count}", term(place)));
                 (counts.collect::<Vec<_>>().join(" "), false, None)
             }
-            Body::Counts {
-                counts, repaired, ..
-            } => {
+            Body::Counts { counts, repaired, .. } => {
                 let counts = counts.iter().map(|(term, count)| format!("{term}:{count}"));
                 (counts.collect::<Vec<_>>().join(" "), *repaired, None)
             }
@@ -113,16 +110,11 @@ pub(crate) fn read_share(
     let mut blocks = Vec::new();
     while let Some(block) = queue.next_block()? {
         let mut seen = Vec::new();
-        read_block(&block, settings, &mut |document| {
-            seen.push(Seen::of(&document))
-        })?;
+        read_block(&block, settings, &mut |document| seen.push(Seen::of(&document)))?;
         blocks.push((block.key(), seen));
     }
     blocks.sort_by_key(|(key, _)| *key);
-    assert!(
-        blocks.windows(2).all(|pair| pair[0].0 < pair[1].0),
-        "a key twice"
-    );
+    assert!(blocks.windows(2).all(|pair| pair[0].0 < pair[1].0), "a key twice");
     Ok(blocks)
 }
 
@@ -205,36 +197,18 @@ fn documents_are_what_the_samples_say() {
     let texts = |name: &str, content: &str| -> Vec<(String, String)> {
         let (_folder, settings) = sample(name, content.as_bytes());
         let seen = read_all(&settings).unwrap();
-        let text = |seen: &Seen| {
-            seen.status
-                .map_or(seen.text.clone(), |status| status.to_string())
-        };
-        seen.iter()
-            .map(|seen| (seen.id.clone(), text(seen)))
-            .collect()
+        let text = |seen: &Seen| seen.status.map_or(seen.text.clone(), |status| status.to_string());
+        seen.iter().map(|seen| (seen.id.clone(), text(seen))).collect()
     };
     let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
     let jsonl = texts("x.jsonl", JSONL);
     let error = pair("x.jsonl@53", "parse_error");
-    assert_eq!(
-        jsonl,
-        [
-            pair("a", "one"),
-            pair("b", "two"),
-            error,
-            pair("x.jsonl@62", "four")
-        ]
-    );
+    assert_eq!(jsonl, [pair("a", "one"), pair("b", "two"), error, pair("x.jsonl@62", "four")]);
     let csv = texts("x.csv", CSV);
     let error = pair("x.csv@41", "parse_error");
     assert_eq!(
         csv,
-        [
-            pair("\u{feff}a", "one"),
-            pair("b", "two\n\"x\"\r\n"),
-            error,
-            pair("x.csv@44", "four")
-        ]
+        [pair("\u{feff}a", "one"), pair("b", "two\n\"x\"\r\n"), error, pair("x.csv@44", "four")]
     );
     let json = texts("x.json", JSON);
     let at = |what: &str| format!("x.json@{}", JSON.find(what).unwrap());
@@ -283,17 +257,11 @@ fn the_shares_of_all_processes_cover_each_block_once() {
             for process in 0..processes {
                 let share = Share { process, processes };
                 let blocks = read_share(&settings, share).unwrap();
-                assert!(
-                    processes > 3 || !blocks.is_empty(),
-                    "{share:?} has nothing to do"
-                );
+                assert!(processes > 3 || !blocks.is_empty(), "{share:?} has nothing to do");
                 united.extend(blocks);
             }
             united.sort_by_key(|(key, _)| *key);
-            assert_eq!(
-                united, whole,
-                "{processes} processes, blocks of {block_bytes}"
-            );
+            assert_eq!(united, whole, "{processes} processes, blocks of {block_bytes}");
         }
     }
 }
@@ -303,11 +271,7 @@ fn threads_that_share_a_queue_get_each_block_once() {
     let (_folder, mut settings) = mixed_folder();
     settings.block_bytes = Some(20);
     let whole = read_share(&settings, Share::ALL).unwrap();
-    let queue = BlockQueue::new(
-        Arc::new(discover(&settings).unwrap()),
-        &settings,
-        Share::ALL,
-    );
+    let queue = BlockQueue::new(Arc::new(discover(&settings).unwrap()), &settings, Share::ALL);
     let pull = || {
         let mut keys = Vec::new();
         while let Some(block) = queue.next_block().unwrap() {
@@ -317,10 +281,7 @@ fn threads_that_share_a_queue_get_each_block_once() {
     };
     let mut keys: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(pull)).collect();
-        threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     keys.sort_unstable();
     assert!(keys.iter().eq(whole.iter().map(|(key, _)| key)));
@@ -329,10 +290,7 @@ fn threads_that_share_a_queue_get_each_block_once() {
 #[test]
 fn texts_may_be_empty_or_not_utf8_and_ids_may_repeat() {
     let (_folder, settings) = one_file("x.txt", b"");
-    assert_eq!(
-        read_all(&settings).unwrap()[0].status,
-        Some(DocumentStatus::Empty)
-    );
+    assert_eq!(read_all(&settings).unwrap()[0].status, Some(DocumentStatus::Empty));
     let (_folder, settings) = one_file("x.txt", b"\xef\xbb\xbfcaf\xe9");
     let seen = &read_all(&settings).unwrap()[0];
     assert_eq!((seen.text.as_str(), seen.repaired), ("caf\u{fffd}", true));
@@ -357,12 +315,7 @@ fn short_files_of_records_share_a_block() {
     let apart = blocks(&settings);
     settings.block_bytes = None;
     let together = blocks(&settings);
-    assert!(
-        apart.len() >= 60 && together.len() == 1,
-        "{} {}",
-        apart.len(),
-        together.len()
-    );
+    assert!(apart.len() >= 60 && together.len() == 1, "{} {}", apart.len(), together.len());
     let seen = |blocks: Vec<Keyed>| blocks.into_iter().flat_map(|(_, seen)| seen);
     assert!(seen(apart).eq(seen(together)));
 }
@@ -375,8 +328,5 @@ fn the_estimate_is_exact_for_plain_files() {
     let input = discover(&settings).unwrap();
     let estimate = estimate(&input, &settings);
     assert_eq!((estimate.content_bytes, estimate.block_bytes), (1350, 100));
-    assert_eq!(
-        estimate.blocks as usize,
-        read_share(&settings, Share::ALL).unwrap().len()
-    );
+    assert_eq!(estimate.blocks as usize, read_share(&settings, Share::ALL).unwrap().len());
 }

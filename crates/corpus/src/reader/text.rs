@@ -43,8 +43,7 @@ fn why_no_text(bytes: &[u8], text: &str) -> Option<String> {
     let has_nul =
         || memchr::memchr(0, start).map(|_| "has NUL bytes, so it is not text".to_owned());
     let kind = kind_of_document(bytes);
-    kind.map(|kind| format!("is {kind}, not text"))
-        .or_else(has_nul)
+    kind.map(|kind| format!("is {kind}, not text")).or_else(has_nul)
 }
 
 /// Returns the content of the file, at most `limit` bytes. If it is empty, too large or damaged, emits a document with

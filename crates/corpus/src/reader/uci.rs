@@ -38,9 +38,7 @@ pub(super) fn read(
         }
         let term_count = block.vocabulary.len();
         if term == 0 || term > term_count as u64 {
-            return Err(failure(format!(
-                "term {term} is not one of 1 to {term_count}"
-            )));
+            return Err(failure(format!("term {term} is not one of 1 to {term_count}")));
         }
         while next < document {
             let counts = std::mem::take(&mut counts);
@@ -93,10 +91,7 @@ fn finish<'a>(
     } else if counts.is_empty() {
         Body::missing(DocumentStatus::Empty, named(), "no entries")
     } else {
-        Body::Bag {
-            vocabulary: &block.vocabulary,
-            counts,
-        }
+        Body::Bag { vocabulary: &block.vocabulary, counts }
     };
     context.without_values(id, body)
 }

@@ -32,17 +32,13 @@ fn described(before: &str) -> [&str; 2] {
 fn counts_of(after: &str) -> Result<Counted<'_>, String> {
     let terms = after.split('|').flat_map(|namespace| {
         let is_named = !namespace.starts_with(|c: char| c.is_ascii_whitespace());
-        namespace
-            .split_ascii_whitespace()
-            .skip(usize::from(is_named))
+        namespace.split_ascii_whitespace().skip(usize::from(is_named))
     });
     let count = |field| match str::rsplit_once(field, ':') {
         None => Ok((Cow::Borrowed(field), 1)),
         Some((term, count)) => match count_of(count) {
             Some(count) => Ok((Cow::Borrowed(term), count)),
-            None => Err(format!(
-                "`{field}`: `{count}` is not a count; correct the line"
-            )),
+            None => Err(format!("`{field}`: `{count}` is not a count; correct the line")),
         },
     };
     terms.map(count).collect()

@@ -211,10 +211,7 @@ impl Batch {
             status: column(batch, "status")?.ok_or("column status is missing")?,
             source_id: column(batch, "source_id")?,
             group: column(batch, "group")?,
-            tokens: [
-                column(batch, "tokens_total")?,
-                column(batch, "tokens_stopped")?,
-            ],
+            tokens: [column(batch, "tokens_total")?, column(batch, "tokens_stopped")?],
             lists: [list("terms")?, list("counts")?, list("pruned")?],
             metadata,
         })
@@ -238,12 +235,7 @@ impl Batch {
             let value = column.as_ref().map_or(0, |column| column.value(row));
             *total = u32::try_from(value).map_err(|_| format!("{value} tokens in a document"))?;
         }
-        let ShardDocument {
-            terms,
-            counts,
-            pruned,
-            ..
-        } = document;
+        let ShardDocument { terms, counts, pruned, .. } = document;
         for (column, list) in self.lists.iter().zip([&mut *terms, &mut *counts, pruned]) {
             list.clear();
             list.extend_from_slice(column.as_ref().map_or(&[], |column| column.of(row)));

@@ -125,9 +125,8 @@ fn long_document(number: usize, terms: u32) -> ShardDocument {
 fn many_documents_make_several_row_groups() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shard.parquet");
-    let documents: Vec<_> = (0..GROUP_ROWS + 3000)
-        .map(|n| long_document(n, (n % 3) as u32))
-        .collect();
+    let documents: Vec<_> =
+        (0..GROUP_ROWS + 3000).map(|n| long_document(n, (n % 3) as u32)).collect();
     let info = write(&path, &[], ShardCompression::Zstd, &documents);
     let expected: u64 = documents.iter().map(|d| d.terms.len() as u64).sum();
     assert_eq!(info.tokens, expected);
@@ -145,10 +144,7 @@ fn huge_documents_are_cut_into_small_batches() {
     let file = fs::File::open(&path).unwrap();
     let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).unwrap();
     let groups = footer.metadata().row_groups();
-    assert_eq!(
-        groups.iter().map(|g| g.num_rows()).collect::<Vec<_>>(),
-        [2, 2, 1]
-    );
+    assert_eq!(groups.iter().map(|g| g.num_rows()).collect::<Vec<_>>(), [2, 2, 1]);
     assert_eq!(super::reader::batch_rows(&groups[0]), 1);
 }
 
@@ -187,10 +183,7 @@ fn an_unfinished_or_foreign_file_is_no_shard() {
     for name in ["shard.parquet", "none"] {
         let opened = ShardReader::open(&folder.path().join(name), Columns::All);
         let error = opened.err().unwrap().to_string();
-        assert!(
-            error.contains("makes the collection again"),
-            "{name}: {error}"
-        );
+        assert!(error.contains("makes the collection again"), "{name}: {error}");
     }
 
     let file = fs::File::create(&path).unwrap();

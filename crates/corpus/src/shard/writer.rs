@@ -104,12 +104,7 @@ impl ShardWriter {
             "it has a different number of counts and terms"
         } else if document.terms.len() > i32::MAX as usize {
             "it has more than 2,147,483,647 distinct terms"
-        } else if document
-            .terms
-            .iter()
-            .chain(&document.pruned)
-            .any(|&t| t > limit)
-        {
+        } else if document.terms.iter().chain(&document.pruned).any(|&t| t > limit) {
             "a term id is above 2,147,483,647"
         } else if document.counts.iter().any(|&c| c > limit) {
             "it holds a term more than 2,147,483,647 times"
@@ -186,8 +181,7 @@ impl Buffer {
         self.group.append_option(document.group.as_deref());
         self.status.append_value(document.status.name());
         self.tokens_total.append_value(document.tokens_total.into());
-        self.tokens_stopped
-            .append_value(document.tokens_stopped.into());
+        self.tokens_stopped.append_value(document.tokens_stopped.into());
         for (column, values) in [
             (&mut self.terms, &document.terms),
             (&mut self.counts, &document.counts),

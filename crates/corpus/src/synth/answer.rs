@@ -82,20 +82,13 @@ pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, CorpusError
         if topic == topics.len() {
             topics.push(Vec::new());
         }
-        topics
-            .get_mut(topic)
-            .ok_or_else(damaged)?
-            .push((word.to_owned(), weight));
+        topics.get_mut(topic).ok_or_else(damaged)?.push((word.to_owned(), weight));
     }
     Ok(topics)
 }
 
 fn parse_row(line: &str) -> Option<(usize, &str, f32)> {
     let mut cells = line.split('\t');
-    let row = (
-        cells.next()?.parse().ok()?,
-        cells.next()?,
-        cells.next()?.parse().ok()?,
-    );
+    let row = (cells.next()?.parse().ok()?, cells.next()?, cells.next()?.parse().ok()?);
     cells.next().is_none().then_some(row)
 }

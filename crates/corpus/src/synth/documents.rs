@@ -40,13 +40,7 @@ pub(super) fn write_documents(
     }
     progress(documents);
     let (files, bytes) = files.finish()?;
-    Ok(SynthSummary {
-        documents,
-        tokens,
-        files,
-        bytes,
-        reused: false,
-    })
+    Ok(SynthSummary { documents, tokens, files, bytes, reused: false })
 }
 
 /// Returns a word as it is between the quotation marks of a JSON string.
@@ -104,14 +98,7 @@ struct Files<'a> {
 
 impl<'a> Files<'a> {
     fn new(folder: &'a Path, limit: u64) -> Self {
-        Self {
-            folder,
-            limit,
-            current: None,
-            current_bytes: 0,
-            files: 0,
-            bytes: 0,
-        }
+        Self { folder, limit, current: None, current_bytes: 0, files: 0, bytes: 0 }
     }
 
     fn write(&mut self, line: &[u8]) -> Result<(), CorpusError> {
@@ -132,9 +119,7 @@ impl<'a> Files<'a> {
     }
 
     fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), CorpusError> {
-        let path = self
-            .folder
-            .join(format!("documents-{}.jsonl", in_order(self.files)));
+        let path = self.folder.join(format!("documents-{}.jsonl", in_order(self.files)));
         let file = Writer::create_new(&path).map_err(CorpusError::io(&path))?;
         self.files += 1;
         self.current_bytes = 0;

@@ -32,11 +32,7 @@ fn one_process_at_a_time_makes_a_corpus() {
     drop(held);
     synthesize(&settings(), &folder, &mut |_| ()).unwrap();
     assert!(!unfinished_name(&folder).exists() && !folder.join(LOCK).exists());
-    assert!(
-        synthesize(&settings(), &folder, &mut |_| ())
-            .unwrap()
-            .reused
-    );
+    assert!(synthesize(&settings(), &folder, &mut |_| ()).unwrap().reused);
 }
 
 #[test]
@@ -96,10 +92,7 @@ fn cutting_into_files_does_not_change_the_documents() {
 fn a_longer_corpus_begins_like_a_shorter_one() {
     let root = tempfile::tempdir().unwrap();
     let (short, long) = (root.path().join("short"), root.path().join("long"));
-    let fewer = SynthSettings {
-        documents: 100,
-        ..settings()
-    };
+    let fewer = SynthSettings { documents: 100, ..settings() };
     synthesize(&fewer, &short, &mut |_| ()).unwrap();
     synthesize(&settings(), &long, &mut |_| ()).unwrap();
     assert!(text(&long, 1).starts_with(&text(&short, 1)));
@@ -113,18 +106,9 @@ fn a_finished_corpus_is_found_again_and_others_are_refused() {
     let file = folder.join("documents-00000.jsonl");
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     let again = synthesize(&settings(), &folder, &mut |_| ()).unwrap();
-    assert_eq!(
-        again,
-        SynthSummary {
-            reused: true,
-            ..made
-        }
-    );
+    assert_eq!(again, SynthSummary { reused: true, ..made });
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
-    let other = SynthSettings {
-        seed: 2,
-        ..settings()
-    };
+    let other = SynthSettings { seed: 2, ..settings() };
     let error = synthesize(&other, &folder, &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("different settings"), "{error}");
     fs::remove_dir_all(folder.join("answer")).unwrap();
@@ -152,10 +136,7 @@ fn the_answer_reads_back_as_distributions_over_the_words_used() {
     let list = root.path().join("words.txt");
     let words: Vec<String> = (0..300).map(|i| format!("w\"{i}")).collect();
     fs::write(&list, words.join("\n")).unwrap();
-    let settings = SynthSettings {
-        words: Some(list),
-        ..settings()
-    };
+    let settings = SynthSettings { words: Some(list), ..settings() };
     let folder = root.path().join("corpus");
     synthesize(&settings, &folder, &mut |_| ()).unwrap();
     let topics = read_answer(&folder).unwrap();
@@ -176,11 +157,7 @@ fn a_damaged_answer_names_its_line() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("answer")).unwrap();
     let path = root.path().join("answer/topics.tsv");
-    for damaged in [
-        "0\ta\t0.5\n0\tb\n",
-        "0\ta\t1\n2\tb\t1\n",
-        "0\ta\t1\n0\tb\tx\n",
-    ] {
+    for damaged in ["0\ta\t0.5\n0\tb\n", "0\ta\t1\n2\tb\t1\n", "0\ta\t1\n0\tb\tx\n"] {
         fs::write(&path, format!("topic\tterm\tweight\n{damaged}")).unwrap();
         let error = read_answer(root.path()).unwrap_err().to_string();
         assert!(error.contains("topics.tsv:3: expected a row"), "{error}");
@@ -191,10 +168,7 @@ fn a_damaged_answer_names_its_line() {
 fn settings_out_of_range_are_refused_before_anything_is_written() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("corpus");
-    let bad = SynthSettings {
-        topics: 0,
-        ..settings()
-    };
+    let bad = SynthSettings { topics: 0, ..settings() };
     let error = synthesize(&bad, &folder, &mut |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "synth.topics must be 1 to 65535");
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
@@ -204,10 +178,7 @@ fn settings_out_of_range_are_refused_before_anything_is_written() {
 fn no_documents_are_one_empty_file() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("corpus");
-    let none = SynthSettings {
-        documents: 0,
-        ..settings()
-    };
+    let none = SynthSettings { documents: 0, ..settings() };
     let made = synthesize(&none, &folder, &mut |_| ()).unwrap();
     assert_eq!((made.files, made.bytes, text(&folder, 1).len()), (1, 0, 0));
 }

@@ -97,11 +97,7 @@ impl PlantedTopics {
     /// Returns a topic's terms and their probabilities, heaviest first.
     pub(crate) fn topic(&self, topic: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let topic = &self.topics[topic];
-        topic
-            .terms
-            .iter()
-            .copied()
-            .zip(topic.weights.iter().copied())
+        topic.terms.iter().copied().zip(topic.weights.iter().copied())
     }
 
     /// Draws the document with this number, which may have no words.
@@ -132,16 +128,9 @@ impl PlantedTopics {
 impl PlantedTopic {
     /// Joins a head of these weights (which sum to 1), scaled to leave room, with the common terms.
     fn new(head: &[u32], weights: &[f64], common: &[f64]) -> Self {
-        let room = if common.is_empty() {
-            1.0
-        } else {
-            1.0 - COMMON_SHARE
-        };
-        let mut entries: Vec<(u32, f64)> = head
-            .iter()
-            .copied()
-            .zip(weights.iter().map(|w| w * room))
-            .collect();
+        let room = if common.is_empty() { 1.0 } else { 1.0 - COMMON_SHARE };
+        let mut entries: Vec<(u32, f64)> =
+            head.iter().copied().zip(weights.iter().map(|w| w * room)).collect();
         entries.extend((0..).zip(common.iter().copied()));
         entries.sort_by_key(|e| e.0);
         entries.dedup_by(|common, head| {
@@ -154,11 +143,7 @@ impl PlantedTopic {
         entries.retain(|e| e.1 > 0.0);
         entries.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let (terms, weights): (Vec<u32>, Vec<f64>) = entries.into_iter().unzip();
-        Self {
-            cumulative: prefix_sums(&weights),
-            terms,
-            weights,
-        }
+        Self { cumulative: prefix_sums(&weights), terms, weights }
     }
 }
 
@@ -197,10 +182,7 @@ mod tests {
             let entries: Vec<(u32, f64)> = planted.topic(k).collect();
             let sum: f64 = entries.iter().map(|e| e.1).sum();
             assert!((sum - 1.0).abs() < 1e-12);
-            assert!(
-                entries.windows(2).all(|w| w[0].1 >= w[1].1),
-                "heaviest first"
-            );
+            assert!(entries.windows(2).all(|w| w[0].1 >= w[1].1), "heaviest first");
             assert!((201..=220).contains(&entries.len()));
             let common: f64 = entries.iter().filter(|e| e.0 < 20).map(|e| e.1).sum();
             assert!(common >= COMMON_SHARE - 1e-12);
@@ -214,30 +196,17 @@ mod tests {
     #[test]
     fn head_weights_follow_the_power_law() {
         // The heaviest of 201 head terms has 0.9 / (Σ 1/r = 5.883) on average.
-        let settings = SynthSettings {
-            topics: 200,
-            vocabulary: 10_000,
-            ..settings()
-        };
+        let settings = SynthSettings { topics: 200, vocabulary: 10_000, ..settings() };
         let planted = PlantedTopics::plant(&settings);
-        let first: f64 = (0..200)
-            .map(|k| planted.topic(k).find(|e| e.0 >= 100).map_or(0.0, |e| e.1))
-            .sum();
-        assert!(
-            (first / 200.0 - 0.9 / 5.883).abs() < 0.01,
-            "{}",
-            first / 200.0
-        );
+        let first: f64 =
+            (0..200).map(|k| planted.topic(k).find(|e| e.0 >= 100).map_or(0.0, |e| e.1)).sum();
+        assert!((first / 200.0 - 0.9 / 5.883).abs() < 0.01, "{}", first / 200.0);
     }
 
     #[test]
     fn words_are_drawn_from_the_topics() {
         // With one topic, term frequencies are the topic itself: χ² over its terms.
-        let settings = SynthSettings {
-            topics: 1,
-            vocabulary: 60,
-            ..settings()
-        };
+        let settings = SynthSettings { topics: 1, vocabulary: 60, ..settings() };
         let planted = PlantedTopics::plant(&settings);
         let mut counts = vec![0_u32; 60];
         let mut document = DrawnDocument::default();
@@ -282,11 +251,7 @@ mod tests {
 
     #[test]
     fn a_single_word_vocabulary_works() {
-        let settings = SynthSettings {
-            topics: 2,
-            vocabulary: 1,
-            ..settings()
-        };
+        let settings = SynthSettings { topics: 2, vocabulary: 1, ..settings() };
         let planted = PlantedTopics::plant(&settings);
         assert_eq!(planted.topic(1).collect::<Vec<_>>(), [(0, 1.0)]);
     }

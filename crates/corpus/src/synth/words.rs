@@ -45,11 +45,7 @@ pub fn pronounceable(count: usize) -> Vec<String> {
 /// Returns about 0.618 of `class`, without a common factor: `class` is a product of 2s and 5s.
 fn golden_step(class: u64) -> u64 {
     let step = (class / 1000 * 618) | 1;
-    if step.is_multiple_of(5) {
-        step + 2
-    } else {
-        step
-    }
+    if step.is_multiple_of(5) { step + 2 } else { step }
 }
 
 /// Spells the word with this number among those of `before_last` + 1 syllables: a number in mixed radix.
@@ -88,9 +84,7 @@ pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, Corpus
         }
         if word.contains(char::is_whitespace) {
             let (path, line) = (path.display(), index + 1);
-            return Err(CorpusError::Data(format!(
-                "{path}:{line}: expected one word per line"
-            )));
+            return Err(CorpusError::Data(format!("{path}:{line}: expected one word per line")));
         }
         if seen.insert(word) {
             words.push(word.to_owned());

@@ -22,10 +22,7 @@ fn around(text: &str, visit: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut begin = 0;
     for mark in memchr3_iter(b':', b'@', b'w', bytes) {
-        if let Some(address) = (mark >= begin)
-            .then(|| address(bytes, begin, mark))
-            .flatten()
-        {
+        if let Some(address) = (mark >= begin).then(|| address(bytes, begin, mark)).flatten() {
             visit(&text[begin..address.start]);
             begin = address.end;
         }
@@ -56,9 +53,7 @@ fn address(bytes: &[u8], begin: usize, mark: usize) -> Option<Range<usize>> {
         _ => return None,
     };
     let is_address = match bytes[mark] {
-        b'w' => !bytes[begin..mark]
-            .last()
-            .is_some_and(u8::is_ascii_alphanumeric),
+        b'w' => !bytes[begin..mark].last().is_some_and(u8::is_ascii_alphanumeric),
         _ => start < mark,
     };
     if !is_address {
@@ -90,10 +85,7 @@ mod tests {
             ("see https://t.co/a_b?c=d#e, or not", "see | or not"),
             ("(http://a.b/c) [x](ftp://d)", "(|) [x](|)"),
             ("看看https://t.co/a这个", "看看|这个"),
-            (
-                "WWW www.example.com/x wwwx.de xwww.de",
-                "WWW | wwwx.de xwww.de",
-            ),
+            ("WWW www.example.com/x wwwx.de xwww.de", "WWW | wwwx.de xwww.de"),
             ("<jo.smith+x@mail.example.org>, @jo a@b @", "<|>, @jo a@b @"),
             ("std::io :// a:// b://c", "std::io :// a:// |"),
             ("é@a.de ü.x@a.de", "é@a.de ü|"),

@@ -10,9 +10,7 @@ const ELIDED: [&str; 33] = [
 /// Returns the word without elided words before it.
 pub(super) fn without(mut word: &str) -> &str {
     while let Some((before, after)) = word.split_once(['\'', '\u{2019}', '\u{2bc}']) {
-        let is_elided = ELIDED
-            .iter()
-            .any(|elided| elided.eq_ignore_ascii_case(before));
+        let is_elided = ELIDED.iter().any(|elided| elided.eq_ignore_ascii_case(before));
         if !is_elided || after.is_empty() {
             break;
         }

@@ -23,11 +23,7 @@ impl Form {
             (true, TokenRule::Whitespace) => LETTER | DIGIT | JOIN,
             (true, _) => LETTER | DIGIT,
         };
-        Self {
-            settings: settings.clone(),
-            required,
-            token: String::new(),
-        }
+        Self { settings: settings.clone(), required, token: String::new() }
     }
 
     /// Visits the token, or tokens, of a word in which the classes `seen` occur, without `WIDE`.
@@ -92,9 +88,7 @@ impl Form {
 
     fn any_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
         if word.is_ascii() {
-            let seen = word
-                .bytes()
-                .fold(0, |seen, byte| seen | classify(byte.into()));
+            let seen = word.bytes().fold(0, |seen, byte| seen | classify(byte.into()));
             self.ascii_token(word, seen, visit);
         } else if word.chars().any(|c| classify(c) & self.required != 0) {
             self.wide_token(word, visit);

@@ -54,10 +54,7 @@ mod tests {
             ("a govern-\nment and", "a government and"),
             ("re\u{ad} \r\n  gierung", "regierung"),
             ("état¬\nmajor, or\u{2010}\nder", "étatmajor, order"),
-            (
-                "one -\ntwo, Anglo-\nSaxon, 1914-\n18",
-                "one -\ntwo, Anglo-\nSaxon, 1914-\n18",
-            ),
+            ("one -\ntwo, Anglo-\nSaxon, 1914-\n18", "one -\ntwo, Anglo-\nSaxon, 1914-\n18"),
             ("end-\n\nof paragraph", "end-\n\nof paragraph"),
             ("-\na\n-", "-\na\n-"),
             ("a-\nb-\nc", "abc"),

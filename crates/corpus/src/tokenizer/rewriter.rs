@@ -153,11 +153,7 @@ impl Trie {
                 Some(&next) if token.symbol != Token::UNKNOWN => next,
                 _ => break,
             };
-            found = self
-                .ends
-                .get(&node)
-                .map(|&target| (length, target))
-                .or(found);
+            found = self.ends.get(&node).map(|&target| (length, target)).or(found);
         }
         found
     }

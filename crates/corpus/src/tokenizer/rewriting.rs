@@ -16,12 +16,7 @@ pub(super) struct Rewriting {
 
 impl Rewriting {
     pub(super) fn new(rewriter: Arc<Rewriter>) -> Self {
-        Self {
-            rewriter,
-            text: String::new(),
-            ends: Vec::new(),
-            tokens: Vec::new(),
-        }
+        Self { rewriter, text: String::new(), ends: Vec::new(), tokens: Vec::new() }
     }
 
     /// Adds a token as it was cut.

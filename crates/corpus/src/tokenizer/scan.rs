@@ -48,11 +48,7 @@ impl Classes {
             TokenRule::Whitespace => (JOIN | FOREIGN, JOIN | FOREIGN),
         };
         let bytes = std::array::from_fn(|byte| class(byte as u8, rule, numbers));
-        Self {
-            bytes,
-            sign,
-            apostrophe,
-        }
+        Self { bytes, sign, apostrophe }
     }
 
     /// Returns the class and length in bytes of the character at `at`; (0, 1) at the end.
@@ -73,11 +69,7 @@ impl Classes {
             // U+00C0 to U+023F.
             [0xC3..=0xC8, ..] => (LETTER | FOREIGN, 2),
             // Greek.
-            [
-                0xCE,
-                0x86 | 0x88..=0x8A | 0x8C | 0x8E..=0xA1 | 0xA3..=0xBF,
-                ..,
-            ]
+            [0xCE, 0x86 | 0x88..=0x8A | 0x8C | 0x8E..=0xA1 | 0xA3..=0xBF, ..]
             | [0xCF, 0x80..=0x8E, ..] => (LETTER | FOREIGN, 2),
             // Cyrillic: U+0400 to U+047F.
             [0xD0 | 0xD1, ..] => (LETTER | FOREIGN, 2),
@@ -196,10 +188,7 @@ pub(super) fn stretch(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
     }
     let blank = |byte: u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
     let cut = |pair: &[u8]| blank(pair[0]) && pair[1] < 0x80;
-    let end = bytes[at..]
-        .windows(2)
-        .position(cut)
-        .map_or(bytes.len(), |length| at + length);
+    let end = bytes[at..].windows(2).position(cut).map_or(bytes.len(), |length| at + length);
     (start, end)
 }
 
@@ -247,12 +236,8 @@ mod tests {
                 0 => [3, 3, 3, 3],
                 _ => [1, 1, 3, 3],
             };
-            let found = [
-                between("a", "b"),
-                between("1", "2"),
-                between("_", "_"),
-                between("-", "-"),
-            ];
+            let found =
+                [between("a", "b"), between("1", "2"), between("_", "_"), between("-", "-")];
             assert_eq!(found, expected, "{c:?}");
             letters += usize::from(class & LETTER != 0);
         }

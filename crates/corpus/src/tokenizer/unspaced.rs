@@ -35,22 +35,11 @@ mod tests {
 
     #[test]
     fn scripts_with_spaces_are_others() {
-        for unspaced in [
-            "漢字",
-            "ひらがな",
-            "カタカナ",
-            "ไทย",
-            "ລາວ",
-            "ភាសាខ្មែរ",
-            "မြန်မာ",
-            "々〆",
-            "𠮷",
-        ] {
+        for unspaced in
+            ["漢字", "ひらがな", "カタカナ", "ไทย", "ລາວ", "ភាសាខ្មែរ", "မြန်မာ", "々〆", "𠮷"]
+        {
             let is_letter = |c: &char| c.is_alphanumeric();
-            assert!(
-                unspaced.chars().filter(is_letter).any(is_unspaced),
-                "{unspaced}"
-            );
+            assert!(unspaced.chars().filter(is_letter).any(is_unspaced), "{unspaced}");
             assert!(is_most_of(unspaced), "{unspaced}");
         }
         for spaced in [

@@ -44,33 +44,16 @@ fn stop_list(words: &str) -> BTreeSet<String> {
 
 fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
     let pair = |t: &'_ VocabularyTerm| t.status.name();
-    vocabulary
-        .terms()
-        .iter()
-        .map(|t| (t.term.as_str(), pair(t)))
-        .collect()
+    vocabulary.terms().iter().map(|t| (t.term.as_str(), pair(t))).collect()
 }
 
 #[test]
 fn terms_of_another_vocabulary_keep_their_ids() {
-    let rare = VocabularySettings {
-        min_documents: 3,
-        ..settings()
-    };
-    let list = counts(&[
-        ("sea", 8, 6),
-        ("whale", 9, 4),
-        ("ahab", 2, 1),
-        ("the", 90, 9),
-    ]);
+    let rare = VocabularySettings { min_documents: 3, ..settings() };
+    let list = counts(&[("sea", 8, 6), ("whale", 9, 4), ("ahab", 2, 1), ("the", 90, 9)]);
     let before = Vocabulary::prune(list, 9, &rare, &stop_list("the"));
-    let list = counts(&[
-        ("whale", 1, 1),
-        ("drone", 50, 40),
-        ("ahab", 7, 5),
-        ("a", 5, 5),
-        ("the", 3, 2),
-    ]);
+    let list =
+        counts(&[("whale", 1, 1), ("drone", 50, 40), ("ahab", 7, 5), ("a", 5, 5), ("the", 3, 2)]);
     let after = Vocabulary::with_terms_of(&before, list, &stop_list("the a"));
     let expected = [
         ("sea", "kept"),
@@ -121,39 +104,19 @@ fn each_rule_names_its_terms() {
     );
     assert_eq!(vocabulary.kept(), 3);
     assert_eq!(vocabulary.id("ship"), Some(2));
-    assert_eq!(
-        (vocabulary.id("harpoon"), vocabulary.id("moby")),
-        (None, None)
-    );
+    assert_eq!((vocabulary.id("harpoon"), vocabulary.id("moby")), (None, None));
     assert_eq!(vocabulary.status("said"), Some(TermStatus::Stop));
 }
 
 #[test]
 fn ties_go_by_documents_then_tokens_then_bytes() {
-    let list = counts(&[
-        ("b", 7, 5),
-        ("a", 7, 5),
-        ("c", 8, 5),
-        ("é", 7, 5),
-        ("d", 99, 4),
-    ]);
+    let list = counts(&[("b", 7, 5), ("a", 7, 5), ("c", 8, 5), ("é", 7, 5), ("d", 99, 4)]);
     let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &BTreeSet::new());
-    let terms: Vec<&str> = vocabulary
-        .kept_terms()
-        .iter()
-        .map(|t| t.term.as_str())
-        .collect();
+    let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(terms, ["c", "a", "b", "é", "d"]);
-    let two = VocabularySettings {
-        stop_top: 2,
-        ..settings()
-    };
+    let two = VocabularySettings { stop_top: 2, ..settings() };
     let vocabulary = Vocabulary::prune(list, 9, &two, &BTreeSet::new());
-    let terms: Vec<&str> = vocabulary
-        .kept_terms()
-        .iter()
-        .map(|t| t.term.as_str())
-        .collect();
+    let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
     assert_eq!(
         terms,
         ["c", "é", "d"],
@@ -165,10 +128,7 @@ fn ties_go_by_documents_then_tokens_then_bytes() {
 fn a_share_is_compared_as_it_is_written() {
     // 0.29 * 100.0 is 28.999…: the product would drop the first.
     let list = counts(&[("in", 29, 29), ("out", 30, 30)]);
-    let settings = VocabularySettings {
-        max_share: 0.29,
-        ..settings()
-    };
+    let settings = VocabularySettings { max_share: 0.29, ..settings() };
     let vocabulary = Vocabulary::prune(list, 100, &settings, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
 }
@@ -177,10 +137,7 @@ fn a_share_is_compared_as_it_is_written() {
 fn empty_collections_and_caps() {
     let none = Vocabulary::prune(Vec::new(), 0, &settings(), &BTreeSet::new());
     assert_eq!((none.kept(), none.terms().len()), (0, 0));
-    let zero = VocabularySettings {
-        max_terms: 0,
-        ..settings()
-    };
+    let zero = VocabularySettings { max_terms: 0, ..settings() };
     let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("a", "capped")]);
 }
@@ -192,17 +149,9 @@ fn the_fingerprint_is_of_kept_terms_in_order() {
     };
     let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
     assert_eq!(base.len(), 64);
-    assert_eq!(
-        base,
-        prune(&[("c", 3, 3), ("ab", 9, 9)]),
-        "counts are not part of it"
-    );
+    assert_eq!(base, prune(&[("c", 3, 3), ("ab", 9, 9)]), "counts are not part of it");
     assert_ne!(base, prune(&[("c", 5, 5), ("ab", 4, 4)]), "the order is");
-    assert_ne!(
-        base,
-        prune(&[("a", 5, 5), ("bc", 4, 4)]),
-        "and so is where terms end"
-    );
+    assert_ne!(base, prune(&[("a", 5, 5), ("bc", 4, 4)]), "and so is where terms end");
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(prune(&[]), empty);
 }
@@ -302,12 +251,8 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
     for id in tokens.iter().filter_map(|token| vocabulary.id(token)) {
         *bag.entry(id).or_insert(0) += 1;
     }
-    let rows: Vec<(u32, u32)> = draft
-        .terms
-        .iter()
-        .copied()
-        .zip(draft.counts.iter().copied())
-        .collect();
+    let rows: Vec<(u32, u32)> =
+        draft.terms.iter().copied().zip(draft.counts.iter().copied()).collect();
     assert_eq!(rows, bag.into_iter().collect::<Vec<_>>());
     let pruned: BTreeSet<&str> = (draft.pruned.iter())
         .map(|&place| &vocabulary.terms()[place as usize])
@@ -320,10 +265,7 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
     let expected = tokens.iter().map(String::as_str).filter(is_pruned);
     assert_eq!(pruned, expected.collect());
     assert!(draft.pruned.is_sorted_by(|a, b| a < b));
-    let stopped = tokens
-        .iter()
-        .filter(|t| ["a", "b"].contains(&t.as_str()))
-        .count();
+    let stopped = tokens.iter().filter(|t| ["a", "b"].contains(&t.as_str())).count();
     assert_eq!(draft.tokens_stopped as usize, stopped);
     let expected = match (tokens.is_empty(), rows.is_empty()) {
         (true, _) => DocumentStatus::Empty,
@@ -336,15 +278,9 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
 #[test]
 fn other_statuses_stay() {
     let map = TermMap::new(&TermCounter::new(), [] as [VocabularyTerm; 0]);
-    for status in [
-        DocumentStatus::ParseError,
-        DocumentStatus::TooLarge,
-        DocumentStatus::Truncated,
-    ] {
-        let mut document = ShardDocument {
-            status,
-            ..Default::default()
-        };
+    for status in [DocumentStatus::ParseError, DocumentStatus::TooLarge, DocumentStatus::Truncated]
+    {
+        let mut document = ShardDocument { status, ..Default::default() };
         map.remap(&mut document);
         assert_eq!(document.status, status);
     }

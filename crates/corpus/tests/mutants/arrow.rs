@@ -16,18 +16,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let tags = Arc::new(tags) as ArrayRef;
     let plain = RecordBatch::try_from_iter([("id", Arc::clone(&ids)), ("text", texts)]).unwrap();
     let coded = RecordBatch::try_from_iter([("id", ids), ("text", tags)]).unwrap();
-    let options = |kind| {
-        IpcWriteOptions::default()
-            .try_with_compression(kind)
-            .unwrap()
-    };
+    let options = |kind| IpcWriteOptions::default().try_with_compression(kind).unwrap();
     let mut files = Vec::new();
     for batch in [&plain, &coded] {
-        for compression in [
-            None,
-            Some(CompressionType::ZSTD),
-            Some(CompressionType::LZ4_FRAME),
-        ] {
+        for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
             let (schema, options) = (batch.schema(), options(compression));
             let mut file =
                 FileWriter::try_new_with_options(Vec::new(), &schema, options.clone()).unwrap();
@@ -46,10 +38,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
 /// Changes words where the messages' descriptions are: everything there is aligned.
 pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
     let mut bytes = seed.to_vec();
-    let begins: Vec<usize> = (0..bytes.len() - 8)
-        .step_by(4)
-        .filter(|&at| bytes[at..at + 4] == [0xff; 4])
-        .collect();
+    let begins: Vec<usize> =
+        (0..bytes.len() - 8).step_by(4).filter(|&at| bytes[at..at + 4] == [0xff; 4]).collect();
     for _ in 0..=random.below(3) {
         let begin = *random.pick(&begins);
         let length = u32::from_le_bytes(bytes[begin + 4..begin + 8].try_into().unwrap()) as usize;

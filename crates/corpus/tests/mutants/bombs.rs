@@ -52,9 +52,7 @@ const BOMBS: &[Bomb] = &[
         what: "20,000 multiparts in each other",
         file: "multiparts.eml",
         bytes: || {
-            nested(20_000, |i| {
-                format!("Content-Type: multipart/a; boundary=b{i}\n\n--b{i}\n")
-            })
+            nested(20_000, |i| format!("Content-Type: multipart/a; boundary=b{i}\n\n--b{i}\n"))
         },
         documents: 2,
         error: None,
@@ -121,10 +119,7 @@ fn repeated(bytes: usize, rows: i32) -> Vec<u8> {
     let keys = Int32Array::from_iter_values((0..rows).map(|_| 0));
     let texts = DictionaryArray::<Int32Type>::new(keys, Arc::new(text));
     let ids = Int32Array::from_iter_values(0..rows);
-    let columns = [
-        ("id", Arc::new(ids) as ArrayRef),
-        ("text", Arc::new(texts) as ArrayRef),
-    ];
+    let columns = [("id", Arc::new(ids) as ArrayRef), ("text", Arc::new(texts) as ArrayRef)];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
     writer.write(&batch).unwrap();

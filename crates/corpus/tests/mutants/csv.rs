@@ -73,10 +73,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
     for _ in 0..=random.below(4) {
         let ends = |is_end: fn(&u8) -> bool| -> Vec<usize> {
             let places = table.iter().enumerate().filter(|(_, byte)| is_end(byte));
-            [0].into_iter()
-                .chain(places.map(|(at, _)| at))
-                .chain([table.len()])
-                .collect()
+            [0].into_iter().chain(places.map(|(at, _)| at)).chain([table.len()]).collect()
         };
         let ends = match random.below(2) {
             0 => ends(|byte| b"\n\r".contains(byte)),
@@ -100,10 +97,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
         table.splice(place, put);
         if random.below(10) == 0 {
             let [from, to] = [0; 2].map(|_| *random.pick(b",;\t|\"\n\r"));
-            table
-                .iter_mut()
-                .filter(|byte| **byte == from)
-                .for_each(|byte| *byte = to);
+            table.iter_mut().filter(|byte| **byte == from).for_each(|byte| *byte = to);
         }
     }
     table

@@ -70,9 +70,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
                 let marks = random.pick(&MARKS).repeat(*random.pick(&[1, 2, 5000]));
                 page.splice(at..at, marks.chars());
             }
-            3 => page[at..at + length]
-                .iter_mut()
-                .for_each(|c| *c = c.to_ascii_uppercase()),
+            3 => page[at..at + length].iter_mut().for_each(|c| *c = c.to_ascii_uppercase()),
             _ => {
                 let [first, second] = [random.pick(&MARKS), random.pick(&MARKS)];
                 let marks = format!("{first}{second}").repeat(*random.pick(&[1, 1000]));

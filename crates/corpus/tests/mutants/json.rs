@@ -47,10 +47,7 @@ const RECORD: &str = r#"{"id": "a1", "text": "Call me \"Ishmael\" é \ud83d\ude0
 pub fn lines() -> Vec<Vec<u8>> {
     let one = format!("{RECORD}\n");
     let other = "{\"text\":[\"one\",\"two\"],\"id\":7}\n\n{\"id\":-1.5e3,\"text\":true}\r\n";
-    vec![
-        format!("{one}{other}").into_bytes(),
-        format!("\u{feff}{}", one.repeat(20)).into_bytes(),
-    ]
+    vec![format!("{one}{other}").into_bytes(), format!("\u{feff}{}", one.repeat(20)).into_bytes()]
 }
 
 /// Objects in an array, one after the other, and over several lines.
@@ -81,12 +78,8 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
             4 => nested(b"[", &value, b"]", random),
             5 => nested(b"{\"text\":", &value, b"}", random),
             6 => random.pick(&MARKS).repeat(1 + random.below(200)),
-            7 => [
-                b"\"",
-                &b"word \\n "[..random.below(8)].repeat(random.below(5000))[..],
-                b"\"",
-            ]
-            .concat(),
+            7 => [b"\"", &b"word \\n "[..random.below(8)].repeat(random.below(5000))[..], b"\""]
+                .concat(),
             _ => [*random.pick(&MARKS), &value].concat(),
         };
         json.splice(place, put);
@@ -97,11 +90,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
 /// Returns a value within many others, which may not all be closed.
 fn nested(open: &[u8], value: &[u8], close: &[u8], random: &mut Random) -> Vec<u8> {
     let depth = *random.pick(&[1, 2, 127, 128, 129, 3000]);
-    let closed = if random.below(4) == 0 {
-        random.below(depth + 1)
-    } else {
-        depth
-    };
+    let closed = if random.below(4) == 0 { random.below(depth + 1) } else { depth };
     [&open.repeat(depth), value, &close.repeat(closed)].concat()
 }
 

@@ -69,9 +69,7 @@ const REPEATED: [&str; 18] = [
 
 /// Returns valid files.
 pub fn seeds() -> Vec<Vec<u8>> {
-    [PLAIN, PARTS, &PARTS.replace("\r\n", "\n")]
-        .map(|seed| seed.as_bytes().to_vec())
-        .to_vec()
+    [PLAIN, PARTS, &PARTS.replace("\r\n", "\n")].map(|seed| seed.as_bytes().to_vec()).to_vec()
 }
 
 /// Changes a file where its structure is.

@@ -52,84 +52,19 @@ struct Format {
 
 /// All formats, a line each.
 const FORMATS: &[Format] = &[
-    Format {
-        name: "parquet",
-        file: "x.parquet",
-        seeds: parquet::seeds,
-        mutate: parquet::mutate,
-    },
-    Format {
-        name: "arrow",
-        file: "x.arrow",
-        seeds: arrow::seeds,
-        mutate: arrow::mutate,
-    },
-    Format {
-        name: "mail",
-        file: "x.mbox",
-        seeds: mail::seeds,
-        mutate: mail::mutate,
-    },
-    Format {
-        name: "html",
-        file: "x.html",
-        seeds: html::seeds,
-        mutate: html::mutate,
-    },
-    Format {
-        name: "jsonl",
-        file: "x.jsonl",
-        seeds: json::lines,
-        mutate: json::mutate,
-    },
-    Format {
-        name: "json",
-        file: "x.json",
-        seeds: json::objects,
-        mutate: json::mutate,
-    },
-    Format {
-        name: "csv",
-        file: "x.csv",
-        seeds: csv::tables,
-        mutate: csv::mutate,
-    },
-    Format {
-        name: "tsv",
-        file: "x.tsv",
-        seeds: csv::tabs,
-        mutate: csv::mutate,
-    },
-    Format {
-        name: "svmlight",
-        file: "x.svm",
-        seeds: csv::numbers,
-        mutate: csv::mutate,
-    },
-    Format {
-        name: "vw",
-        file: "x.vw",
-        seeds: csv::words,
-        mutate: csv::mutate,
-    },
-    Format {
-        name: "gzip",
-        file: "x.jsonl.gz",
-        seeds: streams::gzip,
-        mutate: streams::mutate,
-    },
-    Format {
-        name: "zstd",
-        file: "x.jsonl.zst",
-        seeds: streams::zstd,
-        mutate: streams::mutate,
-    },
-    Format {
-        name: "bzip2",
-        file: "x.jsonl.bz2",
-        seeds: streams::bzip2,
-        mutate: streams::mutate,
-    },
+    Format { name: "parquet", file: "x.parquet", seeds: parquet::seeds, mutate: parquet::mutate },
+    Format { name: "arrow", file: "x.arrow", seeds: arrow::seeds, mutate: arrow::mutate },
+    Format { name: "mail", file: "x.mbox", seeds: mail::seeds, mutate: mail::mutate },
+    Format { name: "html", file: "x.html", seeds: html::seeds, mutate: html::mutate },
+    Format { name: "jsonl", file: "x.jsonl", seeds: json::lines, mutate: json::mutate },
+    Format { name: "json", file: "x.json", seeds: json::objects, mutate: json::mutate },
+    Format { name: "csv", file: "x.csv", seeds: csv::tables, mutate: csv::mutate },
+    Format { name: "tsv", file: "x.tsv", seeds: csv::tabs, mutate: csv::mutate },
+    Format { name: "svmlight", file: "x.svm", seeds: csv::numbers, mutate: csv::mutate },
+    Format { name: "vw", file: "x.vw", seeds: csv::words, mutate: csv::mutate },
+    Format { name: "gzip", file: "x.jsonl.gz", seeds: streams::gzip, mutate: streams::mutate },
+    Format { name: "zstd", file: "x.jsonl.zst", seeds: streams::zstd, mutate: streams::mutate },
+    Format { name: "bzip2", file: "x.jsonl.bz2", seeds: streams::bzip2, mutate: streams::mutate },
 ];
 
 /// Mutants of each format, unless the variable MUTANTS has another number.
@@ -161,19 +96,13 @@ fn every_mutant_is_read_or_refused_by_name_in_bounded_time_and_memory() {
 
 /// Reads this many mutants of a format.
 fn run(format: &Format, count: u64) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("mutants")
-        .join(format.name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants").join(format.name);
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(format.file);
     let seeds = (format.seeds)();
     for seed in &seeds {
         let outcome = measured(format, &path, seed, "a valid file");
-        assert!(
-            outcome.documents > 0 && outcome.error.is_none(),
-            "{}: {outcome:?}",
-            format.name
-        );
+        assert!(outcome.documents > 0 && outcome.error.is_none(), "{}: {outcome:?}", format.name);
     }
     let (begun, before) = (Instant::now(), CONTAINED.load(Ordering::Relaxed));
     let (mut refused, mut documents, mut most) = (0, 0, 0);
@@ -213,16 +142,9 @@ fn measured(format: &Format, path: &Path, bytes: &[u8], what: &str) -> Outcome {
     let mut outcome = read(path);
     outcome.memory = MEMORY.peak_usage().saturating_sub(before);
     *CURRENT.lock().unwrap() = None;
-    assert!(
-        outcome.memory < MOST_BYTES,
-        "{what} took {} bytes",
-        outcome.memory
-    );
+    assert!(outcome.memory < MOST_BYTES, "{what} took {} bytes", outcome.memory);
     if let Some(error) = &outcome.error {
-        assert!(
-            error.contains(format.file),
-            "{what}: the error does not name the file: {error}"
-        );
+        assert!(error.contains(format.file), "{what}: the error does not name the file: {error}");
     }
     outcome
 }

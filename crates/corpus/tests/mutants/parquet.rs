@@ -22,26 +22,17 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let texts = Arc::new(texts) as ArrayRef;
     let lists = Arc::new(lists.finish()) as ArrayRef;
     let plain = WriterProperties::builder();
-    let lz4 = plain
-        .clone()
-        .set_compression(Compression::LZ4_RAW)
-        .set_data_page_row_count_limit(8);
-    let version2 = plain
-        .clone()
-        .set_writer_version(WriterVersion::PARQUET_2_0)
-        .set_dictionary_enabled(false);
-    let zstd = version2
-        .clone()
-        .set_compression(Compression::ZSTD(Default::default()));
+    let lz4 = plain.clone().set_compression(Compression::LZ4_RAW).set_data_page_row_count_limit(8);
+    let version2 =
+        plain.clone().set_writer_version(WriterVersion::PARQUET_2_0).set_dictionary_enabled(false);
+    let zstd = version2.clone().set_compression(Compression::ZSTD(Default::default()));
     let delta = version2
         .clone()
         .set_column_encoding("text".into(), Encoding::DELTA_BYTE_ARRAY)
         .set_max_row_group_row_count(Some(16));
     let write = |columns: &[(&str, &ArrayRef)], properties: WriterProperties| {
         let ids = ("id", Arc::new(ids.clone()) as ArrayRef);
-        let columns = columns
-            .iter()
-            .map(|(name, column)| (*name, Arc::clone(column)));
+        let columns = columns.iter().map(|(name, column)| (*name, Arc::clone(column)));
         let batch = RecordBatch::try_from_iter(std::iter::once(ids).chain(columns)).unwrap();
         let mut writer =
             ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
@@ -86,12 +77,7 @@ pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
 /// Changes a field of the struct that begins at `begins`: a number, a length, or the type of a field.
 fn changed(random: &mut Random, bytes: &[u8], begins: usize) -> Vec<u8> {
     let mut places = Vec::new();
-    Places {
-        bytes,
-        at: begins,
-        found: &mut places,
-    }
-    .structure(0);
+    Places { bytes, at: begins, found: &mut places }.structure(0);
     // A damaged length leads past the end.
     places.retain(|&(at, length, _)| at < bytes.len() && length <= bytes.len() - at);
     if places.is_empty() {
@@ -170,11 +156,7 @@ impl Places<'_> {
             9 | 10 => {
                 self.found.push((self.at, 1, false));
                 let head = self.byte()?;
-                let count = if head >> 4 == 15 {
-                    self.number()?
-                } else {
-                    u64::from(head >> 4)
-                };
+                let count = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
                 for _ in 0..count.min(1000) {
                     self.value(head & 0xf, depth + 1)?;
                 }

@@ -9,12 +9,8 @@ pub struct Random(Xoshiro256PlusPlus);
 impl Random {
     /// Returns the source of a format's mutant.
     pub fn of(format: &str, number: u64) -> Self {
-        let name = format
-            .bytes()
-            .fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
-        Self(Xoshiro256PlusPlus::seed_from_u64(
-            name ^ number.rotate_left(24),
-        ))
+        let name = format.bytes().fold(0u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte));
+        Self(Xoshiro256PlusPlus::seed_from_u64(name ^ number.rotate_left(24)))
     }
 
     /// Draws a number below `end`, which is at least 1.
@@ -34,13 +30,9 @@ impl Random {
             0 => near,
             1 => (1i64 << self.below(63)).wrapping_add(near),
             2 => -(1i64 << self.below(63)).wrapping_add(near),
-            3 => *self.pick(&[
-                i64::MIN,
-                i64::MAX,
-                i32::MIN.into(),
-                i32::MAX.into(),
-                u32::MAX.into(),
-            ]),
+            3 => {
+                *self.pick(&[i64::MIN, i64::MAX, i32::MIN.into(), i32::MAX.into(), u32::MAX.into()])
+            }
             _ => self.0.next_u64() as i64 >> self.below(64),
         }
     }

@@ -8,10 +8,8 @@ type Pack = fn(&[u8]) -> Vec<u8>;
 
 pub fn gzip() -> Vec<Vec<u8>> {
     seeds(|bytes| {
-        let header = flate2::GzBuilder::new()
-            .filename("x.jsonl")
-            .comment("text")
-            .extra(vec![1, 2, 3, 4]);
+        let header =
+            flate2::GzBuilder::new().filename("x.jsonl").comment("text").extra(vec![1, 2, 3, 4]);
         let mut encoder = header.write(Vec::new(), flate2::Compression::default());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap()
@@ -38,18 +36,12 @@ pub fn bzip2() -> Vec<Vec<u8>> {
 /// A short text, one that repeats itself, one of many kinds of bytes, and two members.
 fn seeds(pack: Pack) -> Vec<Vec<u8>> {
     let line = |text: &str| format!("{{\"id\": \"a\", \"text\": \"{text}\"}}\n").into_bytes();
-    let mixed: String = (0..3000_u32)
-        .filter_map(|n| char::from_u32(0x21 + n * 7919 % 0x2f00))
-        .collect();
+    let mixed: String =
+        (0..3000_u32).filter_map(|n| char::from_u32(0x21 + n * 7919 % 0x2f00)).collect();
     let mixed = mixed.replace(['"', '\\'], "");
     let short = pack(&line("one two"));
     let two = [pack(&line("one two")), pack(&line("three"))].concat();
-    vec![
-        short,
-        pack(&line(&"again ".repeat(500))),
-        pack(&line(&mixed)),
-        two,
-    ]
+    vec![short, pack(&line(&"again ".repeat(500))), pack(&line(&mixed)), two]
 }
 
 /// Changes the headers, the ends, or one bit of a stream; moves its bits; repeats and cuts members.

@@ -17,10 +17,7 @@ pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> 
     assert!(costs.iter().all(|c| c.is_finite()), "costs are finite");
     if rows <= columns {
         let cost = |row: usize, column: usize| costs[row * columns + column];
-        return assign_rows(&cost, rows, columns)
-            .into_iter()
-            .map(Some)
-            .collect();
+        return assign_rows(&cost, rows, columns).into_iter().map(Some).collect();
     }
     let cost = |column: usize, row: usize| costs[row * columns + column];
     let mut result = vec![None; rows];
@@ -155,18 +152,13 @@ mod tests {
             used.dedup();
             assert_eq!(used.len(), rows.min(columns), "one to one, nobody left out");
             let pairs = assigned.iter().enumerate();
-            let total: f64 = pairs
-                .filter_map(|(r, c)| c.map(|c| costs[r * columns + c]))
-                .sum();
+            let total: f64 = pairs.filter_map(|(r, c)| c.map(|c| costs[r * columns + c])).sum();
             let least = if rows <= columns {
                 brute_force(&costs, rows, columns, 0, 0)
             } else {
                 brute_force(&transposed(&costs, rows, columns), columns, rows, 0, 0)
             };
-            assert!(
-                (total - least).abs() < 1e-9,
-                "{rows} × {columns}: {total}, not {least}"
-            );
+            assert!((total - least).abs() < 1e-9, "{rows} × {columns}: {total}, not {least}");
         }
     }
 

@@ -53,10 +53,7 @@ impl Association {
             let own = self.scores[target as usize].expect("another term of the model");
             let others = self.scores.iter().flatten();
             let (above, equal) = others.fold((0, 0), |(above, equal), &score| {
-                (
-                    above + u64::from(score > own),
-                    equal + u64::from(score == own),
-                )
+                (above + u64::from(score > own), equal + u64::from(score == own))
             });
             2 * above + equal + 1
         }));
@@ -81,9 +78,7 @@ mod tests {
 
     /// Factors from (k, g_kw) for each term, and h_k; the model lacks terms without a row.
     fn factors(rows: &[Option<Vec<(u16, f32)>>], smoothing: &[f64], alpha: &[f64]) -> Factors {
-        Factors::from_topics(alpha, smoothing, rows.len(), |term| {
-            rows[term as usize].as_deref()
-        })
+        Factors::from_topics(alpha, smoothing, rows.len(), |term| rows[term as usize].as_deref())
     }
 
     fn ranks(factors: &Factors, terms: usize, cue: u32, targets: &[u32]) -> Vec<u64> {

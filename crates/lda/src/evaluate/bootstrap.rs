@@ -58,9 +58,7 @@ impl Replicates {
     pub fn of(&self, sum: &Sum) -> Vec<i64> {
         let in_group = |&group: &u8| sum.0[usize::from(group)];
         let replicates = self.0.iter();
-        replicates
-            .map(|drawn| drawn.iter().map(in_group).sum())
-            .collect()
+        replicates.map(|drawn| drawn.iter().map(in_group).sum()).collect()
     }
 }
 
@@ -132,10 +130,7 @@ mod tests {
                 let (low, high) = interval(&replicated[0], &replicated[1]).unwrap();
                 held += u32::from((low..=high).contains(&0.2));
             }
-            assert!(
-                (360..=395).contains(&held),
-                "{documents}: {held} of {trials}"
-            );
+            assert!((360..=395).contains(&held), "{documents}: {held} of {trials}");
         }
     }
 

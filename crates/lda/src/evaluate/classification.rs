@@ -244,29 +244,20 @@ mod tests {
         let settings = ClassificationSettings::default();
         let folds = stratify(&classes, 2, &settings);
         for fold in 0..5 {
-            let size = |class| {
-                (0..103)
-                    .filter(|&i| folds[i] == fold && classes[i] == class)
-                    .count()
-            };
+            let size =
+                |class| (0..103).filter(|&i| folds[i] == fold && classes[i] == class).count();
             assert!((18..=19).contains(&size(0)) && (2..=3).contains(&size(1)));
             assert!((20..=21).contains(&(size(0) + size(1))));
         }
         assert_eq!(stratify(&classes, 2, &settings), folds);
-        let other = ClassificationSettings {
-            seed: 2,
-            ..settings
-        };
+        let other = ClassificationSettings { seed: 2, ..settings };
         assert_ne!(stratify(&classes, 2, &other), folds);
     }
 
     #[test]
     fn what_cannot_be_classified_says_why() {
         let told = |values: usize, labels: &[u8], folds: usize| {
-            let settings = ClassificationSettings {
-                folds,
-                ..ClassificationSettings::default()
-            };
+            let settings = ClassificationSettings { folds, ..ClassificationSettings::default() };
             let proportions = vec![0.5; values];
             let error = classification(&proportions, 2, labels, &settings);
             error.unwrap_err().to_string()

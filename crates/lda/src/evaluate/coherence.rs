@@ -166,10 +166,7 @@ impl CoherenceCounter {
     /// Returns the number of distinct tracked terms that occur in no document.
     pub fn absent_terms(&self) -> usize {
         let frequencies = &self.counts[1..self.starts.len()];
-        frequencies
-            .iter()
-            .filter(|&&documents| documents == 0)
-            .count()
+        frequencies.iter().filter(|&&documents| documents == 0).count()
     }
 
     /// Returns the number of a topic's terms that are tracked.

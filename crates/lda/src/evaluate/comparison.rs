@@ -24,19 +24,13 @@ pub const LEAST_PROPORTION: f64 = 1e-9;
 pub fn cosine(p: &[f64], q: &[f64]) -> f64 {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
     let lengths = (dot(p, p) * dot(q, q)).sqrt();
-    if lengths > 0.0 {
-        dot(p, q) / lengths
-    } else {
-        0.0
-    }
+    if lengths > 0.0 { dot(p, q) / lengths } else { 0.0 }
 }
 
 /// Returns D_KL(P‖Q) = Σ_k p_k ln(p_k / q_k) in nats (Eq. 20), with q_k at least [`LEAST_PROPORTION`].
 pub fn kl_divergence(p: &[f64], q: &[f64]) -> f64 {
     let pairs = p.iter().zip(q).filter(|(p, _)| **p > 0.0);
-    pairs
-        .map(|(&p, &q)| p * ln(p / q.max(LEAST_PROPORTION)))
-        .sum()
+    pairs.map(|(&p, &q)| p * ln(p / q.max(LEAST_PROPORTION))).sum()
 }
 
 /// Returns the main topics of a document, ascending: the largest ones, as long as their proportions
@@ -181,10 +175,7 @@ mod tests {
         let (precision, recall) = (2.0 / 3.0, 2.0 / 4.0);
         let expected = 2.0 * precision * recall / (precision + recall);
         assert!((f1(&reference, &found) - expected).abs() < 1e-15);
-        assert_eq!(
-            (f1(&[1], &[2]), f1(&[3], &[3]), f1(&[], &[])),
-            (0.0, 1.0, 1.0)
-        );
+        assert_eq!((f1(&[1], &[2]), f1(&[3], &[3]), f1(&[], &[])), (0.0, 1.0, 1.0));
     }
 
     #[test]

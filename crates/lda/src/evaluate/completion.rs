@@ -83,10 +83,7 @@ pub struct Completer {
 impl Completer {
     /// Creates a completer that runs `sweeps` sweeps, at least 1, and discards the first half.
     pub fn with_sweeps(sweeps: u32) -> Self {
-        Self {
-            sweeps: Some(sweeps),
-            ..Self::default()
-        }
+        Self { sweeps: Some(sweeps), ..Self::default() }
     }
 
     /// Scores one document, given by its number in the collection. The table must hold the mean
@@ -105,19 +102,11 @@ impl Completer {
         if !self.split(bag, &mut stream) {
             return Ok(Completion::default());
         }
-        let observed = Bag {
-            terms: &self.observed.0,
-            counts: &self.observed.1,
-        };
-        let scored = Bag {
-            terms: &self.scored.0,
-            counts: &self.scored.1,
-        };
+        let observed = Bag { terms: &self.observed.0, counts: &self.observed.1 };
+        let scored = Bag { terms: &self.scored.0, counts: &self.scored.1 };
         let sweeps = self.sweeps.unwrap_or(SWEEPS);
         let settings = InferSettings::gibbs(sweeps / 2, sweeps - sweeps / 2, Estimator::Soft);
-        let proportions = self
-            .projector
-            .infer(observed, table, &settings, &mut stream)?;
+        let proportions = self.projector.infer(observed, table, &settings, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
         let (tokens, n) = (tokens as i64, tokens.max(1) as f64);
@@ -135,17 +124,14 @@ impl Completer {
     fn split(&mut self, bag: Bag<'_>, stream: &mut Stream) -> bool {
         self.tokens.clear();
         for (&term, &count) in bag.terms.iter().zip(bag.counts) {
-            self.tokens
-                .extend(std::iter::repeat_n(term, count as usize));
+            self.tokens.extend(std::iter::repeat_n(term, count as usize));
         }
         if self.tokens.len() < 2 {
             return false;
         }
         stream.shuffle(&mut self.tokens);
         let scored = self.tokens.len() / 2;
-        let (first, second) = self
-            .tokens
-            .split_at_mut(bag.token_count() as usize - scored);
+        let (first, second) = self.tokens.split_at_mut(bag.token_count() as usize - scored);
         count(first, &mut self.observed);
         count(second, &mut self.scored);
         true
@@ -183,9 +169,7 @@ mod tests {
     fn equally_long_documents_have_the_standard_error_of_a_mean() {
         let mut all = scored(50, -7.0);
         assert_eq!(all.standard_error(), None);
-        [-7.5, -8.0, -8.5]
-            .into_iter()
-            .for_each(|x| all.merge(scored(50, x)));
+        [-7.5, -8.0, -8.5].into_iter().for_each(|x| all.merge(scored(50, x)));
         assert_eq!(all.per_token(), Some(-7.75));
         // Deviations of 0.75, 0.25, 0.25, 0.75: √(1.25 / 3 / 4).
         let error = all.standard_error().expect("four documents");
@@ -195,9 +179,7 @@ mod tests {
     #[test]
     fn a_long_document_among_short_ones_counts_as_one() {
         let mut all = scored(10_000, -7.0);
-        [-9.0, -9.5]
-            .into_iter()
-            .for_each(|x| all.merge(scored(10, x)));
+        [-9.0, -9.5].into_iter().for_each(|x| all.merge(scored(10, x)));
         let error = all.standard_error().expect("three documents");
         assert!(error > 0.5, "{error}");
     }

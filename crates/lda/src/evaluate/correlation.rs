@@ -102,13 +102,7 @@ mod tests {
 
     #[test]
     fn correlations_are_those_of_the_definition() {
-        let documents = [
-            [0.5, 0.25],
-            [0.0, 0.75],
-            [0.25, 0.0],
-            [0.75, 0.25],
-            [0.0, 0.0],
-        ];
+        let documents = [[0.5, 0.25], [0.0, 0.75], [0.25, 0.0], [0.75, 0.25], [0.0, 0.0]];
         let (one, other, both) = sums(&documents);
         // numpy.corrcoef([.5, 0, .25, .75, 0], [.25, .75, 0, .25, 0])[0, 1]
         let found = both.correlation(&one, &other, 5).unwrap();

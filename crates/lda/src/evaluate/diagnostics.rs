@@ -63,11 +63,7 @@ pub fn diagnose(
     let duplicates = duplicates(topics, &dead);
     let diagnosis = |topic: usize| {
         let distribution = &topics[topic];
-        let share = if total > 0.0 {
-            tokens[topic] / total
-        } else {
-            0.0
-        };
+        let share = if total > 0.0 { tokens[topic] / total } else { 0.0 };
         let entropy = entropy(distribution);
         let corpus_distance = corpus.distance(distribution, entropy);
         let from_uniform = uniform_distance(distribution, entropy);
@@ -92,11 +88,7 @@ pub fn diagnose(
 /// term) to ln V.
 pub fn entropy(topic: &TermDistribution<'_>) -> f64 {
     let surprise = |weight: f64| {
-        if weight > 0.0 {
-            -weight * ln(weight)
-        } else {
-            0.0
-        }
+        if weight > 0.0 { -weight * ln(weight) } else { 0.0 }
     };
     let listed: f64 = topic.entries.iter().map(|e| surprise(f64::from(e.1))).sum();
     listed + topic.absent_terms() as f64 * surprise(topic.absent_weight)
@@ -121,10 +113,7 @@ pub fn column_sums(topics: &[TermDistribution<'_>]) -> Vec<f64> {
     let absent: f64 = topics.iter().map(|t| t.absent_weight).sum();
     let mut sums = vec![absent; vocabulary_size];
     for topic in topics {
-        assert_eq!(
-            topic.vocabulary_size, vocabulary_size,
-            "topics over one vocabulary"
-        );
+        assert_eq!(topic.vocabulary_size, vocabulary_size, "topics over one vocabulary");
         for &(term, weight) in topic.entries {
             sums[term as usize] += f64::from(weight) - topic.absent_weight;
         }
@@ -207,10 +196,7 @@ mod tests {
     fn dead_topics_are_called_so() {
         assert!(is_dead(0.0, 1000.0, 10) && is_dead(0.9, 1000.0, 10));
         assert!(!is_dead(1.1, 1000.0, 10));
-        assert!(
-            is_dead(0.0, 0.0, 10),
-            "a model without tokens has no live topic"
-        );
+        assert!(is_dead(0.0, 0.0, 10), "a model without tokens has no live topic");
     }
 
     #[test]

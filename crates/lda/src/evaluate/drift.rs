@@ -100,11 +100,7 @@ pub struct DriftSums {
 impl DriftSums {
     /// Creates empty sums; terms are below `term_count`.
     pub fn new(topic_count: usize, term_count: usize) -> Self {
-        Self {
-            topics: vec![0; topic_count],
-            terms: TermSet::new(term_count),
-            ..Self::default()
-        }
+        Self { topics: vec![0; topic_count], terms: TermSet::new(term_count), ..Self::default() }
     }
 
     /// Adds the sums of other documents.
@@ -177,8 +173,7 @@ impl DriftFigures {
     /// Returns whether the paper's rule advises retraining: less than 70 % of the distinct terms are
     /// known.
     pub fn advises_training(&self) -> bool {
-        self.known_term_share
-            .is_some_and(|share| share < LEAST_KNOWN_SHARE)
+        self.known_term_share.is_some_and(|share| share < LEAST_KNOWN_SHARE)
     }
 }
 
@@ -230,11 +225,7 @@ fn over_shares(p: &[i64], q: &[i64], f: impl Fn(f64, f64) -> f64) -> Option<f64>
     }
     let share = |mass: i64, whole: i64| mass as f64 / whole as f64;
     let pairs = p.iter().zip(q);
-    Some(
-        pairs
-            .map(|(&a, &b)| f(share(a, whole_p), share(b, whole_q)))
-            .sum(),
-    )
+    Some(pairs.map(|(&a, &b)| f(share(a, whole_p), share(b, whole_q))).sum())
 }
 
 #[cfg(test)]
@@ -265,10 +256,7 @@ mod tests {
         let mut new = sums(&[1, 63], [10, 6, 2], -6 * 7 * 8, &[3, 3]);
         new.merge(&sums(&[1, 64, 199], [10, 4, 3], -4 * 7 * 8, &[1, 1]));
         let figures = new.figures(&trained, 8.0);
-        assert_eq!(
-            (new.documents, figures.terms, figures.known_terms),
-            (2, 4, 2)
-        );
+        assert_eq!((new.documents, figures.terms, figures.known_terms), (2, 4, 2));
         assert_eq!(figures.known_term_share, Some(0.5));
         assert_eq!(figures.known_token_share, Some(0.25));
         assert_eq!(figures.known_kept_token_share, Some(0.5));
@@ -288,10 +276,7 @@ mod tests {
 
     #[test]
     fn the_rule_is_seven_tenths() {
-        let share = |known_term_share| DriftFigures {
-            known_term_share,
-            ..DriftFigures::default()
-        };
+        let share = |known_term_share| DriftFigures { known_term_share, ..DriftFigures::default() };
         assert!(share(Some(0.699)).advises_training());
         assert!(!share(Some(0.7)).advises_training());
         assert!(!share(None).advises_training(), "no new terms, no advice");

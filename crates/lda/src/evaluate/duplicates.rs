@@ -77,11 +77,7 @@ impl TopTermIndex {
     /// of shared terms.
     fn candidates(&mut self, top: &[u32]) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        for &topic in top
-            .iter()
-            .filter_map(|term| self.holders.get(term))
-            .flatten()
-        {
+        for &topic in top.iter().filter_map(|term| self.holders.get(term)).flatten() {
             if self.shared[topic] == 0 {
                 found.push(topic);
             }
@@ -146,18 +142,14 @@ mod tests {
     fn dead_topics_neither_repeat_nor_are_repeated() {
         let entries: Vec<(u32, f32)> = (0..10).map(|w| (w, 0.05)).collect();
         let topics = [topic(&entries, 50); 4];
-        assert_eq!(
-            duplicates(&topics, &[true, false, true, false]),
-            [None, None, None, Some(1)]
-        );
+        assert_eq!(duplicates(&topics, &[true, false, true, false]), [None, None, None, Some(1)]);
     }
 
     #[test]
     fn those_that_share_most_are_compared() {
         // The last repeats topic 9; topics 0 to 8 share one term with it, and are far away.
-        let mut entries: Vec<Vec<(u32, f32)>> = (0..9)
-            .map(|k| vec![(0, 0.1), (10 + 2 * k, 0.4), (11 + 2 * k, 0.5)])
-            .collect();
+        let mut entries: Vec<Vec<(u32, f32)>> =
+            (0..9).map(|k| vec![(0, 0.1), (10 + 2 * k, 0.4), (11 + 2 * k, 0.5)]).collect();
         entries.push(vec![(0, 0.1), (1, 0.45), (2, 0.45)]);
         entries.push(vec![(0, 0.1), (1, 0.5), (2, 0.4)]);
         let topics: Vec<_> = entries.iter().map(|e| topic(e, 40)).collect();

@@ -52,11 +52,7 @@ impl CorpusDistribution {
     ///
     /// Panics if the topic and the corpus differ in vocabulary size.
     pub fn distance(&self, topic: &TermDistribution<'_>, entropy: f64) -> Option<f64> {
-        assert_eq!(
-            topic.vocabulary_size,
-            self.surprisals.len(),
-            "one vocabulary"
-        );
+        assert_eq!(topic.vocabulary_size, self.surprisals.len(), "one vocabulary");
         let (mut listed, mut elsewhere) = (0.0, self.total);
         for &(term, weight) in topic.entries {
             let surprisal = self.surprisals[term as usize];
@@ -106,11 +102,7 @@ mod tests {
     const TERM_TOKENS: [u64; 4] = [4, 2, 1, 1];
 
     fn topic<'a>(entries: &'a [(u32, f32)], absent_weight: f64) -> TermDistribution<'a> {
-        TermDistribution {
-            entries,
-            absent_weight,
-            vocabulary_size: 4,
-        }
+        TermDistribution { entries, absent_weight, vocabulary_size: 4 }
     }
 
     fn distances(topic: &TermDistribution<'_>) -> (f64, f64) {
@@ -121,9 +113,7 @@ mod tests {
     }
 
     fn near(found: (f64, f64), expected: (f64, f64)) {
-        let apart = (found.0 - expected.0)
-            .abs()
-            .max((found.1 - expected.1).abs());
+        let apart = (found.0 - expected.0).abs().max((found.1 - expected.1).abs());
         assert!(apart < 1e-12, "{found:?} is not {expected:?}");
     }
 
@@ -131,16 +121,10 @@ mod tests {
     fn distances_of_topics_worked_out_by_hand() {
         let bit = ln(2.0);
         // The corpus itself: entropy ½·1 + ¼·2 + 2·⅛·3 = 1¾ bits, of 2.
-        near(
-            distances(&topic(&[(0, 0.5), (1, 0.25)], 0.125)),
-            (0.0, 0.25 * bit),
-        );
+        near(distances(&topic(&[(0, 0.5), (1, 0.25)], 0.125)), (0.0, 0.25 * bit));
         // Uniform: ¼ (ln ½ + ln 1 + 2 ln 2).
         near(distances(&topic(&[], 0.25)), (0.25 * bit, 0.0));
-        near(
-            distances(&topic(&[(0, 0.25), (3, 0.25)], 0.25)),
-            (0.25 * bit, 0.0),
-        );
+        near(distances(&topic(&[(0, 0.25), (3, 0.25)], 0.25)), (0.25 * bit, 0.0));
         // One term with an eighth of the tokens.
         near(distances(&topic(&[(2, 1.0)], 0.0)), (3.0 * bit, 2.0 * bit));
         // ½ on term 0, ¼ each on 1 and 2; the corpus has ⅛ on 2: ¼ ln 2; 1½ bits of 2.

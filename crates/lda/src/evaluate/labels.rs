@@ -109,19 +109,11 @@ mod tests {
         let all_wrong = count * labels(false).count() as f64;
         DocumentScores {
             f1: 2.0 * hits / (count + predicted as f64),
-            precision: if predicted > 0 {
-                hits / predicted as f64
-            } else {
-                0.0
-            },
+            precision: if predicted > 0 { hits / predicted as f64 } else { 0.0 },
             recall: hits / count,
             one_error: f64::from(u8::from(!own[order[0]])),
             coverage: labels(true).map(rank).max().unwrap() as f64 - 1.0,
-            ranking_loss: if all_wrong > 0.0 {
-                wrong / all_wrong
-            } else {
-                0.0
-            },
+            ranking_loss: if all_wrong > 0.0 { wrong / all_wrong } else { 0.0 },
             average_precision: labels(true).map(|l| above(l) / rank(l) as f64).sum::<f64>() / count,
         }
     }
@@ -136,15 +128,10 @@ mod tests {
             let mut own: Vec<bool> = (0..labels).map(|_| stream.below(2) == 0).collect();
             own[stream.below(labels as u64) as usize] = true;
             let predicted = stream.below(labels as u64 + 1) as usize;
-            let ranks: Vec<u32> = (1..)
-                .zip(&order)
-                .filter(|&(_, &label)| own[label])
-                .map(|(rank, _)| rank)
-                .collect();
-            let (found, expected) = (
-                score(&ranks, predicted, labels),
-                plain(&own, &order, predicted),
-            );
+            let ranks: Vec<u32> =
+                (1..).zip(&order).filter(|&(_, &label)| own[label]).map(|(rank, _)| rank).collect();
+            let (found, expected) =
+                (score(&ranks, predicted, labels), plain(&own, &order, predicted));
             let list = |s: DocumentScores| {
                 [
                     s.f1,
@@ -164,11 +151,7 @@ mod tests {
 
     #[test]
     fn means_over_labels_and_over_pairs() {
-        let counts = |hits, predicted, documents| LabelCounts {
-            hits,
-            predicted,
-            documents,
-        };
+        let counts = |hits, predicted, documents| LabelCounts { hits, predicted, documents };
         let labels = [counts(3, 4, 6), counts(0, 0, 0), counts(0, 1, 3)];
         assert_eq!(labels[1].f1(), None);
         assert_eq!(micro_f1(&labels), Some(6.0 / 14.0));

@@ -65,10 +65,7 @@ impl Scorer {
     /// Creates a scorer that calls `on_token` at each token of each particle, for callers that must
     /// show that their thread makes progress: one long document takes minutes.
     pub fn with_progress(on_token: fn()) -> Self {
-        Self {
-            on_token: Some(on_token),
-            ..Self::default()
-        }
+        Self { on_token: Some(on_token), ..Self::default() }
     }
 
     /// Scores one document, given by its number in the collection. The table must hold the mean
@@ -231,11 +228,7 @@ impl Particle {
             true => f64::from(table.prior_mass(row)),
             false => f64::from(row.alpha_mass) + f64::from(table.smoothing().mass),
         };
-        let masses = Masses {
-            document,
-            smoothing,
-            prior,
-        };
+        let masses = Masses { document, smoothing, prior };
         match masses.total() > 0.0 && masses.total().is_finite() {
             true => Ok(masses),
             false => {

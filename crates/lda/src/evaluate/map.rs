@@ -44,10 +44,7 @@ pub struct TopicMap {
 /// these terms with another has no nearest topics.
 pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize, f64)>> {
     let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
-    let heads: Vec<Vec<Share>> = all
-        .iter()
-        .map(|it| heaviest(it.clone(), HEAD_TERMS))
-        .collect();
+    let heads: Vec<Vec<Share>> = all.iter().map(|it| heaviest(it.clone(), HEAD_TERMS)).collect();
     let terms = topics.iter().map(|t| t.vocabulary_size).max().unwrap_or(0);
     let mut holders: Vec<Vec<(usize, Share)>> = vec![Vec::new(); terms];
     for (topic, head) in heads.iter().enumerate() {
@@ -71,9 +68,8 @@ pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize,
         found.retain(|&other| other != topic);
         found.truncate(COMPARED_PER_NEAREST * count);
         let compared = found.into_iter();
-        let mut compared: Vec<(usize, f64)> = compared
-            .map(|other| (other, distance(common(&all[topic], &all[other]))))
-            .collect();
+        let mut compared: Vec<(usize, f64)> =
+            compared.map(|other| (other, distance(common(&all[topic], &all[other])))).collect();
         compared.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         compared.truncate(count);
         compared
@@ -121,11 +117,7 @@ pub fn topic_map(topics: &[TermDistribution<'_>], tokens: &[f64]) -> TopicMap {
     for (&topic, place) in placed.iter().zip(scaled.places) {
         places[topic] = Some(place);
     }
-    TopicMap {
-        places,
-        shown: scaled.shown,
-        landmarks: landmarks.len(),
-    }
+    TopicMap { places, shown: scaled.shown, landmarks: landmarks.len() }
 }
 
 /// A term's share of a topic's tokens.
@@ -137,11 +129,7 @@ struct Share {
     entropy: f64,
 }
 
-const NOTHING: Share = Share {
-    term: 0,
-    share: 0.0,
-    entropy: 0.0,
-};
+const NOTHING: Share = Share { term: 0, share: 0.0, entropy: 0.0 };
 
 /// Returns the shares of a topic's heaviest listed terms without smoothing, terms ascending; empty without tokens.
 fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {

@@ -63,10 +63,7 @@ pub fn distances(rows: &[TermDistribution<'_>], columns: &[TermDistribution<'_>]
         let everywhere: f64 = spread.iter().sum();
         let row_mass = mass(row);
         for ((column, roots), column_mass) in columns.iter().zip(&roots).zip(&masses) {
-            assert_eq!(
-                row.vocabulary_size, column.vocabulary_size,
-                "one vocabulary"
-            );
+            assert_eq!(row.vocabulary_size, column.vocabulary_size, "one vocabulary");
             let (mut shared, mut elsewhere) = (0.0, everywhere);
             for &(term, root) in roots {
                 let own = spread[term as usize];
@@ -124,9 +121,7 @@ pub fn match_topics(planted: &[TermDistribution<'_>], found: &[TermDistribution<
         column.map(|column| (column, costs[row * found.len() + column]))
     };
     let assigned = assign(&costs, planted.len(), found.len());
-    Matching {
-        partners: assigned.into_iter().enumerate().map(partner_of).collect(),
-    }
+    Matching { partners: assigned.into_iter().enumerate().map(partner_of).collect() }
 }
 
 /// Converts a distribution over words to one over a vocabulary: words that the vocabulary lacks
@@ -206,17 +201,7 @@ mod tests {
         let partners: Vec<_> = matching.partners.iter().map(|p| p.map(|p| p.0)).collect();
         assert_eq!(
             partners,
-            [
-                Some(3),
-                Some(4),
-                Some(1),
-                Some(6),
-                Some(0),
-                None,
-                None,
-                Some(5),
-                Some(2)
-            ]
+            [Some(3), Some(4), Some(1), Some(6), Some(0), None, None, Some(5), Some(2)]
         );
         assert_eq!(matching.found(1e-6), 7);
         assert!(matching.mean_distance() < 1e-6);

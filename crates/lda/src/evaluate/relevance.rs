@@ -37,9 +37,7 @@ pub fn most_relevant(terms: &[Relevance], count: usize, steps: u32) -> Vec<usize
             let [of_a, of_b] = [a, b].map(|place| terms[place].at(lambda));
             of_b.total_cmp(&of_a).then(a.cmp(&b))
         });
-        order[..count]
-            .iter()
-            .for_each(|&place| is_chosen[place] = true);
+        order[..count].iter().for_each(|&place| is_chosen[place] = true);
     }
     (0..terms.len()).filter(|&place| is_chosen[place]).collect()
 }
@@ -53,10 +51,7 @@ mod tests {
         let terms: Vec<Relevance> = (0..50)
             .map(|place| {
                 let [x, y] = [37, 11].map(|factor| f64::from(place * factor % 50));
-                Relevance {
-                    log_probability: -x,
-                    log_lift: y - 25.0,
-                }
+                Relevance { log_probability: -x, log_lift: y - 25.0 }
             })
             .collect();
         let mut expected = std::collections::BTreeSet::new();

@@ -172,8 +172,7 @@ impl Hybrid {
         let whole: f64 = self.sums.iter().sum();
         self.proportions.clear();
         let sums = self.sums.iter();
-        self.proportions
-            .extend(sums.map(|sum| (sum / whole) as f32));
+        self.proportions.extend(sums.map(|sum| (sum / whole) as f32));
     }
 }
 
@@ -207,20 +206,13 @@ mod tests {
         for (_, topic, count) in counts {
             totals[usize::from(topic)] += i64::from(count);
         }
-        let step = GlobalStep {
-            step_size: 0.5,
-            weight: 2.0,
-        };
+        let step = GlobalStep { step_size: 0.5, weight: 2.0 };
         let words = counts.map(|(term, topic, count)| Assigned { term, topic, count }.word());
         let mut parameters = Parameters::new(TOPICS, TERMS, 0, 1);
         parameters.decay(step, &totals);
         parameters.add(step, &words);
-        let priors = Priors {
-            alpha: vec![0.1, 0.2, 0.3, 0.4, 0.5],
-            eta: 2.0,
-            exp_psi: false,
-            tree: None,
-        };
+        let priors =
+            Priors { alpha: vec![0.1, 0.2, 0.3, 0.4, 0.5], eta: 2.0, exp_psi: false, tree: None };
         Factors::prepare(&parameters, &priors, |w| w != 4, None)
     }
 
@@ -250,16 +242,11 @@ mod tests {
         let tokens = 200_000;
         for term in [0, 1, 5] {
             let (terms, counts) = ([term], [tokens]);
-            let bag = Bag {
-                terms: &terms,
-                counts: &counts,
-            };
+            let bag = Bag { terms: &terms, counts: &counts };
             let mut hybrid = Hybrid::default();
             let mut stream = Stream::keyed(3, Stage::Project, 0, u64::from(term));
             let once = settings(0, 1, Estimator::Counts);
-            hybrid
-                .infer(bag, table, &classifier(), &once, &mut stream)
-                .unwrap();
+            hybrid.infer(bag, table, &classifier(), &once, &mut stream).unwrap();
             let expected = conditional(table, term, &[0.4, 0.1, 0.2, 0.2, 0.1]);
             let chi: f64 = hybrid
                 .counts
@@ -280,16 +267,11 @@ mod tests {
         let parts = [&factors];
         let table = FactorTable::new(&parts);
         let (terms, counts) = ([0, 1, 3, 4], [2, 3, 1, 9]);
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
+        let bag = Bag { terms: &terms, counts: &counts };
         let mut stream = Stream::keyed(4, Stage::Project, 0, 0);
         let mut hybrid = Hybrid::default();
         let once = settings(0, 1, Estimator::Soft);
-        let found = hybrid
-            .infer(bag, table, &classifier(), &once, &mut stream)
-            .unwrap();
+        let found = hybrid.infer(bag, table, &classifier(), &once, &mut stream).unwrap();
         // Term 4 has no factors: six tokens are left.
         let mut expected = vec![0.1, 0.2, 0.3, 0.4, 0.5];
         for (term, count) in [(0, 2.0), (1, 3.0), (3, 1.0)] {
@@ -309,10 +291,7 @@ mod tests {
         let parts = [&factors];
         let table = FactorTable::new(&parts);
         let (terms, counts) = ([0, 1, 2], [3, 2, 4]);
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
+        let bag = Bag { terms: &terms, counts: &counts };
         let mut hybrid = Hybrid::default();
         let mut of = |estimator| {
             let mut long = settings(5, 20_000, estimator);

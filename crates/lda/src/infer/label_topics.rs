@@ -77,12 +77,7 @@ mod tests {
     #[test]
     fn labels_that_come_together_raise_each_other() {
         let weights = vec![0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5];
-        let topics = LabelTopics {
-            labels: 4,
-            weights,
-            alpha_sum: 50.0,
-            shared: 7.5,
-        };
+        let topics = LabelTopics { labels: 4, weights, alpha_sum: 50.0, shared: 7.5 };
         let mut alpha = Vec::new();
         topics.alpha(&[8.0, 0.0, 0.0, 0.0], &mut alpha);
         assert!(alpha[1] > 30.0 && alpha[2] < 8.5, "{alpha:?}");

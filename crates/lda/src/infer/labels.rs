@@ -69,12 +69,7 @@ impl LabelRanker {
     /// Creates a ranker that predicts `count` labels; `has_prior`: whether proportions contain α
     /// ([`Method::has_prior`](super::settings::Method::has_prior)).
     pub fn new(count: LabelCount, has_prior: bool) -> Self {
-        Self {
-            count,
-            has_prior,
-            shares: Vec::new(),
-            predicted: Vec::new(),
-        }
+        Self { count, has_prior, shares: Vec::new(), predicted: Vec::new() }
     }
 
     /// Ranks the labels of a document with these proportions θ_dk, one per label, that were inferred with α_k.
@@ -92,18 +87,10 @@ impl LabelRanker {
             }
         }
         let mut predicted = std::mem::take(&mut self.predicted);
-        RankedLabels {
-            shares: &self.shares,
-            proportions,
-            predicted: &[],
-        }
-        .first(self.count(bag), &mut predicted);
+        RankedLabels { shares: &self.shares, proportions, predicted: &[] }
+            .first(self.count(bag), &mut predicted);
         self.predicted = predicted;
-        RankedLabels {
-            shares: &self.shares,
-            proportions,
-            predicted: &self.predicted,
-        }
+        RankedLabels { shares: &self.shares, proportions, predicted: &self.predicted }
     }
 
     fn count(&self, bag: Bag<'_>) -> usize {
@@ -136,15 +123,12 @@ impl RankedLabels<'_> {
     /// Returns the rank of a label, from 1.
     pub fn rank(&self, label: u16) -> u32 {
         let all = 0..self.shares.len() as u16;
-        all.filter(|&other| self.compare(other, label).is_le())
-            .count() as u32
+        all.filter(|&other| self.compare(other, label).is_le()).count() as u32
     }
 
     fn compare(&self, a: u16, b: u16) -> Ordering {
         let by = |values: &[f32]| values[usize::from(b)].total_cmp(&values[usize::from(a)]);
-        by(self.shares)
-            .then_with(|| by(self.proportions))
-            .then(a.cmp(&b))
+        by(self.shares).then_with(|| by(self.proportions)).then(a.cmp(&b))
     }
 
     /// Writes the first `count` labels, in order, to `first`.
@@ -182,11 +166,7 @@ mod tests {
     #[test]
     fn shares_are_proportions_without_their_prior() {
         let (alpha, expected) = ([6.0, 1.0, 3.0], [1.0, 3.0, 0.0]);
-        let theta: Vec<f32> = alpha
-            .iter()
-            .zip(expected)
-            .map(|(a, n)| (a + n) / 14.0)
-            .collect();
+        let theta: Vec<f32> = alpha.iter().zip(expected).map(|(a, n)| (a + n) / 14.0).collect();
         let (terms, counts) = (&[0, 1][..], &[3, 1][..]);
         let mut ranker = LabelRanker::new(LabelCount::Threshold(0.3), true);
         let ranked = ranker.rank(Bag { terms, counts }, &theta, &alpha);
@@ -198,10 +178,7 @@ mod tests {
 
     #[test]
     fn as_many_labels_are_predicted_as_the_terms_say() {
-        let linear = Linear {
-            bias: 0.4,
-            weights: vec![0.0, 2.0],
-        };
+        let linear = Linear { bias: 0.4, weights: vec![0.0, 2.0] };
         let mut ranker = LabelRanker::new(LabelCount::Estimated(linear), false);
         let theta = [0.2, 0.5, 0.3];
         for (counts, expected) in [([1, 0], &[1][..]), ([0, 1], &[1, 2]), ([0, 9], &[1, 2, 0])] {

@@ -42,12 +42,7 @@ impl Classifier {
         for (row, &term) in terms.iter().enumerate() {
             rows[term as usize] = row as u32;
         }
-        Some(Self {
-            bias,
-            terms,
-            weights,
-            rows,
-        })
+        Some(Self { bias, terms, weights, rows })
     }
 
     /// Creates a classifier in f32 from a regression whose features are terms. `None` if a feature is not a term of
@@ -201,10 +196,7 @@ mod tests {
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         fitted.predict([(1, 2.0), (3, 1.0)], &mut expected);
         let (terms, counts) = ([1, 2, 3], [2, 8, 1]);
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
+        let bag = Bag { terms: &terms, counts: &counts };
         classifier.predict(bag, 1.0, &mut found);
         for (found, expected) in found.iter().zip(&expected) {
             assert!((f64::from(*found) - expected).abs() < 1e-6);
@@ -237,25 +229,14 @@ mod tests {
                 target
             };
             let all: Vec<u32> = (0..terms).collect();
-            let counts: Vec<u32> = all
-                .iter()
-                .map(|_| giant + stream.below(giant.into()) as u32)
-                .collect();
-            let bag = Bag {
-                terms: &all,
-                counts: &counts,
-            };
+            let counts: Vec<u32> =
+                all.iter().map(|_| giant + stream.below(giant.into()) as u32).collect();
+            let bag = Bag { terms: &all, counts: &counts };
             examples.push(features(bag), &target(0, 0.9));
             for class in (0..classes).cycle().take(200) {
                 let terms = [stream.below(terms.into()) as u32, 5000 + class as u32];
-                let bag = Bag {
-                    terms: &terms,
-                    counts: &[1, 3],
-                };
-                assert_eq!(
-                    features(bag).collect::<Vec<_>>(),
-                    [(terms[0], 1.0), (terms[1], 3.0)]
-                );
+                let bag = Bag { terms: &terms, counts: &[1, 3] };
+                assert_eq!(features(bag).collect::<Vec<_>>(), [(terms[0], 1.0), (terms[1], 3.0)]);
                 examples.push(features(bag), &target(class, 0.8));
             }
             let fitted = fit(&examples, &Settings::default(), &mut |_| {}).unwrap();

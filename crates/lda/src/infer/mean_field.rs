@@ -126,9 +126,7 @@ impl MeanField {
         let smoothing = table.smoothing();
         let topics = table.topic_count();
         // Relative to the largest, which cancels in γ: exp Ψ of a small α is far below what fits in f32.
-        let digammas = self.dirichlet[..topics]
-            .iter()
-            .map(|&a| digamma(f64::from(a)));
+        let digammas = self.dirichlet[..topics].iter().map(|&a| digamma(f64::from(a)));
         self.digammas.clear();
         self.digammas.extend(digammas);
         let largest = self.digammas.iter().copied().fold(f64::MIN, f64::max);
@@ -251,11 +249,7 @@ impl MeanField {
         self.entries.extend(topics.of(term).iter().map(|entry| {
             let mass = entry.weight * a[entry.topic as usize];
             sum += mass;
-            Entry {
-                topic: entry.topic,
-                weight: entry.weight,
-                share: mass,
-            }
+            Entry { topic: entry.topic, weight: entry.weight, share: mass }
         }));
         let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
         let (mut kept, mut length) = (0.0, 0);

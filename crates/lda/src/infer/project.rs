@@ -48,8 +48,7 @@ impl Projector {
                 self.add_sample(table, settings.estimator);
             }
         }
-        self.estimate
-            .finish(self.sampler.token_count(), table, &mut self.proportions);
+        self.estimate.finish(self.sampler.token_count(), table, &mut self.proportions);
         Ok(&self.proportions)
     }
 
@@ -69,11 +68,8 @@ const TERMS: usize = 16;
 /// are. The table must hold the mean geometry, so that factors are φ.
 pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
     let smoothing = &table.smoothing().factors;
-    let everywhere: f64 = proportions
-        .iter()
-        .zip(smoothing)
-        .map(|(t, h)| f64::from(*t) * f64::from(*h))
-        .sum();
+    let everywhere: f64 =
+        proportions.iter().zip(smoothing).map(|(t, h)| f64::from(*t) * f64::from(*h)).sum();
     let probability = |row| match table.dense(row) {
         Some(dense) => f64::from(dot(proportions, &dense[..proportions.len()])),
         None => {

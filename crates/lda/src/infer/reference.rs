@@ -21,9 +21,7 @@ pub fn sweep(
         if let Some(old) = assignments[i].take() {
             counts[old] -= 1.0;
         }
-        let masses: Vec<f64> = (0..alpha.len())
-            .map(|k| (alpha[k] + counts[k]) * e[k])
-            .collect();
+        let masses: Vec<f64> = (0..alpha.len()).map(|k| (alpha[k] + counts[k]) * e[k]).collect();
         let new = draw(&masses, stream.uniform());
         assignments[i] = Some(new);
         counts[new] += 1.0;
@@ -59,13 +57,9 @@ pub fn soft_counts(factors: &[Vec<f64>], alpha: &[f64], assignments: &[Option<us
     let mut soft = vec![0.0; alpha.len()];
     for (e, own) in factors.iter().zip(assignments) {
         let without = |k: usize| counts[k] - f64::from(u8::from(*own == Some(k)));
-        let masses: Vec<f64> = (0..alpha.len())
-            .map(|k| (alpha[k] + without(k)) * e[k])
-            .collect();
+        let masses: Vec<f64> = (0..alpha.len()).map(|k| (alpha[k] + without(k)) * e[k]).collect();
         let total: f64 = masses.iter().sum();
-        soft.iter_mut()
-            .zip(&masses)
-            .for_each(|(s, m)| *s += m / total);
+        soft.iter_mut().zip(&masses).for_each(|(s, m)| *s += m / total);
     }
     soft
 }

@@ -168,8 +168,7 @@ impl Sampler {
     fn clear(&mut self, topic_count: usize) {
         if topic_count <= FEW {
             self.counts.clear();
-            self.counts
-                .resize((topic_count + 1).next_multiple_of(CHUNK), 0.0);
+            self.counts.resize((topic_count + 1).next_multiple_of(CHUNK), 0.0);
             self.is_active.clear();
         } else if self.is_active.len() == topic_count + 1 {
             for &topic in &self.active {
@@ -230,12 +229,7 @@ impl Sampler {
                     self.remove_token(old, table);
                 }
                 let sense = self.sense(place);
-                let token = draw::Token {
-                    term,
-                    row,
-                    old,
-                    sense,
-                };
+                let token = draw::Token { term, row, old, sense };
                 let new = self.draw::<OWN>(token, table, stream)?;
                 self.add_token(new, table);
                 self.assignments[place] = new;
@@ -339,10 +333,7 @@ impl Sampler {
     }
 
     fn sampled(&self) -> Sampled<'_> {
-        Sampled {
-            counts: &self.counts,
-            active: &self.active[..self.active_count],
-        }
+        Sampled { counts: &self.counts, active: &self.active[..self.active_count] }
     }
 
     /// Adds a soft sample to the document's proportions.

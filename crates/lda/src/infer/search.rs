@@ -50,11 +50,7 @@ fn find(running: &[f32], length: usize, target: f32) -> usize {
     let (lanes, _) = running[..length.next_multiple_of(LANES)].as_chunks::<LANES>();
     let not_above = |lane: &[f32; LANES]| lane.iter().map(|&s| u32::from(s <= target)).sum::<u32>();
     let place = lanes.iter().map(not_above).sum::<u32>() as usize;
-    if place < length {
-        place
-    } else {
-        last_rise(&running[..length])
-    }
+    if place < length { place } else { last_rise(&running[..length]) }
 }
 
 /// Returns the topic of a block at `target` in the running sums of its masses.
@@ -88,11 +84,7 @@ fn behind(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK]) -> 
 #[inline]
 pub(crate) fn search<T: PartialOrd + From<f32>>(running: &[f32], target: T) -> usize {
     let place = running.partition_point(|&sum| T::from(sum) <= target);
-    if place < running.len() {
-        place
-    } else {
-        last_rise(running)
-    }
+    if place < running.len() { place } else { last_rise(running) }
 }
 
 /// Returns the first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them

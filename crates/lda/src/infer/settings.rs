@@ -45,10 +45,7 @@ impl Method {
 
     /// Returns whether tokens are drawn, so that proportions have an estimator.
     pub fn samples(self) -> bool {
-        matches!(
-            self,
-            Self::Gibbs | Self::GibbsJoint | Self::Retrain | Self::Hybrid
-        )
+        matches!(self, Self::Gibbs | Self::GibbsJoint | Self::Retrain | Self::Hybrid)
     }
 
     /// Returns whether documents are inferred together instead of one by one.

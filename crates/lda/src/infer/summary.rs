@@ -40,12 +40,7 @@ impl Projection {
         table: FactorTable<'_>,
         listing: Listing,
     ) {
-        list(
-            proportions,
-            listing.threshold,
-            listing.top,
-            &mut self.topics,
-        );
+        list(proportions, listing.threshold, listing.top, &mut self.topics);
         self.top = heaviest(proportions);
         self.entropy = entropy(proportions);
         (self.log_likelihood, self.tokens) = log_likelihood(bag, proportions, table);
@@ -67,10 +62,7 @@ impl Projection {
 /// the smaller topic first. `proportions` has one weight per topic; `listed` is emptied first.
 fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, u16)>) {
     listed.clear();
-    let heavy = proportions
-        .iter()
-        .enumerate()
-        .filter(|&(_, &weight)| weight >= threshold);
+    let heavy = proportions.iter().enumerate().filter(|&(_, &weight)| weight >= threshold);
     listed.extend(heavy.map(|(topic, &weight)| (weight, topic as u16)));
     listed.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     if top > 0 {
@@ -91,10 +83,7 @@ fn heaviest(proportions: &[f32]) -> (f32, u16) {
 
 /// Returns −Σ θ_k ln θ_k in nats.
 fn entropy(proportions: &[f32]) -> f32 {
-    let terms = proportions
-        .iter()
-        .map(|&weight| f64::from(weight))
-        .filter(|&w| w > 0.0);
+    let terms = proportions.iter().map(|&weight| f64::from(weight)).filter(|&w| w > 0.0);
     -terms.map(|weight| weight * ln(weight)).sum::<f64>() as f32
 }
 

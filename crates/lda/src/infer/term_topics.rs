@@ -50,10 +50,9 @@ impl TermTopics {
                 let least = least_share(row.is_whole(), alpha.len()) * mass;
                 let entries = sparse.topics.iter().zip(weights);
                 let heavy = entries.filter(|(k, g)| alpha[usize::from(**k)] * **g >= least);
-                topics.extend(heavy.map(|(&topic, &weight)| TermTopic {
-                    topic: u32::from(topic),
-                    weight,
-                }));
+                topics.extend(
+                    heavy.map(|(&topic, &weight)| TermTopic { topic: u32::from(topic), weight }),
+                );
             }
             starts.push(topics.len());
         }

@@ -56,8 +56,7 @@ impl Variational {
         let tokens: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         let share = tokens / alpha.len() as f64;
         self.document_dirichlet.clear();
-        self.document_dirichlet
-            .extend(alpha.iter().map(|a| a + share));
+        self.document_dirichlet.extend(alpha.iter().map(|a| a + share));
         let mut taken = 0;
         loop {
             let change = self.iterate(counts, factors, alpha)?;
@@ -117,10 +116,7 @@ mod tests {
     use crate::math::random::{Stage, Stream};
     use crate::math::special::{digamma, exp, ln, ln_gamma};
 
-    const TO_THE_END: Effort = Effort {
-        iterations: 100_000,
-        tolerance: 1e-14,
-    };
+    const TO_THE_END: Effort = Effort { iterations: 100_000, tolerance: 1e-14 };
 
     /// A random document of W terms, and its factors.
     fn document(terms: usize, topics: usize, seed: u64) -> (Vec<u32>, Vec<Vec<f64>>) {
@@ -143,9 +139,8 @@ mod tests {
     fn step(counts: &[u32], factors: &[Vec<f64>], alpha: &[f64], gamma: &[f64]) -> Vec<f64> {
         let mut next = alpha.to_vec();
         for (&count, row) in counts.iter().zip(factors) {
-            let masses: Vec<f64> = (0..alpha.len())
-                .map(|k| exp(digamma(gamma[k])) * row[k])
-                .collect();
+            let masses: Vec<f64> =
+                (0..alpha.len()).map(|k| exp(digamma(gamma[k])) * row[k]).collect();
             let total: f64 = masses.iter().sum();
             for (new, mass) in next.iter_mut().zip(masses) {
                 *new += f64::from(count) * mass / total;
@@ -175,19 +170,13 @@ mod tests {
     fn a_document_of_one_token_agrees_with_the_hand() {
         // γ begins at (1, 1): φ = e / Σ e = (3/4, 1/4), whatever exp Ψ(1) is.
         let mut local = Variational::default();
-        let once = Effort {
-            iterations: 1,
-            tolerance: 0.0,
-        };
+        let once = Effort { iterations: 1, tolerance: 0.0 };
         assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], once), Ok(1));
         assert!((local.document_dirichlet()[0] - 1.25).abs() < 1e-15);
         assert!((local.document_dirichlet()[1] - 0.75).abs() < 1e-15);
         // Ψ(5/4) − Ψ(3/4) = 4 − π, because Ψ(1 − x) − Ψ(x) = π cot πx and Ψ(x + 1) = Ψ(x) + 1/x.
         let odds = 3.0 * exp(4.0 - std::f64::consts::PI);
-        let twice = Effort {
-            iterations: 2,
-            ..once
-        };
+        let twice = Effort { iterations: 2, ..once };
         assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], twice), Ok(2));
         assert!((local.document_dirichlet()[0] - (0.5 + odds / (1.0 + odds))).abs() < 1e-14);
     }
@@ -197,15 +186,9 @@ mod tests {
         let (counts, factors) = document(40, 13, 1);
         let mut local = Variational::default();
         for iterations in [1, 2, 7] {
-            let effort = Effort {
-                iterations,
-                tolerance: 0.0,
-            };
+            let effort = Effort { iterations, tolerance: 0.0 };
             let alpha = alpha(13);
-            assert_eq!(
-                local.infer(&counts, &rows(&factors), &alpha, effort),
-                Ok(iterations)
-            );
+            assert_eq!(local.infer(&counts, &rows(&factors), &alpha, effort), Ok(iterations));
             let tokens: u32 = counts.iter().sum();
             let expected = alpha.iter().sum::<f64>() + f64::from(tokens);
             assert!((local.document_dirichlet().iter().sum::<f64>() - expected).abs() < 1e-11);
@@ -216,9 +199,7 @@ mod tests {
     fn what_it_ends_at_is_a_fixed_point_of_its_equations() {
         let (counts, factors) = document(30, 9, 2);
         let (alpha, mut local) = (alpha(9), Variational::default());
-        local
-            .infer(&counts, &rows(&factors), &alpha, TO_THE_END)
-            .unwrap();
+        local.infer(&counts, &rows(&factors), &alpha, TO_THE_END).unwrap();
         let next = step(&counts, &factors, &alpha, local.document_dirichlet());
         for (gamma, next) in local.document_dirichlet().iter().zip(next) {
             assert!((gamma - next).abs() < 1e-11, "{gamma} moves to {next}");
@@ -234,13 +215,8 @@ mod tests {
         let mut before = bound(&counts, &factors, &alpha, &gamma);
         for iterations in 1..30 {
             gamma = step(&counts, &factors, &alpha, &gamma);
-            let effort = Effort {
-                iterations,
-                tolerance: 0.0,
-            };
-            local
-                .infer(&counts, &rows(&factors), &alpha, effort)
-                .unwrap();
+            let effort = Effort { iterations, tolerance: 0.0 };
+            local.infer(&counts, &rows(&factors), &alpha, effort).unwrap();
             for (own, direct) in local.document_dirichlet().iter().zip(&gamma) {
                 assert!((own - direct).abs() < 1e-10);
             }
@@ -254,9 +230,7 @@ mod tests {
     fn expected_counts_add_up_to_gamma_without_the_prior() {
         let (counts, factors) = document(20, 10, 4);
         let (alpha, mut local) = (alpha(10), Variational::default());
-        local
-            .infer(&counts, &rows(&factors), &alpha, TO_THE_END)
-            .unwrap();
+        local.infer(&counts, &rows(&factors), &alpha, TO_THE_END).unwrap();
         let mut all = vec![0.0; 10];
         for (index, row) in factors.iter().enumerate() {
             let mut own = vec![0.0; 10];
@@ -284,10 +258,7 @@ mod tests {
     fn a_term_whose_responsibilities_vanish_is_an_error() {
         let mut local = Variational::default();
         let factors: [&[f64]; 2] = [&[0.5, 0.5], &[0.0, 0.0]];
-        assert_eq!(
-            local.infer(&[1, 1], &factors, &[0.1, 0.3], TO_THE_END),
-            Err(1)
-        );
+        assert_eq!(local.infer(&[1, 1], &factors, &[0.1, 0.3], TO_THE_END), Err(1));
     }
 
     #[test]

@@ -30,10 +30,7 @@ pub fn normal(stream: &mut Stream) -> f64 {
 ///
 /// Panics if the shape is not a positive finite number.
 fn ln_gamma_draw(stream: &mut Stream, shape: f64) -> f64 {
-    assert!(
-        shape > 0.0 && shape.is_finite(),
-        "a gamma draw of shape {shape} is impossible"
-    );
+    assert!(shape > 0.0 && shape.is_finite(), "a gamma draw of shape {shape} is impossible");
     if shape < 1.0 {
         let raised = ln_gamma_draw(stream, shape + 1.0);
         return raised + ln(stream.uniform_positive()) / shape;
@@ -98,10 +95,7 @@ const POISSON_REJECTION_FROM: f64 = 10.0;
 ///
 /// Panics if the mean is negative or not finite.
 pub fn poisson(stream: &mut Stream, mean: f64) -> u64 {
-    assert!(
-        mean >= 0.0 && mean.is_finite(),
-        "a Poisson draw of mean {mean} is impossible"
-    );
+    assert!(mean >= 0.0 && mean.is_finite(), "a Poisson draw of mean {mean} is impossible");
     if mean < POISSON_REJECTION_FROM {
         poisson_by_inversion(stream, mean)
     } else {
@@ -176,10 +170,7 @@ pub(crate) fn running_sums(masses: impl Iterator<Item = f32>, running: &mut Vec<
 #[inline]
 pub fn categorical(stream: &mut Stream, cumulative: &[f64]) -> usize {
     let total = cumulative.last().copied().unwrap_or(0.0);
-    assert!(
-        total > 0.0 && total.is_finite(),
-        "a draw from weights of sum {total} is impossible"
-    );
+    assert!(total > 0.0 && total.is_finite(), "a draw from weights of sum {total} is impossible");
     let point = stream.uniform() * total;
     let index = cumulative.partition_point(|&sum| sum <= point);
     if index < cumulative.len() {
@@ -217,11 +208,7 @@ mod tests {
         dirichlet(&mut s, &mut proportions);
         assert_eq!(
             proportions,
-            [
-                0.061_500_849_482_313_37,
-                0.227_466_310_067_423_74,
-                0.711_032_840_450_262_8
-            ]
+            [0.061_500_849_482_313_37, 0.227_466_310_067_423_74, 0.711_032_840_450_262_8]
         );
         assert_eq!(categorical(&mut s, &prefix_sums(&[1.0, 2.0, 3.0])), 1);
     }
@@ -238,10 +225,7 @@ mod tests {
             let variance_error =
                 5.0 * ((2.0 * shape * shape + 6.0 * shape) / f64::from(count)).sqrt();
             assert!((mean - shape).abs() < mean_error, "{shape}: mean {mean}");
-            assert!(
-                (variance - shape).abs() < variance_error,
-                "{shape}: {variance}"
-            );
+            assert!((variance - shape).abs() < variance_error, "{shape}: {variance}");
         }
     }
 
@@ -254,10 +238,7 @@ mod tests {
             let place = 1.0 - exp(-gamma(&mut s, 1.0));
             cells[((place * 50.0) as usize).min(49)] += 1;
         }
-        let chi: f64 = cells
-            .iter()
-            .map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0)
-            .sum();
+        let chi: f64 = cells.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
         assert!(chi < 94.0, "χ² = {chi} with 49 degrees of freedom");
     }
 
@@ -291,10 +272,7 @@ mod tests {
 
     #[test]
     fn poisson_has_its_probabilities() {
-        for (document, mean) in [0.3_f64, 4.0, 9.99, 10.0, 37.5, 1000.0]
-            .into_iter()
-            .enumerate()
-        {
+        for (document, mean) in [0.3_f64, 4.0, 9.99, 10.0, 37.5, 1000.0].into_iter().enumerate() {
             let mut s = stream(100 + document as u64);
             let draws = 100_000_u32;
             let mut counts = vec![0_u32; (mean + 20.0 * mean.sqrt() + 20.0) as usize];

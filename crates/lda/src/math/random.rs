@@ -109,9 +109,7 @@ impl Stream {
             let step = GOLDEN.wrapping_mul(i as u64 + 1);
             word.copy_from_slice(&finalize(key.wrapping_add(step)).to_le_bytes());
         }
-        Self {
-            generator: Xoshiro256PlusPlus::from_seed(bytes),
-        }
+        Self { generator: Xoshiro256PlusPlus::from_seed(bytes) }
     }
 
     /// Returns the next word.
@@ -176,11 +174,7 @@ mod tests {
             .collect();
         assert_eq!(
             outputs,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
         );
     }
 
@@ -239,10 +233,7 @@ mod tests {
             cells[cell] += 1;
         }
         let expected = draws as f64 / 64.0;
-        let chi: f64 = cells
-            .iter()
-            .map(|&n| (f64::from(n) - expected).powi(2) / expected)
-            .sum();
+        let chi: f64 = cells.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
         assert!(chi < 116.0, "χ² = {chi}, beyond the 99.995 % quantile");
     }
 
@@ -265,10 +256,7 @@ mod tests {
         for _ in 0..60_000 {
             counts[stream.below(6) as usize] += 1;
         }
-        let chi: f64 = counts
-            .iter()
-            .map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0)
-            .sum();
+        let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi < 25.7, "χ² = {chi} with 5 degrees of freedom");
         // A bound that rejects half of all words still terminates, and stays in its range.
         assert!(stream.below((1 << 63) + 1) <= 1 << 63);

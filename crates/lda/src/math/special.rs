@@ -150,10 +150,7 @@ mod tests {
     fn digamma_rises_by_the_reciprocal() {
         for x in (1..4000).map(|i| f64::from(i) * 0.01) {
             let step = digamma(x + 1.0) - digamma(x);
-            assert!(
-                (step - 1.0 / x).abs() < 4e-15 * (1.0 / x).max(4.0),
-                "at {x}"
-            );
+            assert!((step - 1.0 / x).abs() < 4e-15 * (1.0 / x).max(4.0), "at {x}");
         }
     }
 

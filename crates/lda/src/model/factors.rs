@@ -204,13 +204,7 @@ impl Factors {
         old.weights.clear();
         old.prefix.clear();
         old.dense.clear();
-        Self {
-            part,
-            topic_count,
-            dense_from: dense_row_length(topic_count),
-            smoothing,
-            ..old
-        }
+        Self { part, topic_count, dense_from: dense_row_length(topic_count), smoothing, ..old }
     }
 
     /// Returns the bytes of all rows.
@@ -284,12 +278,7 @@ impl Factors {
             let entries = entries.map(|k| (k, f64::from(unsmoothed[k])));
             branches.add_leaf(leaf, entries, &mut factors);
         }
-        let Smoothing {
-            factors: h,
-            alpha,
-            mass,
-            ..
-        } = &self.smoothing;
+        let Smoothing { factors: h, alpha, mass, .. } = &self.smoothing;
         let dense = flat_mut(&mut self.dense[start..start + stride]);
         let mut sum = 0.0;
         for k in 0..topics {

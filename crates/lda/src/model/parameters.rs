@@ -122,9 +122,7 @@ impl Parameters {
 
     /// Returns the terms of this part, ascending.
     pub fn terms(&self) -> impl Iterator<Item = u32> + use<> {
-        (self.part..self.vocabulary_size)
-            .step_by(self.part_count)
-            .map(|w| w as u32)
+        (self.part..self.vocabulary_size).step_by(self.part_count).map(|w| w as u32)
     }
 
     /// Returns the stored entries of a term of this part, ascending by topic.
@@ -196,8 +194,7 @@ impl Parameters {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         for (term, _) in rows {
             if let Some(own) = self.own_row(*term) {
-                own.iter_mut()
-                    .for_each(|entry| entry.value = entry.value.round_ties_even());
+                own.iter_mut().for_each(|entry| entry.value = entry.value.round_ties_even());
                 own.retain(|entry| entry.value > 0.0);
             }
         }
@@ -351,8 +348,7 @@ fn counted(counts: &[u64], coefficient: f64) -> impl Iterator<Item = (u32, f64)>
 
 /// Returns the entries of a row, times `coefficient`.
 pub(crate) fn scaled(row: &[Entry], coefficient: f64) -> impl Iterator<Item = (u32, f64)> {
-    row.iter()
-        .map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))
+    row.iter().map(move |entry| (entry.topic, coefficient * f64::from(entry.value)))
 }
 
 /// Adds changes by topic to a row; both ascend. Returns whether a changed value is not positive.

@@ -74,11 +74,7 @@ pub fn publish_nodes(parts: &[&Parameters], priors: &Priors) -> Vec<Vec<Publishe
             break;
         };
         branches.for_each_observed(parts, part, |node, topic, weight, count| {
-            published[topic].push(PublishedNode {
-                node,
-                weight,
-                count,
-            });
+            published[topic].push(PublishedNode { node, weight, count });
         });
     }
     for nodes in &mut published {
@@ -135,10 +131,7 @@ mod tests {
 
     #[test]
     fn each_topic_is_a_distribution_whatever_the_parts() {
-        let step = GlobalStep {
-            step_size: 0.5,
-            weight: 3.0,
-        };
+        let step = GlobalStep { step_size: 0.5, weight: 3.0 };
         let entries: [(u32, u16, i32); 4] = [(0, 0, 5), (0, 1, 1), (2, 1, 9), (3, 0, 2)];
         let published = |part_count: usize| {
             let parts: Vec<_> = (0..part_count)
@@ -152,12 +145,7 @@ mod tests {
                     part
                 })
                 .collect();
-            let priors = Priors {
-                alpha: vec![0.1; 2],
-                eta: 0.1,
-                exp_psi: false,
-                tree: None,
-            };
+            let priors = Priors { alpha: vec![0.1; 2], eta: 0.1, exp_psi: false, tree: None };
             publish(&parts.iter().collect::<Vec<_>>(), &priors)
         };
         let topics = published(1);

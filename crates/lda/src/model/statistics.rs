@@ -75,10 +75,7 @@ pub struct Aggregator {
 impl Aggregator {
     /// Creates an aggregator for a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
-        Self {
-            words: Vec::new(),
-            tally: Tally::new(vocabulary_size, topic_count),
-        }
+        Self { words: Vec::new(), tally: Tally::new(vocabulary_size, topic_count) }
     }
 
     /// Adds entries.
@@ -97,13 +94,7 @@ impl Aggregator {
                 tally.count(entry.topic, i64::from(entry.count));
             }
         };
-        self.tally.by_term(
-            0,
-            &self.words,
-            |word| Assigned::from_word(word).term,
-            entries,
-            emit,
-        );
+        self.tally.by_term(0, &self.words, |word| Assigned::from_word(word).term, entries, emit);
         self.words.clear();
     }
 }

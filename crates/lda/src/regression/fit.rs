@@ -34,12 +34,7 @@ pub fn fit(
     let (classes, features) = (examples.class_count, distinct.len());
     let occurrences = examples.features.len();
     settings.check_memory(examples.len(), occurrences, classes, features)?;
-    let objective = Objective::new(
-        examples,
-        distinct,
-        settings.prior_variance,
-        settings.threads,
-    );
+    let objective = Objective::new(examples, distinct, settings.prior_variance, settings.threads);
     let start = vec![0.0; objective.weight_count()];
     fit_from(objective, classes, start, settings, watch)
 }
@@ -47,13 +42,9 @@ pub fn fit(
 /// Returns the bytes that fitting takes for the vectors of L-BFGS, for targets and residuals, and for the `occurrences`
 /// of features in examples. `features` is the number of distinct features that occur.
 pub fn memory(examples: usize, occurrences: usize, classes: usize, features: usize) -> u64 {
-    let vectors = (features as u64)
-        .saturating_add(1)
-        .saturating_mul(VECTORS as u64 * 8);
+    let vectors = (features as u64).saturating_add(1).saturating_mul(VECTORS as u64 * 8);
     let targets = (examples as u64).saturating_mul(12);
-    let by_class = vectors
-        .saturating_add(targets)
-        .saturating_mul(classes as u64);
+    let by_class = vectors.saturating_add(targets).saturating_mul(classes as u64);
     by_class.saturating_add((occurrences as u64).saturating_mul(OCCURRENCE_BYTES))
 }
 
@@ -93,10 +84,7 @@ fn fit_from(
         .map_err(stuck)?;
     let first = objective.evaluate(&start);
     let first_loss = first.loss;
-    let remembered = Remembered {
-        objective,
-        last: RefCell::new(Some((start.clone(), first))),
-    };
+    let remembered = Remembered { objective, last: RefCell::new(Some((start.clone(), first))) };
     let result = Executor::new(remembered, Watched { solver, watch })
         .configure(|state| state.param(start).max_iters(u64::from(settings.iterations)))
         .ctrlc(false)
@@ -211,11 +199,7 @@ mod tests {
     use crate::math::special::{exp, ln};
 
     fn precise() -> Settings {
-        Settings {
-            tolerance: 0.0,
-            iterations: 500,
-            ..Settings::default()
-        }
+        Settings { tolerance: 0.0, iterations: 500, ..Settings::default() }
     }
 
     #[test]
@@ -240,10 +224,7 @@ mod tests {
         let (mut examples, share, variance) = (Examples::new(2), 0.9f32, 0.5);
         examples.push([(0, 1.0)], &[share, 1.0 - share]);
         examples.push([(0, -1.0)], &[1.0 - share, share]);
-        let settings = Settings {
-            prior_variance: variance,
-            ..precise()
-        };
+        let settings = Settings { prior_variance: variance, ..precise() };
         let fitted = fit(&examples, &settings, &mut |_| {}).unwrap();
         let slope = |w: f64| 2.0 / (1.0 + exp(-2.0 * w)) - 2.0 * f64::from(share) + w / variance;
         let (mut low, mut high) = (0.0, 10.0);
@@ -278,11 +259,7 @@ mod tests {
         let (examples, _) = random(50, 20, 3);
         let mut told = Vec::new();
         let mut with = |threads| {
-            let settings = Settings {
-                threads,
-                iterations: 12,
-                ..precise()
-            };
+            let settings = Settings { threads, iterations: 12, ..precise() };
             fit(&examples, &settings, &mut |n| told.push(n)).unwrap()
         };
         let alone = with(1);
@@ -296,10 +273,7 @@ mod tests {
     #[test]
     fn a_fit_cut_short_has_not_converged() {
         let (examples, _) = random(50, 20, 3);
-        let settings = Settings {
-            iterations: 2,
-            ..Settings::default()
-        };
+        let settings = Settings { iterations: 2, ..Settings::default() };
         let fitted = fit(&examples, &settings, &mut |_| {}).unwrap();
         assert!(!fitted.is_converged && fitted.loss < ln(3.0));
     }
@@ -323,10 +297,7 @@ mod tests {
         let none = fit(&Examples::new(2), &Settings::default(), &mut |_| {});
         assert_eq!(none, Err(RegressionError::NoExamples));
         let (examples, _) = random(10, 20, 3);
-        let settings = Settings {
-            most_bytes: 1000,
-            ..Settings::default()
-        };
+        let settings = Settings { most_bytes: 1000, ..Settings::default() };
         let error = fit(&examples, &settings, &mut |_| {}).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("3 classes on 20 features") && text.contains("another method"));
@@ -334,10 +305,7 @@ mod tests {
         let mut examples = Examples::new(2);
         (0..100).for_each(|_| examples.push_class((0..10).map(|feature| (feature, 1.0)), 0));
         let most_bytes = memory(100, 0, 2, 10);
-        let settings = Settings {
-            most_bytes,
-            ..settings
-        };
+        let settings = Settings { most_bytes, ..settings };
         assert!(fit(&examples, &settings, &mut |_| {}).is_err());
     }
 }

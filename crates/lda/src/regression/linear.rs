@@ -43,16 +43,8 @@ impl Linear {
         if examples.is_empty() {
             return Err(RegressionError::NoExamples);
         }
-        let feature_count = examples
-            .features
-            .iter()
-            .max()
-            .map_or(0, |&f| f as usize + 1);
-        let equations = NormalEquations {
-            examples,
-            penalty: 1.0 / prior_variance,
-            feature_count,
-        };
+        let feature_count = examples.features.iter().max().map_or(0, |&f| f as usize + 1);
+        let equations = NormalEquations { examples, penalty: 1.0 / prior_variance, feature_count };
         let right = equations.transposed(|example| f64::from(examples.targets[example]));
         let target = TOLERANCE * right.iter().map(|x| x * x).sum::<f64>();
         let stuck = |error: Error| RegressionError::Stuck(error.to_string());
@@ -95,9 +87,7 @@ impl NormalEquations<'_> {
         let range = self.examples.range(example);
         let values = self.examples.values[range.clone()].iter();
         let features = self.examples.features[range].iter();
-        features
-            .zip(values)
-            .map(|(&f, &x)| (f as usize, f64::from(x)))
+        features.zip(values).map(|(&f, &x)| (f as usize, f64::from(x)))
     }
 
     /// Returns Xᵀ y.
@@ -118,10 +108,7 @@ impl Operator for NormalEquations<'_> {
 
     fn apply(&self, weights: &Vec<f64>) -> Result<Vec<f64>, Error> {
         let bias = weights[self.feature_count];
-        let value = |example| {
-            self.row(example)
-                .fold(bias, |sum, (f, x)| sum + weights[f] * x)
-        };
+        let value = |example| self.row(example).fold(bias, |sum, (f, x)| sum + weights[f] * x);
         let mut product = self.transposed(value);
         for (product, weight) in product.iter_mut().zip(&weights[..self.feature_count]) {
             *product += self.penalty * weight;
@@ -138,26 +125,19 @@ mod tests {
     /// Solves the normal equations densely, by elimination.
     fn solve(examples: &Examples, prior_variance: f64, features: usize) -> Vec<f64> {
         let n = features + 1;
-        let equations = NormalEquations {
-            examples,
-            penalty: 1.0 / prior_variance,
-            feature_count: features,
-        };
+        let equations =
+            NormalEquations { examples, penalty: 1.0 / prior_variance, feature_count: features };
         let unit = |i: usize| (0..n).map(|j| f64::from(u8::from(i == j))).collect();
         let columns: Vec<Vec<f64>> = (0..n).map(|i| equations.apply(&unit(i)).unwrap()).collect();
-        let mut rows: Vec<Vec<f64>> = (0..n)
-            .map(|i| columns.iter().map(|column| column[i]).collect())
-            .collect();
+        let mut rows: Vec<Vec<f64>> =
+            (0..n).map(|i| columns.iter().map(|column| column[i]).collect()).collect();
         let mut right = equations.transposed(|d| f64::from(examples.targets[d]));
         for i in 0..n {
             for j in 0..n {
                 if i != j {
                     let factor = rows[j][i] / rows[i][i];
                     let pivot = rows[i].clone();
-                    rows[j]
-                        .iter_mut()
-                        .zip(pivot)
-                        .for_each(|(x, p)| *x -= factor * p);
+                    rows[j].iter_mut().zip(pivot).for_each(|(x, p)| *x -= factor * p);
                     right[j] -= factor * right[i];
                 }
             }

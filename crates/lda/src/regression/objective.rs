@@ -220,12 +220,7 @@ pub(super) mod tests {
         prior_variance: f64,
         threads: usize,
     ) -> Objective<'_> {
-        Objective::new(
-            examples,
-            examples.distinct_features(),
-            prior_variance,
-            threads,
-        )
+        Objective::new(examples, examples.distinct_features(), prior_variance, threads)
     }
 
     /// Random sparse examples with soft targets, and random weights.
@@ -249,9 +244,7 @@ pub(super) mod tests {
             examples.push(own, &target);
         }
         let objective = objective(&examples, 1.0, 1);
-        let weights = (0..objective.weight_count())
-            .map(|_| stream.uniform() - 0.5)
-            .collect();
+        let weights = (0..objective.weight_count()).map(|_| stream.uniform() - 0.5).collect();
         (examples, weights)
     }
 
@@ -267,10 +260,7 @@ pub(super) mod tests {
                 objective.evaluate(&moved).loss
             };
             let difference = (loss(1e-5) - loss(-1e-5)) / 2e-5;
-            assert!(
-                (slope - difference).abs() < 1e-9,
-                "{place}: {slope} {difference}"
-            );
+            assert!((slope - difference).abs() < 1e-9, "{place}: {slope} {difference}");
         }
     }
 
@@ -285,12 +275,7 @@ pub(super) mod tests {
         let loss = crate::math::special::ln(1.0 + odds) + 0.25 * 2.2 + 0.5 / 4.0;
         assert!((found.loss - loss).abs() < 1e-14);
         let residual = 1.0 / (1.0 + odds) - 0.75;
-        let expected = [
-            2.0 * residual + 0.25,
-            -2.0 * residual - 0.25,
-            residual,
-            -residual,
-        ];
+        let expected = [2.0 * residual + 0.25, -2.0 * residual - 0.25, residual, -residual];
         for (found, expected) in found.gradient.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-14, "{found} {expected}");
         }
@@ -309,12 +294,7 @@ pub(super) mod tests {
     #[test]
     fn rows_are_cut_evenly_and_completely() {
         for parts in 1..9 {
-            for ends in [
-                vec![],
-                vec![0, 0],
-                vec![9, 10, 11, 12, 30],
-                vec![1, 2, 3, 100],
-            ] {
+            for ends in [vec![], vec![0, 0], vec![9, 10, 11, 12, 30], vec![1, 2, 3, 100]] {
                 let cuts = cut(&ends, parts);
                 let rows: Vec<usize> = cuts.iter().cloned().flatten().collect();
                 assert_eq!(rows, (0..ends.len()).collect::<Vec<_>>());

@@ -103,23 +103,14 @@ impl ActiveSchedule {
 
     /// Returns the influence of a document that has not been visited.
     pub fn first(&self, bag: Bag<'_>) -> Influence {
-        let squares = || {
-            bag.counts
-                .iter()
-                .map(|&n| f64::from(n) * f64::from(n))
-                .sum::<f64>()
-        };
+        let squares = || bag.counts.iter().map(|&n| f64::from(n) * f64::from(n)).sum::<f64>();
         let influence = match self.kind {
             // Eq. 3.
             DocumentSchedule::InfluenceDraws => squares().sqrt(),
             DocumentSchedule::Moved => 1.0,
             _ => bag.token_count() as f64,
         };
-        Influence {
-            squared: squared(influence),
-            change: 0,
-            visits: 0,
-        }
+        Influence { squared: squared(influence), change: 0, visits: 0 }
     }
 
     /// Returns the influence of a document after a visit.
@@ -149,11 +140,7 @@ impl ActiveSchedule {
                     false => moved / change.tokens.max(1) as f64,
                 };
                 let squared = squared(share.max(self.floor));
-                Influence {
-                    squared,
-                    visits,
-                    ..before
-                }
+                Influence { squared, visits, ..before }
             }
             _ => Influence { visits, ..before },
         }
@@ -183,9 +170,7 @@ pub struct Comparison {
 impl Comparison {
     /// Creates a comparison for K topics.
     pub fn new(topic_count: usize) -> Self {
-        Self {
-            differences: vec![0; topic_count],
-        }
+        Self { differences: vec![0; topic_count] }
     }
 
     /// Returns the change by a visit that found a document's tokens with the topics `old`, and left them with the
@@ -193,11 +178,7 @@ impl Comparison {
     pub fn change(&mut self, old: &[u16], new: &[u16]) -> Change {
         let tokens = new.len() as u64;
         if old.is_empty() {
-            return Change {
-                tokens,
-                moved: tokens,
-                difference: tokens,
-            };
+            return Change { tokens, moved: tokens, difference: tokens };
         }
         let mut moved = 0;
         for (&from, &to) in old.iter().zip(new) {
@@ -208,11 +189,7 @@ impl Comparison {
         let touched = old.iter().chain(new);
         let taken = touched.map(|&k| std::mem::take(&mut self.differences[usize::from(k)]));
         let difference = taken.map(|change| u64::from(change.unsigned_abs())).sum();
-        Change {
-            tokens,
-            moved,
-            difference,
-        }
+        Change { tokens, moved, difference }
     }
 }
 
@@ -243,10 +220,7 @@ pub struct Sums {
 
 impl Default for Sums {
     fn default() -> Self {
-        Self {
-            octaves: [Octave::default(); OCTAVES],
-            logarithms: 0,
-        }
+        Self { octaves: [Octave::default(); OCTAVES], logarithms: 0 }
     }
 }
 
@@ -261,10 +235,7 @@ impl Sums {
     }
 
     fn documents(&self) -> f64 {
-        self.octaves
-            .iter()
-            .map(|octave| octave.documents)
-            .sum::<u64>() as f64
+        self.octaves.iter().map(|octave| octave.documents).sum::<u64>() as f64
     }
 
     fn total(&self) -> f64 {
@@ -313,10 +284,7 @@ impl Sums {
     /// Panics if the number of words is wrong.
     pub fn from_words(words: &[i64]) -> Self {
         let whole = |low: i64, high: i64| ((high as u128) << 32) + low as u128;
-        let mut sums = Self {
-            logarithms: whole(words[0], words[1]),
-            ..Self::default()
-        };
+        let mut sums = Self { logarithms: whole(words[0], words[1]), ..Self::default() };
         let (octaves, _) = words[2..].as_chunks::<3>();
         assert_eq!(octaves.len(), OCTAVES, "words of sums");
         for (octave, &[documents, low, high]) in sums.octaves.iter_mut().zip(octaves) {

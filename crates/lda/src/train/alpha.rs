@@ -30,10 +30,7 @@ pub struct Histograms {
 impl Histograms {
     /// Creates empty histograms for `topic_count` topics.
     pub fn new(topic_count: usize) -> Self {
-        Self {
-            topics: vec![Vec::new(); topic_count],
-            lengths: Vec::new(),
-        }
+        Self { topics: vec![Vec::new(); topic_count], lengths: Vec::new() }
     }
 
     /// Counts a document of `token_count` tokens.
@@ -67,11 +64,7 @@ fn count(histogram: &mut Vec<u32>, place: usize) {
 /// Σ_n h_n [Ψ(n + a) − Ψ(a)].
 fn above(histogram: &[u32], a: f64) -> i64 {
     let start = digamma(a);
-    let documents = histogram
-        .iter()
-        .enumerate()
-        .skip(1)
-        .filter(|(_, h)| **h > 0);
+    let documents = histogram.iter().enumerate().skip(1).filter(|(_, h)| **h > 0);
     documents
         .map(|(n, &h)| {
             let value = (digamma(n as f64 + a) - start) * FIXED_POINT;
@@ -124,10 +117,7 @@ mod tests {
             let theta = prefix_sums(&theta);
             let mut counts = [0.0f32; 4];
             (0..60).for_each(|_| counts[categorical(&mut stream, &theta)] += 1.0);
-            let sample = Sampled {
-                counts: &counts,
-                active: &[0, 1, 2],
-            };
+            let sample = Sampled { counts: &counts, active: &[0, 1, 2] };
             parts[(document % 2) as usize].add(sample, 60);
         }
         let mut alpha = vec![1.0; 3];
@@ -150,10 +140,7 @@ mod tests {
         assert_eq!(alpha, [0.5, 0.5]);
         let counts = [4.0, 0.0, 0.0];
         let active = &[0];
-        let sample = Sampled {
-            counts: &counts,
-            active,
-        };
+        let sample = Sampled { counts: &counts, active };
         histograms.add(sample, 4);
         for _ in 0..100 {
             let evidence = histograms.evidence(&alpha);

@@ -61,10 +61,7 @@ impl Cvb0 {
         stream: &mut Stream,
         statistics: &mut Moves,
     ) -> Result<&[u16], ImpossibleDraw> {
-        assert!(
-            table.tree().is_none(),
-            "counts under a tree are those of leaves"
-        );
+        assert!(table.tree().is_none(), "counts under a tree are those of leaves");
         self.start(bag, table, labels, remembered);
         let topics = self.topics.len();
         for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {
@@ -169,22 +166,14 @@ mod tests {
 
     const TOPICS: usize = 3;
     const TERMS: usize = 5;
-    const CORPUS: [(&[u32], &[u32]); 3] = [
-        (&[0, 1, 4], &[3, 1, 2]),
-        (&[1, 2, 3], &[1, 5, 1]),
-        (&[0, 4], &[1, 20]),
-    ];
+    const CORPUS: [(&[u32], &[u32]); 3] =
+        [(&[0, 1, 4], &[3, 1, 2]), (&[1, 2, 3], &[1, 5, 1]), (&[0, 4], &[1, 20])];
 
     /// Without labels; with labels for two documents.
     const LABELS: [[&[u16]; 3]; 2] = [[&[]; 3], [&[0, 2], &[1], &[]]];
 
     fn priors() -> Priors {
-        Priors {
-            alpha: vec![0.1, 0.4, 0.2],
-            eta: 0.05,
-            exp_psi: false,
-            tree: None,
-        }
+        Priors { alpha: vec![0.1, 0.4, 0.2], eta: 0.05, exp_psi: false, tree: None }
     }
 
     /// Eq. 6 for document d, term by term: n'_kw and n'_k are from `all`, n'_dk from the γ `found` (rounded) for
@@ -198,13 +187,8 @@ mod tests {
         let (mut own, mut wanted) = (all[d].clone(), Vec::new());
         let n_kw = |k: usize, w: u32| -> f64 {
             let of = |(&(terms, counts), gamma): (&(&[u32], &[u32]), &Vec<f64>)| -> f64 {
-                let mine = terms
-                    .iter()
-                    .zip(counts)
-                    .enumerate()
-                    .filter(|(_, (t, _))| **t == w);
-                mine.map(|(i, (_, &n))| f64::from(n) * gamma[i * TOPICS + k])
-                    .sum()
+                let mine = terms.iter().zip(counts).enumerate().filter(|(_, (t, _))| **t == w);
+                mine.map(|(i, (_, &n))| f64::from(n) * gamma[i * TOPICS + k]).sum()
             };
             CORPUS.iter().zip(all).map(of).sum()
         };
@@ -217,9 +201,7 @@ mod tests {
                 let old = all[d][i * TOPICS + k];
                 let n_k: f64 = (0..TERMS as u32).map(|w| n_kw(k, w)).sum();
                 let tokens = counts.iter().enumerate();
-                let n_dk: f64 = tokens
-                    .map(|(j, &n)| f64::from(n) * own[j * TOPICS + k])
-                    .sum();
+                let n_dk: f64 = tokens.map(|(j, &n)| f64::from(n) * own[j * TOPICS + k]).sum();
                 (n_kw(k, w) - old + priors.eta) / (n_k - old + TERMS as f64 * priors.eta)
                     * (n_dk - own[i * TOPICS + k] + priors.alpha[k])
             };
@@ -240,10 +222,7 @@ mod tests {
             totals[usize::from(entry.topic)] += i64::from(entry.count);
             words.push(entry.word());
         });
-        let step = GlobalStep {
-            step_size: 1.0,
-            weight: 1.0 / TOKEN,
-        };
+        let step = GlobalStep { step_size: 1.0, weight: 1.0 / TOKEN };
         let mut parameters = Parameters::new(TOPICS, TERMS, 0, 1);
         parameters.decay(step, &totals);
         parameters.add(step, &words);
@@ -323,10 +302,7 @@ mod tests {
 
     #[test]
     fn a_term_without_a_topic_is_an_error() {
-        let priors = Priors {
-            eta: 0.0,
-            ..priors()
-        };
+        let priors = Priors { eta: 0.0, ..priors() };
         let row = |term: u32| {
             let entries = (0..TOPICS as u32).map(|topic| Entry { topic, value: 9.0 });
             entries.filter(|_| term != 3).collect()

@@ -19,10 +19,7 @@ use crate::model::parameters::{Entry, Parameters};
 use crate::model::statistics::Moves;
 
 /// As in Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
-const EFFORT: Effort = Effort {
-    iterations: 100,
-    tolerance: 1e-3,
-};
+const EFFORT: Effort = Effort { iterations: 100, tolerance: 1e-3 };
 
 /// The dense local step, for one document after another.
 #[derive(Clone, Debug, Default)]
@@ -56,10 +53,7 @@ impl Expectation {
         (weight, stream): (u32, &mut Stream),
         statistics: &mut Moves,
     ) -> Result<(), ImpossibleDraw> {
-        assert!(
-            table.tree().is_none(),
-            "counts under a tree are those of leaves"
-        );
+        assert!(table.tree().is_none(), "counts under a tree are those of leaves");
         let topics = table.topic_count();
         self.alpha.clear();
         let alpha = table.smoothing().alpha.iter();
@@ -72,14 +66,10 @@ impl Expectation {
         let rows: Vec<&[f64]> = self.factors.chunks_exact(topics).collect();
         let inferred = match method {
             LocalMethod::Scvb0 => (self.scvb0).infer(bag.counts, &rows, &self.alpha).map(Some),
-            _ => (self.variational)
-                .infer(bag.counts, &rows, &self.alpha, EFFORT)
-                .map(|_| None),
+            _ => (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT).map(|_| None),
         };
-        let stochastic = inferred.map_err(|index| ImpossibleDraw {
-            term: bag.terms[index],
-            masses: [0.0; 3],
-        })?;
+        let stochastic = inferred
+            .map_err(|index| ImpossibleDraw { term: bag.terms[index], masses: [0.0; 3] })?;
         self.tokens.clear();
         self.tokens.resize(topics, 0.0);
         for (index, (&term, row)) in bag.terms.iter().zip(&rows).enumerate() {
@@ -107,9 +97,8 @@ impl Expectation {
     /// form.
     pub fn assignments(&mut self) -> &[u16] {
         let all = self.tokens.iter().sum::<f64>().round_ties_even() as usize;
-        let mut copies: Vec<usize> = (self.tokens.iter())
-            .map(|tokens| tokens.floor() as usize)
-            .collect();
+        let mut copies: Vec<usize> =
+            (self.tokens.iter()).map(|tokens| tokens.floor() as usize).collect();
         let whole: usize = copies.iter().sum();
         let mut order: Vec<usize> = (0..self.tokens.len()).collect();
         let rest = |k: usize| self.tokens[k] - self.tokens[k].floor();
@@ -177,12 +166,7 @@ mod tests {
     const TERMS: usize = 5;
 
     fn priors() -> Priors {
-        Priors {
-            alpha: vec![0.2, 0.3, 0.4],
-            eta: 0.1,
-            exp_psi: true,
-            tree: None,
-        }
+        Priors { alpha: vec![0.2, 0.3, 0.4], eta: 0.1, exp_psi: true, tree: None }
     }
 
     fn stream() -> Stream {
@@ -197,9 +181,8 @@ mod tests {
         };
         let sum = |k: usize| (0..TERMS as u32).map(|w| lambda(k, w)).sum::<f64>();
         let tokens: f64 = bag.counts.iter().map(|&n| f64::from(n)).sum();
-        let mut gamma: Vec<f64> = (priors.alpha.iter())
-            .map(|a| a + tokens / TOPICS as f64)
-            .collect();
+        let mut gamma: Vec<f64> =
+            (priors.alpha.iter()).map(|a| a + tokens / TOPICS as f64).collect();
         let mut expected = Vec::new();
         for _ in 0..100 {
             expected.clear();
@@ -208,11 +191,7 @@ mod tests {
                     .map(|k| exp(digamma(gamma[k]) + digamma(lambda(k, w)) - digamma(sum(k))))
                     .collect();
                 let total: f64 = phi.iter().sum();
-                expected.push(
-                    phi.iter()
-                        .map(|p| f64::from(n) * p / total)
-                        .collect::<Vec<f64>>(),
-                );
+                expected.push(phi.iter().map(|p| f64::from(n) * p / total).collect::<Vec<f64>>());
             }
             for (k, gamma) in gamma.iter_mut().enumerate() {
                 *gamma = priors.alpha[k] + expected.iter().map(|row| row[k]).sum::<f64>();
@@ -225,23 +204,14 @@ mod tests {
     fn expected_counts_are_those_of_the_algorithm_as_printed() {
         let priors = priors();
         let parameters = random_parameters(3, priors.eta, [TOPICS, TERMS], [0, 1]);
-        let bag = Bag {
-            terms: &[0, 2, 4],
-            counts: &[2, 1, 5],
-        };
+        let bag = Bag { terms: &[0, 2, 4], counts: &[2, 1, 5] };
         let factors = Factors::prepare(&parameters, &priors, |_| true, None);
         let parts = [&factors];
         let mut statistics = Moves::new(TERMS, TOPICS);
         let mut expectation = Expectation::default();
         let table = FactorTable::new(&parts);
         expectation
-            .add(
-                LocalMethod::OnlineVb,
-                bag,
-                table,
-                (1, &mut stream()),
-                &mut statistics,
-            )
+            .add(LocalMethod::OnlineVb, bag, table, (1, &mut stream()), &mut statistics)
             .unwrap();
         let mut found = vec![vec![0.0; TOPICS]; TERMS];
         statistics.drain(|Assigned { term, topic, count }| {
@@ -267,16 +237,9 @@ mod tests {
     /// 2 · 10⁻⁴⁴. With smaller priors it has no topic, which is an error.
     #[test]
     fn a_new_term_is_counted_as_often_as_it_occurs() {
-        let bag = Bag {
-            terms: &[1, 4],
-            counts: &[3, 2],
-        };
+        let bag = Bag { terms: &[1, 4], counts: &[3, 2] };
         let counted = |method, prior: f64| {
-            let priors = Priors {
-                alpha: vec![prior; TOPICS],
-                eta: prior,
-                ..priors()
-            };
+            let priors = Priors { alpha: vec![prior; TOPICS], eta: prior, ..priors() };
             let row = |term: u32| {
                 let entries = (0..TOPICS as u32).map(|topic| Entry { topic, value: 9.0 });
                 entries.filter(|_| term != 4).collect()
@@ -303,15 +266,9 @@ mod tests {
     /// With 7,000 topics a token has about half a unit in each, which rounding to the nearest would lose or double.
     #[test]
     fn no_token_is_lost_or_made_in_many_topics() {
-        let bag = Bag {
-            terms: &[0, 2, 4],
-            counts: &[2, 1, 5],
-        };
+        let bag = Bag { terms: &[0, 2, 4], counts: &[2, 1, 5] };
         for topics in [3000, 7000] {
-            let priors = Priors {
-                alpha: vec![0.01; topics],
-                ..priors()
-            };
+            let priors = Priors { alpha: vec![0.01; topics], ..priors() };
             let parameters = random_parameters(3, priors.eta, [topics, TERMS], [0, 1]);
             let factors = Factors::prepare(&parameters, &priors, |_| true, None);
             let (parts, mut expectation) = ([&factors], Expectation::default());

@@ -86,12 +86,7 @@ impl Passes {
 
     /// Returns the key of a document's draws in a round.
     pub fn key(&self, round: u64, document: u64) -> StreamKey {
-        StreamKey {
-            seed: self.seed,
-            stage: Stage::Joint,
-            round,
-            document,
-        }
+        StreamKey { seed: self.seed, stage: Stage::Joint, round, document }
     }
 }
 
@@ -134,13 +129,7 @@ impl Visitor {
         bag: Bag<'_>,
         table: FactorTable<'_>,
     ) -> Result<&[u16], TrainError> {
-        self.local.assign(Visit {
-            key,
-            bag,
-            labels: &[],
-            table,
-            weight: 1,
-        })
+        self.local.assign(Visit { key, bag, labels: &[], table, weight: 1 })
     }
 
     /// Redraws the assignments `remembered` of a document that counts in the model; returns the new ones. If the

@@ -53,14 +53,8 @@ pub fn label_topics(
     seed: u64,
 ) -> Result<LabelTopics, TrainError> {
     let topics = topics.min(labels);
-    let settings = TrainSettings {
-        online_passes: 0,
-        ..TrainSettings::default()
-    };
-    let model = ModelSettings {
-        topics,
-        ..ModelSettings::default()
-    };
+    let settings = TrainSettings { online_passes: 0, ..TrainSettings::default() };
+    let model = ModelSettings { topics, ..ModelSettings::default() };
     let size = [sets.len() as u64, sets.token_count()];
     let priors = Priors::new(&model, labels, size, true);
     let setup = Setup {
@@ -105,15 +99,11 @@ mod tests {
             let mut tokens = [0.0; 12];
             tokens[label] = 20.0;
             topics.alpha(&tokens, &mut alpha);
-            let of_others = (0..12)
-                .filter(|other| other / 3 != label / 3)
-                .map(|other| alpha[other]);
+            let of_others =
+                (0..12).filter(|other| other / 3 != label / 3).map(|other| alpha[other]);
             let highest = of_others.fold(0.0, f32::max);
             let mates = (0..12).filter(|other| other / 3 == label / 3);
-            assert!(
-                mates.clone().all(|mate| alpha[mate] > 2.0 * highest),
-                "{label}: {alpha:?}"
-            );
+            assert!(mates.clone().all(|mate| alpha[mate] > 2.0 * highest), "{label}: {alpha:?}");
         }
     }
 }

@@ -175,10 +175,7 @@ mod tests {
         let places: Vec<u64> = (0..)
             .zip(counts)
             .map(|(document, &count)| {
-                let bag = Bag {
-                    terms: &[0],
-                    counts: &[count],
-                };
+                let bag = Bag { terms: &[0], counts: &[count] };
                 scheduled_place(schedule, None, [seed, document], bag)
             })
             .collect();
@@ -198,11 +195,7 @@ mod tests {
             let [shortest, longest] = [shortest, longest].map(|n| f64::from(*n.unwrap()));
             assert!(shortest >= 0.99 * longest, "{shortest}, {longest}");
         }
-        assert!(
-            minibatches
-                .iter()
-                .all(|minibatch| minibatch.len().abs_diff(250) < 40)
-        );
+        assert!(minibatches.iter().all(|minibatch| minibatch.len().abs_diff(250) < 40));
     }
 
     #[test]
@@ -221,10 +214,7 @@ mod tests {
         let mut first = [0u64; 5];
         for seed in 0..SEEDS {
             let places = (0..).zip(counts).map(|(document, count)| {
-                let bag = Bag {
-                    terms: &[0],
-                    counts: &[count],
-                };
+                let bag = Bag { terms: &[0], counts: &[count] };
                 scheduled_place(DocumentSchedule::Influence, None, [seed, document], bag)
             });
             let (index, _) = places.enumerate().min_by_key(|&(_, place)| place).unwrap();
@@ -244,20 +234,14 @@ mod tests {
 
     #[test]
     fn every_document_is_in_one_minibatch() {
-        for schedule in [
-            DocumentSchedule::Uniform,
-            DocumentSchedule::Sorted,
-            DocumentSchedule::Influence,
-        ] {
+        for schedule in
+            [DocumentSchedule::Uniform, DocumentSchedule::Sorted, DocumentSchedule::Influence]
+        {
             let counts = [4u32; 100];
             let mut all = dealt(schedule, &counts, 7, 1).concat();
             all.sort_unstable();
             assert_eq!(all, (0..100).collect::<Vec<u32>>());
         }
-        assert!(
-            dealt(DocumentSchedule::Sorted, &[], 3, 1)
-                .iter()
-                .all(Vec::is_empty)
-        );
+        assert!(dealt(DocumentSchedule::Sorted, &[], 3, 1).iter().all(Vec::is_empty));
     }
 }

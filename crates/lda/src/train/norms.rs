@@ -63,10 +63,7 @@ mod tests {
         let squares = |counts: &[u32]| counts.iter().map(|&n| f64::from(n * n)).sum::<f64>();
         let frobenius = squares(corpus.as_flattened()).sqrt();
         let norms: f64 = corpus.iter().map(|counts| squares(counts).sqrt()).sum();
-        let bags = corpus.iter().map(|counts| Bag {
-            terms: &[0, 1, 2],
-            counts,
-        });
+        let bags = corpus.iter().map(|counts| Bag { terms: &[0, 1, 2], counts });
         // A thousand copies of the corpus: the norms of its 5 documents add up to 27, its Frobenius norm is √229.
         let documents = 5 * 1000;
         let expected = f64::from(documents) * (1000f64.sqrt() * frobenius) / (1000.0 * norms);
@@ -75,18 +72,12 @@ mod tests {
         assert_eq!(found.minibatch(5000), expected.round_ties_even() as u64);
         assert_eq!(found.minibatch(5000), 89);
         // Parts add up, and equal norms give √D.
-        let parts = [
-            Norms::of(bags.clone().take(2)),
-            Norms::of(bags.clone().skip(2)),
-        ];
+        let parts = [Norms::of(bags.clone().take(2)), Norms::of(bags.clone().skip(2))];
         let [a, b] = parts.map(Norms::to_words);
         let sums = [a[0] + b[0], a[1] + b[1]].map(|n| n as u64);
         assert_eq!(Norms::from_words(sums), Norms::of(bags.clone()));
         let equal = Norms::of(bags.take(2).cycle().take(400));
-        assert_eq!(
-            [equal, Norms::default()].map(|norms| norms.minibatch(400)),
-            [20, 20]
-        );
+        assert_eq!([equal, Norms::default()].map(|norms| norms.minibatch(400)), [20, 20]);
         assert_eq!(Norms::default().minibatch(0), 1);
     }
 }

@@ -17,11 +17,7 @@ const LARGER: &[f64] = &[0.3, 1.0];
 
 /// Returns the priors that φ is published with: the mean geometry and another η.
 pub fn published_priors(priors: &Priors, eta: f64) -> Priors {
-    Priors {
-        eta,
-        exp_psi: false,
-        ..priors.clone()
-    }
+    Priors { eta, exp_psi: false, ..priors.clone() }
 }
 
 /// Returns η′ for the time of training, and for runs without held-out documents to choose it on.
@@ -90,12 +86,7 @@ mod tests {
 
     /// Returns the fraction that is chosen if `best` scores highest, and how many are scored.
     fn chosen(best: f64) -> (f64, usize) {
-        let priors = Priors {
-            alpha: vec![0.1],
-            eta: 1.0,
-            exp_psi: false,
-            tree: None,
-        };
+        let priors = Priors { alpha: vec![0.1], eta: 1.0, exp_psi: false, tree: None };
         let mut scored = 0;
         let score = |eta: f64| {
             scored += 1;
@@ -113,16 +104,8 @@ mod tests {
     #[test]
     fn the_fraction_with_the_highest_score_is_chosen() {
         let found = [2.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001].map(chosen);
-        let expected = [
-            (1.0, 4),
-            (1.0, 4),
-            (0.3, 4),
-            (0.1, 3),
-            (0.03, 3),
-            (0.01, 4),
-            (0.003, 4),
-            (0.003, 4),
-        ];
+        let expected =
+            [(1.0, 4), (1.0, 4), (0.3, 4), (0.1, 3), (0.03, 3), (0.01, 4), (0.003, 4), (0.003, 4)];
         assert_eq!(found, expected);
     }
 }

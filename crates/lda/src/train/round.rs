@@ -34,10 +34,7 @@ impl StreamKey {
     }
 
     fn error(self) -> impl Fn(ImpossibleDraw) -> TrainError {
-        move |source| TrainError {
-            document: self.document,
-            source,
-        }
+        move |source| TrainError { document: self.document, source }
     }
 }
 

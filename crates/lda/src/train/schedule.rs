@@ -186,18 +186,9 @@ impl Schedule {
     pub fn next(&self, position: Position, has_settled: bool) -> Option<Position> {
         let round = position.round + 1;
         if self.estimates_after(position) {
-            return Some(Position {
-                round,
-                is_estimate: true,
-                ..position
-            });
+            return Some(Position { round, is_estimate: true, ..position });
         }
-        let next = Position {
-            round,
-            taken: position.taken + 1,
-            is_estimate: false,
-            ..position
-        };
+        let next = Position { round, taken: position.taken + 1, is_estimate: false, ..position };
         let is_over = next.taken == self.rounds_of(position.phase);
         match position.phase {
             _ if !is_over && !has_settled => Some(next),
@@ -297,10 +288,7 @@ impl Schedule {
             false => minibatch_length as f64,
         };
         let scaled = length * counted;
-        GlobalStep {
-            step_size,
-            weight: self.document_count as f64 / scaled,
-        }
+        GlobalStep { step_size, weight: self.document_count as f64 / scaled }
     }
 
     /// Returns ρ_t of a round over `minibatch_length` documents; for sequential Monte Carlo, this round's share of
@@ -316,8 +304,7 @@ impl Schedule {
 
     /// Returns whether the round is the last of a pass.
     pub fn ends_pass(&self, position: Position) -> bool {
-        self.drawn(position)
-            .is_some_and(|drawn| drawn.end == self.minibatch_count)
+        self.drawn(position).is_some_and(|drawn| drawn.end == self.minibatch_count)
     }
 
     /// Returns whether α is learnt at all.

@@ -108,11 +108,7 @@ mod tests {
 
     #[test]
     fn expected_counts_are_those_of_the_algorithm_as_printed() {
-        let factors = [
-            [0.3, 0.1, 0.01].as_slice(),
-            &[0.02, 0.2, 0.1],
-            &[0.1, 0.1, 0.3],
-        ];
+        let factors = [[0.3, 0.1, 0.01].as_slice(), &[0.02, 0.2, 0.1], &[0.1, 0.1, 0.3]];
         let (counts, alpha) = ([1, 4, 2], [0.1, 0.2, 0.05]);
         let mut scvb0 = Scvb0::default();
         // Buffers of an earlier document leave no trace.

@@ -64,8 +64,7 @@ pub(super) fn first_weights(
     };
     let links = |leaf: u32| {
         let path = tree.path(leaf);
-        path.filter(|&node| is_link(tree.parent(node)))
-            .collect::<Vec<_>>()
+        path.filter(|&node| is_link(tree.parent(node))).collect::<Vec<_>>()
     };
     let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for leaf in 0..tree.leaf_count() as u32 {
@@ -95,18 +94,13 @@ pub(super) fn first_weights(
     // For each cannot-link, the branch that each topic begins on.
     let begun: Vec<Vec<u32>> = branches.iter().enumerate().map(deal).collect();
     move |leaf: u32| -> Vec<Entry> {
-        let links: Vec<u32> = tree
-            .path(leaf)
-            .filter(|&node| !begun[tree.parent(node) as usize].is_empty())
-            .collect();
+        let links: Vec<u32> =
+            tree.path(leaf).filter(|&node| !begun[tree.parent(node) as usize].is_empty()).collect();
         let begins = |&topic: &u32| {
             let is_begun = |&node: &u32| begun[tree.parent(node) as usize][topic as usize] == node;
             !links.is_empty() && links.iter().all(is_begun)
         };
-        let entry = |topic| Entry {
-            topic,
-            value: weight as f32,
-        };
+        let entry = |topic| Entry { topic, value: weight as f32 };
         (0..topic_count as u32).filter(begins).map(entry).collect()
     }
 }
@@ -173,8 +167,7 @@ impl Senses {
                 let sense = table.draw_sense(term, row, topic, same.map(|(leaf, _)| leaf), stream);
                 visit(first + u32::from(sense), topic, old);
                 // Without memory there may be more senses than 16 bits can hold.
-                self.remembered
-                    .push(topics.wrapping_mul(sense).wrapping_add(topic));
+                self.remembered.push(topics.wrapping_mul(sense).wrapping_add(topic));
             }
         }
     }

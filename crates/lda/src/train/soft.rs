@@ -48,10 +48,7 @@ impl SoftCounts {
         stream: &mut Stream,
         statistics: &mut Moves,
     ) {
-        assert!(
-            table.tree().is_none(),
-            "counts under a tree are those of leaves"
-        );
+        assert!(table.tree().is_none(), "counts under a tree are those of leaves");
         self.document.clear();
         self.document.resize(table.topic_count(), 0.0);
         for &topic in assigned {
@@ -78,8 +75,7 @@ impl SoftCounts {
         self.soft.clear();
         let masses = self.factors.iter().zip(&self.document);
         let masses = masses.zip(&smoothing.alpha);
-        self.soft
-            .extend(masses.map(|((e, n), &a)| e * (n + f64::from(a))));
+        self.soft.extend(masses.map(|((e, n), &a)| e * (n + f64::from(a))));
         if !labels.is_empty() {
             let others = (0..).zip(&mut self.soft);
             let others = others.filter(|(topic, _)| labels.binary_search(topic).is_err());
@@ -121,19 +117,11 @@ mod tests {
     const TOPICS: usize = 4;
     const TERMS: usize = 6;
     /// Terms and counts of each document.
-    const CORPUS: [(&[u32], &[u32]); 3] = [
-        (&[0, 1, 5], &[3, 1, 2]),
-        (&[1, 2, 3, 4], &[1, 5, 1, 1]),
-        (&[0, 5], &[1, 40]),
-    ];
+    const CORPUS: [(&[u32], &[u32]); 3] =
+        [(&[0, 1, 5], &[3, 1, 2]), (&[1, 2, 3, 4], &[1, 5, 1, 1]), (&[0, 5], &[1, 40])];
 
     fn priors() -> Priors {
-        Priors {
-            alpha: vec![0.1, 0.4, 0.2, 0.05],
-            eta: 0.03,
-            exp_psi: false,
-            tree: None,
-        }
+        Priors { alpha: vec![0.1, 0.4, 0.2, 0.05], eta: 0.03, exp_psi: false, tree: None }
     }
 
     /// z of every token, in the sampler's order; the last topic has none.
@@ -147,9 +135,7 @@ mod tests {
     /// The tokens of a document: terms in the sampler's order.
     fn tokens((terms, counts): (&[u32], &[u32])) -> Vec<usize> {
         let pairs = terms.iter().zip(counts).rev();
-        pairs
-            .flat_map(|(&w, &n)| vec![w as usize; n as usize])
-            .collect()
+        pairs.flat_map(|(&w, &n)| vec![w as usize; n as usize]).collect()
     }
 
     /// Papanikolaou 2017, Algorithm 1, function φ^p, token by token, before β is added and the sum is normalised:
@@ -235,11 +221,7 @@ mod tests {
                     let units = (rounded[w][k] - exact[w][k]) * TOKEN;
                     assert!(units.abs() < CORPUS.len() as f64, "{units}");
                 }
-                assert_eq!(
-                    rounded[w].iter().sum::<f64>(),
-                    tokens[w],
-                    "no token is lost"
-                );
+                assert_eq!(rounded[w].iter().sum::<f64>(), tokens[w], "no token is lost");
             }
         }
     }

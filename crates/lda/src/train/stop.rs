@@ -13,9 +13,7 @@ pub struct StopRule {
 impl StopRule {
     /// Records an evaluation; returns whether the phase should end.
     pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
-        let improved = self
-            .best
-            .is_none_or(|best| value > best + settings.tolerance);
+        let improved = self.best.is_none_or(|best| value > best + settings.tolerance);
         if improved {
             self.best = Some(value);
             self.evaluations_since = 0;

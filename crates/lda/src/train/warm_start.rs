@@ -61,10 +61,8 @@ impl WarmStart {
                 numbers[term as usize] = Some(number);
             }
         }
-        let [old, new] = [
-            surroundings(before, &|term| numbers[term as usize]),
-            surroundings(tree, &Some),
-        ];
+        let [old, new] =
+            [surroundings(before, &|term| numbers[term as usize]), surroundings(tree, &Some)];
         let of = |all: &[Vec<Arc<str>>], term: u32| all.get(term as usize).cloned();
         let changed: Vec<bool> = (0..)
             .zip(&terms)
@@ -101,11 +99,7 @@ impl WarmStart {
 
     /// Visits all documents, as without a change: the trees differ only because the vocabularies do.
     pub fn of_same_knowledge(self) -> Self {
-        Self {
-            unassigned: Unassigned::Nothing,
-            is_partial: false,
-            ..self
-        }
+        Self { unassigned: Unassigned::Nothing, is_partial: false, ..self }
     }
 
     /// Returns the terms around which the trees differ.
@@ -145,9 +139,8 @@ impl WarmStart {
     pub fn revisited(&self, sample: &Bags) -> [u64; 2] {
         let bags = (0..sample.len()).map(|index| sample.bag(index));
         let revisited = bags.filter(|&bag| self.revisits(bag));
-        revisited.fold([0; 2], |[documents, tokens], bag| {
-            [documents + 1, tokens + bag.token_count()]
-        })
+        revisited
+            .fold([0; 2], |[documents, tokens], bag| [documents + 1, tokens + bag.token_count()])
     }
 
     /// Returns the model that training with `priors` starts from: part `part[0]` of `part[1]`.
@@ -228,10 +221,7 @@ impl WarmStart {
                 *sum = on_grid(*sum, step);
             }
         }
-        let entry = |(topic, &sum): (u32, &f64)| Entry {
-            topic,
-            value: sum as f32,
-        };
+        let entry = |(topic, &sum): (u32, &f64)| Entry { topic, value: sum as f32 };
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
     }

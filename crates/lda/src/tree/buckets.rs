@@ -42,12 +42,7 @@ enum Choice {
 
 impl Buckets {
     pub(super) fn new(state: &State<'_>, variant: Variant) -> Self {
-        let State {
-            tree,
-            alpha,
-            counts,
-            ..
-        } = state;
+        let State { tree, alpha, counts, .. } = state;
         let terms = 0..tree.vocabulary_size() as u32;
         Self {
             normalizers: Normalizers::new(tree, counts),
@@ -89,9 +84,7 @@ impl Buckets {
         state.document.present().iter().flat_map(move |&topic| {
             let count = state.document.count(topic);
             state.tree.leaves_of(term).map(move |leaf| {
-                let inverse = self
-                    .normalizers
-                    .inverse(state.tree.leaf_parent(leaf), topic);
+                let inverse = self.normalizers.inverse(state.tree.leaf_parent(leaf), topic);
                 let mass = count * state.tree.smoothing(leaf) * inverse;
                 (Assignment { topic, leaf }, mass)
             })
@@ -123,9 +116,7 @@ impl Buckets {
         let first = first.filter_map(|token| self.observed.find(state.tree, token));
         let is_absent = |path: &&Path| state.document.count(path.token.topic) == 0.0;
         let rest = self.observed.of(term).iter().filter(is_absent);
-        first
-            .chain(rest)
-            .map(|path| self.observed_mass(state, path))
+        first.chain(rest).map(|path| self.observed_mass(state, path))
     }
 
     #[inline]
@@ -169,10 +160,7 @@ impl Buckets {
             }
             Choice::Term(target) => pick(self.term(state, term), target, total),
         };
-        drawn.map_err(|_| ImpossibleDraw {
-            term,
-            masses: [q, r, bound].map(|mass| mass as f32),
-        })
+        drawn.map_err(|_| ImpossibleDraw { term, masses: [q, r, bound].map(|mass| mass as f32) })
     }
 }
 
@@ -195,25 +183,17 @@ fn choose(sample: f64, bound: f64, [r, q]: [f64; 2], exact: impl FnOnce() -> f64
     } else {
         sample - bound
     };
-    if sample < r || q <= 0.0 {
-        Choice::Document(sample)
-    } else {
-        Choice::Term(sample - r)
-    }
+    if sample < r || q <= 0.0 { Choice::Document(sample) } else { Choice::Term(sample - r) }
 }
 
 /// Returns s' (Eq. 6), without counts in the normalisers.
 fn bound(tree: &Tree, alpha: &[f64], term: u32) -> f64 {
     let normalizer = |leaf| -> f64 {
-        let parents = tree
-            .path(leaf)
-            .map(|node| tree.prior_sum(tree.parent(node)));
+        let parents = tree.path(leaf).map(|node| tree.prior_sum(tree.parent(node)));
         parents.product()
     };
     let leaves = tree.leaves_of(term);
-    let paths: f64 = leaves
-        .map(|leaf| tree.smoothing(leaf) / normalizer(leaf))
-        .sum();
+    let paths: f64 = leaves.map(|leaf| tree.smoothing(leaf) / normalizer(leaf)).sum();
     alpha.iter().sum::<f64>() * paths
 }
 

@@ -161,10 +161,7 @@ fn cannot_node(
             name: format!("clique {number}"),
             prior: strengths.cannot,
             leaf_prior: strengths.ordinary,
-            children: several
-                .iter()
-                .map(|unit| must_node(unit, strengths))
-                .collect(),
+            children: several.iter().map(|unit| must_node(unit, strengths)).collect(),
             terms: single.concat(),
         }
     };
@@ -186,9 +183,7 @@ struct Groups {
 
 impl Groups {
     fn new(size: usize) -> Self {
-        Self {
-            parents: (0..size as u32).collect(),
-        }
+        Self { parents: (0..size as u32).collect() }
     }
 
     fn find(&mut self, term: u32) -> u32 {

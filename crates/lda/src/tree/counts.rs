@@ -22,10 +22,7 @@ pub struct Counts {
 impl Counts {
     /// Creates counts without tokens.
     pub fn new(tree: &Tree, topic_count: usize) -> Self {
-        Self {
-            topic_count,
-            rows: vec![0; tree.node_count() * topic_count],
-        }
+        Self { topic_count, rows: vec![0; tree.node_count() * topic_count] }
     }
 
     /// Returns K.
@@ -81,8 +78,6 @@ impl Counts {
     /// Returns φ_kw: the probability that a topic's next token has this term, on any path.
     pub fn term_probability(&self, tree: &Tree, term: u32, topic: u16) -> f64 {
         let paths = tree.leaves_of(term);
-        paths
-            .map(|leaf| self.path_probability(tree, Assignment { topic, leaf }))
-            .sum()
+        paths.map(|leaf| self.path_probability(tree, Assignment { topic, leaf })).sum()
     }
 }

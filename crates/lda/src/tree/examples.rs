@@ -8,10 +8,7 @@ pub(super) use crate::model::tree::examples::{TERMS, random_tree};
 /// Draws a random token; smaller topics and leaves are more frequent.
 pub(super) fn random_token(stream: &mut Stream, tree: &Tree, topics: u64) -> Assignment {
     let mut low = |bound: u64| stream.below(bound).min(stream.below(bound));
-    Assignment {
-        topic: low(topics) as u16,
-        leaf: low(tree.leaf_count() as u64) as u32,
-    }
+    Assignment { topic: low(topics) as u16, leaf: low(tree.leaf_count() as u64) as u32 }
 }
 
 /// Counts these tokens from scratch.

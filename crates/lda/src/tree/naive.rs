@@ -15,19 +15,13 @@ impl Naive {
     /// Returns the unnormalised p(z = k, l = λ | rest) for each path and topic of a term whose token
     /// is not counted, path by path.
     pub(super) fn masses(&mut self, state: &State<'_>, term: u32) -> &[f64] {
-        let State {
-            tree,
-            alpha,
-            counts,
-            document,
-        } = state;
+        let State { tree, alpha, counts, document } = state;
         self.masses.clear();
         for leaf in tree.leaves_of(term) {
-            self.masses
-                .extend(alpha.iter().zip(0..).map(|(alpha, topic)| {
-                    let path = counts.path_probability(tree, Assignment { topic, leaf });
-                    (alpha + document.count(topic)) * path
-                }));
+            self.masses.extend(alpha.iter().zip(0..).map(|(alpha, topic)| {
+                let path = counts.path_probability(tree, Assignment { topic, leaf });
+                (alpha + document.count(topic)) * path
+            }));
         }
         &self.masses
     }
@@ -46,10 +40,7 @@ impl Naive {
         let total: f64 = masses.iter().sum();
         let masses = (0..).zip(masses.iter().copied());
         let place: usize = pick(masses, uniform * total, total)?;
-        Ok(Assignment {
-            topic: (place % topics) as u16,
-            leaf: first + (place / topics) as u32,
-        })
+        Ok(Assignment { topic: (place % topics) as u16, leaf: first + (place / topics) as u32 })
     }
 }
 

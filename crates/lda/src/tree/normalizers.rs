@@ -22,10 +22,8 @@ pub(super) struct Normalizers {
 impl Normalizers {
     pub(super) fn new(tree: &Tree, counts: &Counts) -> Self {
         let topics = counts.topic_count();
-        let mut normalizers = Self {
-            root: vec![0.0; topics],
-            downstream: vec![1.0; tree.inner_count() * topics],
-        };
+        let mut normalizers =
+            Self { root: vec![0.0; topics], downstream: vec![1.0; tree.inner_count() * topics] };
         for topic in 0..topics as u16 {
             normalizers.set_root(tree, counts, topic);
             normalizers.set_downstream(tree, counts, topic, 1..tree.inner_count() as u32);

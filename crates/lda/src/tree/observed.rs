@@ -83,8 +83,7 @@ impl Observed {
     /// Returns a path in a topic, if it is observed there.
     #[inline]
     pub(super) fn find(&self, tree: &Tree, token: Assignment) -> Option<&Path> {
-        self.of(tree.term(token.leaf))
-            .get(self.place(token) as usize)
+        self.of(tree.term(token.leaf)).get(self.place(token) as usize)
     }
 
     /// Updates the lists after a token was added to the counts, or removed if not `is_added`.
@@ -122,10 +121,7 @@ impl Observed {
             places: &mut self.places,
             topic_count: self.topic_count,
         };
-        let path = Path {
-            masked_count,
-            token,
-        };
+        let path = Path { masked_count, token };
         if listed == ABSENT {
             *list.place_mut(token) = list.len() as u32;
             list.paths.push(path);

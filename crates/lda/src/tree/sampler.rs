@@ -105,10 +105,7 @@ impl<'t> Sampler<'t> {
             Method::Fast(buckets) => buckets.draw(&self.state, term, uniform),
             Method::Naive(naive) => {
                 let drawn = naive.draw(&self.state, term, uniform);
-                drawn.map_err(|total| ImpossibleDraw {
-                    term,
-                    masses: [0.0, 0.0, total as f32],
-                })
+                drawn.map_err(|total| ImpossibleDraw { term, masses: [0.0, 0.0, total as f32] })
             }
         }
     }

@@ -7,9 +7,7 @@ fn every_topic_is_a_distribution_whatever_it_has_counted() {
     for seed in 0..20 {
         let tree = random_tree(seed);
         let mut stream = Stream::keyed(seed, Stage::Synth, 2, 0);
-        let tokens: Vec<_> = (0..50)
-            .map(|_| random_token(&mut stream, &tree, 3))
-            .collect();
+        let tokens: Vec<_> = (0..50).map(|_| random_token(&mut stream, &tree, 3)).collect();
         let counts = recount(&tree, 4, &tokens);
         for topic in 0..4 {
             let leaves = 0..tree.leaf_count() as u32;

@@ -19,14 +19,8 @@ pub enum Variant {
 
 impl Variant {
     /// All variants, in the order of Table 1.
-    pub const ALL: [Self; 6] = [
-        Self::Naive,
-        Self::Fast,
-        Self::FastRb,
-        Self::FastRbSd,
-        Self::FastRbSw,
-        Self::FastRbSdw,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Naive, Self::Fast, Self::FastRb, Self::FastRbSd, Self::FastRbSw, Self::FastRbSdw];
 
     /// Returns the paper's name.
     pub fn name(self) -> &'static str {

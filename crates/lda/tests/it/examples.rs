@@ -27,13 +27,7 @@ fn an_example_times_samplers() {
     let sizes = "topics=4,6 vocabulary=50 correlations=5 senses=2 documents=10 length=20";
     let arguments = format!("{sizes} iterations=2 seeds=1");
     tree_samplers::run(arguments.split(' ').map(str::to_owned)).unwrap();
-    for wrong in [
-        "topic=4",
-        "topics=four",
-        "topics",
-        "senses=0",
-        "vocabulary=2",
-    ] {
+    for wrong in ["topic=4", "topics=four", "topics", "senses=0", "vocabulary=2"] {
         assert!(tree_samplers::run([wrong.to_owned()].into_iter()).is_err());
     }
 }

@@ -33,21 +33,13 @@ fn model(
         for (topic, total) in by_topic.iter_mut().enumerate() {
             if stream.uniform() < density {
                 let count = 1 + stream.below(30) as i32;
-                let word = Assigned {
-                    term,
-                    topic: topic as u16,
-                    count,
-                }
-                .word();
+                let word = Assigned { term, topic: topic as u16, count }.word();
                 entries[term as usize % part_count].push(word);
                 *total += i64::from(count);
             }
         }
     }
-    let step = GlobalStep {
-        step_size: 0.25,
-        weight: 3.0,
-    };
+    let step = GlobalStep { step_size: 0.25, weight: 3.0 };
     let parts = (0..part_count)
         .map(|p| {
             let mut part = Parameters::new(topics, terms, p, part_count);
@@ -56,12 +48,7 @@ fn model(
             part
         })
         .collect();
-    let priors = Priors {
-        alpha: vec![0.3; topics],
-        eta: 0.05,
-        exp_psi: false,
-        tree: None,
-    };
+    let priors = Priors { alpha: vec![0.3; topics], eta: 0.05, exp_psi: false, tree: None };
     (parts, priors)
 }
 
@@ -71,10 +58,8 @@ fn factors_are_term_distributions_whatever_the_parts() {
         let mut sums = Vec::new();
         for part_count in [1, 3] {
             let (parts, priors) = model(40, 30, density, part_count);
-            let factors: Vec<_> = parts
-                .iter()
-                .map(|p| Factors::prepare(p, &priors, |_| true, None))
-                .collect();
+            let factors: Vec<_> =
+                parts.iter().map(|p| Factors::prepare(p, &priors, |_| true, None)).collect();
             let references: Vec<_> = factors.iter().collect();
             let table = FactorTable::new(&references);
             let all: Vec<_> = (0..30).map(|w| table.all(table.find(w).unwrap())).collect();
@@ -99,13 +84,7 @@ fn soft_counts_equal_the_reference() {
         let (terms, counts) = ([1u32, 5, 6, 20, 39], [3u32, 1, 7, 2, 2]);
         let mut sampler = Sampler::default();
         let mut stream = Stream::keyed(2, Stage::Project, 0, 0);
-        sampler.start(
-            Bag {
-                terms: &terms,
-                counts: &counts,
-            },
-            table,
-        );
+        sampler.start(Bag { terms: &terms, counts: &counts }, table);
         for _ in 0..5 {
             sampler.sweep(table, &mut stream).unwrap();
         }
@@ -142,15 +121,10 @@ fn proportions_add_up_to_one_for_both_estimators() {
     let mut projector = Projector::default();
     for estimator in [Estimator::Soft, Estimator::Counts] {
         let settings = InferSettings::gibbs(2, 3, estimator);
-        for (terms, counts) in [
-            (vec![], vec![]),
-            (vec![7], vec![2]),
-            (vec![3, 7, 9], vec![500, 1, 2]),
-        ] {
-            let bag = Bag {
-                terms: &terms,
-                counts: &counts,
-            };
+        for (terms, counts) in
+            [(vec![], vec![]), (vec![7], vec![2]), (vec![3, 7, 9], vec![500, 1, 2])]
+        {
+            let bag = Bag { terms: &terms, counts: &counts };
             let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
             let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
             let sum: f32 = proportions.iter().sum();
@@ -170,18 +144,8 @@ fn proportions_add_up_to_one_for_both_estimators() {
 /// document's tokens.
 #[test]
 fn label_shares_do_not_contain_the_prior_whatever_the_method() {
-    let priors = Priors {
-        alpha: vec![60.0, 15.0, 5.0],
-        eta: 0.01,
-        exp_psi: false,
-        tree: None,
-    };
-    let row = |term| {
-        vec![Entry {
-            topic: term,
-            value: 1000.0,
-        }]
-    };
+    let priors = Priors { alpha: vec![60.0, 15.0, 5.0], eta: 0.01, exp_psi: false, tree: None };
+    let row = |term| vec![Entry { topic: term, value: 1000.0 }];
     let parameters = Parameters::new(3, 3, 0, 1).restore(1.0, vec![1000.0; 3], row);
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let references = [&factors];
@@ -190,11 +154,8 @@ fn label_shares_do_not_contain_the_prior_whatever_the_method() {
     // The classifier has learnt its prediction from proportions: (α_k + n_dk) / (A + N_d).
     let learnt = [62.0, 21.0, 7.0].map(|tokens| ln(tokens / 90.0) as f32);
     let classifier = Classifier::new(3, learnt.to_vec(), vec![], vec![]);
-    let target = Target {
-        table,
-        topics: &TermTopics::new(table, 3),
-        classifier: classifier.as_ref(),
-    };
+    let target =
+        Target { table, topics: &TermTopics::new(table, 3), classifier: classifier.as_ref() };
     for method in [
         Method::Gibbs,
         Method::Variational,
@@ -211,11 +172,7 @@ fn label_shares_do_not_contain_the_prior_whatever_the_method() {
         let mut ranker = LabelRanker::new(LabelCount::Fixed(1), method.has_prior());
         let ranked = ranker.rank(bag, proportions.unwrap(), &table.smoothing().alpha);
         for (share, expected) in ranked.shares.iter().zip([0.2, 0.6, 0.2]) {
-            assert!(
-                (share - expected).abs() < 0.02,
-                "{method:?}: {:?}",
-                ranked.shares
-            );
+            assert!((share - expected).abs() < 0.02, "{method:?}: {:?}", ranked.shares);
         }
     }
 }
@@ -227,10 +184,7 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
     let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
     let references = [&factors];
     let table = FactorTable::new(&references);
-    let bag = Bag {
-        terms: &[2, 3, 11, 30],
-        counts: &[2, 1, 4, 1],
-    };
+    let bag = Bag { terms: &[2, 3, 11, 30], counts: &[2, 1, 4, 1] };
     let estimate = |chains, kept, estimator| {
         let mut settings = InferSettings::gibbs(20, kept, estimator);
         settings.chains = chains;
@@ -240,11 +194,9 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
         proportions.unwrap().to_vec()
     };
     let soft = estimate(1, 20_000, Estimator::Soft);
-    for (chains, kept, estimator) in [
-        (1, 20_000, Estimator::Counts),
-        (400, 50, Estimator::Soft),
-        (400, 50, Estimator::Counts),
-    ] {
+    for (chains, kept, estimator) in
+        [(1, 20_000, Estimator::Counts), (400, 50, Estimator::Soft), (400, 50, Estimator::Counts)]
+    {
         let other = estimate(chains, kept, estimator);
         for (k, (soft, other)) in soft.iter().zip(&other).enumerate() {
             assert!((soft - other).abs() < 0.01, "topic {k}: {soft} {other}");
@@ -271,15 +223,8 @@ fn inferred(
         ..InferSettings::gibbs(1, 1, Estimator::Soft)
     };
     let mut stream = Stream::keyed(1, Stage::Project, 0, 0);
-    let target = Target {
-        table,
-        topics: &TermTopics::new(table, terms),
-        classifier: None,
-    };
-    Inferrer::default()
-        .infer(bag, target, &settings, &mut stream)
-        .unwrap()
-        .to_vec()
+    let target = Target { table, topics: &TermTopics::new(table, terms), classifier: None };
+    Inferrer::default().infer(bag, target, &settings, &mut stream).unwrap().to_vec()
 }
 
 #[test]
@@ -298,25 +243,16 @@ fn deterministic_methods_give_proportions_whatever_the_document() {
                 (vec![3, 7, 9], vec![10_000_000, 1, 2]),
                 ((0..40).collect(), vec![1; 40]),
             ] {
-                let bag = Bag {
-                    terms: &terms,
-                    counts: &counts,
-                };
+                let bag = Bag { terms: &terms, counts: &counts };
                 for method in methods() {
                     let proportions = inferred(bag, (table, 40), method, 50, 0.001);
                     let sum: f64 = proportions.iter().map(|&p| f64::from(p)).sum();
                     assert!((sum - 1.0).abs() < 1e-4, "{method:?} {terms:?} {sum}");
-                    assert!(
-                        proportions.iter().all(|p| *p >= 0.0),
-                        "{method:?} {terms:?}"
-                    );
+                    assert!(proportions.iter().all(|p| *p >= 0.0), "{method:?} {terms:?}");
                     let is_unknown = terms.iter().all(|&term| term == 7);
                     let prior = 1.0 / topics as f32;
                     let is_prior = |p: &f32| (p - prior).abs() < 1e-5;
-                    assert!(
-                        !is_unknown || proportions.iter().all(is_prior),
-                        "{method:?}"
-                    );
+                    assert!(!is_unknown || proportions.iter().all(is_prior), "{method:?}");
                 }
             }
         }
@@ -328,27 +264,16 @@ fn deterministic_methods_give_proportions_whatever_the_document() {
 fn variational_inference_is_the_dense_one() {
     for density in [0.05, 0.3, 0.9] {
         let (parts, priors) = model(40, 60, density, 2);
-        let factors: Vec<_> = parts
-            .iter()
-            .map(|part| Factors::prepare(part, &priors, |_| true, None))
-            .collect();
+        let factors: Vec<_> =
+            parts.iter().map(|part| Factors::prepare(part, &priors, |_| true, None)).collect();
         let references: Vec<_> = factors.iter().collect();
         let table = FactorTable::new(&references);
         let (terms, counts) = ([1, 4, 17, 30, 44, 59], [3, 1, 1, 8, 2, 1]);
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
-        let rows: Vec<_> = terms
-            .iter()
-            .map(|&term| table.all(table.find(term).unwrap()))
-            .collect();
+        let bag = Bag { terms: &terms, counts: &counts };
+        let rows: Vec<_> = terms.iter().map(|&term| table.all(table.find(term).unwrap())).collect();
         let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
         for iterations in [1, 2, 5, 40] {
-            let effort = Effort {
-                iterations,
-                tolerance: 0.0,
-            };
+            let effort = Effort { iterations, tolerance: 0.0 };
             let mut dense = Variational::default();
             dense.infer(&counts, &rows, &priors.alpha, effort).unwrap();
             let sum: f64 = dense.document_dirichlet().iter().sum();
@@ -369,9 +294,8 @@ fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) ->
         // Rare terms, which have the larger numbers, come first.
         for (term, e) in factors.iter().enumerate().rev() {
             let old = &shares[term];
-            let masses: Vec<f64> = (0..alpha.len())
-                .map(|k| e[k] * (a[k] - old[k]).max(0.0))
-                .collect();
+            let masses: Vec<f64> =
+                (0..alpha.len()).map(|k| e[k] * (a[k] - old[k]).max(0.0)).collect();
             let whole: f64 = masses.iter().sum();
             for k in 0..alpha.len() {
                 let share = masses[k] / whole;
@@ -394,14 +318,8 @@ fn cvb0_is_the_dense_one_but_for_small_shares() {
         let table = FactorTable::new(&references);
         let terms: Vec<u32> = (0..60).step_by(2).collect();
         let counts: Vec<u32> = terms.iter().map(|term| 1 + term % 7).collect();
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
-        let rows: Vec<_> = terms
-            .iter()
-            .map(|&term| table.all(table.find(term).unwrap()))
-            .collect();
+        let bag = Bag { terms: &terms, counts: &counts };
+        let rows: Vec<_> = terms.iter().map(|&term| table.all(table.find(term).unwrap())).collect();
         for iterations in [2, 4, 20] {
             let dense = cvb0(&rows, &counts, &priors.alpha, iterations);
             let sum: f64 = dense.iter().sum();
@@ -411,10 +329,7 @@ fn cvb0_is_the_dense_one_but_for_small_shares() {
                 .zip(&dense)
                 .map(|(sparse, dense)| (f64::from(*sparse) - dense / sum).abs())
                 .sum();
-            assert!(
-                distance < 0.05,
-                "density {density}, {iterations}: {distance}"
-            );
+            assert!(distance < 0.05, "density {density}, {iterations}: {distance}");
         }
     }
 }
@@ -425,10 +340,7 @@ fn naive_bayes_adds_up_probabilities() {
     let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
     let references = [&factors];
     let table = FactorTable::new(&references);
-    let bag = Bag {
-        terms: &[2, 9],
-        counts: &[3, 1],
-    };
+    let bag = Bag { terms: &[2, 9], counts: &[3, 1] };
     let all = [2, 9].map(|term| table.all(table.find(term).unwrap()));
     let scores: Vec<f64> = (0..20).map(|k| 3.0 * all[0][k] + all[1][k]).collect();
     let sum: f64 = scores.iter().sum();

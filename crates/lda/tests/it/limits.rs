@@ -21,12 +21,7 @@ fn corpus(documents: &[&Document]) -> Bags {
 }
 
 fn priors(topics: usize, alpha: f64, eta: f64) -> Priors {
-    Priors {
-        alpha: vec![alpha; topics],
-        eta,
-        exp_psi: false,
-        tree: None,
-    }
+    Priors { alpha: vec![alpha; topics], eta, exp_psi: false, tree: None }
 }
 
 fn trained(documents: &Bags, terms: usize, priors: &Priors) -> Result<Trained, TrainError> {
@@ -55,17 +50,10 @@ fn small_collections_train_and_every_token_is_counted() {
         let trained = trained(&documents, terms, &priors(topics, 0.5, 0.1)).unwrap();
         let topics = publish(&[&trained.parameters], &trained.priors);
         let tokens: f64 = topics.iter().map(|topic| topic.total).sum();
-        assert!(
-            (tokens - documents.token_count() as f64).abs() < 1e-3,
-            "{tokens}"
-        );
+        assert!((tokens - documents.token_count() as f64).abs() < 1e-3, "{tokens}");
         for topic in &topics {
             let topic = TermDistribution::of(topic, terms);
-            let listed: f64 = topic
-                .entries
-                .iter()
-                .map(|&(_, weight)| f64::from(weight))
-                .sum();
+            let listed: f64 = topic.entries.iter().map(|&(_, weight)| f64::from(weight)).sum();
             let absent = (terms - topic.entries.len()) as f64 * topic.absent_weight;
             assert!((listed + absent - 1.0).abs() < 1e-3, "{topic:?}");
         }

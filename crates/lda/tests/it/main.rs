@@ -1,10 +1,7 @@
 //! The crate from outside: the samplers against exact posteriors, fast forms against plain ones,
 //! and the examples.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers outside of #[test] functions may fail a test too"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers outside of #[test] functions may fail a test too")]
 
 mod chi_square;
 mod examples;

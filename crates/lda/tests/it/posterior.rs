@@ -33,34 +33,16 @@ fn random_model(
         for (topic, total) in by_topic[..topics].iter_mut().enumerate() {
             if stream.uniform() < density {
                 let count = 1 + stream.below(40) as i32;
-                entries.push(
-                    Assigned {
-                        term,
-                        topic: topic as u16,
-                        count,
-                    }
-                    .word(),
-                );
+                entries.push(Assigned { term, topic: topic as u16, count }.word());
                 *total += i64::from(count);
             }
         }
     }
-    let step = GlobalStep {
-        step_size: 0.5,
-        weight: 1.0,
-    };
+    let step = GlobalStep { step_size: 0.5, weight: 1.0 };
     parameters.decay(step, &by_topic);
     parameters.add(step, &entries);
     let alpha = alpha(topics, unused);
-    (
-        parameters,
-        Priors {
-            alpha,
-            eta: 0.3,
-            exp_psi,
-            tree: None,
-        },
-    )
+    (parameters, Priors { alpha, eta: 0.3, exp_psi, tree: None })
 }
 
 fn alpha(topics: usize, unused: usize) -> Vec<f64> {
@@ -105,11 +87,7 @@ fn check_model(topics: usize, model: &(Parameters, Priors), draws: u64, is_dense
     let parts = [&factors];
     let table = FactorTable::new(&parts);
     let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
-    let rows: Vec<_> = terms
-        .iter()
-        .rev()
-        .map(|&w| table.find(w).unwrap())
-        .collect();
+    let rows: Vec<_> = terms.iter().rev().map(|&w| table.find(w).unwrap()).collect();
     assert_eq!(rows.iter().all(|&row| table.dense(row).is_some()), is_dense);
     let used = |&row: &_| table.all(row)[..topics].to_vec();
     let dense: Vec<_> = rows.iter().map(used).collect();
@@ -118,13 +96,7 @@ fn check_model(topics: usize, model: &(Parameters, Priors), draws: u64, is_dense
     let mut sampler = Sampler::default();
     for draw in 0..draws {
         let mut stream = Stream::keyed(5, Stage::Train, 0, draw);
-        sampler.start(
-            Bag {
-                terms: &terms,
-                counts: &counts,
-            },
-            table,
-        );
+        sampler.start(Bag { terms: &terms, counts: &counts }, table);
         for _ in 0..BURN_IN {
             sampler.sweep(table, &mut stream).unwrap();
         }
@@ -136,11 +108,7 @@ fn check_model(topics: usize, model: &(Parameters, Priors), draws: u64, is_dense
         seen[configuration] += 1;
     }
     let z = chi_square_z(&expected, &seen);
-    assert!(
-        z.abs() < 4.0,
-        "K = {topics} of {}: χ² is {z} deviations off",
-        priors.alpha.len()
-    );
+    assert!(z.abs() < 4.0, "K = {topics} of {}: χ² is {z} deviations off", priors.alpha.len());
 }
 
 #[test]
@@ -174,12 +142,7 @@ fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
     }
     parameters.replace(&entries);
     parameters.replace_totals(&totals);
-    let priors = Priors {
-        alpha: alpha(topics, unused),
-        eta: 0.1,
-        exp_psi: false,
-        tree: None,
-    };
+    let priors = Priors { alpha: alpha(topics, unused), eta: 0.1, exp_psi: false, tree: None };
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
@@ -205,10 +168,7 @@ fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
         seen[usize::from(sampler.assignments()[0])] += 1;
     }
     let z = chi_square_z(&expected, &seen);
-    assert!(
-        z.abs() < 4.0,
-        "K = {topics} and {unused}: χ² is {z} deviations off"
-    );
+    assert!(z.abs() < 4.0, "K = {topics} and {unused}: χ² is {z} deviations off");
 }
 
 #[test]
@@ -228,9 +188,8 @@ fn check_restricted(unused: usize, density: f64) {
     let labels = [1u16, 4, 8];
     let of_labels = |all: &[f64]| labels.map(|k| all[usize::from(k)]).to_vec();
     let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
-    let dense: Vec<_> = (terms.iter().rev())
-        .map(|&w| of_labels(&table.all(table.find(w).unwrap())))
-        .collect();
+    let dense: Vec<_> =
+        (terms.iter().rev()).map(|&w| of_labels(&table.all(table.find(w).unwrap()))).collect();
     let expected = posterior(&dense, &of_labels(&priors.alpha));
     let (terms, counts) = (&terms[..], &counts[..]);
     let bag = Bag { terms, counts };
@@ -260,10 +219,7 @@ fn check_restricted(unused: usize, density: f64) {
         for _ in 0..BURN_IN {
             sampler.sweep(table, &mut stream).unwrap();
         }
-        (
-            sampler.assignments().to_vec(),
-            sampler.sample().active.to_vec(),
-        )
+        (sampler.assignments().to_vec(), sampler.sample().active.to_vec())
     };
     assert_eq!(after(&mut sampler), after(&mut Sampler::default()));
 }
@@ -319,10 +275,7 @@ fn the_reference_draws_from_the_posterior() {
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
-    let dense: Vec<_> = [3, 1, 0]
-        .iter()
-        .map(|&w| table.all(table.find(w).unwrap()))
-        .collect();
+    let dense: Vec<_> = [3, 1, 0].iter().map(|&w| table.all(table.find(w).unwrap())).collect();
     let expected = posterior(&dense, &priors.alpha);
     let mut seen = vec![0u64; expected.len()];
     for draw in 0..200_000 {
@@ -339,10 +292,7 @@ fn the_reference_draws_from_the_posterior() {
 
 #[test]
 fn a_sampler_may_be_lent_from_one_model_to_another() {
-    let bag = Bag {
-        terms: &[0, 1, 3],
-        counts: &[3, 1, 2],
-    };
+    let bag = Bag { terms: &[0, 1, 3], counts: &[3, 1, 2] };
     let sample = |sampler: &mut Sampler, unused| {
         let (parameters, priors) = random_model(9, unused, 4, 0.6, false);
         let factors = Factors::prepare(&parameters, &priors, |_| true, None);

@@ -28,9 +28,7 @@ fn posterior(bags: &Bags, priors: &Priors) -> Vec<f64> {
         .flat_map(|d| {
             let bag = bags.bag(d);
             let pairs = bag.terms.iter().zip(bag.counts);
-            pairs
-                .flat_map(move |(&w, &n)| vec![(d, w as usize); n as usize])
-                .collect::<Vec<_>>()
+            pairs.flat_map(move |(&w, &n)| vec![(d, w as usize); n as usize]).collect::<Vec<_>>()
         })
         .collect();
     let rise = |a: f64, n: f64| ln_gamma(a + n) - ln_gamma(a);
@@ -47,10 +45,7 @@ fn posterior(bags: &Bags, priors: &Priors) -> Vec<f64> {
         for k in 0..topics {
             let all: f64 = of_term.iter().map(|row| row[k]).sum();
             sum -= rise(TERMS as f64 * priors.eta, all);
-            sum += of_term
-                .iter()
-                .map(|row| rise(priors.eta, row[k]))
-                .sum::<f64>();
+            sum += of_term.iter().map(|row| rise(priors.eta, row[k])).sum::<f64>();
             let documents = of_document.iter().map(|row| rise(priors.alpha[k], row[k]));
             sum += documents.sum::<f64>();
         }
@@ -75,18 +70,9 @@ fn check(chain: &mut impl Chain, priors: &Priors, expected: &[f64]) {
 fn both_samplers_draw_from_the_posterior() {
     let bags = corpus();
     for alpha in [vec![0.5, 0.9], vec![0.3, 0.7, 0.4]] {
-        let priors = Priors {
-            alpha,
-            eta: 0.25,
-            exp_psi: false,
-            tree: None,
-        };
+        let priors = Priors { alpha, eta: 0.25, exp_psi: false, tree: None };
         let expected = posterior(&bags, &priors);
-        check(
-            &mut DenseLda::new(&bags, TERMS, &priors, 1),
-            &priors,
-            &expected,
-        );
+        check(&mut DenseLda::new(&bags, TERMS, &priors, 1), &priors, &expected);
         let mut sparse = SparseLda::new(&bags, TERMS, &priors, 2);
         check(&mut sparse, &priors, &expected);
         assert!(sparse.buckets().iter().all(|&draws| draws > 1000));

@@ -20,9 +20,7 @@ pub fn make(hosts: &[String], days: u32) -> Result<Certificates, UsageError> {
     };
     let key = KeyPair::generate().map_err(failed("the authority"))?;
     let mut params = parameters(days);
-    params
-        .distinguished_name
-        .push(DnType::CommonName, "topicmill run");
+    params.distinguished_name.push(DnType::CommonName, "topicmill run");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority = params.self_signed(&key).map_err(failed("the authority"))?;
@@ -35,10 +33,8 @@ pub fn make(hosts: &[String], days: u32) -> Result<Certificates, UsageError> {
         params.distinguished_name.push(DnType::CommonName, host);
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &issuer)?;
         Ok(HostCertificate {
             host: host.clone(),
@@ -46,14 +42,9 @@ pub fn make(hosts: &[String], days: u32) -> Result<Certificates, UsageError> {
             key: key.serialize_pem(),
         })
     };
-    let hosts: Result<Vec<_>, _> = hosts
-        .iter()
-        .map(|host| certify(host).map_err(failed(host)))
-        .collect();
-    Ok(Certificates {
-        authority: authority.pem(),
-        hosts: hosts?,
-    })
+    let hosts: Result<Vec<_>, _> =
+        hosts.iter().map(|host| certify(host).map_err(failed(host))).collect();
+    Ok(Certificates { authority: authority.pem(), hosts: hosts? })
 }
 
 /// Returns the parameters that all certificates of a set share.

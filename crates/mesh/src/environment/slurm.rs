@@ -31,9 +31,7 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Found>, UsageError> {
     };
     let no_list = || wrong(variables, "SLURM_STEP_TASKS_PER_NODE", "a list of tasks");
     let tasks = variables.get("SLURM_STEP_TASKS_PER_NODE");
-    let tasks = tasks
-        .map(|text| self::tasks(text).ok_or_else(no_list))
-        .transpose()?;
+    let tasks = tasks.map(|text| self::tasks(text).ok_or_else(no_list)).transpose()?;
     let part = |name: &str| variables.get(name).map_or("0", String::as_str);
     Ok(Some(Found {
         local: tasks.iter().flatten().copied().max().unwrap_or(1).max(1),
@@ -66,10 +64,7 @@ pub(super) fn peers(variables: &Variables, task: &Found, port: u16) -> Result<Pe
     }
     let places = places(&per_node, is_cyclic(variables));
     let mine = places.get(task.process).map(|&(node, _)| &nodes[node]);
-    if let Some(own) = variables
-        .get("SLURMD_NODENAME")
-        .filter(|own| Some(*own) != mine)
-    {
+    if let Some(own) = variables.get("SLURMD_NODENAME").filter(|own| Some(*own) != mine) {
         return Err(UsageError(format!(
             "SLURM placed this task on an unexpected node, {own}; start it with srun --distribution=block, or pass \
              --hosts FILE"
@@ -77,10 +72,7 @@ pub(super) fn peers(variables: &Variables, task: &Found, port: u16) -> Result<Pe
     }
     let address = |&(node, local): &(usize, usize)| super::at(&nodes[node], port, local);
     let addresses = places.iter().map(address).collect::<Result<_, _>>()?;
-    Ok(Peers::Listed {
-        by: SLURM,
-        addresses,
-    })
+    Ok(Peers::Listed { by: SLURM, addresses })
 }
 
 /// Returns whether tasks are distributed round-robin over the nodes, instead of node by node.
@@ -95,9 +87,9 @@ fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     let most = per_node.iter().copied().max().unwrap_or(0);
     let nodes = per_node.iter().enumerate();
     match cyclic {
-        false => nodes
-            .flat_map(|(node, &tasks)| (0..tasks).map(move |local| (node, local)))
-            .collect(),
+        false => {
+            nodes.flat_map(|(node, &tasks)| (0..tasks).map(move |local| (node, local))).collect()
+        }
         true => (0..most)
             .flat_map(|local| {
                 let has = nodes.clone().filter(move |(_, tasks)| local < **tasks);
@@ -175,10 +167,7 @@ mod tests {
     fn node_lists_unfold() {
         let cases = [
             ("node1", Some("node1")),
-            (
-                "node[01-03,7],gpu2",
-                Some("node01 node02 node03 node7 gpu2"),
-            ),
+            ("node[01-03,7],gpu2", Some("node01 node02 node03 node7 gpu2")),
             ("a[8-10]", Some("a8 a9 a10")),
             ("r[1-2]n[1-2]-ib", Some("r1n1-ib r1n2-ib r2n1-ib r2n2-ib")),
             ("a,b-c,d[5]", Some("a b-c d5")),
@@ -204,16 +193,9 @@ mod tests {
     fn tasks_unfold() {
         assert_eq!(tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
         assert_eq!(tasks("4"), Some(vec![4]));
-        for wrong in [
-            "",
-            "2(x",
-            "2(x3",
-            "x",
-            "1,",
-            "1(x99999999)",
-            "2,2(x18446744073709551615)",
-            "65537",
-        ] {
+        for wrong in
+            ["", "2(x", "2(x3", "x", "1,", "1(x99999999)", "2,2(x18446744073709551615)", "65537"]
+        {
             assert_eq!(tasks(wrong), None, "{wrong}");
         }
     }

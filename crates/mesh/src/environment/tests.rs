@@ -2,10 +2,7 @@
 
 use super::*;
 
-const WANTED: Wanted = Wanted {
-    port: None,
-    peers: true,
-};
+const WANTED: Wanted = Wanted { port: None, peers: true };
 
 /// `A=1 B=2` as variables.
 fn variables(text: &str) -> Variables {
@@ -28,12 +25,7 @@ fn told(text: &str) -> String {
                 found.process,
                 found.processes,
                 found.local,
-                found
-                    .peers
-                    .unwrap()
-                    .addresses(found.processes)
-                    .unwrap()
-                    .join(" "),
+                found.peers.unwrap().addresses(found.processes).unwrap().join(" "),
                 found.token.as_deref().unwrap_or("-"),
             )
         }
@@ -49,10 +41,7 @@ const STEP: &str = "SLURM_JOB_ID=17 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_NTASKS=
 #[test]
 fn a_task_of_a_slurm_step_finds_its_peers() {
     let peers = "node1:7101 node1:7102 node2:7101 node2:7102";
-    assert_eq!(
-        told(STEP),
-        format!("SLURM: 2 of 4, 2 a host, - threads, at {peers}, token 17.0.0")
-    );
+    assert_eq!(told(STEP), format!("SLURM: 2 of 4, 2 a host, - threads, at {peers}, token 17.0.0"));
     let more = format!("{STEP} SLURM_RESTART_COUNT=3 SLURM_CPUS_PER_TASK=8 TOPICMILL_PORT=9000");
     let peers = "node1:9000 node1:9001 node2:9000 node2:9001";
     assert_eq!(
@@ -86,22 +75,13 @@ fn a_slurm_step_that_makes_no_sense_is_an_error() {
             STEP.replace("NODENAME=node2", "NODENAME=node1"),
             "node, node1; start it with srun --distribution=block",
         ),
-        (
-            STEP.replace("2(x2)", "2(x3)"),
-            "one count per node of the step",
-        ),
-        (
-            STEP.replace("2(x2)", "3,2"),
-            "one count per node of the step",
-        ),
+        (STEP.replace("2(x2)", "2(x3)"), "one count per node of the step"),
+        (STEP.replace("2(x2)", "3,2"), "one count per node of the step"),
         (STEP.replace("2(x2)", "two"), "TASKS_PER_NODE is \"two\""),
         (STEP.replace("node[1-2]", "node[1-"), "must be node names"),
         (STEP.replace("PROCID=2", "PROCID=4"), "below the number"),
         (STEP.replace("PROCID=2", "PROCID=x"), "a whole number"),
-        (
-            STEP.replace("SLURM_STEP_NODELIST=node[1-2]", ""),
-            "SLURM_STEP_NODELIST is missing",
-        ),
+        (STEP.replace("SLURM_STEP_NODELIST=node[1-2]", ""), "SLURM_STEP_NODELIST is missing"),
         (format!("{STEP} TOPICMILL_PORT=65535"), "lower --port"),
         (format!("{STEP} TOPICMILL_PORT=0"), "from 1 to 65535"),
     ];
@@ -122,10 +102,7 @@ fn mpi_numbers_the_processes_and_all_may_be_here() {
         format!("Open MPI: 1 of 3, 3 a host, - threads, at {here}, token prterun-1")
     );
     let pmi = "PMI_RANK=0 PMI_SIZE=3 MPI_LOCALNRANKS=3";
-    assert_eq!(
-        told(pmi),
-        format!("PMI: 0 of 3, 3 a host, - threads, at {here}, token -")
-    );
+    assert_eq!(told(pmi), format!("PMI: 0 of 3, 3 a host, - threads, at {here}, token -"));
     let torch = "RANK=2 WORLD_SIZE=3 LOCAL_RANK=2 LOCAL_WORLD_SIZE=3";
     assert_eq!(
         told(torch),
@@ -145,27 +122,14 @@ fn who_is_on_other_hosts_must_be_said() {
         "{error}"
     );
     let error = told(&format!("{mpi} SLURM_JOB_ID=1"));
-    assert!(
-        error.ends_with("start it with srun, which sets it"),
-        "{error}"
-    );
+    assert!(error.ends_with("start it with srun, which sets it"), "{error}");
     let listed = told(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2,c:3"));
     assert!(listed.ends_with("at a:1 b:2 c:3, token -"), "{listed}");
-    let few = find(
-        &variables(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2")),
-        WANTED,
-    );
+    let few = find(&variables(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2")), WANTED);
     let few = few.unwrap().unwrap().peers.unwrap().addresses(3);
-    assert!(
-        few.unwrap_err()
-            .to_string()
-            .contains("addresses is 2, that of processes 3")
-    );
+    assert!(few.unwrap_err().to_string().contains("addresses is 2, that of processes 3"));
     // With --hosts, the environment's addresses do not matter.
-    let wanted = Wanted {
-        peers: false,
-        ..WANTED
-    };
+    let wanted = Wanted { peers: false, ..WANTED };
     let found = find(&variables(mpi), wanted).unwrap().unwrap();
     assert_eq!((found.process, found.processes, found.peers), (1, 3, None));
 }
@@ -195,18 +159,12 @@ fn our_own_variables_go_first_and_must_be_whole() {
         ("TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESSES is set, but"),
         ("TOPICMILL_PROCESS=1", "TOPICMILL_PROCESS is set, but"),
         ("TOPICMILL_PROCESS=2 TOPICMILL_PROCESSES=2", "below"),
-        (
-            "TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2",
-            "TOPICMILL_PROCESS says",
-        ),
+        ("TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESS says"),
         ("TOPICMILL_PROCESS=0 TOPICMILL_HOSTS=a", "TOPICMILL_HOSTS:1"),
     ];
     for (text, expected) in cases {
         let told = told(text);
-        assert!(
-            told.starts_with("error: ") && told.contains(expected),
-            "{text}: {told}"
-        );
+        assert!(told.starts_with("error: ") && told.contains(expected), "{text}: {told}");
     }
     assert_eq!(told("TOPICMILL_PROCESSES=1"), "alone");
 }

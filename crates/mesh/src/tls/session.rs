@@ -37,9 +37,7 @@ impl Tls {
         let private = PrivateKeyDer::from_pem_file(key).map_err(unusable("key", key))?;
         configure(authorities, chain, private).map_err(|reason| {
             let [ca, certificate, key] = [ca, certificate, key].map(Path::display);
-            UsageError(format!(
-                "{ca}, {certificate} and {key} cannot be used together: {reason}"
-            ))
+            UsageError(format!("{ca}, {certificate} and {key} cannot be used together: {reason}"))
         })
     }
 
@@ -135,9 +133,7 @@ fn unusable<'p>(what: &'p str, path: &'p Path) -> impl Fn(PemError) -> UsageErro
 
 fn certificates(what: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, UsageError> {
     let failed = unusable(what, path);
-    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
-        .map_err(&failed)?
-        .collect();
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(&failed)?.collect();
     match found.map_err(&failed)? {
         none if none.is_empty() => Err(failed(PemError::NoItemsFound)),
         found => Ok(found),
@@ -173,8 +169,5 @@ fn configure(
         .map_err(in_words)?;
     // No session is resumed.
     server.send_tls13_tickets = 0;
-    Ok(Tls {
-        client: Arc::new(client),
-        server: Arc::new(server),
-    })
+    Ok(Tls { client: Arc::new(client), server: Arc::new(server) })
 }

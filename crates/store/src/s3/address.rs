@@ -46,13 +46,7 @@ mod tests {
         let (bucket, key) = parts("s3://bucket/runs/first/");
         assert_eq!((bucket.as_str(), key.as_str()), ("bucket", "runs/first"));
         assert_eq!(of(&bucket, &key), Path::new("s3://bucket/runs/first"));
-        for wrong in [
-            "bucket/run1",
-            "s3://",
-            "s3:///runs",
-            "s3://b//x",
-            "s3://b/x/../y",
-        ] {
+        for wrong in ["bucket/run1", "s3://", "s3:///runs", "s3://b//x", "s3://b/x/../y"] {
             let error = split(Path::new(wrong)).unwrap_err();
             assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput, "{wrong}");
             assert!(error.to_string().contains("s3://bucket/folder"), "{error}");

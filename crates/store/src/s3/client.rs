@@ -76,35 +76,25 @@ impl Bucket {
         let patience = patience().map_err(refuse)?;
         // The client uses the process's provider. An error means that the same one is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = AmazonS3Builder::from_env()
-            .with_bucket_name(name)
-            .with_retry(RetryConfig {
-                backoff: BackoffConfig {
-                    init_backoff: Duration::from_millis(100),
-                    max_backoff: LONGEST_PAUSE,
-                    base: 2.0,
-                },
-                max_retries: usize::MAX,
-                retry_timeout: patience,
-            });
+        let builder = AmazonS3Builder::from_env().with_bucket_name(name).with_retry(RetryConfig {
+            backoff: BackoffConfig {
+                init_backoff: Duration::from_millis(100),
+                max_backoff: LONGEST_PAUSE,
+                base: 2.0,
+            },
+            max_retries: usize::MAX,
+            retry_timeout: patience,
+        });
         let client = |timeout: &str| {
             let key = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
             let built = builder.clone().with_config(key, timeout).build();
             built.map(Arc::new).map_err(|e| refuse(e.to_string()))
         };
         let asked = std::env::var(TRANSFER_TIMEOUT_VARIABLE);
-        let (store, transfers) = (
-            client(TIMEOUT)?,
-            client(asked.as_deref().unwrap_or(TRANSFER_TIMEOUT))?,
-        );
+        let (store, transfers) =
+            (client(TIMEOUT)?, client(asked.as_deref().unwrap_or(TRANSFER_TIMEOUT))?);
         let handle = runtime::handle().map_err(|e| refuse(e.to_string()))?;
-        let bucket = Arc::new(Self {
-            name: name.to_owned(),
-            store,
-            transfers,
-            handle,
-            patience,
-        });
+        let bucket = Arc::new(Self { name: name.to_owned(), store, transfers, handle, patience });
         buckets.insert(name.to_owned(), Arc::clone(&bucket));
         Ok(bucket)
     }
@@ -181,8 +171,7 @@ impl Bucket {
     ) -> JoinHandle<Result<Vec<u8>, Error>> {
         let (store, location) = (Arc::clone(&self.transfers), location.clone());
         let etag = etag.to_owned();
-        self.handle
-            .spawn(async move { read_range(&store, &location, range, &etag).await })
+        self.handle.spawn(async move { read_range(&store, &location, range, &etag).await })
     }
 
     /// Lists every object whose key begins with `prefix`, sorted by key.
@@ -204,10 +193,7 @@ impl Bucket {
     /// # Errors
     /// The store refuses or does not answer.
     pub fn first(&self, prefix: &str) -> Result<Option<ObjectMeta>, StoreError> {
-        let one = PaginatedListOptions {
-            max_keys: Some(1),
-            ..PaginatedListOptions::default()
-        };
+        let one = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
         let mut first = None;
         self.pages(prefix, one, &mut |page| {
             first = page.objects.into_iter().next().map(meta);
@@ -226,10 +212,8 @@ impl Bucket {
             let name = key.as_ref().strip_prefix(prefix)?.trim_matches('/');
             (!name.is_empty()).then(|| name.to_owned())
         };
-        let by_part = PaginatedListOptions {
-            delimiter: Some("/".into()),
-            ..PaginatedListOptions::default()
-        };
+        let by_part =
+            PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
         self.pages(prefix, by_part, &mut |page| {
             names.extend(page.objects.iter().filter_map(|o| name(&o.location)));
             names.extend(page.common_prefixes.iter().filter_map(name));
@@ -276,10 +260,9 @@ impl Bucket {
         let mode = match condition {
             Condition::Always => PutMode::Overwrite,
             Condition::Absent => PutMode::Create,
-            Condition::Unchanged(etag) => PutMode::Update(UpdateVersion {
-                e_tag: Some(etag.to_owned()),
-                version: None,
-            }),
+            Condition::Unchanged(etag) => {
+                PutMode::Update(UpdateVersion { e_tag: Some(etag.to_owned()), version: None })
+            }
         };
         let payload = PutPayload::from(bytes.to_vec());
         let ask = |store: &Arc<AmazonS3>| {
@@ -387,8 +370,6 @@ fn patience() -> Result<Duration, String> {
     };
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
-        Err(_) => Err(format!(
-            "{PATIENCE_VARIABLE}={text} is not a number of seconds"
-        )),
+        Err(_) => Err(format!("{PATIENCE_VARIABLE}={text} is not a number of seconds")),
     }
 }

@@ -122,10 +122,7 @@ mod tests {
 
     fn answer(status: &str, body: &str) -> Error {
         let source = format!("Server returned non-2xx status code: {status}: {body}");
-        Error::Generic {
-            store: "S3",
-            source: source.into(),
-        }
+        Error::Generic { store: "S3", source: source.into() }
     }
 
     #[test]
@@ -168,16 +165,8 @@ mod tests {
                 ErrorKind::NotFound,
                 "the bucket `b` does not exist",
             ),
-            (
-                answer("501 Not Implemented", ""),
-                ErrorKind::Other,
-                "does not respond as expected",
-            ),
-            (
-                answer("503 Slow Down", ""),
-                ErrorKind::TimedOut,
-                "does not respond as expected",
-            ),
+            (answer("501 Not Implemented", ""), ErrorKind::Other, "does not respond as expected"),
+            (answer("503 Slow Down", ""), ErrorKind::TimedOut, "does not respond as expected"),
         ] {
             let explained = explain("b", "k", &error);
             assert_eq!(explained.source.kind(), kind, "{explained}");

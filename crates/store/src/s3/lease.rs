@@ -32,10 +32,7 @@ pub struct Terms {
 
 impl Default for Terms {
     fn default() -> Self {
-        Self {
-            renew: Duration::from_secs(10),
-            stale: Duration::from_secs(60),
-        }
+        Self { renew: Duration::from_secs(10), stale: Duration::from_secs(60) }
     }
 }
 
@@ -126,9 +123,8 @@ impl Lease {
     fn keep(shared: Shared) -> Self {
         let shared = Arc::new(shared);
         let renewed = Arc::clone(&shared);
-        let renewer = thread::Builder::new()
-            .name("lease".to_owned())
-            .spawn(move || renewed.keep_renewing());
+        let renewer =
+            thread::Builder::new().name("lease".to_owned()).spawn(move || renewed.keep_renewing());
         // Without the thread the lease expires, and `check` reports it.
         let renewer = renewer.ok();
         Self { shared, renewer }
@@ -142,10 +138,9 @@ impl Lock for Lease {
         let silent = state.renewed.elapsed();
         match &state.lost {
             Some(holder) => Err(format!("another run has taken over the lock ({holder})")),
-            None if silent >= self.shared.terms.stale => Err(format!(
-                "the lock could not be renewed for {} s",
-                silent.as_secs()
-            )),
+            None if silent >= self.shared.terms.stale => {
+                Err(format!("the lock could not be renewed for {} s", silent.as_secs()))
+            }
             None => Ok(()),
         }
     }
@@ -176,8 +171,7 @@ impl Shared {
         loop {
             let mut state = self.state.lock();
             let is_going_on = |state: &mut State| !state.is_ending;
-            self.ending
-                .wait_while_for(&mut state, is_going_on, self.terms.renew);
+            self.ending.wait_while_for(&mut state, is_going_on, self.terms.renew);
             if state.is_ending || state.lost.is_some() {
                 return;
             }

@@ -43,9 +43,7 @@ pub(super) async fn read_range(
     etag: &str,
 ) -> Result<Vec<u8>, Error> {
     let wanted = range.end - range.start;
-    let options = GetOptions::new()
-        .with_if_match(Some(etag))
-        .with_range(Some(range));
+    let options = GetOptions::new().with_if_match(Some(etag)).with_range(Some(range));
     let got = store.get_opts(location, options).await?;
     // Not every store observes the condition.
     if got.meta.e_tag.as_deref() != Some(etag) {
@@ -69,9 +67,7 @@ pub(super) async fn put_parts(
     path: &Path,
     bytes: u64,
 ) -> Result<io::Result<String>, Error> {
-    let mut upload = store
-        .put_multipart_opts(location, PutMultipartOptions::default())
-        .await?;
+    let mut upload = store.put_multipart_opts(location, PutMultipartOptions::default()).await?;
     let sent = send_parts(upload.as_mut(), path, bytes).await;
     if !matches!(sent, Ok(Ok(()))) {
         // The store keeps the parts until told to discard them; it may not be responding.
@@ -130,8 +126,5 @@ async fn send_parts(
 
 /// Returns the error for an invalid response.
 pub(super) fn broken(reason: &'static str) -> Error {
-    Error::Generic {
-        store: "S3",
-        source: reason.into(),
-    }
+    Error::Generic { store: "S3", source: reason.into() }
 }

@@ -37,10 +37,7 @@ impl Row {
 impl Sums for Row {
     fn take(&mut self, mut send: impl FnMut(&[u64])) {
         let pairs = std::mem::take(&mut self.0);
-        let there = pairs
-            .iter()
-            .enumerate()
-            .filter(|(_, pair)| pair.documents > 0);
+        let there = pairs.iter().enumerate().filter(|(_, pair)| pair.documents > 0);
         let words: Vec<[u64; 3]> = there
             .map(|(place, pair)| [place as u64, pair.documents as u64, pair.products as u64])
             .collect();
@@ -104,20 +101,14 @@ impl Correlations {
         let mut values = vec![self.documents];
         let fields = |topic: &Presence| [topic.documents, topic.sum, topic.squares];
         values.extend(self.topics.iter().flat_map(fields));
-        give_vector(&values, PRESENCE, &mut |tag, words| {
-            outbox.send_all(tag, words)
-        });
+        give_vector(&values, PRESENCE, &mut |tag, words| outbox.send_all(tag, words));
         self.pairs.send(outbox);
     }
 
     /// Sends the pairs of this worker's slots to the first worker.
     pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
         let (documents, topics) = (self.all[0], self.all[1..].as_chunks().0);
-        let presence = |[documents, sum, squares]: [i64; 3]| Presence {
-            documents,
-            sum,
-            squares,
-        };
+        let presence = |[documents, sum, squares]: [i64; 3]| Presence { documents, sum, squares };
         self.pairs.send_rows(outbox, |first, row, send| {
             let one = presence(topics[first]);
             for (second, pair) in (first + 1..).zip(&row.0) {

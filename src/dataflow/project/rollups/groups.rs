@@ -29,9 +29,8 @@ struct GroupSums {
 impl Sums for GroupSums {
     fn take(&mut self, mut send: impl FnMut(&[u64])) {
         let sums = std::mem::take(self);
-        let topics: Vec<[u64; 2]> = (sums.topics.iter())
-            .map(|(&topic, &mass)| [topic.into(), mass as u64])
-            .collect();
+        let topics: Vec<[u64; 2]> =
+            (sums.topics.iter()).map(|(&topic, &mass)| [topic.into(), mass as u64]).collect();
         let mut sizes = [sums.documents, sums.tokens].map(|n| n as u64);
         let mut rest = &topics[..];
         loop {
@@ -136,16 +135,14 @@ fn write(
     let rows = groups.iter().flat_map(|(name, sums)| {
         let mut topics: Vec<(u16, i64)> = sums.topics.iter().map(|(&k, &m)| (k, m)).collect();
         topics.sort_by_key(|&(_, mass)| std::cmp::Reverse(mass));
-        (1..)
-            .zip(topics)
-            .map(move |(rank, (topic, mass))| GroupTopicRow {
-                group_id: name,
-                topic: topic.into(),
-                weight: (mass as f64 / FIXED_POINT / sums.tokens as f64) as f32,
-                rank,
-                tokens: sums.tokens,
-                documents: sums.documents,
-            })
+        (1..).zip(topics).map(move |(rank, (topic, mass))| GroupTopicRow {
+            group_id: name,
+            topic: topic.into(),
+            weight: (mass as f64 / FIXED_POINT / sums.tokens as f64) as f32,
+            rank,
+            tokens: sums.tokens,
+            documents: sums.documents,
+        })
     });
     let info = write_part(&temporary, metadata, rows)?;
     let path = part_path(GroupTopicRow::SPEC.name, number as usize);

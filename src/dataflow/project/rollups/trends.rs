@@ -81,11 +81,8 @@ pub(crate) fn count_values(
     let mut places: Vec<usize> = trends.iter().filter_map(place).collect();
     let names = metadata_columns(metadata);
     places.sort_unstable_by_key(|&place| &names[place]);
-    let column = |place: usize| TrendColumn {
-        name: names[place].clone(),
-        place,
-        ..TrendColumn::default()
-    };
+    let column =
+        |place: usize| TrendColumn { name: names[place].clone(), place, ..TrendColumn::default() };
     let mut columns: Vec<TrendColumn> = places.into_iter().map(column).collect();
     let unit = process.job.project.date_unit;
     let [first, second] = &shared.shards;

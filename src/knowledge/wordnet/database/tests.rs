@@ -45,17 +45,9 @@ fn a_word_has_the_senses_of_its_base_forms() {
 
 #[test]
 fn hypernyms_that_lead_back_are_refused() {
-    let circle: [Made; 4] = [
-        (&["a"], &[]),
-        (&["b"], &[3]),
-        (&["c"], &[0, 3]),
-        (&["d"], &[2, 3]),
-    ];
+    let circle: [Made; 4] = [(&["a"], &[]), (&["b"], &[3]), (&["c"], &[0, 3]), (&["d"], &[2, 3])];
     let error = database(Part::Verb, &circle, "").unwrap_err();
-    assert_eq!(
-        error,
-        "data.verb, line 5: synset d.v.01: its hypernyms lead back to it"
-    );
+    assert_eq!(error, "data.verb, line 5: synset d.v.01: its hypernyms lead back to it");
     let chain: Vec<[usize; 1]> = (0..40).map(|above| [above]).collect();
     let level = |number: usize| -> Made { (&["a"], &chain[number - 1]) };
     let levels = |count| -> Vec<Made> {
@@ -64,10 +56,7 @@ fn hypernyms_that_lead_back_are_refused() {
     };
     assert!(database(Part::Noun, &levels(30), "").is_ok());
     let error = database(Part::Noun, &levels(31), "").unwrap_err();
-    assert!(
-        error.starts_with("data.noun, line 32: synset a.n.31: more than 30 levels"),
-        "{error}"
-    );
+    assert!(error.starts_with("data.noun, line 32: synset a.n.31: more than 30 levels"), "{error}");
 }
 
 #[test]
@@ -101,14 +90,8 @@ fn lines_of_another_format_are_named() {
             parse(&index.replace("n 1 2", "n 0 2"), &data, ""),
             "index.noun, line 2: has more synsets than it says",
         ),
-        (
-            parse(&index.replace("dog", "animal"), &data, ""),
-            "index.noun: `animal` has two lines",
-        ),
-        (
-            parse(&index, &data, "dogs\n"),
-            "noun.exc, line 1: ends before a base form",
-        ),
+        (parse(&index.replace("dog", "animal"), &data, ""), "index.noun: `animal` has two lines"),
+        (parse(&index, &data, "dogs\n"), "noun.exc, line 1: ends before a base form"),
         (
             parse(&index, &format!("{data}{}", &data[74..]), ""),
             "data.noun, line 4: has the offset 74 of an earlier line",

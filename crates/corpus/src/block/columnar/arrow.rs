@@ -46,17 +46,11 @@ struct Messages {
 
 /// Finds the messages of a file.
 pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
-    let mut scan = Scan {
-        stream: BufReader::new(file.open()?),
-        offset: 0,
-        bytes: file.bytes,
-        messages: None,
-    };
+    let mut scan =
+        Scan { stream: BufReader::new(file.open()?), offset: 0, bytes: file.bytes, messages: None };
     let broken = scan.run().err().map(|error| error.to_string());
     Ok(Opened {
-        groups: scan
-            .messages
-            .map(|messages| Box::new(Arc::new(messages)) as Box<dyn Groups>),
+        groups: scan.messages.map(|messages| Box::new(Arc::new(messages)) as Box<dyn Groups>),
         broken,
     })
 }
@@ -102,10 +96,7 @@ impl Scan {
             return Ok(());
         }
         // In a file, any batch may need any dictionary.
-        messages
-            .dictionaries
-            .iter_mut()
-            .for_each(|(place, _)| *place = 0);
+        messages.dictionaries.iter_mut().for_each(|(place, _)| *place = 0);
         self.check_end()
     }
 
@@ -141,12 +132,8 @@ impl Scan {
         let footer = root_as_footer(&footer).map_err(|error| refuse(error.to_string()))?;
         self.schema(footer.schema(), footer.version())?;
         let lists = [footer.dictionaries(), footer.recordBatches()];
-        let mut begins: Vec<i64> = lists
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(Block::offset)
-            .collect();
+        let mut begins: Vec<i64> =
+            lists.into_iter().flatten().flatten().map(Block::offset).collect();
         begins.sort_unstable();
         for begins in begins {
             let begins = unsigned(begins)?;
@@ -277,9 +264,7 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowErr
         let bytes = body.get(range);
         let bytes = bytes.ok_or_else(|| refuse("a buffer outside of its message"))?;
         let claimed = match batch.compression() {
-            Some(_) => bytes
-                .first_chunk()
-                .map_or(0, |size| i64::from_le_bytes(*size)),
+            Some(_) => bytes.first_chunk().map_or(0, |size| i64::from_le_bytes(*size)),
             None => 0,
         };
         if claimed > length.saturating_mul(MOST_RATIO) as i64 {
@@ -342,10 +327,8 @@ impl Decoding {
     /// Reads a batch, after the dictionaries before it.
     fn batch(&mut self, group: usize) -> Result<RecordBatch, ArrowError> {
         let messages = Arc::clone(&self.messages);
-        while let Some((_, block)) = messages
-            .dictionaries
-            .get(self.next_dictionary)
-            .filter(|(place, _)| *place <= group)
+        while let Some((_, block)) =
+            messages.dictionaries.get(self.next_dictionary).filter(|(place, _)| *place <= group)
         {
             let bytes = self.bytes(block)?;
             self.decoder.read_dictionary(block, &bytes)?;

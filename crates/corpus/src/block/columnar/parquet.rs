@@ -49,16 +49,10 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     }
     let footer = loaded.and_then(|metadata| contained(|| Footer::new(metadata, file.bytes)));
     Ok(match footer {
-        Ok(footer) => Opened {
-            groups: Some(Box::new(footer)),
-            broken: None,
-        },
+        Ok(footer) => Opened { groups: Some(Box::new(footer)), broken: None },
         Err(error) => match io_error(error) {
             Ok(error) => return Err(InputError::unreadable(&file.path)(error)),
-            Err(error) => Opened {
-                groups: None,
-                broken: Some(error.to_string()),
-            },
+            Err(error) => Opened { groups: None, broken: Some(error.to_string()) },
         },
     })
 }
@@ -74,10 +68,8 @@ fn load(file: &File) -> Result<ArrowReaderMetadata, ParquetError> {
     let options = ArrowReaderOptions::new();
     let loaded = ArrowReaderMetadata::load(file, options.clone())?;
     let fields = loaded.schema().fields().iter().map(with_views);
-    let schema = Schema::new_with_metadata(
-        fields.collect::<Fields>(),
-        loaded.schema().metadata().clone(),
-    );
+    let schema =
+        Schema::new_with_metadata(fields.collect::<Fields>(), loaded.schema().metadata().clone());
     let metadata = Arc::clone(loaded.metadata());
     ArrowReaderMetadata::try_new(metadata, options.with_schema(Arc::new(schema)))
 }
@@ -107,17 +99,11 @@ impl Footer {
         let group = |group: &RowGroupMetaData| {
             let compressed = check::check_group(group, file_bytes)?;
             let [rows, bytes] = [group.num_rows(), group.total_byte_size()].map(i64::unsigned_abs);
-            Ok(Group {
-                rows,
-                bytes: bytes.min(check::most_values(compressed)),
-            })
+            Ok(Group { rows, bytes: bytes.min(check::most_values(compressed)) })
         };
         let groups: Result<_, ParquetError> =
             metadata.metadata().row_groups().iter().map(group).collect();
-        Ok(Self {
-            groups: groups?,
-            metadata,
-        })
+        Ok(Self { groups: groups?, metadata })
     }
 
     /// Returns the rows that a batch of these columns may have, after a check of their pages.
@@ -187,9 +173,7 @@ impl Groups for Footer {
 
 /// Returns the byte ranges of the mask's columns in these groups.
 fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>> {
-    let columns = groups
-        .iter()
-        .flat_map(|group| group.columns().iter().enumerate());
+    let columns = groups.iter().flat_map(|group| group.columns().iter().enumerate());
     let wanted = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
     wanted
         .map(|(_, column)| {

@@ -12,10 +12,7 @@ pub struct Dialect {
 
 impl Dialect {
     /// Tabs, and no escapes.
-    pub(crate) const TABS: Self = Self {
-        delimiter: b'\t',
-        has_escapes: false,
-    };
+    pub(crate) const TABS: Self = Self { delimiter: b'\t', has_escapes: false };
 
     /// Detects the dialect of a file that starts like this.
     ///
@@ -23,10 +20,7 @@ impl Dialect {
     /// a tie, the first in this order. There are escapes if a quote after a backslash cannot end its field, because
     /// neither a delimiter nor a line break follows.
     pub fn of(start: &[u8]) -> Self {
-        let mut dialect = Self {
-            delimiter: delimiter_of(start),
-            has_escapes: false,
-        };
+        let mut dialect = Self { delimiter: delimiter_of(start), has_escapes: false };
         let mut place = Place::default();
         let mut before = [0; 2];
         dialect.has_escapes = start.iter().any(|&byte| {
@@ -57,11 +51,7 @@ impl Dialect {
     pub fn reader(self) -> csv::ReaderBuilder {
         let mut builder = csv::ReaderBuilder::new();
         let escape = self.has_escapes.then_some(b'\\');
-        builder
-            .delimiter(self.delimiter)
-            .escape(escape)
-            .has_headers(false)
-            .flexible(true);
+        builder.delimiter(self.delimiter).escape(escape).has_headers(false).flexible(true);
         builder
     }
 }
@@ -166,11 +156,7 @@ mod tests {
             ("a,b\n1,x \\\"y\\\" z\n", false),
             ("", false),
         ] {
-            assert_eq!(
-                Dialect::of(start.as_bytes()).has_escapes,
-                has_escapes,
-                "{start}"
-            );
+            assert_eq!(Dialect::of(start.as_bytes()).has_escapes, has_escapes, "{start}");
         }
     }
 }

@@ -15,10 +15,7 @@ pub(super) struct EnvelopeScan {
 
 impl Default for EnvelopeScan {
     fn default() -> Self {
-        Self {
-            is_after_blank: true,
-            is_within_line: false,
-        }
+        Self { is_after_blank: true, is_within_line: false }
     }
 }
 
@@ -31,11 +28,7 @@ impl EnvelopeScan {
             let rest = &bytes[begin..];
             let Some(length) = find_line_end(rest) else {
                 self.is_within_line |= rest.len() > LINE_BYTES;
-                return Err(if self.is_within_line {
-                    bytes.len()
-                } else {
-                    begin
-                });
+                return Err(if self.is_within_line { bytes.len() } else { begin });
             };
             let (line, next) = rest.split_at(length);
             let is_part = std::mem::take(&mut self.is_within_line);
@@ -105,12 +98,7 @@ mod tests {
         for (before, line, after, is_end) in [
             ("text\n", ENVELOPE, "Subject: x\n", true),
             (&long[..], ENVELOPE, "Subject: x\n", true),
-            (
-                "text\r\n",
-                "From a at b  Mon, 3 Jan 2022 10:00 +0100\r\n",
-                "X-a:\r\n",
-                true,
-            ),
+            ("text\r\n", "From a at b  Mon, 3 Jan 2022 10:00 +0100\r\n", "X-a:\r\n", true),
             ("text\n", ENVELOPE, "more text: no\n", false),
             ("text\n", ENVELOPE, ": no\n", false),
             ("text\n", "From a 2022-01-03 10:00:00\n", "To: x\n", false),
@@ -126,9 +114,7 @@ mod tests {
                 assert_eq!(ends(mbox.as_bytes(), piece), expected, "{mbox}");
             }
         }
-        assert!(is_mbox(
-            b"From - Mon Jan 03 10:00:00 2022\r\nX-Mozilla-Status: 0001\r\n"
-        ));
+        assert!(is_mbox(b"From - Mon Jan 03 10:00:00 2022\r\nX-Mozilla-Status: 0001\r\n"));
         assert!(!is_mbox(b"From 10:00 on, in 2022\nwe are open\n"));
     }
 }

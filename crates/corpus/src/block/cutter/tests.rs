@@ -43,31 +43,19 @@ fn a_long_record_is_skipped_and_reported() {
     let text = b"ab\n0123456789\ncd\n012345678901234567890";
     let mut cutter = cutter(text, false, Boundary::Line);
     let too_large = |offset, bytes| Piece::TooLarge { offset, bytes };
-    assert_eq!(
-        cutter.next_pieces(4),
-        [records(0, "ab\n"), too_large(3, 11)]
-    );
-    assert_eq!(
-        cutter.next_pieces(99),
-        [records(14, "cd\n"), too_large(17, 21)]
-    );
+    assert_eq!(cutter.next_pieces(4), [records(0, "ab\n"), too_large(3, 11)]);
+    assert_eq!(cutter.next_pieces(99), [records(14, "cd\n"), too_large(17, 21)]);
 }
 
 #[test]
 fn a_broken_stream_keeps_what_is_complete() {
-    let truncated = |offset| Piece::Truncated {
-        offset,
-        reason: "torn".into(),
-    };
+    let truncated = |offset| Piece::Truncated { offset, reason: "torn".into() };
     let mut short = cutter(b"ab\ncd\nef", true, Boundary::Line);
     assert_eq!(short.next_pieces(1), [records(0, "ab\n")]);
     assert_eq!(short.next_pieces(4), [records(3, "cd\n")]);
     assert_eq!(short.next_pieces(99), [truncated(6)]);
     let mut whole = cutter(b"ab\ncd\nef", true, Boundary::Line);
-    assert_eq!(
-        whole.next_pieces(99),
-        [records(0, "ab\ncd\n"), truncated(6)]
-    );
+    assert_eq!(whole.next_pieces(99), [records(0, "ab\ncd\n"), truncated(6)]);
     assert_eq!(whole.next_pieces(99), []);
     let mut long = cutter(b"ab\n0123456789012345", true, Boundary::Line);
     assert_eq!(long.next_pieces(99), [records(0, "ab\n"), truncated(3)]);
@@ -80,10 +68,7 @@ fn line_breaks_within_quotes_end_no_record() {
     assert_eq!(quoted.next_pieces(1), [records(0, "a,\"b\n\"\n")]);
     assert_eq!(quoted.next_pieces(8), [records(7, "5\" x\n")]);
     let text = b"\"b\\\"\nc\"\n\"\\\\\"\nd";
-    let escapes = Dialect {
-        delimiter: b',',
-        has_escapes: true,
-    };
+    let escapes = Dialect { delimiter: b',', has_escapes: true };
     let mut escaped = cutter(text, false, Boundary::Quoted(escapes));
     assert_eq!(escaped.next_pieces(1), [records(0, "\"b\\\"\nc\"\n")]);
     assert_eq!(escaped.next_pieces(9), [records(8, "\"\\\\\"\n")]);

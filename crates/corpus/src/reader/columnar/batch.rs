@@ -105,10 +105,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new(batch: &RecordBatch, selection: &Selection) -> Self {
         let cells = selection.cells(batch);
-        Self {
-            rows: batch.num_rows(),
-            values: cells.into_iter().map(Values).collect(),
-        }
+        Self { rows: batch.num_rows(), values: cells.into_iter().map(Values).collect() }
     }
 
     /// Returns the document of row `index` of the batch, which is row `row` of the file.

@@ -71,10 +71,7 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     for batch in batches {
         match batch.map(|batch| Batch::new(&batch, &selection)) {
             Ok(batch) => {
-                let key = batch
-                    .rows
-                    .checked_sub(1)
-                    .and_then(|row| batch.values[0].key(row));
+                let key = batch.rows.checked_sub(1).and_then(|row| batch.values[0].key(row));
                 last = key.map(Key::into_owned);
             }
             // The block that has the row reports the loss.
@@ -251,19 +248,13 @@ impl Document {
         let body = match (lost, self.fault) {
             (Some(reason), _) => context.truncated(id, reason),
             _ if self.bytes > self.most_bytes => context.too_large(id, self.bytes),
-            (None, Some(reason)) => Body::Missing {
-                status: DocumentStatus::ParseError,
-                reason,
-            },
+            (None, Some(reason)) => Body::Missing { status: DocumentStatus::ParseError, reason },
             (None, None) => Body::Counts {
                 counts: self.counts.iter().map(count).collect(),
                 words: true,
                 repaired: self.repaired,
             },
         };
-        emit(RawDocument {
-            body,
-            ..self.record
-        });
+        emit(RawDocument { body, ..self.record });
     }
 }

@@ -155,11 +155,7 @@ pub fn candidate(file: &InputFile, settings: &CorpusSettings) -> Option<Candidat
     let has: Vec<bool> = values.iter().map(|value| !value.is_empty()).collect();
     let digest = Sha256::digest(values.join("\n"));
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|place| digest[at + place]));
-    Some(Candidate {
-        htid,
-        edition: has.first()?.then(|| [word(0), word(8)]),
-        has,
-    })
+    Some(Candidate { htid, edition: has.first()?.then(|| [word(0), word(8)]), has })
 }
 
 /// Returns the keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
@@ -200,10 +196,7 @@ impl Head {
     fn read(&mut self, mut file: impl Read) -> serde_json::Result<()> {
         let mut start = Vec::new();
         // An error occurs again below.
-        let _ = file
-            .by_ref()
-            .take(BYTE_ORDER_MARK.len() as u64)
-            .read_to_end(&mut start);
+        let _ = file.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start);
         let buffered = std::io::BufReader::new(without_mark(&start).chain(file));
         let mut parser = serde_json::Deserializer::from_reader(buffered);
         serde::Deserializer::deserialize_map(&mut parser, self)

@@ -31,10 +31,7 @@ impl From<Value> for Held<'_> {
             Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
             Value::Array(items) => Self::Array(items),
             Value::Object(fields) => Self::Object(
-                fields
-                    .into_iter()
-                    .map(|(key, value)| (Cow::Owned(key), value))
-                    .collect(),
+                fields.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect(),
             ),
         }
     }
@@ -49,9 +46,7 @@ impl<'a> Held<'a> {
             Self::Scalar(text) => Some(Cow::Owned(text.clone())),
             Self::Array(items) => Some(Cow::Owned(Value::from(items.clone()).to_string())),
             Self::Object(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|(key, value)| (key.to_string(), value.clone()));
+                let fields = fields.iter().map(|(key, value)| (key.to_string(), value.clone()));
                 Some(Cow::Owned(Value::Object(fields.collect()).to_string()))
             }
         }
@@ -85,11 +80,7 @@ impl<'a> Held<'a> {
                         Some(count) => Ok((word, count)),
                         None => Err(format!("holds {value} for `{word}`, not a count")),
                     };
-                words
-                    .into_iter()
-                    .map(count)
-                    .collect::<Result<_, _>>()
-                    .map(Some)
+                words.into_iter().map(count).collect::<Result<_, _>>().map(Some)
             }
             _ => Err("is not an object".to_owned()),
         }

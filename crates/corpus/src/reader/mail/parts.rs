@@ -26,14 +26,7 @@ const FIELDS: [(&str, usize); 8] = [
     ("Content-Disposition", 100),
 ];
 /// Subtypes of text that are written for programs.
-const NO_PROSE: [&str; 6] = [
-    "calendar",
-    "css",
-    "directory",
-    "rfc822-headers",
-    "rtf",
-    "vcard",
-];
+const NO_PROSE: [&str; 6] = ["calendar", "css", "directory", "rfc822-headers", "rtf", "vcard"];
 
 /// A part, with the parts in it.
 pub(super) enum Part<'m> {
@@ -223,10 +216,7 @@ impl<'m> Scan<'m> {
         self.boundaries.push(boundary);
         let (before, mut ended) = self.body();
         let mut parts = Vec::new();
-        while ended
-            .as_ref()
-            .is_some_and(|end| end.level == level && !end.is_last)
-        {
+        while ended.as_ref().is_some_and(|end| end.level == level && !end.is_last) {
             let (part, next) = self.part(depth + 1, kind == Kind::Digest)?;
             parts.push(part);
             ended = next;

@@ -193,11 +193,7 @@ fn from_charset(bytes: &[u8], charset: Option<&str>, encoding: TextEncoding) -> 
         Some(decode) => decode(bytes),
         None => {
             let named = TextEncoding::of(&charset).unwrap_or_default();
-            let encoding = if named == TextEncoding::default() {
-                encoding
-            } else {
-                named
-            };
+            let encoding = if named == TextEncoding::default() { encoding } else { named };
             encoding.decode(bytes).0.into_owned()
         }
     }

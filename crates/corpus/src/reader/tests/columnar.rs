@@ -18,18 +18,15 @@ pub(super) type Table = Vec<(&'static str, ArrayRef)>;
 
 /// Writes the columns as a file of each kind, with this many rows per group.
 pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec<u8>)> {
-    let columns = columns
-        .into_iter()
-        .map(|(name, column)| (name, column, true));
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let groups: Vec<RecordBatch> = (0..batch.num_rows())
         .step_by(group_rows)
         .map(|row| batch.slice(row, group_rows.min(batch.num_rows() - row)))
         .collect();
     let mut parquet = Vec::new();
-    let properties = WriterProperties::builder()
-        .set_max_row_group_row_count(Some(group_rows))
-        .build();
+    let properties =
+        WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).build();
     let mut writer = ArrowWriter::try_new(&mut parquet, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
@@ -39,9 +36,7 @@ pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec
     writer.finish().unwrap();
     let arrow = |codec| {
         let mut bytes = Vec::new();
-        let options = IpcWriteOptions::default()
-            .try_with_compression(codec)
-            .unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
         let schema = batch.schema();
         let mut writer = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
         groups.iter().for_each(|group| writer.write(group).unwrap());
@@ -74,23 +69,13 @@ fn strings(values: [Option<&str>; 5]) -> ArrayRef {
 }
 
 fn five_rows() -> Table {
-    let years: Int64Array = [Some(1850), None, Some(-3), Some(0), Some(7)]
-        .into_iter()
-        .collect();
-    let texts = StringViewArray::from(vec![
-        Some("one"),
-        None,
-        Some("three"),
-        Some(""),
-        Some("five"),
-    ]);
+    let years: Int64Array = [Some(1850), None, Some(-3), Some(0), Some(7)].into_iter().collect();
+    let texts =
+        StringViewArray::from(vec![Some("one"), None, Some("three"), Some(""), Some("five")]);
     vec![
         ("year", Arc::new(years)),
         ("text", Arc::new(texts)),
-        (
-            "id",
-            strings([Some("a"), Some("b"), None, Some("d"), Some("e")]),
-        ),
+        ("id", strings([Some("a"), Some("b"), None, Some("d"), Some("e")])),
     ]
 }
 
@@ -143,10 +128,8 @@ fn a_group_that_is_larger_than_a_block_is_in_several() {
         let some = (0..row % 4).map(|tag| Some(format!("tag {row} {tag}")));
         tags.append_option((row % 5 > 0).then_some(some));
     }
-    let columns: Table = vec![
-        ("text", Arc::new(StringArray::from_iter(texts))),
-        ("tags", Arc::new(tags.finish())),
-    ];
+    let columns: Table =
+        vec![("text", Arc::new(StringArray::from_iter(texts))), ("tags", Arc::new(tags.finish()))];
     for (name, bytes) in files(columns, rows) {
         let (_folder, mut settings) = one_file(name, &bytes);
         settings.metadata = vec!["tags".into()];
@@ -172,10 +155,7 @@ fn bytes_dictionaries_and_lists_are_read_as_text() {
         ("text", Arc::new(bytes)),
         ("lines", Arc::new(lines.finish())),
         ("kind", Arc::new(kinds)),
-        (
-            "numbers",
-            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(numbers)),
-        ),
+        ("numbers", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(numbers))),
     ];
     for (name, content) in files(table, 2) {
         let (_folder, mut settings) = one_file(name, &content);
@@ -183,16 +163,10 @@ fn bytes_dictionaries_and_lists_are_read_as_text() {
         settings.group = Some("kind".into());
         settings.metadata = vec!["numbers".into(), "lines".into()];
         let seen = read_in_every_cut(&mut settings);
-        assert_eq!(
-            (seen[0].text.as_str(), seen[0].repaired),
-            ("say \"a\"\nb\ncaf\u{fffd}", true)
-        );
+        assert_eq!((seen[0].text.as_str(), seen[0].repaired), ("say \"a\"\nb\ncaf\u{fffd}", true));
         assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("plain", false));
         assert_eq!(seen[0].group.as_deref(), Some("x"));
-        let metadata = [
-            Some("[1,null]".to_owned()),
-            Some(r#"["say \"a\"",null,"b"]"#.to_owned()),
-        ];
+        let metadata = [Some("[1,null]".to_owned()), Some(r#"["say \"a\"",null,"b"]"#.to_owned())];
         assert_eq!(seen[0].metadata, metadata);
         assert_eq!(seen[1].metadata, [None, None]);
         assert_eq!(seen[2].metadata[0], Some("[]".to_owned()));
@@ -208,10 +182,7 @@ fn fields_within_structures_and_lists_of_them_are_columns() {
     let valid = NullBuffer::from(vec![true, true, false, true, true]);
     let body = StructArray::new(parts.into(), vec![words, number], Some(valid));
     let outer = field("body", body.data_type().clone());
-    let post: ArrayRef = Arc::new(StructArray::from(vec![(
-        outer,
-        Arc::new(body.clone()) as _,
-    )]));
+    let post: ArrayRef = Arc::new(StructArray::from(vec![(outer, Arc::new(body.clone()) as _)]));
     let item = field("item", body.data_type().clone());
     let offsets = OffsetBuffer::new(vec![0, 2, 3, 3, 4, 5].into());
     let turns: ArrayRef = Arc::new(ListArray::new(item, offsets, Arc::new(body), None));
@@ -222,20 +193,10 @@ fn fields_within_structures_and_lists_of_them_are_columns() {
         let seen = read_in_every_cut(&mut settings);
         let texts: Vec<_> = seen.iter().map(|seen| seen.text.as_str()).collect();
         let empty = |row| format!("{name}@{row}: no text under `post.body.words`, `turns.words`");
-        assert_eq!(
-            texts,
-            ["one\none\ntwo", "two", &empty(2), &empty(3), "five\nfive"],
-            "{name}"
-        );
-        let numbers: Vec<_> = seen
-            .iter()
-            .map(|seen| seen.metadata[0].clone().unwrap())
-            .collect();
+        assert_eq!(texts, ["one\none\ntwo", "two", &empty(2), &empty(3), "five\nfive"], "{name}");
+        let numbers: Vec<_> = seen.iter().map(|seen| seen.metadata[0].clone().unwrap()).collect();
         assert_eq!(numbers, ["[1,2]", "[null]", "[]", "[4]", "[5]"]);
-        assert_eq!(
-            [&seen[0].metadata[1], &seen[2].metadata[1]],
-            [&Some("1".to_owned()), &None]
-        );
+        assert_eq!([&seen[0].metadata[1], &seen[2].metadata[1]], [&Some("1".to_owned()), &None]);
     }
 }
 
@@ -248,16 +209,10 @@ fn a_missing_or_nested_column_is_an_error() {
         let (_folder, mut settings) = one_file(name, &bytes);
         settings.group = Some("yaer".into());
         let error = read_all(&settings).unwrap_err().to_string();
-        assert!(
-            error.contains("did you mean `year`?; the columns are: year, text, id"),
-            "{error}"
-        );
+        assert!(error.contains("did you mean `year`?; the columns are: year, text, id"), "{error}");
         let (_folder, settings) = one_file(name, &nested);
         let error = read_all(&settings).unwrap_err().to_string();
-        assert!(
-            error.contains("choose a column of text, numbers"),
-            "{error}"
-        );
+        assert!(error.contains("choose a column of text, numbers"), "{error}");
     }
 }
 
@@ -268,10 +223,7 @@ fn damage_fails_or_keeps_the_other_blocks() {
     let error = read_all(&settings).unwrap_err().to_string();
     assert!(error.contains("ends before its footer"), "{error}");
     // Without its footer, nothing of that one can be read.
-    for (name, whole) in files
-        .into_iter()
-        .filter(|(name, _)| *name != "polars.arrow")
-    {
+    for (name, whole) in files.into_iter().filter(|(name, _)| *name != "polars.arrow") {
         // The first pages follow Parquet's mark; the schema follows Arrow's.
         let (page, ends) = match name {
             "x.parquet" => (4..40, 0),
@@ -280,18 +232,12 @@ fn damage_fails_or_keeps_the_other_blocks() {
         let mut torn = whole.clone();
         torn[page].fill(0xff);
         let begins = whole.len() - 1;
-        for (bytes, kept) in [
-            (&torn[..], 3 - ends * 3 / 2),
-            (&whole[..begins], 5 * ends / 2),
-        ] {
+        for (bytes, kept) in [(&torn[..], 3 - ends * 3 / 2), (&whole[..begins], 5 * ends / 2)] {
             let (_folder, mut settings) = one_file(name, bytes);
             settings.block_bytes = Some(1);
             settings.metadata = vec!["year".into()];
             let lost = read_all(&settings);
-            assert!(
-                matches!(lost, Err(InputError::Damaged { .. })),
-                "{name}: {lost:?}"
-            );
+            assert!(matches!(lost, Err(InputError::Damaged { .. })), "{name}: {lost:?}");
             settings.on_damage = OnDamage::Keep;
             let seen = read_all(&settings).unwrap();
             assert_eq!(seen.len(), 1 + kept, "{name}: {seen:?}");

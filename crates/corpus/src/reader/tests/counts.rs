@@ -47,11 +47,7 @@ fn counts_beyond_any_text_are_errors_or_too_large() {
     let [large, wrong] = [DocumentStatus::TooLarge, DocumentStatus::ParseError];
     assert_eq!(statuses, [None, Some(large), Some(wrong)]);
     assert_eq!(seen[1].id, "2");
-    let told = told(
-        "x.svm",
-        "1 1:99999999999 # a\n1 1:2000000 # b\n1 1:3 # c",
-        "",
-    );
+    let told = told("x.svm", "1 1:99999999999 # a\n1 1:2000000 # b\n1 1:3 # c", "");
     assert!(told[0].starts_with("parse_error") && told[1].starts_with("too_large"));
 }
 
@@ -88,16 +84,8 @@ fn svmlight_numbers_are_terms_or_stand_for_them() {
     assert_eq!(own[0], "d 1 (+1): 1:2 3:1");
     assert_eq!(own[1], place("36 (0): "));
     assert_eq!(own[2], place("38: 2:5 1:1"));
-    assert!(
-        own[3].starts_with("parse_error (-1) x.svm@46: `1:0.5`"),
-        "{}",
-        own[3]
-    );
-    assert!(
-        own[4].starts_with("parse_error (1) x.svm@55: `x:1`"),
-        "{}",
-        own[4]
-    );
+    assert!(own[3].starts_with("parse_error (-1) x.svm@46: `1:0.5`"), "{}", own[3]);
+    assert!(own[4].starts_with("parse_error (1) x.svm@55: `x:1`"), "{}", own[4]);
     let named = told("x.svm", content, "whale\nof\nsea\n");
     assert_eq!(named[0], "d 1 (+1): whale:2 sea:1");
     let wrong = told("x.svm", "1 4:1\n1 0:1", "whale\nof\nsea\n");
@@ -111,16 +99,8 @@ fn svmlight_numbers_are_terms_or_stand_for_them() {
 fn lda_c_numbers_stand_for_terms_from_0() {
     let told = told("x.ldac", "2 0:2 2:1\n0\n3 0:1\n1 3:1\n", "whale\nof\nsea\n");
     assert_eq!(told[..2], ["x.ldac@0: whale:2 sea:1", "x.ldac@10: "]);
-    assert!(
-        told[2].contains("begins with `3`, but the number of its terms is 1"),
-        "{}",
-        told[2]
-    );
-    assert!(
-        told[3].contains("term 3 is not one of 0 to 2"),
-        "{}",
-        told[3]
-    );
+    assert!(told[2].contains("begins with `3`, but the number of its terms is 1"), "{}", told[2]);
+    assert!(told[3].contains("term 3 is not one of 0 to 2"), "{}", told[3]);
 }
 
 #[test]
@@ -158,16 +138,10 @@ fn matrix_market_is_a_bag_of_words_with_another_header() {
     for (content, what) in [
         ("3 3 3\n1 1 2\n", "line 1: expected `%%MatrixMarket"),
         (&banner.replace("general", "symmetric"), "line 1: "),
-        (
-            &format!("{banner}3 3\n"),
-            "line 2: expected the numbers of documents",
-        ),
+        (&format!("{banner}3 3\n"), "line 2: expected the numbers of documents"),
         (&format!("{banner}3 4 0\n"), "line 2: the file has 4 terms"),
         (&format!("{banner}3 3 2\n1 1 1\n"), "but its header says 2"),
-        (
-            &format!("{banner}3 3 2\n2 1 1\n1 1 1\n"),
-            "sort the entries by document",
-        ),
+        (&format!("{banner}3 3 2\n2 1 1\n1 1 1\n"), "sort the entries by document"),
         (&format!("{banner}3 3 1\n2 1 0.5\n"), "line 3: expected"),
     ] {
         let error = read(content).unwrap_err();

@@ -27,11 +27,7 @@ fn a_truncated_gzip_fails_or_keeps_what_was_read() {
         let (last, kept) = seen.split_last().unwrap();
         assert_eq!(last.status, Some(DocumentStatus::Truncated));
         assert!((5_000..15_000).contains(&kept.len()), "{}", kept.len());
-        assert!(
-            kept.iter()
-                .enumerate()
-                .all(|(number, seen)| seen.id == number.to_string())
-        );
+        assert!(kept.iter().enumerate().all(|(number, seen)| seen.id == number.to_string()));
     }
 }
 
@@ -48,11 +44,7 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
             settings.on_damage = OnDamage::Keep;
             // A bag of words without its header has no documents to account for.
             if let Ok(seen) = read_all(&settings) {
-                assert_eq!(
-                    seen.last().unwrap().status,
-                    Some(DocumentStatus::Truncated),
-                    "{name}"
-                );
+                assert_eq!(seen.last().unwrap().status, Some(DocumentStatus::Truncated), "{name}");
             } else {
                 assert_eq!(name, "docword.x.txt");
             }
@@ -111,11 +103,7 @@ fn assert_rest_is_lost(name: &str, kept: &str, open: &str, what: &str) {
 #[test]
 fn a_quote_that_is_never_closed_does_not_swallow_rows_in_silence() {
     let kept = "id,text\n1,a\n2,\"b\nc\"\n";
-    for open in [
-        "3,\"c\n4,d\n5,some more words\n6,e\n",
-        "3,\"",
-        "3,\"c\"\"\n",
-    ] {
+    for open in ["3,\"c\n4,d\n5,some more words\n6,e\n", "3,\"", "3,\"c\"\"\n"] {
         assert_rest_is_lost("x.csv", kept, open, "unclosed");
     }
     let (_folder, settings) = one_file("x.csv", b"id,\"text\n1,a\n");
@@ -144,11 +132,9 @@ fn binary_files_and_archives_are_no_texts() {
     let (_folder, settings) = one_file("x.txt", b"\xff\xfet\0e\0x\0t\0");
     assert_eq!(read_all(&settings).unwrap()[0].text, "text");
     let archive = [&[b'x'; 257][..], b"ustar\x0000", &[0; 300]].concat();
-    for (name, bytes) in [
-        ("x.txt", archive.clone()),
-        ("x.TAR.gz", gzip(&archive)),
-        ("x.tgz", gzip(&archive)),
-    ] {
+    for (name, bytes) in
+        [("x.txt", archive.clone()), ("x.TAR.gz", gzip(&archive)), ("x.tgz", gzip(&archive))]
+    {
         let (_folder, settings) = one_file(name, &bytes);
         let error = read_all(&settings).unwrap_err().to_string();
         assert!(error.contains("is a tar archive"), "{error}");
@@ -161,10 +147,9 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
     let content = format!(
         "{{\"id\":1,\"text\":\"a\"}}\n{{\"id\":2,\"text\":\"{long}\"}}\n{{\"id\":3,\"text\":\"c\"}}\n"
     );
-    for (name, bytes) in [
-        ("x.jsonl", content.clone().into_bytes()),
-        ("x.jsonl.gz", gzip(content.as_bytes())),
-    ] {
+    for (name, bytes) in
+        [("x.jsonl", content.clone().into_bytes()), ("x.jsonl.gz", gzip(content.as_bytes()))]
+    {
         let (_folder, mut settings) = one_file(name, &bytes);
         for block_bytes in [30_000, 1_000_000, 10 << 20] {
             settings.block_bytes = Some(block_bytes);
@@ -174,15 +159,11 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
             assert_eq!(seen[1].status, Some(DocumentStatus::TooLarge));
         }
     }
-    for (name, bytes) in [
-        ("x.txt", long.clone().into_bytes()),
-        ("x.txt.zst", zstandard(long.as_bytes())),
-    ] {
+    for (name, bytes) in
+        [("x.txt", long.clone().into_bytes()), ("x.txt.zst", zstandard(long.as_bytes()))]
+    {
         let (_folder, settings) = one_file(name, &bytes);
-        assert_eq!(
-            read_all(&settings).unwrap()[0].status,
-            Some(DocumentStatus::TooLarge)
-        );
+        assert_eq!(read_all(&settings).unwrap()[0].status, Some(DocumentStatus::TooLarge));
     }
 }
 
@@ -202,10 +183,7 @@ fn a_file_that_grows_or_goes_meanwhile_is_noticed() {
         let error = read().unwrap_err().to_string();
         assert!(error.contains("changed while it was being read"), "{error}");
         std::fs::remove_file(&path).unwrap();
-        assert!(
-            matches!(read(), Err(InputError::Unreadable { .. })),
-            "{name} goes"
-        );
+        assert!(matches!(read(), Err(InputError::Unreadable { .. })), "{name} goes");
     }
 }
 
@@ -213,14 +191,7 @@ fn a_file_that_grows_or_goes_meanwhile_is_noticed() {
 fn after_an_error_every_call_fails() {
     let (_folder, mut settings) = one_file("x.csv", b"a,b\n1,2\n");
     settings.block_bytes = Some(1);
-    let queue = BlockQueue::new(
-        Arc::new(discover(&settings).unwrap()),
-        &settings,
-        Share::ALL,
-    );
-    assert!(matches!(
-        queue.next_block(),
-        Err(InputError::MissingColumn(_))
-    ));
+    let queue = BlockQueue::new(Arc::new(discover(&settings).unwrap()), &settings, Share::ALL);
+    assert!(matches!(queue.next_block(), Err(InputError::MissingColumn(_))));
     assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
 }

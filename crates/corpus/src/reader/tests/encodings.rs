@@ -26,39 +26,19 @@ fn records_that_are_not_utf_8_are_in_the_encoding_of_the_job() {
                 "{\"id\": \"\u{e8}\", \"text\": \"\u{e0} c\u{f4}t\u{e9}\"}]\n",
             ],
         ),
-        (
-            "a.csv",
-            [
-                "id,text\n\u{e9},\"caf\u{e9}\"\n",
-                "\u{e8},\u{e0} c\u{f4}t\u{e9}\n",
-            ],
-        ),
-        (
-            "a.tsv",
-            [
-                "id\ttext\n\u{e9}\tcaf\u{e9}\n",
-                "\u{e8}\t\u{e0} c\u{f4}t\u{e9}\n",
-            ],
-        ),
+        ("a.csv", ["id,text\n\u{e9},\"caf\u{e9}\"\n", "\u{e8},\u{e0} c\u{f4}t\u{e9}\n"]),
+        ("a.tsv", ["id\ttext\n\u{e9}\tcaf\u{e9}\n", "\u{e8}\t\u{e0} c\u{f4}t\u{e9}\n"]),
     ] {
         let (_folder, mut settings) = one_file(name, &mixed(lines));
         settings.encoding = TextEncoding::of("latin1").unwrap();
         let seen = read_all(&settings).unwrap();
-        let found: Vec<_> = seen
-            .iter()
-            .map(|seen| (&seen.id[..], &seen.text[..], seen.repaired))
-            .collect();
-        let expected = [
-            ("\u{e9}", "caf\u{e9}", false),
-            ("\u{e8}", "\u{e0} c\u{f4}t\u{e9}", false),
-        ];
+        let found: Vec<_> =
+            seen.iter().map(|seen| (&seen.id[..], &seen.text[..], seen.repaired)).collect();
+        let expected = [("\u{e9}", "caf\u{e9}", false), ("\u{e8}", "\u{e0} c\u{f4}t\u{e9}", false)];
         assert_eq!(found, expected, "{name}");
         settings.encoding = TextEncoding::default();
-        let repaired = read_all(&settings)
-            .unwrap()
-            .iter()
-            .map(|seen| seen.repaired)
-            .collect::<Vec<_>>();
+        let repaired =
+            read_all(&settings).unwrap().iter().map(|seen| seen.repaired).collect::<Vec<_>>();
         assert_eq!(repaired, [true, false], "{name}");
     }
 }
@@ -72,10 +52,7 @@ fn columns_and_terms_are_in_the_encoding_of_the_job() {
     let (_folder, mut settings) = one_file("a.vw", b"'1 |text caf\xe9:2\n");
     settings.encoding = TextEncoding::of("latin1").unwrap();
     let seen = &read_all(&settings).unwrap()[0];
-    assert!(
-        seen.text.contains("caf\u{e9}") && !seen.repaired,
-        "{seen:?}"
-    );
+    assert!(seen.text.contains("caf\u{e9}") && !seen.repaired, "{seen:?}");
 }
 
 #[test]

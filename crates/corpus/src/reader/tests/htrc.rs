@@ -69,10 +69,7 @@ fn sections_are_pages_of_a_volume_without_headers() {
     let pages = cut(SectionSize::Pages(1));
     assert_eq!(pages.len(), 4);
     assert_eq!(told(&pages)[0], ("uc2.ark:/13960/t1#p0001-0001", "empty"));
-    assert_eq!(
-        told(&pages)[3],
-        ("uc2.ark:/13960/t1#p0004-0004", "swims:1 .:2")
-    );
+    assert_eq!(told(&pages)[3], ("uc2.ark:/13960/t1#p0004-0004", "swims:1 .:2"));
     // Four words on the second page, four on the third.
     let words = cut(SectionSize::Words(5));
     let ids: Vec<_> = words.iter().map(|seen| &seen.id[18..]).collect();
@@ -85,14 +82,10 @@ fn filters_leave_out_volumes_pages_and_tokens() {
     let with = |change: fn(&mut HtrcSettings)| {
         let seen = read(&json, |settings| change(&mut settings.htrc));
         let told = told(&seen).into_iter();
-        told.map(|(id, text)| format!("{} {text}", &id[17..]))
-            .collect::<Vec<_>>()
+        told.map(|(id, text)| format!("{} {text}", &id[17..])).collect::<Vec<_>>()
     };
     let english = with(|htrc| htrc.languages = vec!["eng".into(), "en".into()]);
-    assert_eq!(
-        english,
-        ["#p0001-0004 Whale:2 Whale:1 (:1 été:1 swims:1 .:2"]
-    );
+    assert_eq!(english, ["#p0001-0004 Whale:2 Whale:1 (:1 été:1 swims:1 .:2"]);
     let middle = with(|htrc| (htrc.skip_first_pages, htrc.skip_last_pages) = (2, 1));
     assert_eq!(middle, ["#p0003-0003 baleine:1 bleue:3"]);
     assert_eq!(with(|htrc| htrc.skip_first_pages = 4), [" empty"]);
@@ -120,19 +113,9 @@ fn a_volume_in_several_languages_or_of_an_uncertain_year_is_filtered_by_each_of_
         let seen = read(json, |settings| change(&mut settings.htrc));
         seen[0].status.map(|status| status.name())
     };
-    assert_eq!(
-        status(&json, |htrc| htrc.languages = vec!["fre".into()]),
-        None
-    );
-    assert_eq!(
-        status(&json, |htrc| htrc.languages =
-            vec!["ger".into(), "eng".into()]),
-        None
-    );
-    assert_eq!(
-        status(&json, |htrc| htrc.languages = vec!["ger".into()]),
-        Some("filtered")
-    );
+    assert_eq!(status(&json, |htrc| htrc.languages = vec!["fre".into()]), None);
+    assert_eq!(status(&json, |htrc| htrc.languages = vec!["ger".into(), "eng".into()]), None);
+    assert_eq!(status(&json, |htrc| htrc.languages = vec!["ger".into()]), Some("filtered"));
     for (year, is_kept) in [
         ("[1850?]", true),
         ("c1851", true),
@@ -154,9 +137,7 @@ fn a_volume_in_several_languages_or_of_an_uncertain_year_is_filtered_by_each_of_
 
 #[test]
 fn metadata_are_texts_under_our_names_and_theirs() {
-    let names = [
-        "title", "author", "year", "genre", "rights", "pubPlace", "isbn", "record",
-    ];
+    let names = ["title", "author", "year", "genre", "rights", "pubPlace", "isbn", "record"];
     let seen = read(&volume(&PAGES), |settings| {
         settings.metadata = names.map(str::to_owned).to_vec();
         settings.group = Some("title".into());
@@ -186,15 +167,10 @@ fn schema_1_5_names_some_things_differently() {
         {"seq": "00000002", "languages": [], "body": {"tokenPosCount": {}}}]}}"#;
     let (_folder, mut settings) = one_file("mdp.1.json", json.as_bytes());
     settings.format = Some(Format::Htrc);
-    settings.metadata = ["author", "year", "rights", "record"]
-        .map(str::to_owned)
-        .to_vec();
+    settings.metadata = ["author", "year", "rights", "record"].map(str::to_owned).to_vec();
     settings.htrc.languages = vec!["en".into()];
     let seen = &read_all(&settings).unwrap()[0];
-    assert_eq!(
-        (seen.id.as_str(), seen.text.as_str()),
-        ("mdp.1#p0001-0002", "a:2")
-    );
+    assert_eq!((seen.id.as_str(), seen.text.as_str()), ("mdp.1#p0001-0002", "a:2"));
     let values: Vec<_> = seen.metadata.iter().flatten().collect();
     assert_eq!(values, ["Serao, Matilde.", "1901", "pd", "000779974"]);
 }
@@ -227,18 +203,10 @@ fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
     let whole = volume(&PAGES);
     for (json, what) in [
         (&whole[..whole.len() - 30], "EOF"),
+        ("{\"htid\": \"a\", \"metadata\": {}}", "missing field `features`"),
+        (&whole.replace("\"Whale\": {", "\"Whale\": {\"X\": -1, "), "integer `-1`"),
         (
-            "{\"htid\": \"a\", \"metadata\": {}}",
-            "missing field `features`",
-        ),
-        (
-            &whole.replace("\"Whale\": {", "\"Whale\": {\"X\": -1, "),
-            "integer `-1`",
-        ),
-        (
-            &whole
-                .replace("\"htid\"", "\"x\"")
-                .replace("\"id\": \"https", "\"y\": \"https"),
+            &whole.replace("\"htid\"", "\"x\"").replace("\"id\": \"https", "\"y\": \"https"),
             "no `htid`",
         ),
         ("[]", "invalid"),
@@ -246,11 +214,7 @@ fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
         let seen = read(json, |_| {});
         let status = (seen.len(), seen[0].status);
         assert_eq!(status, (1, Some(DocumentStatus::ParseError)), "{json}");
-        assert!(
-            seen[0].text.starts_with("v.json.bz2: not a volume"),
-            "{}",
-            seen[0].text
-        );
+        assert!(seen[0].text.starts_with("v.json.bz2: not a volume"), "{}", seen[0].text);
         assert!(seen[0].text.contains(what), "{}", seen[0].text);
     }
     assert_eq!(told(&read("", |_| {})), [("v.json.bz2", "empty")]);
@@ -259,15 +223,9 @@ fn a_file_that_is_not_a_volume_is_a_row_that_says_why() {
     let packed = bzip(whole.as_bytes());
     let (_folder, mut settings) = one_file("v.json.bz2", &packed[..packed.len() / 2]);
     let error = read_all(&settings).unwrap_err().to_string();
-    assert!(
-        error.contains("v.json.bz2: damaged") && error.contains("on_damage"),
-        "{error}"
-    );
+    assert!(error.contains("v.json.bz2: damaged") && error.contains("on_damage"), "{error}");
     settings.on_damage = OnDamage::Keep;
-    assert_eq!(
-        told(&read_all(&settings).unwrap()),
-        [("v.json.bz2", "truncated")]
-    );
+    assert_eq!(told(&read_all(&settings).unwrap()), [("v.json.bz2", "truncated")]);
 }
 
 #[test]
@@ -275,10 +233,7 @@ fn the_limit_of_a_document_counts_what_parsing_takes() {
     let json = volume(&PAGES);
     let taken = json.len() as u64 * crate::reader::htrc::VOLUME_BYTES;
     let seen = read(&json, |settings| settings.max_document_bytes = taken);
-    assert!(
-        seen.iter()
-            .all(|seen| seen.status != Some(DocumentStatus::TooLarge))
-    );
+    assert!(seen.iter().all(|seen| seen.status != Some(DocumentStatus::TooLarge)));
     let seen = read(&json, |settings| settings.max_document_bytes = taken - 1);
     assert_eq!(told(&seen), [("v.json.bz2", "too_large")]);
 }

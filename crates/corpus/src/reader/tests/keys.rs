@@ -25,14 +25,9 @@ fn documents_of(text: &[&str], bytes: &[u8]) -> Vec<Seen> {
         is_copy: false,
     };
     let mut seen = Vec::new();
-    jsonl::read(
-        &Context::new(&file, &settings),
-        100,
-        bytes,
-        &mut |document| {
-            seen.push(Seen::of(&document));
-        },
-    );
+    jsonl::read(&Context::new(&file, &settings), 100, bytes, &mut |document| {
+        seen.push(Seen::of(&document));
+    });
     seen
 }
 
@@ -57,10 +52,7 @@ fn an_object_and_values_within_it_may_both_be_kept() {
         br#"{"m":{"text":"one"},"id":1}
 {"m":"two"}"#,
     );
-    assert_eq!(
-        seen[0].text,
-        "f@100: `m` holds an object; name a key with text in corpus.text"
-    );
+    assert_eq!(seen[0].text, "f@100: `m` holds an object; name a key with text in corpus.text");
     assert_eq!(seen[1].text, "two");
     let seen = &documents_of(&["m.text"], br#"{"m":{"text":"one"},"id":1}"#)[0];
     assert_eq!(seen.text, "one");
@@ -88,10 +80,7 @@ fn numbers_and_surrogates_as_python_writes_them_are_read() {
 
 #[test]
 fn a_line_that_names_the_delimiter_is_above_the_header() {
-    for content in [
-        "sep=;\r\nid;text\r\n1;a, b\r\n",
-        "SEP=\t\n\nid\ttext\n1\ta, b",
-    ] {
+    for content in ["sep=;\r\nid;text\r\n1;a, b\r\n", "SEP=\t\n\nid\ttext\n1\ta, b"] {
         let (_folder, mut settings) = one_file("x.csv", content.as_bytes());
         for block_bytes in 1..40 {
             settings.block_bytes = Some(block_bytes);
@@ -186,11 +175,9 @@ fn a_document_that_is_left_out_keeps_its_id_group_and_metadata() {
     settings.counts = Some("c".into());
     let counts = read_all(&settings).unwrap().split_off(1);
     let [large, wrong] = [DocumentStatus::TooLarge, DocumentStatus::ParseError];
-    for (seen, id, status) in [
-        (&text, "a", wrong),
-        (&counts[0], "b", large),
-        (&counts[1], "c", wrong),
-    ] {
+    for (seen, id, status) in
+        [(&text, "a", wrong), (&counts[0], "b", large), (&counts[1], "c", wrong)]
+    {
         assert_eq!((&seen.id[..], seen.status), (id, Some(status)));
         assert_eq!(seen.group.as_deref(), Some("v"), "{id}");
         assert_eq!(seen.metadata, [Some("1".to_owned())], "{id}");
@@ -200,20 +187,14 @@ fn a_document_that_is_left_out_keeps_its_id_group_and_metadata() {
 #[test]
 fn bytes_that_are_not_utf8_are_replaced_and_reported() {
     let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
-    assert_eq!(
-        (seen[0].text.as_str(), seen[0].repaired),
-        ("\u{fffd}!", true)
-    );
+    assert_eq!((seen[0].text.as_str(), seen[0].repaired), ("\u{fffd}!", true));
     assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
 }
 
 #[test]
 fn markup_is_removed_from_texts_alone() {
     for (name, content) in [
-        (
-            "a.jsonl",
-            "{\"id\": \"<1>\", \"text\": \"<p>AT&amp;T &lt;b&gt;</p>\"}\n",
-        ),
+        ("a.jsonl", "{\"id\": \"<1>\", \"text\": \"<p>AT&amp;T &lt;b&gt;</p>\"}\n"),
         ("a.csv", "id,text\n<1>,<p>AT&amp;T &lt;b&gt;</p>\n"),
     ] {
         let (_folder, mut settings) = one_file(name, content.as_bytes());
@@ -260,20 +241,14 @@ fn objects_in_an_array_under_a_key_are_documents() {
     for (name, content) in [
         ("a.json", page.to_owned()),
         ("a.json", page.replace(", ", ",\n  ")),
-        (
-            "a.jsonl",
-            format!("{page}\n{}", r#"{"error": "too many requests"}"#),
-        ),
+        ("a.jsonl", format!("{page}\n{}", r#"{"error": "too many requests"}"#)),
     ] {
         let (_folder, mut settings) = one_file(name, content.as_bytes());
         settings.records = Some("r.docs".into());
         for block_bytes in [None, Some(1)] {
             settings.block_bytes = block_bytes;
             let seen = read_all(&settings).unwrap();
-            let texts: Vec<_> = seen
-                .iter()
-                .map(|seen| (&seen.id[..], &seen.text[..]))
-                .collect();
+            let texts: Vec<_> = seen.iter().map(|seen| (&seen.id[..], &seen.text[..])).collect();
             assert_eq!(texts[..2], [("1", "one"), ("2", "two")], "{name}");
             let lacking: Vec<_> = texts[2..].iter().map(|(_, text)| *text).collect();
             let wanted = "nothing under `r.docs`; correct corpus.records, or exclude the file";

@@ -49,25 +49,17 @@ fn counts_have_no_language_and_texts_no_counts() {
     let refusal = |name: &str, change: fn(&mut CorpusSettings)| {
         let (_folder, mut settings) = one_file(name, b"id,text\n");
         change(&mut settings);
-        discover(&settings)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+        discover(&settings).map(|_| ()).map_err(|error| error.to_string())
     };
     let with_language = |settings: &mut CorpusSettings| settings.languages = Some(Vec::new());
     let with_counts = |settings: &mut CorpusSettings| settings.counts = Some("n".into());
     for name in ["v.json.bz2", "x.svm"] {
         let error = refusal(name, with_language).unwrap_err();
-        assert!(
-            error.contains(name) && error.contains("htrc.languages"),
-            "{error}"
-        );
+        assert!(error.contains(name) && error.contains("htrc.languages"), "{error}");
     }
     for name in ["x.csv", "x.tsv", "x.txt", "v.json.bz2", "x.svm"] {
         let error = refusal(name, with_counts).unwrap_err();
-        assert!(
-            error.contains(name) && error.contains("corpus.counts"),
-            "{error}"
-        );
+        assert!(error.contains(name) && error.contains("corpus.counts"), "{error}");
     }
     assert_eq!(refusal("x.jsonl", with_language), Ok(()));
     assert_eq!(refusal("x.jsonl", with_counts), Ok(()));

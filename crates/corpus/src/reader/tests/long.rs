@@ -28,24 +28,13 @@ fn long_table(documents: &[(i64, &str)]) -> Table {
         }
     }
     let years: Int64Array = (0..rows.len() as i64).map(Some).collect();
-    let books = rows
-        .iter()
-        .map(|(id, ..)| Some(format!("book {}", id / 10)));
+    let books = rows.iter().map(|(id, ..)| Some(format!("book {}", id / 10)));
     vec![
         ("year", Arc::new(years)),
-        (
-            "n",
-            Arc::new(rows.iter().map(|row| row.2).collect::<Float64Array>()),
-        ),
+        ("n", Arc::new(rows.iter().map(|row| row.2).collect::<Float64Array>())),
         ("book", Arc::new(books.collect::<StringArray>())),
-        (
-            "term",
-            Arc::new(rows.iter().map(|row| row.1).collect::<StringViewArray>()),
-        ),
-        (
-            "d",
-            Arc::new(rows.iter().map(|row| Some(row.0)).collect::<Int64Array>()),
-        ),
+        ("term", Arc::new(rows.iter().map(|row| row.1).collect::<StringViewArray>())),
+        ("d", Arc::new(rows.iter().map(|row| Some(row.0)).collect::<Int64Array>())),
     ]
 }
 
@@ -63,16 +52,11 @@ fn documents_of_long_tables_are_whole_wherever_groups_end() {
             let (_folder, mut settings) = one_file(name, &bytes);
             long(&mut settings);
             let seen = read_in_every_cut(&mut settings);
-            let found: Vec<_> = seen
-                .iter()
-                .map(|seen| (seen.id.parse().unwrap(), seen.text.as_str()))
-                .collect();
+            let found: Vec<_> =
+                seen.iter().map(|seen| (seen.id.parse().unwrap(), seen.text.as_str())).collect();
             assert_eq!(found, documents, "{name}, groups of {group_rows}");
             let years: Vec<_> = seen.iter().flat_map(|seen| seen.metadata.clone()).collect();
-            assert_eq!(
-                years,
-                ["0", "3", "4", "12", "13"].map(|year| Some(year.to_owned()))
-            );
+            assert_eq!(years, ["0", "3", "4", "12", "13"].map(|year| Some(year.to_owned())));
             assert_eq!(seen[4].group.as_deref(), Some("book 10"));
         }
     }
@@ -80,13 +64,7 @@ fn documents_of_long_tables_are_whole_wherever_groups_end() {
 
 #[test]
 fn rows_out_of_order_are_refused_in_every_cut() {
-    let documents = [
-        (1, "a:1 b:1"),
-        (3, "a:1"),
-        (2, "b:1"),
-        (4, "a:1"),
-        (3, "c:1"),
-    ];
+    let documents = [(1, "a:1 b:1"), (3, "a:1"), (2, "b:1"), (4, "a:1"), (3, "c:1")];
     for group_rows in [1, 2, 10] {
         for (name, bytes) in files(long_table(&documents), group_rows) {
             let (_folder, mut settings) = one_file(name, &bytes);
@@ -116,10 +94,7 @@ fn documents_with_wrong_rows_are_parse_errors_and_the_others_stay() {
         long(&mut settings);
         settings.max_document_bytes = 18;
         let seen = read_in_every_cut(&mut settings);
-        let statuses: Vec<_> = seen
-            .iter()
-            .map(|seen| (seen.id.as_str(), seen.status))
-            .collect();
+        let statuses: Vec<_> = seen.iter().map(|seen| (seen.id.as_str(), seen.status)).collect();
         let wrong = Some(DocumentStatus::ParseError);
         let expected = [
             ("1", None),
@@ -133,9 +108,7 @@ fn documents_with_wrong_rows_are_parse_errors_and_the_others_stay() {
         let groups = seen.iter().map(|seen| seen.group.as_deref());
         assert!(groups.eq([Some("book 0"); 6]));
         assert!(
-            seen[1]
-                .text
-                .contains("@2: 1.5 for `a`, not a count; correct the row"),
+            seen[1].text.contains("@2: 1.5 for `a`, not a count; correct the row"),
             "{}",
             seen[1].text
         );
@@ -149,19 +122,12 @@ fn long_tables_of_other_columns_are_refused() {
     let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
     let missing: ArrayRef = Arc::new(StringArray::from(vec![None::<&str>]));
     let table = |id: &ArrayRef, count: &ArrayRef| -> Table {
-        vec![
-            ("id", Arc::clone(id)),
-            ("text", Arc::clone(&text)),
-            ("n", Arc::clone(count)),
-        ]
+        vec![("id", Arc::clone(id)), ("text", Arc::clone(&text)), ("n", Arc::clone(count))]
     };
     for (table, expected) in [
         (table(&floats, &floats), "column `id` is of type Float32"),
         (table(&text, &flags), "column `n` is of type Boolean"),
-        (
-            table(&missing, &floats),
-            "row 0: no document; give every row",
-        ),
+        (table(&missing, &floats), "row 0: no document; give every row"),
         (table(&text, &floats)[1..].to_vec(), "no column `id`"),
         (table(&text, &floats)[..2].to_vec(), "no column `n`"),
     ] {
@@ -176,12 +142,7 @@ fn long_tables_of_other_columns_are_refused() {
 
 #[test]
 fn of_a_damaged_long_table_no_document_is_handed_over_in_part() {
-    let documents = [
-        (1, "a:1"),
-        (2, "a:1 b:1 c:1 d:1"),
-        (3, "a:1 b:1"),
-        (4, "a:1"),
-    ];
+    let documents = [(1, "a:1"), (2, "a:1 b:1 c:1 d:1"), (3, "a:1 b:1"), (4, "a:1")];
     for (name, bytes) in files(long_table(&documents), 2) {
         if name == "x.parquet" {
             continue;

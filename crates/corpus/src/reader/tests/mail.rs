@@ -19,10 +19,7 @@ fn messages_are_documents_wherever_the_file_is_cut() {
     settings.text = vec!["subject".into(), "text".into()];
     settings.metadata = ["from", "to", "date"].map(String::from).into();
     let expected = [
-        (
-            "1@example.org",
-            "Café\nCafé au lait\nFrom 2021\nFrom here on: text in 2022\n\n",
-        ),
+        ("1@example.org", "Café\nCafé au lait\nFrom 2021\nFrom here on: text in 2022\n\n"),
         ("list.mbox@407", "Re: two\none & two\n"),
     ];
     let start = MBOX.find("From: b@").unwrap();
@@ -30,16 +27,9 @@ fn messages_are_documents_wherever_the_file_is_cut() {
     for block_bytes in [None, Some(1), Some(100)] {
         settings.block_bytes = block_bytes;
         let seen = read_all(&settings).unwrap();
-        let texts: Vec<_> = seen
-            .iter()
-            .map(|seen| (&seen.id[..], &seen.text[..]))
-            .collect();
+        let texts: Vec<_> = seen.iter().map(|seen| (&seen.id[..], &seen.text[..])).collect();
         assert_eq!(texts[..2], expected);
-        let values = [
-            "ada@example.org",
-            "list@example.org",
-            "2022-01-03T10:00:00+01:00",
-        ];
+        let values = ["ada@example.org", "list@example.org", "2022-01-03T10:00:00+01:00"];
         assert_eq!(seen[0].metadata, values.map(|value| Some(value.to_owned())));
         assert_eq!(seen[2].status, Some(DocumentStatus::ParseError));
         assert_eq!(seen.len(), 3);
@@ -50,14 +40,8 @@ fn messages_are_documents_wherever_the_file_is_cut() {
 fn a_file_may_be_one_message() {
     let message = "Subject: one\r\nFrom: a@b.c\r\n\r\nThe text.\r\nFrom 10:00 on, in 2022\r\n";
     let (_folder, settings) = one_file("1641400561.M561P1.host:2,S", message.as_bytes());
-    let settings = CorpusSettings {
-        format: Some(Format::Mail),
-        ..settings
-    };
-    assert_eq!(
-        read_all(&settings).unwrap()[0].text,
-        "The text.\nFrom 10:00 on, in 2022\n"
-    );
+    let settings = CorpusSettings { format: Some(Format::Mail), ..settings };
+    assert_eq!(read_all(&settings).unwrap()[0].text, "The text.\nFrom 10:00 on, in 2022\n");
 }
 
 /// Returns the text of a message, or its status and the reason.
@@ -76,10 +60,7 @@ const EMPTY: &str = "empty: x.eml@0: no text under `text`";
 
 /// Returns a message of several parts.
 fn of_parts(kind: &str, parts: &[&str]) -> String {
-    let parts: String = parts
-        .iter()
-        .map(|part| format!("--cut\n{part}\n"))
-        .collect();
+    let parts: String = parts.iter().map(|part| format!("--cut\n{part}\n")).collect();
     format!("Subject: s\nContent-Type: multipart/{kind}; boundary=cut\n\n{parts}--cut--\n")
 }
 
@@ -89,10 +70,8 @@ const HTML: &str = "Content-Type: text/html\n\n";
 #[test]
 fn the_part_that_has_text_is_read() {
     let alternative = |blank: &str| {
-        let [plain, html] = [
-            format!("{PLAIN}{blank}"),
-            format!("{HTML}<div>one</div><div>two</div>"),
-        ];
+        let [plain, html] =
+            [format!("{PLAIN}{blank}"), format!("{HTML}<div>one</div><div>two</div>")];
         of_parts("alternative", &[&plain, &html])
     };
     let within =
@@ -103,10 +82,7 @@ fn the_part_that_has_text_is_read() {
     let forwarded = format!("Content-Type: message/rfc822\n\nSubject: in\n{shown}");
     let digest = ["one", "two"].map(|text| format!("\nSubject: in\n\n{text}"));
     let digest = of_parts("digest", &digest.each_ref().map(|part| &part[..]));
-    let digest = digest
-        .strip_prefix("Subject: s\n")
-        .unwrap()
-        .replace("cut", "inner");
+    let digest = digest.strip_prefix("Subject: s\n").unwrap().replace("cut", "inner");
     for (message, text) in [
         (alternative(" "), "one\n\ntwo\n"),
         (alternative("&nbsp;\n"), "one\n\ntwo\n"),
@@ -121,16 +97,10 @@ fn the_part_that_has_text_is_read() {
         (of_parts("mixed", &[PLAIN, &forwarded]), "shown\n"),
         (of_parts("mixed", &[&shown, &digest]), "shown\none\ntwo\n"),
         (
-            of_parts(
-                "signed",
-                &[&shown, "Content-Type: application/pgp-signature\n\nAAAA"],
-            ),
+            of_parts("signed", &[&shown, "Content-Type: application/pgp-signature\n\nAAAA"]),
             "shown\n",
         ),
-        (
-            of_parts("mixed", &["no header", &shown]),
-            "no header\nshown\n",
-        ),
+        (of_parts("mixed", &["no header", &shown]), "no header\nshown\n"),
         (format!("Subject: s\n{forwarded}"), "shown\n"),
     ] {
         for message in [message.replace('\n', "\r\n"), message] {
@@ -177,14 +147,8 @@ fn what_is_cut_off_or_torn_is_read_as_far_as_it_goes() {
             coded("base64", "dHdvCg==\n____________\nThe list's footer"),
             "two\n____________\nThe list's footer\n",
         ),
-        (
-            coded("Base64", "not base64, but text"),
-            "not base64, but text\n",
-        ),
-        (
-            coded("quoted-printable", "a=3Db=\nc x==1 y=zz"),
-            "a=bc x==1 y=zz\n",
-        ),
+        (coded("Base64", "not base64, but text"), "not base64, but text\n"),
+        (coded("quoted-printable", "a=3Db=\nc x==1 y=zz"), "a=bc x==1 y=zz\n"),
         ("\n\nSubject: s\n\nx\n".to_owned(), "x\n"),
         ("Subject: s".to_owned(), EMPTY),
         (
@@ -217,16 +181,8 @@ fn a_charset_that_nobody_knows_is_the_encoding_of_the_job() {
         ("text/plain; charset=utf-8", "caf\u{e9}"),
     ] {
         let bytes = bytes(kind, text);
-        assert_eq!(
-            read(&bytes, "latin1"),
-            ("\u{e9}\ncaf\u{e9}\n".into(), false),
-            "{kind}"
-        );
-        assert_eq!(
-            read(&bytes, "utf-8"),
-            ("\u{fffd}\ncaf\u{fffd}\n".into(), true),
-            "{kind}"
-        );
+        assert_eq!(read(&bytes, "latin1"), ("\u{e9}\ncaf\u{e9}\n".into(), false), "{kind}");
+        assert_eq!(read(&bytes, "utf-8"), ("\u{fffd}\ncaf\u{fffd}\n".into(), true), "{kind}");
     }
     let cyrillic = bytes("text/plain; charset=koi8-r", "\u{cd}\u{c9}\u{d2}");
     assert_eq!(read(&cyrillic, "latin1").0, "\u{e9}\nмир\n");
@@ -247,11 +203,8 @@ fn messages_without_a_blank_line_between_them_are_told_apart() {
         let mbox: String = (0..60).map(|i| message(i, end)).collect();
         // A folder of a mail client.
         let (folder, mut settings) = one_file("Inbox", mbox.as_bytes());
-        std::fs::write(
-            folder.path().join("list.emlx"),
-            "12\nSubject: s\n\n<?xml ?><plist/>\n",
-        )
-        .unwrap();
+        std::fs::write(folder.path().join("list.emlx"), "12\nSubject: s\n\n<?xml ?><plist/>\n")
+            .unwrap();
         for block_bytes in [None, Some(1), Some(1000)] {
             settings.block_bytes = block_bytes;
             let seen = read_all(&settings).unwrap();
@@ -305,10 +258,7 @@ fn parts_that_are_nested_too_deep_are_a_parse_error() {
     let parts = |count| of_parts("mixed", &vec![""; count]);
     assert_eq!(text_of(&parts(9_999)), EMPTY);
     let seen = text_of(&parts(10_000));
-    assert!(
-        seen.starts_with("parse_error: x.eml@0: more than 10000 parts; "),
-        "{seen}"
-    );
+    assert!(seen.starts_with("parse_error: x.eml@0: more than 10000 parts; "), "{seen}");
 }
 
 /// Checks that each of these messages is read in a time that suits its bytes, with this status.
@@ -343,10 +293,7 @@ fn headers_and_parts_take_time_in_proportion_to_their_bytes() {
     };
     let parts = |part: &str| of_parts("mixed", &vec![part; 9_000]);
     let multipart = |i| format!("Content-Type: multipart/mixed; boundary=b{i}\n\n--b{i}\n");
-    let words = format!(
-        "Content-Type: text/plain; a=\"{}\n\ntext",
-        "=?utf-8?Q?x".repeat(90)
-    );
+    let words = format!("Content-Type: text/plain; a=\"{}\n\ntext", "=?utf-8?Q?x".repeat(90));
     let unclosed = "Content-Type: multipart/mixed; boundary=no\n\ntext";
     let same = "Content-Type: multipart/mixed; boundary=cut\n\ntext";
     let long = format!("multipart/mixed; boundary={}", "b".repeat(MANY));

@@ -16,17 +16,12 @@ fn a_carriage_return_alone_ends_a_row_of_csv() {
         format!("{header}\r{returns}\r"),
     ] {
         for bytes in [content.clone().into_bytes(), gzip(content.as_bytes())] {
-            let name = if bytes[0] == 0x1f {
-                "x.csv.gz"
-            } else {
-                "x.csv"
-            };
+            let name = if bytes[0] == 0x1f { "x.csv.gz" } else { "x.csv" };
             let (_folder, mut settings) = one_file(name, &bytes);
             for block_bytes in (1..=content.len() as u64 + 1).chain([u64::MAX]) {
                 settings.block_bytes = Some(block_bytes);
                 let mut seen = read_all(&settings).unwrap();
-                seen.iter_mut()
-                    .for_each(|seen| seen.id = seen.id.replace(".gz", ""));
+                seen.iter_mut().for_each(|seen| seen.id = seen.id.replace(".gz", ""));
                 assert_eq!(seen, expected, "{content:?} in blocks of {block_bytes}");
             }
         }

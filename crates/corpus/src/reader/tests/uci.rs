@@ -10,20 +10,14 @@ fn bag(content: &str, change: impl FnOnce(&mut CorpusSettings)) -> Result<Vec<Se
 }
 
 fn texts(seen: &[Seen]) -> Vec<String> {
-    let text = |seen: &Seen| {
-        seen.status
-            .map_or(seen.text.clone(), |status| status.to_string())
-    };
+    let text = |seen: &Seen| seen.status.map_or(seen.text.clone(), |status| status.to_string());
     seen.iter().map(text).collect()
 }
 
 #[test]
 fn documents_without_entries_stand_in_their_places() {
     let seen = bag("4\n3\n4\n2 3 1\n2 1 2\n2 3 4\n2 2 0\n", |_| {}).unwrap();
-    assert_eq!(
-        texts(&seen),
-        ["empty", "and:1 the:2 and:4", "empty", "empty"]
-    );
+    assert_eq!(texts(&seen), ["empty", "and:1 the:2 and:4", "empty", "empty"]);
     assert_eq!(seen[3].id, "4");
     assert_eq!(bag("0\n3\n0\n", |_| {}).unwrap(), []);
 }
@@ -31,17 +25,12 @@ fn documents_without_entries_stand_in_their_places() {
 #[test]
 fn what_breaks_the_format_is_an_error_with_its_line() {
     let error = |content: &str, block_bytes: u64| {
-        bag(content, |settings| settings.block_bytes = Some(block_bytes))
-            .unwrap_err()
-            .to_string()
+        bag(content, |settings| settings.block_bytes = Some(block_bytes)).unwrap_err().to_string()
     };
     for block_bytes in [1, 7, 100] {
         let check = |content: &str, line: &str, what: &str| {
             let error = error(content, block_bytes);
-            assert!(
-                error.contains(line) && error.contains(what),
-                "{block_bytes}: {error}"
-            );
+            assert!(error.contains(line) && error.contains(what), "{block_bytes}: {error}");
         };
         check(
             "3\n3\n3\n1 1 1\n3 1 1\n2 1 1\n",
@@ -49,17 +38,9 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
             "numbers must not decrease",
         );
         check("2\n3\n2\n1 1 1\n3 1 1\n", "line 5: ", "document 3");
-        check(
-            "2\n3\n2\n1 1 1\n2 4 1\n",
-            "line 5: ",
-            "term 4 is not one of 1 to 3",
-        );
+        check("2\n3\n2\n1 1 1\n2 4 1\n", "line 5: ", "term 4 is not one of 1 to 3");
         check("2\n3\n2\n1 1 1\n2 x 1\n", "line 5: ", "`2 x 1`");
-        check(
-            "2\n3\n3\n1 1 1\n2 1 1\n",
-            "line 5: ",
-            "has 2 entries, but its header says 3",
-        );
+        check("2\n3\n3\n1 1 1\n2 1 1\n", "line 5: ", "has 2 entries, but its header says 3");
         check("2\n3\n1\n1 1 1\n2 1 1\n", "line 4: ", "has 2 entries");
         check("2\n4\n1\n1 1 1\n", "line 2: ", "vocab.x.txt has 3");
         check("2\nmany\n", "line 2: ", "number of terms");
@@ -88,10 +69,7 @@ fn a_file_cut_short_accounts_for_every_document() {
             settings.block_bytes = Some(block_bytes);
         });
         let lost = "truncated";
-        assert_eq!(
-            texts(&seen.unwrap()),
-            ["the:1 of:1", "empty", lost, lost, lost]
-        );
+        assert_eq!(texts(&seen.unwrap()), ["the:1 of:1", "empty", lost, lost, lost]);
     }
 }
 

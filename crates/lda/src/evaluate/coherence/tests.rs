@@ -35,9 +35,7 @@ fn random_documents(count: u64, vocabulary: u64) -> Vec<BTreeSet<u32>> {
     (0..count)
         .map(|d| {
             let mut stream = Stream::keyed(3, Stage::Synth, 0, d);
-            (0..25)
-                .map(|_| stream.below(1 + stream.clone().below(vocabulary)) as u32)
-                .collect()
+            (0..25).map(|_| stream.below(1 + stream.clone().below(vocabulary)) as u32).collect()
         })
         .collect()
 }
@@ -103,11 +101,7 @@ fn edges_have_stated_values() {
     assert_eq!((counter.umass(1), counter.npmi(1)), (0.0, 0.0));
     assert_eq!(counter.npmi(2), 1.0, "a pair in every document");
     assert_eq!(counter.umass(2), ln(4.0 / 3.0));
-    assert_eq!(
-        counter.umass(3),
-        0.0,
-        "term 3 is in no document: nothing to say"
-    );
+    assert_eq!(counter.umass(3), 0.0, "term 3 is in no document: nothing to say");
     assert_eq!(counter.npmi(3), -1.0);
 }
 

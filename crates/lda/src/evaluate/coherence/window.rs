@@ -55,12 +55,7 @@ impl SlidingWindowCounter {
         assert!(window > 0, "a window has at least one token");
         let counter = CoherenceCounter::new(top_terms, vocabulary_size, most);
         let slots = counter.starts.len() - 1;
-        Self {
-            counter,
-            window,
-            intervals: vec![Vec::new(); slots],
-            found: Vec::new(),
-        }
+        Self { counter, window, intervals: vec![Vec::new(); slots], found: Vec::new() }
     }
 
     /// Creates a counter for C_V: windows of 110 tokens, 10 terms of each topic.
@@ -105,10 +100,7 @@ impl SlidingWindowCounter {
     fn count_found(&mut self) {
         let counter = &mut self.counter;
         for &slot in &self.found {
-            let windows: u64 = self.intervals[slot as usize]
-                .iter()
-                .map(|i| i.1 - i.0 + 1)
-                .sum();
+            let windows: u64 = self.intervals[slot as usize].iter().map(|i| i.1 - i.0 + 1).sum();
             counter.mark(slot as usize);
             // `mark` has already counted one.
             counter.counts[1 + slot as usize] += windows - 1;
@@ -156,12 +148,9 @@ impl SlidingWindowCounter {
         if terms < 2 {
             return 0.0;
         }
-        let vectors: Vec<Vec<f64>> = (0..terms)
-            .map(|i| (0..terms).map(|j| self.npmi(topic, i, j)).collect())
-            .collect();
-        let whole: Vec<f64> = (0..terms)
-            .map(|j| vectors.iter().map(|v| v[j]).sum())
-            .collect();
+        let vectors: Vec<Vec<f64>> =
+            (0..terms).map(|i| (0..terms).map(|j| self.npmi(topic, i, j)).collect()).collect();
+        let whole: Vec<f64> = (0..terms).map(|j| vectors.iter().map(|v| v[j]).sum()).collect();
         let sum: f64 = vectors.iter().map(|v| cosine(v, &whole)).sum();
         sum / terms as f64
     }
@@ -169,10 +158,8 @@ impl SlidingWindowCounter {
     /// Returns the NPMI of two of a topic's terms, given by rank, by the paper's Eq. 4.
     fn npmi(&self, topic: usize, i: usize, j: usize) -> f64 {
         let windows = self.counter.documents();
-        let (alone_i, alone_j) = (
-            self.counter.document_frequency(topic, i),
-            self.counter.document_frequency(topic, j),
-        );
+        let (alone_i, alone_j) =
+            (self.counter.document_frequency(topic, i), self.counter.document_frequency(topic, j));
         let joint = match i == j {
             true => alone_i,
             false => self.counter.joint_frequency(topic, i.min(j), i.max(j)),
@@ -265,17 +252,9 @@ mod tests {
         counter.add_sequence(&[0, 1, 2, 9, 0, 1]);
         assert_eq!(counter.counts(), [5, 3, 3, 2, 2, 0, 1]);
         let npmi = |joint: f64, a: f64, b: f64| ln((joint + 1e-12) / (a * b)) / -ln(joint + 1e-12);
-        let (ab, ac, bc) = (
-            npmi(0.4, 0.6, 0.6),
-            npmi(0.0, 0.6, 0.4),
-            npmi(0.2, 0.6, 0.4),
-        );
+        let (ab, ac, bc) = (npmi(0.4, 0.6, 0.6), npmi(0.0, 0.6, 0.4), npmi(0.2, 0.6, 0.4));
         let itself = |p: f64| npmi(p, p, p);
-        let rows = [
-            [itself(0.6), ab, ac],
-            [ab, itself(0.6), bc],
-            [ac, bc, itself(0.4)],
-        ];
+        let rows = [[itself(0.6), ab, ac], [ab, itself(0.6), bc], [ac, bc, itself(0.4)]];
         let whole = [0, 1, 2].map(|j| rows[0][j] + rows[1][j] + rows[2][j]);
         let expected = rows.iter().map(|row| cosine(row, &whole)).sum::<f64>() / 3.0;
         assert!((counter.c_v(0) - expected).abs() < 1e-12);

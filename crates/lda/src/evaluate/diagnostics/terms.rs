@@ -118,11 +118,7 @@ mod tests {
     const TOKENS: [u64; 4] = [5, 3, 3, 5];
 
     fn topic(entries: &[(u32, f32)]) -> TermDistribution<'_> {
-        TermDistribution {
-            entries,
-            absent_weight: 0.0,
-            vocabulary_size: 4,
-        }
+        TermDistribution { entries, absent_weight: 0.0, vocabulary_size: 4 }
     }
 
     #[test]
@@ -134,14 +130,7 @@ mod tests {
         let expected = [
             (0, 0.5, 0.5, 0.5 * ln(2.0), 0.5 * ln(1.6), 0.8),
             (1, 0.25, 0.75, 0.0, 0.25 * ln(4.0 / 3.0), 2.0 / 3.0),
-            (
-                2,
-                0.125,
-                0.875,
-                -0.125 * ln(2.0),
-                0.125 * ln(2.0 / 3.0),
-                1.0 / 3.0,
-            ),
+            (2, 0.125, 0.875, -0.125 * ln(2.0), 0.125 * ln(2.0 / 3.0), 1.0 / 3.0),
         ];
         assert_eq!(found.len(), 3);
         for (figures, (term, weight, cumulative, uniform, corpus, exclusivity)) in

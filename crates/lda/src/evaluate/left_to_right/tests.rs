@@ -40,9 +40,7 @@ impl Model {
                 all.filter(|&(_, g)| g > 1e-7).collect()
             })
             .collect();
-        Factors::from_topics(&self.alpha, &smoothing, rows.len(), |w| {
-            Some(&rows[w as usize])
-        })
+        Factors::from_topics(&self.alpha, &smoothing, rows.len(), |w| Some(&rows[w as usize]))
     }
 
     /// (α_k + n_dk) φ_kw / (A + n) for each topic, with n_dk counted from `topics`.
@@ -113,11 +111,7 @@ impl Model {
                 next[number(&moved)] += share * mass / total;
             }
         }
-        particles
-            .iter()
-            .zip(next)
-            .map(|((z, _), share)| (z.clone(), share))
-            .collect()
+        particles.iter().zip(next).map(|((z, _), share)| (z.clone(), share)).collect()
     }
 }
 
@@ -125,10 +119,7 @@ fn configurations(topics: usize, tokens: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for _ in 0..tokens {
         let longer = |z: &Vec<usize>, k| [z.clone(), vec![k]].concat();
-        all = all
-            .iter()
-            .flat_map(|z| (0..topics).map(move |k| longer(z, k)))
-            .collect();
+        all = all.iter().flat_map(|z| (0..topics).map(move |k| longer(z, k))).collect();
     }
     all
 }
@@ -138,11 +129,7 @@ fn cases() -> Vec<(Model, Vec<u32>, Vec<u32>)> {
     vec![
         (Model::new(2, 4, false, 1), vec![0, 1, 3], vec![2, 3, 1]),
         (Model::new(3, 5, true, 2), vec![0, 2, 4], vec![2, 1, 2]),
-        (
-            Model::new(4, 6, true, 3),
-            vec![1, 2, 3, 5],
-            vec![1, 1, 1, 2],
-        ),
+        (Model::new(4, 6, true, 3), vec![1, 2, 3, 5], vec![1, 1, 1, 2]),
         (Model::new(18, 5, false, 4), vec![0, 3], vec![1, 2]),
     ]
 }
@@ -154,18 +141,12 @@ fn words(terms: &[u32], counts: &[u32]) -> Vec<usize> {
 
 #[test]
 fn one_particle_is_unbiased_for_the_probability_of_the_document() {
-    let settings = LeftToRight {
-        particles: 1,
-        resample: false,
-    };
+    let settings = LeftToRight { particles: 1, resample: false };
     for (model, terms, counts) in cases() {
         let factors = model.factors();
         let parts = [&factors];
         let (terms_, counts_) = (&terms[..], &counts[..]);
-        let bag = Bag {
-            terms: terms_,
-            counts: counts_,
-        };
+        let bag = Bag { terms: terms_, counts: counts_ };
         let mut scorer = Scorer::default();
         let runs = 20_000;
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -191,15 +172,9 @@ fn many_particles_give_the_limit_and_resampling_comes_nearer_to_the_document() {
     for (model, terms, counts) in cases() {
         let factors = model.factors();
         let parts = [&factors];
-        let bag = Bag {
-            terms: &terms,
-            counts: &counts,
-        };
+        let bag = Bag { terms: &terms, counts: &counts };
         for (number, resample) in [false, true].into_iter().enumerate() {
-            let settings = LeftToRight {
-                particles: 20_000,
-                resample,
-            };
+            let settings = LeftToRight { particles: 20_000, resample };
             let mut scorer = Scorer::default();
             let table = FactorTable::new(&parts);
             let score = scorer.score(7, 1, bag, table, settings).unwrap();
@@ -219,18 +194,10 @@ fn the_first_token_has_its_prior_probability_and_tokens_add_up() {
     let model = Model::new(3, 5, true, 2);
     let factors = model.factors();
     let parts = [&factors];
-    let settings = LeftToRight {
-        particles: 3,
-        resample: true,
-    };
-    let bag = Bag {
-        terms: &[0, 1, 4],
-        counts: &[1, 2, 4],
-    };
+    let settings = LeftToRight { particles: 3, resample: true };
+    let bag = Bag { terms: &[0, 1, 4], counts: &[1, 2, 4] };
     let mut scorer = Scorer::default();
-    let score = scorer
-        .score(1, 9, bag, FactorTable::new(&parts), settings)
-        .unwrap();
+    let score = scorer.score(1, 9, bag, FactorTable::new(&parts), settings).unwrap();
     let each: Vec<f64> = scorer.token_log_probabilities().collect();
     let first = scorer.tokens[0].0 as usize;
     let prior: f64 = model.conditional(&[], first).iter().sum();
@@ -245,16 +212,11 @@ fn terms_that_the_model_lacks_are_counted_and_left_out() {
     let rows: [Option<&[(u16, f32)]>; 3] = [Some(&[(0, 0.5)]), None, Some(&[(0, 0.5), (1, 1.0)])];
     let factors = Factors::from_topics(&[0.2, 0.3], &[0.0, 0.0], 3, |w| rows[w as usize]);
     let parts = [&factors];
-    let settings = LeftToRight {
-        particles: 4,
-        resample: false,
-    };
+    let settings = LeftToRight { particles: 4, resample: false };
     let mut scorer = Scorer::default();
     let mut score = |terms: &[u32], counts: &[u32]| {
         let bag = Bag { terms, counts };
-        scorer
-            .score(1, 2, bag, FactorTable::new(&parts), settings)
-            .unwrap()
+        scorer.score(1, 2, bag, FactorTable::new(&parts), settings).unwrap()
     };
     let with = score(&[0, 1, 2], &[1, 5, 2]);
     let without = score(&[0, 2], &[1, 2]);
@@ -271,19 +233,10 @@ fn a_document_is_scored_alike_whatever_was_scored_before() {
     let factors = model.factors();
     let parts = [&factors];
     let table = FactorTable::new(&parts);
-    let settings = LeftToRight {
-        particles: 5,
-        resample: true,
-    };
-    let bag = Bag {
-        terms: &[0, 2, 5],
-        counts: &[3, 1, 2],
-    };
+    let settings = LeftToRight { particles: 5, resample: true };
+    let bag = Bag { terms: &[0, 2, 5], counts: &[3, 1, 2] };
     let mut used = Scorer::default();
-    let longer = Bag {
-        terms: &[1, 3],
-        counts: &[9, 9],
-    };
+    let longer = Bag { terms: &[1, 3], counts: &[9, 9] };
     used.score(1, 1, longer, table, settings).unwrap();
     let again = used.score(1, 2, bag, table, settings).unwrap();
     let fresh = Scorer::default().score(1, 2, bag, table, settings).unwrap();

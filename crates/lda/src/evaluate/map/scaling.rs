@@ -58,10 +58,7 @@ pub(super) fn scale(squared: &[f64], columns: &[usize], points: usize) -> Scaled
         }
     }
     let shown = (first.value + second.value) / trace;
-    Scaled {
-        places,
-        shown: if trace > 0.0 { shown.min(1.0) } else { 0.0 },
-    }
+    Scaled { places, shown: if trace > 0.0 { shown.min(1.0) } else { 0.0 } }
 }
 
 /// Finds the eigenvector of the largest eigenvalue among those orthogonal to `known`, by power
@@ -71,10 +68,7 @@ fn leading(matrix: &[f64], known: Option<&Axis>) -> Axis {
     // Multiples of the golden ratio: unlike any eigenvector, and the same everywhere.
     let golden = 0.618_033_988_749_894_9;
     let start = (1..=count).map(|i| (i as f64 * golden).fract() - 0.5);
-    let mut axis = Axis {
-        value: 0.0,
-        vector: start.collect(),
-    };
+    let mut axis = Axis { value: 0.0, vector: start.collect() };
     for _ in 0..MOST_ITERATIONS {
         if let Some(known) = known {
             let along = dot(&axis.vector, &known.vector);

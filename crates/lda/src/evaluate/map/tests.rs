@@ -43,17 +43,12 @@ fn dense(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> f64 {
             dense[term as usize] = f64::from(weight) - topic.absent_weight;
         }
         let sum: f64 = dense.iter().sum();
-        dense
-            .into_iter()
-            .map(move |w| w / sum)
-            .collect::<Vec<f64>>()
+        dense.into_iter().map(move |w| w / sum).collect::<Vec<f64>>()
     };
     let part = |x: f64, mean: f64| if x > 0.0 { x * ln(x / mean) } else { 0.0 };
     let (p, q) = (spread(p), spread(q));
     let pairs = p.iter().zip(&q);
-    let sum: f64 = pairs
-        .map(|(&a, &b)| part(a, 0.5 * (a + b)) + part(b, 0.5 * (a + b)))
-        .sum();
+    let sum: f64 = pairs.map(|(&a, &b)| part(a, 0.5 * (a + b)) + part(b, 0.5 * (a + b))).sum();
     (0.5 * sum / ln(2.0)).max(0.0).sqrt()
 }
 
@@ -86,19 +81,13 @@ fn the_nearest_are_those_of_all_pairs() {
     let found = nearest(&topics, 5);
     for (topic, nearest) in found.iter().enumerate() {
         let others = (0..topics.len()).filter(|&other| other != topic);
-        let mut all: Vec<(usize, f64)> = others
-            .map(|other| (other, dense(&topics[topic], &topics[other])))
-            .collect();
+        let mut all: Vec<(usize, f64)> =
+            others.map(|other| (other, dense(&topics[topic], &topics[other]))).collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1));
         let expected: Vec<usize> = all[..5].iter().map(|pair| pair.0).collect();
         let numbers: Vec<usize> = nearest.iter().map(|pair| pair.0).collect();
         assert_eq!(numbers, expected, "topic {topic}");
-        assert!(
-            nearest
-                .iter()
-                .zip(&all)
-                .all(|(a, b)| (a.1 - b.1).abs() < 1e-7)
-        );
+        assert!(nearest.iter().zip(&all).all(|(a, b)| (a.1 - b.1).abs() < 1e-7));
     }
 }
 
@@ -121,21 +110,14 @@ fn a_topic_apart_has_no_nearest_and_one_without_tokens_no_place() {
         ((p[0] - q[0]).powi(2) + (p[1] - q[1]).powi(2)).sqrt()
     };
     for (a, b) in [(0, 1), (0, 2), (1, 2)] {
-        assert!(
-            (apart(a, b) - between(&topics[a], &topics[b])).abs() < 1e-6,
-            "{a} {b}"
-        );
+        assert!((apart(a, b) - between(&topics[a], &topics[b])).abs() < 1e-6, "{a} {b}");
     }
 }
 
 #[test]
 fn one_topic_none_and_equal_ones_lie_at_the_origin() {
     let entries = [(0, 0.5), (1, 0.5)];
-    let topic = TermDistribution {
-        entries: &entries,
-        absent_weight: 0.0,
-        vocabulary_size: TERMS,
-    };
+    let topic = TermDistribution { entries: &entries, absent_weight: 0.0, vocabulary_size: TERMS };
     let same = topic_map(&[topic, topic, topic], &[1.0, 2.0, 3.0]);
     assert_eq!(same.places, [Some([0.0, 0.0]); 3]);
     assert_eq!(topic_map(&[topic], &[1.0]).places, [Some([0.0, 0.0])]);
@@ -145,9 +127,8 @@ fn one_topic_none_and_equal_ones_lie_at_the_origin() {
 #[test]
 fn planar_points_keep_their_distances_whichever_are_landmarks() {
     let mut stream = Stream::keyed(3, Stage::Synth, 0, 0);
-    let points: Vec<[f64; 2]> = (0..40)
-        .map(|_| [3.0 * stream.uniform(), stream.uniform()])
-        .collect();
+    let points: Vec<[f64; 2]> =
+        (0..40).map(|_| [3.0 * stream.uniform(), stream.uniform()]).collect();
     let squared = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2);
     let columns = [30, 2, 17, 8, 25, 39];
     let rows: Vec<f64> = columns

@@ -196,11 +196,7 @@ impl Sampler {
         let sparse = table.sparse(*token.row);
         let place = search(sparse.prefix, target);
         let topic = sparse.topics[place];
-        let before = if place > 0 {
-            sparse.prefix[place - 1]
-        } else {
-            0.0
-        };
+        let before = if place > 0 { sparse.prefix[place - 1] } else { 0.0 };
         let is_own = || {
             let own = smoothing.alpha[usize::from(topic)] * token.own_part(table);
             target - before < own

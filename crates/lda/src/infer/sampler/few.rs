@@ -51,8 +51,7 @@ pub(super) struct Few {
 impl Few {
     pub(super) fn start(&mut self, table: FactorTable<'_>) {
         self.raised.clear();
-        self.raised
-            .extend_from_slice(&table.smoothing().chunks.alpha);
+        self.raised.extend_from_slice(&table.smoothing().chunks.alpha);
         self.rows.clear();
         self.row_of.clear();
     }
@@ -102,22 +101,14 @@ impl Sampler {
         stream: &mut Stream,
     ) -> Result<(), ImpossibleDraw> {
         let fixed = &table.smoothing().chunks;
-        let (alpha, unit) = (
-            flat(whole::<N>(&fixed.alpha)),
-            flat(whole::<N>(&fixed.unit)),
-        );
+        let (alpha, unit) = (flat(whole::<N>(&fixed.alpha)), flat(whole::<N>(&fixed.unit)));
         let (counts, _) = self.counts.as_chunks_mut::<CHUNK>();
         let counts = counts[..N].as_flattened_mut();
         let (raised, _) = self.few.raised.as_chunks_mut::<N>();
         let raised = &mut raised[0];
         let (rows, _) = self.few.rows.as_chunks::<N>();
         let senses = &self.senses;
-        for (place, (z, &number)) in self
-            .assignments
-            .iter_mut()
-            .zip(&self.few.row_of)
-            .enumerate()
-        {
+        for (place, (z, &number)) in self.assignments.iter_mut().zip(&self.few.row_of).enumerate() {
             let row = &rows[number as usize];
             let old = usize::from(*z);
             let mut token = Token { old: *z, mass: 0.0 };
@@ -336,15 +327,7 @@ mod tests {
             flat_mut(&mut row)[k] = 0.1;
         }
         let token = Token { old: 7, mass: 0.0 };
-        for uniform in [
-            0.0,
-            0.3,
-            0.333_333_34,
-            0.5,
-            0.7,
-            1.0 - f32::EPSILON / 2.0,
-            1.0,
-        ] {
+        for uniform in [0.0, 0.3, 0.333_333_34, 0.5, 0.7, 1.0 - f32::EPSILON / 2.0, 1.0] {
             let drawn = draw(&raised, &row, token, uniform).expect("there is a mass");
             assert!([3, 50, 99].contains(&drawn), "{uniform}: {drawn}");
         }

@@ -29,9 +29,7 @@ impl Sampler {
     /// Assigns each token one of the document's topics, drawn from α_k.
     pub(super) fn scatter_within(&mut self, table: FactorTable<'_>, stream: &mut Stream) {
         let alpha = &table.smoothing().alpha;
-        let Within {
-            topics, running, ..
-        } = &mut self.within;
+        let Within { topics, running, .. } = &mut self.within;
         let mass = running_sums(topics.iter().map(|&k| alpha[usize::from(k)]), running);
         for z in &mut self.assignments {
             let target = stream.uniform_f32() * mass;
@@ -71,11 +69,7 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<(), ImpossibleDraw> {
-        let Within {
-            topics,
-            factors,
-            running,
-        } = within;
+        let Within { topics, factors, running } = within;
         let smoothing = table.smoothing();
         let mut first = 0;
         for &(term, row, count) in &self.terms {

@@ -248,18 +248,12 @@ pub(super) struct AllBranches {
 
 impl AllBranches {
     pub(super) fn new(tree: &Arc<Tree>, parts: &[Arc<Branches>]) -> Self {
-        Self {
-            tree: Arc::clone(tree),
-            parts: parts.to_vec(),
-        }
+        Self { tree: Arc::clone(tree), parts: parts.to_vec() }
     }
 
     #[inline]
     fn of(&self, leaf: u32) -> &Branches {
-        let set = self
-            .tree
-            .cousin_set(leaf)
-            .expect("a structured term's leaf");
+        let set = self.tree.cousin_set(leaf).expect("a structured term's leaf");
         &self.parts[set % self.parts.len()]
     }
 

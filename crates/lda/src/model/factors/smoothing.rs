@@ -51,11 +51,7 @@ pub(crate) struct SmoothingChunks {
 
 impl SmoothingChunks {
     fn new(factors: &[f32], alpha: &[f32], unit: &[f32]) -> Self {
-        Self {
-            factors: chunked(factors),
-            alpha: chunked(alpha),
-            unit: chunked(unit),
-        }
+        Self { factors: chunked(factors), alpha: chunked(alpha), unit: chunked(unit) }
     }
 }
 
@@ -88,18 +84,10 @@ impl Smoothing {
             None => vocabulary_size as f64 * priors.eta,
         };
         let scale = |total: f64| {
-            if priors.exp_psi {
-                lifted_unit(smoothing + total)
-            } else {
-                1.0 / (smoothing + total)
-            }
+            if priors.exp_psi { lifted_unit(smoothing + total) } else { 1.0 / (smoothing + total) }
         };
         let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
-        let unseen = if priors.exp_psi {
-            exp_digamma(priors.eta)
-        } else {
-            priors.eta
-        };
+        let unseen = if priors.exp_psi { exp_digamma(priors.eta) } else { priors.eta };
         let factors = scales.iter().map(|f| f * unseen).collect();
         let (eta, exp_psi) = (priors.eta, priors.exp_psi);
         Self::of(factors, &priors.alpha, scales, (eta, exp_psi))

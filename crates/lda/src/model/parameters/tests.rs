@@ -9,8 +9,7 @@ fn word(term: u32, topic: u16, count: i32) -> u64 {
 /// The dense recursion of Eq. 11, in f64.
 fn eq_11(lambda: &mut [Vec<f64>], step: GlobalStep, eta: f64, counts: &[(usize, usize, i32)]) {
     for row in lambda.iter_mut() {
-        row.iter_mut()
-            .for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
+        row.iter_mut().for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
     }
     for &(w, k, n) in counts {
         lambda[w][k] += step.step_size * step.weight * f64::from(n);
@@ -44,10 +43,7 @@ fn assert_equal_to_dense(parts: &[Parameters], dense: &[Vec<f64>], eta: f64) {
         for entry in part.row(w as u32) {
             let lambda = eta + f64::from(entry.value) * part.scale();
             let expected = dense[w][entry.topic as usize];
-            assert!(
-                (lambda - expected).abs() < 1e-5 * expected,
-                "{lambda} {expected}"
-            );
+            assert!((lambda - expected).abs() < 1e-5 * expected, "{lambda} {expected}");
         }
     }
     let mut fixed = vec![0; TOPICS];
@@ -72,10 +68,7 @@ fn sparse_updates_follow_eq_11_on_any_number_of_parts() {
         let mut parts: Vec<_> = (0..part_count).map(part).collect();
         let mut dense = vec![vec![eta; TOPICS]; TERMS];
         for (t, counts) in rounds.iter().cycle().take(30).enumerate() {
-            let step = GlobalStep {
-                step_size: 1.0 / (t as f64 + 2.0),
-                weight: 2.5,
-            };
+            let step = GlobalStep { step_size: 1.0 / (t as f64 + 2.0), weight: 2.5 };
             eq_11(&mut dense, step, eta, counts);
             step_parts(&mut parts, step, counts);
         }
@@ -86,20 +79,11 @@ fn sparse_updates_follow_eq_11_on_any_number_of_parts() {
 #[test]
 fn folding_drops_what_is_below_the_threshold() {
     let mut part = Parameters::new(2, 1, 0, 1);
-    let step = GlobalStep {
-        step_size: 0.5,
-        weight: 1.0,
-    };
+    let step = GlobalStep { step_size: 0.5, weight: 1.0 };
     part.decay(step, &[1, 4]);
     part.add(step, &[word(0, 0, 1), word(0, 1, 4)]);
     part.fold_scale(0.6);
-    assert_eq!(
-        part.row(0),
-        [Entry {
-            topic: 1,
-            value: 2.0
-        }]
-    );
+    assert_eq!(part.row(0), [Entry { topic: 1, value: 2.0 }]);
     let mut totals = vec![0; 2];
     part.fixed_point_totals(&mut totals);
     part.set_totals(&totals);
@@ -174,12 +158,7 @@ fn blending_is_a_weighted_mean() {
     };
     let found = [mean_of(0, 0), mean_of(0, 1), mean_of(1, 0), mean_of(1, 1)];
     let expected = [4.0, 1.0, 1.0, 2.5];
-    assert!(
-        found
-            .iter()
-            .zip(expected)
-            .all(|(f, e)| (f - e).abs() < 1e-6)
-    );
+    assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-6));
     assert_eq!(mean.totals(), [5.0, 3.5]);
 }
 
@@ -200,11 +179,7 @@ fn counts_are_exact_up_to_the_precision_of_a_value_and_noticed_beyond_it() {
     assert_eq!(change(1), (full, 0));
     assert_eq!(change(-1), (full - 1.0, 0));
     assert_eq!(change(3), (full + 2.0, 1));
-    assert_eq!(
-        change(1),
-        (full + 4.0, 1),
-        "one too many, by rounding to an even number"
-    );
+    assert_eq!(change(1), (full + 4.0, 1), "one too many, by rounding to an even number");
     assert_eq!(change(-3), (full, 0));
     assert_eq!(change(1 - HALF), (HALF as f32 + 1.0, 0));
     assert_eq!(change(1 - HALF), (2.0, 0));
@@ -225,18 +200,13 @@ fn added_one_by_one(row: &[Entry], changes: &[(u32, f64)]) -> Vec<(u32, f32)> {
 
 #[test]
 fn new_topics_of_a_row_come_between_those_that_it_has() {
-    let entry = |topic: u32| Entry {
-        topic,
-        value: topic as f32,
-    };
+    let entry = |topic: u32| Entry { topic, value: topic as f32 };
     for present in 0..1_u32 << 6 {
         for changed in 0..1_u32 << 6 {
             let is_in = |set: u32| move |topic: &u32| set >> topic & 1 == 1;
             let mut row: Vec<Entry> = (0..6).filter(is_in(present)).map(entry).collect();
-            let changes: Vec<(u32, f64)> = (0..6)
-                .filter(is_in(changed))
-                .map(|topic| (topic, 1.5))
-                .collect();
+            let changes: Vec<(u32, f64)> =
+                (0..6).filter(is_in(changed)).map(|topic| (topic, 1.5)).collect();
             let expected = added_one_by_one(&row, &changes);
             let _ = add_to_row(&mut row, changes.iter().copied());
             let found: Vec<_> = row.iter().map(|entry| (entry.topic, entry.value)).collect();

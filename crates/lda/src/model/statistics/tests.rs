@@ -79,10 +79,7 @@ fn merging_parts_equals_the_whole_in_any_order() {
         parts.iter().for_each(|p| a.add_words(p));
         merged(&mut a)
     };
-    assert_eq!(
-        merge([&left, &right]),
-        vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]
-    );
+    assert_eq!(merge([&left, &right]), vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]);
     assert_eq!(merge([&left, &right]), merge([&right, &left]));
 }
 
@@ -129,27 +126,15 @@ fn counts_that_do_not_add_up_are_not_aggregated_each_time() {
         aggregator.add(i % 40, (i / 40) as u16, 1);
         assert!(aggregator.early.len() <= aggregator.limit);
     }
-    assert!(
-        (1200..2 * 1200).contains(&aggregator.limit),
-        "{}",
-        aggregator.limit
-    );
+    assert!((1200..2 * 1200).contains(&aggregator.limit), "{}", aggregator.limit);
     assert_eq!(drained(&mut aggregator).len(), 1200);
 }
 
 #[test]
 fn a_count_too_large_for_an_entry_is_split() {
     let mut aggregator = Aggregator::new(1, 1);
-    let half = Assigned {
-        term: 0,
-        topic: 0,
-        count: MAX_COUNT as i32,
-    }
-    .word();
+    let half = Assigned { term: 0, topic: 0, count: MAX_COUNT as i32 }.word();
     aggregator.add_words(&[half, half, half]);
-    let total: i64 = merged(&mut aggregator)
-        .iter()
-        .map(|&(_, _, n)| i64::from(n))
-        .sum();
+    let total: i64 = merged(&mut aggregator).iter().map(|&(_, _, n)| i64::from(n)).sum();
     assert_eq!(total, 3 * MAX_COUNT);
 }

@@ -12,10 +12,7 @@ impl TopicSet {
     /// Creates a set for topics below `size`.
     pub(super) fn new(size: usize) -> Self {
         let words = size.div_ceil(64);
-        Self {
-            bits: vec![0; words],
-            words: vec![0; words.div_ceil(64)],
-        }
+        Self { bits: vec![0; words], words: vec![0; words.div_ceil(64)] }
     }
 
     #[inline]

@@ -28,9 +28,7 @@ pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), T
         return Ok(());
     }
     let node = node();
-    Err(TreeError(format!(
-        "node {node}: an edge prior of {prior}; it must be positive and finite"
-    )))
+    Err(TreeError(format!("node {node}: an edge prior of {prior}; it must be positive and finite")))
 }
 
 /// The stored form of a tree.

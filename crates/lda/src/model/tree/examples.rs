@@ -28,9 +28,7 @@ fn random_node(stream: &mut Stream, levels: u64) -> Node {
         name: "node".to_owned(),
         prior,
         leaf_prior,
-        children: (0..children)
-            .map(|_| random_node(stream, levels - 1))
-            .collect(),
+        children: (0..children).map(|_| random_node(stream, levels - 1)).collect(),
         terms,
     }
 }

@@ -28,37 +28,19 @@ fn a_flat_trees_leaves_are_the_terms() {
 #[test]
 fn leaves_ascend_by_term_and_know_their_paths() {
     let inside = node("birds", &[4, 2], &[]);
-    let structures = [
-        node("animals", &[4], &[inside]),
-        node("machines", &[2], &[]),
-    ];
+    let structures = [node("animals", &[4], &[inside]), node("machines", &[2], &[])];
     let tree = Tree::new(6, 0.1, &structures).unwrap();
-    assert_eq!(
-        [1, 2, 3].map(|i| tree.name(i)),
-        ["animals", "machines", "birds"]
-    );
+    assert_eq!([1, 2, 3].map(|i| tree.name(i)), ["animals", "machines", "birds"]);
     let terms: Vec<u32> = (0..8).map(|leaf| tree.term(leaf)).collect();
     assert_eq!(terms, [0, 1, 2, 2, 3, 4, 4, 5]);
-    assert_eq!(
-        [2, 3, 5, 6].map(|leaf| tree.leaf_parent(leaf)),
-        [2, 3, 1, 3]
-    );
+    assert_eq!([2, 3, 5, 6].map(|leaf| tree.leaf_parent(leaf)), [2, 3, 1, 3]);
     assert!(tree.path(6).eq([tree.node(6), 3, 1]));
-    assert_eq!(
-        [tree.smoothing(6), tree.smoothing(0)],
-        [2.0 * 2.0 * 0.5, 0.1]
-    );
+    assert_eq!([tree.smoothing(6), tree.smoothing(0)], [2.0 * 2.0 * 0.5, 0.1]);
     assert!((tree.prior_sum(ROOT) - 4.4).abs() < 1e-12);
     assert_eq!([1, 2, 3].map(|i| tree.prior_sum(i)), [2.5, 0.5, 1.0]);
-    assert_eq!(
-        [1, 2, 4].map(|term| tree.is_structured(term)),
-        [false, true, true]
-    );
+    assert_eq!([1, 2, 4].map(|term| tree.is_structured(term)), [false, true, true]);
     let animals = tree.cousins(3).unwrap();
-    assert_eq!(
-        (&animals.inner[..], &animals.leaves[..]),
-        (&[1, 3][..], &[3, 5, 6][..])
-    );
+    assert_eq!((&animals.inner[..], &animals.leaves[..]), (&[1, 3][..], &[3, 5, 6][..]));
     assert_eq!(tree.cousins(2).unwrap().leaves, [2]);
 }
 
@@ -78,22 +60,11 @@ fn messages_name_the_node() {
     );
     assert!(error(node("x", &[], &[])).starts_with("node second/x has neither"));
     for prior in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let wrong = Node {
-            prior,
-            ..node("x", &[1], &[])
-        };
+        let wrong = Node { prior, ..node("x", &[1], &[]) };
         assert!(error(wrong).starts_with("node second/x: an edge prior"));
-        let wrong = Node {
-            leaf_prior: prior,
-            ..node("x", &[1], &[])
-        };
+        let wrong = Node { leaf_prior: prior, ..node("x", &[1], &[]) };
         assert!(error(wrong).starts_with("node second/x: an edge prior"));
-        assert!(
-            Tree::flat(3, prior)
-                .unwrap_err()
-                .to_string()
-                .starts_with("node root")
-        );
+        assert!(Tree::flat(3, prior).unwrap_err().to_string().starts_with("node root"));
     }
     let chain =
         |length| (1..length).fold(node("x", &[1], &[]), |below, _| node("x", &[], &[below]));

@@ -31,9 +31,7 @@ impl ActiveBags {
     /// Draws the documents of a round.
     pub(in crate::train) fn draw(&mut self, sample: &Bags, seed: u64, round: u64, length: f64) {
         let mut sums = Sums::default();
-        self.influences
-            .iter()
-            .for_each(|&influence| sums.add(influence));
+        self.influences.iter().for_each(|&influence| sums.add(influence));
         let draw = self.schedule.draw(&sums, length);
         let documents = (0..).zip(&self.influences);
         let taken = documents.filter(|&(index, &influence)| {

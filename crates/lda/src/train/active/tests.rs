@@ -4,10 +4,7 @@ use super::*;
 use crate::math::random::Stream;
 
 fn schedule(kind: DocumentSchedule) -> ActiveSchedule {
-    let settings = TrainSettings {
-        schedule: kind,
-        ..TrainSettings::default()
-    };
+    let settings = TrainSettings { schedule: kind, ..TrainSettings::default() };
     ActiveSchedule::new(&settings, 3).expect("documents are drawn")
 }
 
@@ -30,10 +27,7 @@ impl Dense {
     }
 
     fn visit(&mut self, gamma: &[f64]) {
-        let changes = gamma
-            .iter()
-            .zip(&self.gamma)
-            .map(|(new, old)| (new - old).abs());
+        let changes = gamma.iter().zip(&self.gamma).map(|(new, old)| (new - old).abs());
         let gradient: f64 = changes.sum(); // line 13
         self.influence = (gradient - self.gradient).max(self.floor); // line 15
         (self.gradient, self.gamma) = (gradient, gamma.to_vec());
@@ -47,10 +41,7 @@ fn residuals_agree_with_the_algorithm_written_out() {
     let residual = schedule(DocumentSchedule::Residual);
     for length in [3u32, 10, 200] {
         let counts = [length];
-        let bag = Bag {
-            terms: &[0],
-            counts: &counts,
-        };
+        let bag = Bag { terms: &[0], counts: &counts };
         let mut influence = residual.first(bag);
         let mut dense = Dense::new(f64::from(length), 3.0, TOPICS);
         let mut topics = vec![0u64; TOPICS];
@@ -79,37 +70,19 @@ fn visits_are_compared_token_by_token_and_topic_by_topic() {
     let mut comparison = Comparison::new(4);
     for _ in 0..2 {
         let change = comparison.change(&[0, 1, 2, 2], &[1, 0, 2, 3]);
-        let expected = Change {
-            tokens: 4,
-            moved: 3,
-            difference: 2,
-        };
+        let expected = Change { tokens: 4, moved: 3, difference: 2 };
         assert_eq!(change, expected);
     }
     let first = comparison.change(&[], &[3, 3]);
-    assert_eq!(
-        first,
-        Change {
-            tokens: 2,
-            moved: 2,
-            difference: 2
-        }
-    );
+    assert_eq!(first, Change { tokens: 2, moved: 2, difference: 2 });
 }
 
 #[test]
 fn documents_that_keep_their_topics_are_drawn_less_often() {
     let moved = schedule(DocumentSchedule::Moved);
     let counts = [10];
-    let bag = Bag {
-        terms: &[0],
-        counts: &counts,
-    };
-    let change = |moved| Change {
-        tokens: 10,
-        moved,
-        difference: 0,
-    };
+    let bag = Bag { terms: &[0], counts: &counts };
+    let change = |moved| Change { tokens: 10, moved, difference: 0 };
     let first = moved.after(moved.first(bag), change(10));
     let share = |influence: Influence| (influence.squared as f64 / UNIT).sqrt();
     assert_eq!(share(first), 1.0);
@@ -120,29 +93,16 @@ fn documents_that_keep_their_topics_are_drawn_less_often() {
 #[test]
 fn the_influence_of_a_document_is_its_norm() {
     let draws = schedule(DocumentSchedule::InfluenceDraws);
-    let first = draws.first(Bag {
-        terms: &[2, 5],
-        counts: &[3, 4],
-    });
+    let first = draws.first(Bag { terms: &[2, 5], counts: &[3, 4] });
     assert_eq!(first.squared, squared(5.0));
-    let change = Change {
-        tokens: 7,
-        moved: 7,
-        difference: 14,
-    };
+    let change = Change { tokens: 7, moved: 7, difference: 14 };
     assert_eq!(draws.after(first, change).squared, first.squared);
 }
 
 fn influences() -> Vec<Influence> {
     let residual = schedule(DocumentSchedule::Residual);
     let bags = (0..200u32).map(|i| [1 + i % 40]);
-    bags.map(|counts| {
-        residual.first(Bag {
-            terms: &[0],
-            counts: &counts,
-        })
-    })
-    .collect()
+    bags.map(|counts| residual.first(Bag { terms: &[0], counts: &counts })).collect()
 }
 
 fn sums(influences: &[Influence]) -> Sums {
@@ -192,12 +152,8 @@ fn weighted_draws_estimate_the_sum_over_all_without_bias() {
     let longest = (0..50u32).map(|i| if i == 0 { (400, 40) } else { (4, 3) });
     let cases: [(Vec<(u32, u32)>, f64); 2] = [(alike, 10.0), (longest.collect(), 1.5)];
     for (documents, length) in cases {
-        let first = |&(count, _): &(u32, u32)| {
-            schedule.first(Bag {
-                terms: &[0],
-                counts: &[count],
-            })
-        };
+        let first =
+            |&(count, _): &(u32, u32)| schedule.first(Bag { terms: &[0], counts: &[count] });
         let influences: Vec<Influence> = documents.iter().map(first).collect();
         let draw = schedule.draw(&sums(&influences), length);
         let mut estimate = 0.0;
@@ -220,10 +176,8 @@ fn weighted_draws_estimate_the_sum_over_all_without_bias() {
 fn sums_of_parts_are_the_sum_of_all() {
     let all = influences();
     let (left, right) = all.split_at(70);
-    let words: Vec<i64> = (sums(left).to_words().iter())
-        .zip(sums(right).to_words())
-        .map(|(a, b)| a + b)
-        .collect();
+    let words: Vec<i64> =
+        (sums(left).to_words().iter()).zip(sums(right).to_words()).map(|(a, b)| a + b).collect();
     assert_eq!(Sums::from_words(&words), sums(&all));
 }
 
@@ -235,13 +189,7 @@ fn equal_influence_is_uniform_and_unequal_is_not() {
         ..TrainSettings::default()
     };
     let schedule = ActiveSchedule::new(&settings, 1).unwrap();
-    let equal = vec![
-        schedule.first(Bag {
-            terms: &[0],
-            counts: &[9]
-        });
-        30
-    ];
+    let equal = vec![schedule.first(Bag { terms: &[0], counts: &[9] }); 30];
     assert!((sums(&equal).entropy().unwrap() - ln(30.0)).abs() < 1e-9);
     assert!(schedule.draw(&sums(&equal), 3.0).is_uniform);
     assert!(!schedule.draw(&sums(&influences()), 3.0).is_uniform);
@@ -256,10 +204,7 @@ fn documents_that_are_certain_leave_their_share_to_others() {
     let residual = schedule(DocumentSchedule::Residual);
     let document = |length: u32| {
         let counts = [length];
-        residual.first(Bag {
-            terms: &[0],
-            counts: &counts,
-        })
+        residual.first(Bag { terms: &[0], counts: &counts })
     };
     let mut influences: Vec<Influence> = (0..1000).map(|i| document(5 + i % 20)).collect();
     influences.extend((0..30).map(|i| document(5_000 + 100 * i)));
@@ -267,9 +212,6 @@ fn documents_that_are_certain_leave_their_share_to_others() {
         let draw = residual.draw(&sums(&influences), length);
         let expected: f64 = influences.iter().map(|&i| draw.probability(i)).sum();
         // Within an octave, some are certain and others not.
-        assert!(
-            expected <= length * 1.001 && expected > 0.8 * length,
-            "{expected} {length}"
-        );
+        assert!(expected <= length * 1.001 && expected > 0.8 * length, "{expected} {length}");
     }
 }

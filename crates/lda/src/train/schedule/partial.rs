@@ -64,10 +64,7 @@ mod tests {
         for revisited in [0, 1] {
             let settings = TrainSettings::default();
             let schedule = Schedule::partial(&settings, 640, [revisited; 2], Norms::default());
-            assert_eq!(
-                (schedule.minibatch_count, schedule.unvisited_count),
-                (1, 10)
-            );
+            assert_eq!((schedule.minibatch_count, schedule.unvisited_count), (1, 10));
         }
     }
 }

@@ -23,11 +23,7 @@ impl<'a> DenseLda<'a> {
         let state = State::new(bags, vocabulary_size, priors, seed, |term, topic| {
             by_term[term as usize * topics + topic] += 1;
         });
-        Self {
-            state,
-            by_term,
-            running: vec![0.0; topics],
-        }
+        Self { state, by_term, running: vec![0.0; topics] }
     }
 
     fn draw(&mut self, term: u32, old: usize) -> usize {

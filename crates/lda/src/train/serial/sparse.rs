@@ -38,16 +38,12 @@ impl<'a> SparseLda<'a> {
             drawn[term as usize].push(topic as u32);
         });
         let most = tokens.iter().max().copied().unwrap_or(0);
-        assert!(
-            most >> (u32::BITS - topic_bits) == 0,
-            "count and topic fit in 32 bits"
-        );
+        assert!(most >> (u32::BITS - topic_bits) == 0, "count and topic fit in 32 bits");
         let count = |mut topics: Vec<u32>| {
             topics.sort_unstable();
             let runs = topics.chunk_by(|a, b| a == b);
-            let mut row: Vec<u32> = runs
-                .map(|run| (run.len() as u32) << topic_bits | run[0])
-                .collect();
+            let mut row: Vec<u32> =
+                runs.map(|run| (run.len() as u32) << topic_bits | run[0]).collect();
             row.sort_unstable_by(|a, b| b.cmp(a));
             row
         };
@@ -81,8 +77,7 @@ impl<'a> SparseLda<'a> {
 
     /// Caches the mass and the coefficients of the document's topics.
     fn enter(&mut self, index: usize, start: usize) {
-        self.present
-            .extend_from_slice(self.state.enter(index, start));
+        self.present.extend_from_slice(self.state.enter(index, start));
         self.present.sort_unstable();
         self.present.dedup();
         self.document_mass = 0.0;

@@ -31,10 +31,7 @@ fn example<'t>(tree: &'t Tree, variant: Variant, seed: u64) -> (State<'t>, Bucke
         }
     }
     assert_eq!(state.counts, recount(tree, TOPICS, &tokens));
-    tokens
-        .iter()
-        .take(7)
-        .for_each(|token| state.document.add(token.topic));
+    tokens.iter().take(7).for_each(|token| state.document.add(token.topic));
     (state, buckets)
 }
 
@@ -67,10 +64,7 @@ fn the_three_buckets_add_up_to_enumeration() {
                 let sum = s[cell] + r[cell] + q[cell];
                 assert!((sum - mass).abs() < 1e-12 * mass, "{sum} for {mass}");
             }
-            let whole: f64 = [&s, &r, &q]
-                .iter()
-                .map(|cells| cells.iter().sum::<f64>())
-                .sum();
+            let whole: f64 = [&s, &r, &q].iter().map(|cells| cells.iter().sum::<f64>()).sum();
             assert!((whole / dense.iter().sum::<f64>() - 1.0).abs() < 1e-12);
             assert!(s.iter().sum::<f64>() < bound(&tree, &state.alpha, term));
         }
@@ -188,11 +182,7 @@ fn a_refined_bucket_leaves_every_bucket_its_share() {
     let printed = |sample: f64| {
         if sample >= bound {
             let sample = sample - bound;
-            return if sample < r {
-                Choice::Document(sample)
-            } else {
-                Choice::Term(sample - r)
-            };
+            return if sample < r { Choice::Document(sample) } else { Choice::Term(sample - r) };
         }
         let sample = sample * (s + r + q) / (bound + r + q);
         match sample - s {
@@ -209,26 +199,11 @@ fn a_refined_bucket_leaves_every_bucket_its_share() {
 #[test]
 fn a_choice_is_always_one_with_a_mass() {
     let zero = || 0.0;
-    assert!(matches!(
-        choose(0.3, 0.4, [0.0, 0.0], || 0.3),
-        Choice::Smoothing(_)
-    ));
-    assert!(matches!(
-        choose(0.5, 0.4, [0.1, 0.0], zero),
-        Choice::Document(_)
-    ));
-    assert!(matches!(
-        choose(0.4, 0.4, [0.0, 0.1], zero),
-        Choice::Term(_)
-    ));
-    assert!(matches!(
-        choose(0.1, 0.4, [0.1, 0.0], zero),
-        Choice::Document(_)
-    ));
-    assert!(matches!(
-        choose(0.1, 0.4, [0.0, 0.1], zero),
-        Choice::Term(_)
-    ));
+    assert!(matches!(choose(0.3, 0.4, [0.0, 0.0], || 0.3), Choice::Smoothing(_)));
+    assert!(matches!(choose(0.5, 0.4, [0.1, 0.0], zero), Choice::Document(_)));
+    assert!(matches!(choose(0.4, 0.4, [0.0, 0.1], zero), Choice::Term(_)));
+    assert!(matches!(choose(0.1, 0.4, [0.1, 0.0], zero), Choice::Document(_)));
+    assert!(matches!(choose(0.1, 0.4, [0.0, 0.1], zero), Choice::Term(_)));
 }
 
 #[test]

@@ -8,10 +8,7 @@ pub(crate) const MAX_CLIQUES: usize = 1000;
 /// ascending, and they are sorted. `None` if there are more than [`MAX_CLIQUES`].
 pub(super) fn maximal_cliques(adjacent: Vec<Vec<bool>>) -> Option<Vec<Vec<usize>>> {
     let all = (0..adjacent.len()).collect();
-    let mut search = Cliques {
-        adjacent,
-        found: Vec::new(),
-    };
+    let mut search = Cliques { adjacent, found: Vec::new() };
     search.extend(&mut Vec::new(), all, Vec::new());
     let mut found = search.found;
     found.iter_mut().for_each(|clique| clique.sort_unstable());

@@ -2,11 +2,7 @@ use super::*;
 use crate::tree::Tree;
 use crate::tree::counts::Counts;
 
-const STRENGTHS: Strengths = Strengths {
-    ordinary: 0.01,
-    must: 100.0,
-    cannot: 1e-20,
-};
+const STRENGTHS: Strengths = Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 };
 
 fn build(must: &[&[u32]], cannot: &[&[u32]]) -> Result<Vec<Node>, ConstraintError> {
     let lists = |lists: &[&[u32]]| -> Vec<Vec<u32>> { lists.iter().map(|l| l.to_vec()).collect() };
@@ -41,20 +37,10 @@ fn cannot_links_make_a_node_of_cliques() {
         (node.terms.clone(), below.collect::<Vec<_>>())
     };
     let cliques: Vec<_> = node.children.iter().map(clique).collect();
-    assert_eq!(
-        cliques,
-        [
-            (vec![0], vec![2, 9]),
-            (vec![0, 3], vec![]),
-            (vec![1, 3], vec![])
-        ]
-    );
+    assert_eq!(cliques, [(vec![0], vec![2, 9]), (vec![0, 3], vec![]), (vec![1, 3], vec![])]);
     assert!(node.children.iter().all(|child| child.prior == 1e-20));
     let tree = Tree::new(12, 0.01, &nodes).unwrap();
-    assert_eq!(
-        [0, 1, 2, 3, 4].map(|t| tree.leaves_of(t).len()),
-        [2, 1, 1, 2, 1]
-    );
+    assert_eq!([0, 1, 2, 3, 4].map(|t| tree.leaves_of(t).len()), [2, 1, 1, 2, 1]);
 }
 
 #[test]

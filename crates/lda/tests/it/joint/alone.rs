@@ -51,10 +51,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
     };
     let factors = Factors::prepare(trained, setup.published, |_| true, None);
     for index in 0..documents.len() {
-        let (key, bag) = (
-            passes.key(0, documents.document(index)),
-            documents.bag(index),
-        );
+        let (key, bag) = (passes.key(0, documents.document(index)), documents.bag(index));
         let drawn = visitor.assign(key, bag, FactorTable::new(&[&factors]))?;
         all.assignments.push(drawn.to_vec());
     }

@@ -60,10 +60,7 @@ fn soft_and_plain_counts_agree_in_the_long_run() {
     let (bags, trained) = small_corpus(40);
     let priors = priors(3, 0.1);
     let theta = |estimator, kept| {
-        let passes = Passes {
-            estimator,
-            ..passes(20, kept, 2, 6)
-        };
+        let passes = Passes { estimator, ..passes(20, kept, 2, 6) };
         let sampled = together(&bags, &trained, &priors, passes);
         proportions(&bags, &sampled, &priors.alpha)
     };
@@ -100,10 +97,7 @@ fn soft_and_plain_counts_agree_where_a_tokens_own_count_is_most_of_its_terms() {
     let counts: Vec<Vec<i32>> = (0..terms).map(row).collect();
     let (trained, priors) = (counted(topics, &counts), priors(topics, 0.003));
     let theta = |estimator| {
-        let passes = Passes {
-            estimator,
-            ..passes(100, 2000, 2, 6)
-        };
+        let passes = Passes { estimator, ..passes(100, 2000, 2, 6) };
         let sampled = together(&bags, &trained, &priors, passes);
         proportions(&bags, &sampled, &priors.alpha)
     };
@@ -121,10 +115,7 @@ fn check_soft_counts(topics: usize, is_dense: bool) {
     let mut counts: Vec<Vec<i32>> = (0..3).map(|w| row(w).collect()).collect();
     let priors = priors(topics, 0.05);
     let (terms, tokens) = ([0u32, 2], [4u32, 3]);
-    let bag = Bag {
-        terms: &terms,
-        counts: &tokens,
-    };
+    let bag = Bag { terms: &terms, counts: &tokens };
     // In the order of assignments: three of term 2, then four of term 0.
     let remembered = [1u16, 1, 2, 2, 0, 1, 2];
     let words = [2, 2, 2, 0, 0, 0, 0];
@@ -160,10 +151,7 @@ fn check_soft_counts(topics: usize, is_dense: bool) {
     let whole = 7.0 + priors.alpha_sum();
     for (k, &share) in proportions.iter().enumerate() {
         let soft = f64::from(share) * whole - priors.alpha[k];
-        assert!(
-            (soft - expected[k]).abs() < 1e-5,
-            "{k}: {soft}, {expected:?}"
-        );
+        assert!((soft - expected[k]).abs() < 1e-5, "{k}: {soft}, {expected:?}");
     }
 }
 

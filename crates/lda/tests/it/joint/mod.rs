@@ -43,24 +43,12 @@ fn priors(topics: usize, eta: f64) -> Priors {
 
 /// `bags` sampled together with `fixed` counts, from the model of these counts.
 fn together(bags: &Bags, fixed: &Parameters, priors: &Priors, passes: Passes) -> Together {
-    let setup = Setup {
-        trained: fixed,
-        published: priors,
-        fixed: Some(fixed),
-        priors,
-        passes,
-    };
+    let setup = Setup { trained: fixed, published: priors, fixed: Some(fixed), priors, passes };
     sample_together(bags, &setup).unwrap()
 }
 
 fn passes(burn_in: u64, kept: u64, rounds: u64, seed: u64) -> Passes {
-    Passes {
-        burn_in,
-        kept,
-        rounds,
-        estimator: Estimator::Counts,
-        seed,
-    }
+    Passes { burn_in, kept, rounds, estimator: Estimator::Counts, seed }
 }
 
 /// Documents of two kinds of words, and a model that knows little about them.
@@ -72,9 +60,7 @@ fn small_corpus(documents: u64) -> (Bags, Parameters) {
         let mut counts = BTreeMap::new();
         for _ in 0..12 {
             let kind = u64::from(stream.uniform() < 0.3) ^ (document % 2);
-            *counts
-                .entry(kind as u32 * 15 + stream.below(15) as u32)
-                .or_insert(0) += 1;
+            *counts.entry(kind as u32 * 15 + stream.below(15) as u32).or_insert(0) += 1;
         }
         let (own, counts): (Vec<u32>, Vec<u32>) = counts.into_iter().unzip();
         bags.push(document, &own, &counts);

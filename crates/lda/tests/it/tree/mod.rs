@@ -24,10 +24,7 @@ fn small_tree() -> Tree {
         terms: terms.to_vec(),
     };
     let inside = node(0.05, 0.4, &[0, 2], Vec::new());
-    let structures = [
-        node(0.5, 1.5, &[0, 1], Vec::new()),
-        node(0.9, 0.6, &[1], vec![inside]),
-    ];
+    let structures = [node(0.5, 1.5, &[0, 1], Vec::new()), node(0.9, 0.6, &[1], vec![inside])];
     Tree::new(4, 0.3, &structures).unwrap()
 }
 
@@ -42,20 +39,15 @@ fn larger_tree() -> Tree {
     };
     let deep = node(&[3, 5], vec![node(&[5, 6, 11], Vec::new())]);
     let wide = [&[0u32, 1, 3][..], &[2, 3], &[4, 11]].map(|terms| node(terms, Vec::new()));
-    let structures = [
-        node(&[1, 2], vec![deep]),
-        node(&[7], wide.to_vec()),
-        node(&[5, 8, 9, 11], Vec::new()),
-    ];
+    let structures =
+        [node(&[1, 2], vec![deep]), node(&[7], wide.to_vec()), node(&[5, 8, 9, 11], Vec::new())];
     Tree::new(12, 0.3, &structures).unwrap()
 }
 
 /// Every topic and path of a term.
 fn places(tree: &Tree, topics: u16, term: u32) -> Vec<Assignment> {
     let leaves = tree.leaves_of(term);
-    leaves
-        .flat_map(|leaf| (0..topics).map(move |topic| Assignment { topic, leaf }))
-        .collect()
+    leaves.flat_map(|leaf| (0..topics).map(move |topic| Assignment { topic, leaf })).collect()
 }
 
 /// Every way to assign the tokens of some documents; the last token's place varies fastest.
@@ -64,8 +56,7 @@ fn configurations(tree: &Tree, topics: u16, terms: &[u32]) -> Vec<Vec<Assignment
         let further = |tokens: &Vec<Assignment>| {
             let tokens = tokens.clone();
             let next = places(tree, topics, term);
-            next.into_iter()
-                .map(move |place| [&tokens[..], &[place]].concat())
+            next.into_iter().map(move |place| [&tokens[..], &[place]].concat())
         };
         begun.iter().flat_map(further).collect()
     })
@@ -184,20 +175,12 @@ fn counts_after_many_passes_are_those_of_the_assignments() {
 fn main_topic(gibbs: &Gibbs<'_>, tree: &Tree, term: u32) -> u16 {
     let count = |topic: u16| -> u32 {
         let leaves = tree.leaves_of(term);
-        leaves
-            .map(|leaf| gibbs.counts().get(tree.node(leaf), topic))
-            .sum()
+        leaves.map(|leaf| gibbs.counts().get(tree.node(leaf), topic)).sum()
     };
-    (0..gibbs.counts().topic_count() as u16)
-        .max_by_key(|&k| count(k))
-        .unwrap()
+    (0..gibbs.counts().topic_count() as u16).max_by_key(|&k| count(k)).unwrap()
 }
 
-const STRENGTHS: Strengths = Strengths {
-    ordinary: 0.05,
-    must: 100.0,
-    cannot: 1e-12,
-};
+const STRENGTHS: Strengths = Strengths { ordinary: 0.05, must: 100.0, cannot: 1e-12 };
 
 #[test]
 fn must_linked_terms_end_up_in_one_topic() {
@@ -257,9 +240,6 @@ fn the_senses_of_a_planted_term_are_told_apart() {
             let right = of_term.iter().filter(|token| token.leaf == leaf).count();
             right as f64 / of_term.len() as f64
         });
-        assert!(
-            first > 0.8 && second > 0.8,
-            "{variant:?}: {first}, {second}"
-        );
+        assert!(first > 0.8 && second > 0.8, "{variant:?}: {first}, {second}");
     }
 }

@@ -49,22 +49,14 @@ fn priors(tree: &Tree, alpha: &[f64]) -> Priors {
 }
 
 fn key(document: u64) -> StreamKey {
-    StreamKey {
-        seed: 4,
-        stage: Stage::Train,
-        round: 0,
-        document,
-    }
+    StreamKey { seed: 4, stage: Stage::Train, round: 0, document }
 }
 
 #[test]
 fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
     let few = themed(&[&[0, 1, 2], &[1, 2, 3]], &[3, 2]);
     rounds_draw_from_the_posterior(&small_tree(), &few, [0, 1, 3]);
-    let many = themed(
-        &[&[0, 1, 2, 3, 11], &[4, 5, 6, 11], &[7, 8, 9, 10]],
-        &[9; 3],
-    );
+    let many = themed(&[&[0, 1, 2, 3, 11], &[4, 5, 6, 11], &[7, 8, 9, 10]], &[9; 3]);
     rounds_draw_from_the_posterior(&larger_tree(), &many, [3, 5, 11]);
 }
 
@@ -96,10 +88,7 @@ fn rounds_draw_from_the_posterior(tree: &Tree, bags: &Bags, terms: [u32; 3]) {
             })
             .collect(),
     );
-    let bag = Bag {
-        terms: &terms,
-        counts: &[1, 1, 1],
-    };
+    let bag = Bag { terms: &terms, counts: &[1, 1, 1] };
     let (mut seen, mut sampler) = (vec![0; configurations.len()], Sampler::default());
     for document in 0..100_000 {
         let mut stream = Stream::keyed(9, Stage::Train, 0, document);
@@ -107,10 +96,7 @@ fn rounds_draw_from_the_posterior(tree: &Tree, bags: &Bags, terms: [u32; 3]) {
         (0..6).for_each(|_| sampler.sweep(table, &mut stream).unwrap());
         let mut draw = |(term, row, topics): (u32, _, &[u16])| {
             let sense = table.draw_sense(term, row, topics[0], None, &mut stream);
-            Assignment {
-                topic: topics[0],
-                leaf: tree.leaves_of(term).start + u32::from(sense),
-            }
+            Assignment { topic: topics[0], leaf: tree.leaves_of(term).start + u32::from(sense) }
         };
         let tokens: Vec<_> = sampler.runs().map(&mut draw).collect();
         let place = configurations.iter().position(|c| *c == tokens);
@@ -134,9 +120,7 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
         let mut counts = Counts::new(&tree, topics);
         let all = (0..bags.len()).flat_map(|index| gibbs.assignments(index));
         all.for_each(|&token| counts.add(&tree, token));
-        let alpha: Vec<f64> = (0..topics)
-            .map(|k| if k < 3 { 0.5 } else { 1e-9 })
-            .collect();
+        let alpha: Vec<f64> = (0..topics).map(|k| if k < 3 { 0.5 } else { 1e-9 }).collect();
         let parameters = by_leaf(&tree, &counts);
         let factors = Factors::prepare(&parameters, &priors(&tree, &alpha), |_| true, None);
         let parts = [&factors];
@@ -162,10 +146,7 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
         let sense = |leaf: u32| (leaf - tree.leaves_of(0).start) as u16;
         let number = |place: Assignment| place.topic + topics as u16 * sense(place.leaf);
         let mut local = LocalStep::new(tree.leaf_count(), topics);
-        let bag = Bag {
-            terms: &[0],
-            counts: &[1],
-        };
+        let bag = Bag { terms: &[0], counts: &[1] };
         let mut seen = vec![0; places.len()];
         let mut moved = 0;
         for document in 0..60_000 {
@@ -195,10 +176,7 @@ fn a_kept_pass_keeps_the_senses() {
     let factors = Factors::prepare(&parameters, &priors(&tree, &[0.5; 3]), |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
-    let bag = Bag {
-        terms: &[0],
-        counts: &[1],
-    };
+    let bag = Bag { terms: &[0], counts: &[1] };
     let mut visitor = Visitor::new(tree.leaf_count(), 3);
     let (mut sums, mut largest) = (TopicSums::default(), 0);
     for document in 0..100 {
@@ -227,18 +205,12 @@ fn statistics_by_term_are_refused() {
         let visited = std::panic::catch_unwind(|| {
             let visit = Visit {
                 key: key(0),
-                bag: Bag {
-                    terms: &[1],
-                    counts: &[1],
-                },
+                bag: Bag { terms: &[1], counts: &[1] },
                 labels: &[],
                 table: FactorTable::new(&parts),
                 weight: 1,
             };
-            let settings = TrainSettings {
-                method,
-                ..TrainSettings::default()
-            };
+            let settings = TrainSettings { method, ..TrainSettings::default() };
             let mut local = LocalStep::new(tree.leaf_count(), 2);
             local.visit(action, visit, &[0], &settings).is_ok()
         });
@@ -269,13 +241,8 @@ fn trained_by_rounds(
         exp_psi: false,
         tree: tree.map(|tree| Arc::new(tree.clone())),
     };
-    let setup = Setup {
-        priors: &priors,
-        settings: &settings,
-        seed,
-        vocabulary_size: 12,
-        warm_start: None,
-    };
+    let setup =
+        Setup { priors: &priors, settings: &settings, seed, vocabulary_size: 12, warm_start: None };
     train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
 }
 
@@ -288,9 +255,7 @@ pub fn topics_of(trained: &Trained, terms: [u32; 2]) -> [usize; 2] {
             let listed = topic.weights.iter().find(|&&(t, _)| t == term);
             listed.map_or(topic.absent_weight, |&(_, weight)| f64::from(weight))
         };
-        (0..topics.len())
-            .max_by(|a, b| weight(a).total_cmp(&weight(b)))
-            .unwrap()
+        (0..topics.len()).max_by(|a, b| weight(a).total_cmp(&weight(b))).unwrap()
     })
 }
 

@@ -60,12 +60,7 @@ fn flat(bags: &Bags) -> Trained {
 
 fn warm(before: &Trained, unassigned: Unassigned, tree: Option<&Tree>) -> WarmStart {
     let model = (before.parameters.clone(), &before.priors);
-    WarmStart::new(
-        unassigned,
-        model,
-        (0..TERMS as u32).map(Some).collect(),
-        tree,
-    )
+    WarmStart::new(unassigned, model, (0..TERMS as u32).map(Some).collect(), tree)
 }
 
 fn refined(
@@ -98,17 +93,10 @@ fn weights(trained: &Trained, terms: &[u32]) -> Vec<Vec<f64>> {
         let listed = topic.weights.iter().find(|&&(t, _)| t == term);
         listed.map_or(topic.absent_weight, |&(_, weight)| f64::from(weight))
     };
-    topics
-        .iter()
-        .map(|topic| terms.iter().map(|&term| weight(topic, term)).collect())
-        .collect()
+    topics.iter().map(|topic| terms.iter().map(|&term| weight(topic, term)).collect()).collect()
 }
 
-const ALL: [Unassigned; 3] = [
-    Unassigned::Nothing,
-    Unassigned::Terms,
-    Unassigned::Documents,
-];
+const ALL: [Unassigned; 3] = [Unassigned::Nothing, Unassigned::Terms, Unassigned::Documents];
 
 #[test]
 fn without_a_change_topics_keep_their_numbers_and_all_documents_are_visited() {
@@ -139,11 +127,7 @@ fn trees_that_differ_by_vocabulary_are_continued_on_all_documents() {
     assert_eq!(start.revisited(&bags)[0], bags.len() as u64);
     let begun = start.start(&priors(Some(&tree)), 2, [0, 1]);
     let tokens = bags.token_count() as f64;
-    assert_eq!(
-        begun.totals().iter().sum::<f64>(),
-        tokens,
-        "nothing is forgotten"
-    );
+    assert_eq!(begun.totals().iter().sum::<f64>(), tokens, "nothing is forgotten");
 }
 
 #[test]
@@ -164,26 +148,15 @@ fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
         }
         let total: f64 = long.parameters.totals().iter().sum();
         let tokens = bags.token_count() as f64;
-        assert!(
-            (total / tokens - 1.0).abs() < 0.05,
-            "{unassigned:?}: {total} of {tokens}"
-        );
+        assert!((total / tokens - 1.0).abs() < 0.05, "{unassigned:?}: {total} of {tokens}");
         // Each topic gives both terms of the node nearly the same weight.
         for topic in weights(&long, &[8, 9]) {
-            assert!(
-                ln(topic[0] / topic[1]).abs() < 0.7,
-                "{unassigned:?}: {topic:?}"
-            );
+            assert!(ln(topic[0] / topic[1]).abs() < 0.7, "{unassigned:?}: {topic:?}");
         }
-        let unmoved = weights(&before, &[0, 1, 2])
-            .into_iter()
-            .zip(weights(&long, &[0, 1, 2]));
+        let unmoved = weights(&before, &[0, 1, 2]).into_iter().zip(weights(&long, &[0, 1, 2]));
         for (old, new) in unmoved {
             for (old, new) in old.iter().zip(new) {
-                assert!(
-                    (old - new).abs() < 0.01,
-                    "{unassigned:?}: {old} became {new}"
-                );
+                assert!((old - new).abs() < 0.01, "{unassigned:?}: {old} became {new}");
             }
         }
     }
@@ -194,9 +167,8 @@ fn a_term_gets_its_senses_and_loses_them_again() {
     let bags = themed(&[&[0, 1, 2], &[0, 3, 4], &[6, 7, 8]], &[40, 40, 40]);
     let before = flat(&bags);
     let tree = two_senses();
-    let senses: BTreeMap<u32, usize> = (0..TERMS as u32)
-        .map(|term| (term, tree.leaves_of(term).len()))
-        .collect();
+    let senses: BTreeMap<u32, usize> =
+        (0..TERMS as u32).map(|term| (term, tree.leaves_of(term).len())).collect();
     assert_eq!(senses[&0], 2);
     for unassigned in ALL {
         let split = refined(&bags, &before, unassigned, Some(&tree), 30);
@@ -206,9 +178,7 @@ fn a_term_gets_its_senses_and_loses_them_again() {
         assert_ne!(one, other);
         let count = |leaf: u32, topic: usize| {
             let row = split.parameters.row(leaf).iter();
-            row.filter(|entry| entry.topic as usize == topic)
-                .map(|entry| entry.value)
-                .sum::<f32>()
+            row.filter(|entry| entry.topic as usize == topic).map(|entry| entry.value).sum::<f32>()
         };
         let right = count(leaves[0], one) + count(leaves[1], other);
         let wrong = count(leaves[0], other) + count(leaves[1], one);
@@ -221,9 +191,7 @@ fn a_term_gets_its_senses_and_loses_them_again() {
         assert_eq!(again.parameters.vocabulary_size(), TERMS);
         let own = again.parameters.row(0).iter();
         let tokens: f32 = own.map(|entry| entry.value).sum();
-        let all: u32 = (0..bags.len())
-            .map(|index| tokens_of(&bags, index, 0))
-            .sum();
+        let all: u32 = (0..bags.len()).map(|index| tokens_of(&bags, index, 0)).sum();
         assert_eq!(tokens, all as f32, "{unassigned:?}");
     }
 }
@@ -231,10 +199,7 @@ fn a_term_gets_its_senses_and_loses_them_again() {
 #[test]
 fn terms_of_a_cannot_link_come_apart() {
     // Topics 0 and 1 have both terms of the link.
-    let bags = themed(
-        &[&[0, 1, 2, 8, 9], &[3, 4, 5, 8, 9], &[6, 7]],
-        &[40, 40, 40],
-    );
+    let bags = themed(&[&[0, 1, 2, 8, 9], &[3, 4, 5, 8, 9], &[6, 7]], &[40, 40, 40]);
     let before = flat(&bags);
     let link = structures(TERMS, &[], &[vec![8, 9]], STRENGTHS).unwrap();
     let tree = Tree::new(TERMS, STRENGTHS.ordinary, &link).unwrap();

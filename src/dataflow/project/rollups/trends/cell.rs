@@ -18,11 +18,7 @@ const TOKENS: u64 = u64::MAX;
 
 impl Sums for Cell {
     fn take(&mut self, mut send: impl FnMut(&[u64])) {
-        let Self {
-            documents,
-            tokens,
-            topics,
-        } = std::mem::take(self);
+        let Self { documents, tokens, topics } = std::mem::take(self);
         let mut piece = |place: u64, documents: i64, sum: &Sum| {
             let words = sum.0.iter().map(|&n| n as u64);
             let words: Vec<u64> = [place, documents as u64].into_iter().chain(words).collect();
@@ -77,8 +73,6 @@ impl Cell {
             [number, topic, share, low, high, tokens, documents]
         };
         let topics = (0..).zip(&self.topics);
-        topics
-            .filter_map(|(topic, sum)| Some(row(topic, sum.as_ref()?)))
-            .collect()
+        topics.filter_map(|(topic, sum)| Some(row(topic, sum.as_ref()?))).collect()
     }
 }

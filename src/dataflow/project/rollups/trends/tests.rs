@@ -47,10 +47,7 @@ fn dates_are_grouped_by_the_unit_that_the_job_names() {
         (column.values.join(" "), column.others)
     };
     // Those that are less precise keep their form; the number of values changes nothing.
-    assert_eq!(
-        named(DateUnit::Month, 9),
-        ("1998-07 1999 1999-02".into(), 0)
-    );
+    assert_eq!(named(DateUnit::Month, 9), ("1998-07 1999 1999-02".into(), 0));
     assert_eq!(named(DateUnit::Month, 1), ("1998-07".into(), 2));
     assert_eq!(named(DateUnit::Year, 9), ("1998 1999".into(), 0));
 }
@@ -72,10 +69,7 @@ fn columns_with_few_values_leave_room_to_the_others() {
     let columns = |sizes: &[usize]| sizes.iter().map(|&n| counts(n)).collect::<Vec<_>>();
     assert_eq!(shares_of_named(&columns(&[5, 2000]), 100), [1000, 1000]);
     assert_eq!(shares_of_named(&columns(&[300, 40]), 2000), [222, 131]);
-    assert_eq!(
-        shares_of_named(&columns(&[300, 40, 90]), 65_535),
-        [12, 12, 12]
-    );
+    assert_eq!(shares_of_named(&columns(&[300, 40, 90]), 65_535), [12, 12, 12]);
 }
 
 #[test]
@@ -96,11 +90,7 @@ fn a_cell_travels_in_pieces() {
     for document in 0..20_u64 {
         let group = group(1, document);
         let topics = [(0.5, (document % 3) as u16), (0.25, 9)];
-        let cell = if document % 2 == 0 {
-            &mut one
-        } else {
-            &mut other
-        };
+        let cell = if document % 2 == 0 { &mut one } else { &mut other };
         cell.add(10, &topics, group);
         all.add(10, &topics, group);
     }

@@ -115,9 +115,7 @@ impl Schema {
             self.open.pop();
         }
         if self.open.len() > MOST_GROUPS {
-            return Err(format!(
-                "groups nested more than {MOST_GROUPS} deep in its schema"
-            ));
+            return Err(format!("groups nested more than {MOST_GROUPS} deep in its schema"));
         }
         Ok(())
     }
@@ -127,28 +125,13 @@ impl Schema {
 pub(super) fn check_group(group: &RowGroupMetaData, file_bytes: u64) -> Result<u64> {
     let mut bytes = 0u64;
     for column in group.columns() {
-        let begins = [
-            column.dictionary_page_offset(),
-            Some(column.data_page_offset()),
-        ];
-        let sizes = [
-            column.compressed_size(),
-            column.uncompressed_size(),
-            column.num_values(),
-        ];
-        if let Some(wrong) = begins
-            .into_iter()
-            .flatten()
-            .chain(sizes)
-            .find(|&size| size < 0)
-        {
+        let begins = [column.dictionary_page_offset(), Some(column.data_page_offset())];
+        let sizes = [column.compressed_size(), column.uncompressed_size(), column.num_values()];
+        if let Some(wrong) = begins.into_iter().flatten().chain(sizes).find(|&size| size < 0) {
             return Err(refuse(format!("a column with a place or size of {wrong}")));
         }
         let (begins, length) = column.byte_range();
-        if begins
-            .checked_add(length)
-            .is_none_or(|end| end > file_bytes)
-        {
+        if begins.checked_add(length).is_none_or(|end| end > file_bytes) {
             return Err(refuse(format!(
                 "a column of {length} bytes at byte {begins}, in a file of {file_bytes} bytes"
             )));
@@ -224,11 +207,7 @@ pub(super) fn check_pages(
         }
         if let Some(values) = page.values {
             seen = seen.saturating_add(size(values)?);
-            let share = if page.encoding == DELTA_BYTE_ARRAY {
-                1
-            } else {
-                size(values)?.max(1)
-            };
+            let share = if page.encoding == DELTA_BYTE_ARRAY { 1 } else { size(values)?.max(1) };
             most = most.max(uncompressed.div_ceil(share));
         }
     }

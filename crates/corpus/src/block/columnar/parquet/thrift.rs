@@ -28,12 +28,7 @@ pub(super) type Visit<'v> = &'v mut dyn FnMut(&[i16], Item) -> Result<(), String
 
 /// Walks over the struct at the start of `bytes`; returns its length.
 pub(super) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, Fault> {
-    let mut walk = Walk {
-        rest: bytes,
-        path: Vec::new(),
-        depth: 0,
-        visit,
-    };
+    let mut walk = Walk { rest: bytes, path: Vec::new(), depth: 0, visit };
     walk.structure()?;
     Ok(bytes.len() - walk.rest.len())
 }
@@ -54,11 +49,7 @@ impl Walk<'_, '_> {
                 return self.visit(Item::End(fields));
             }
             let delta = i16::from(head >> 4);
-            id = if delta == 0 {
-                self.zigzag()? as i16
-            } else {
-                id.wrapping_add(delta)
-            };
+            id = if delta == 0 { self.zigzag()? as i16 } else { id.wrapping_add(delta) };
             fields += 1;
             self.path.push(id);
             self.visit(Item::Field(head & 0xf))?;
@@ -93,9 +84,7 @@ impl Walk<'_, '_> {
             12 => self.structure()?,
             13 => self.skip(16)?,
             _ => {
-                return Err(Fault::Wrong(format!(
-                    "a field of type {kind} in its metadata"
-                )));
+                return Err(Fault::Wrong(format!("a field of type {kind} in its metadata")));
             }
         }
         self.depth -= 1;
@@ -104,11 +93,7 @@ impl Walk<'_, '_> {
 
     fn list(&mut self) -> Result<(), Fault> {
         let head = self.byte()?;
-        let count = if head >> 4 == 15 {
-            self.varint()?
-        } else {
-            u64::from(head >> 4)
-        };
+        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         self.elements(count, &[head & 0xf])
     }
 
@@ -125,9 +110,7 @@ impl Walk<'_, '_> {
         }
         // The crate skips truth values in lists as if they took no bytes. Parquet's footers and pages have none.
         if count > 0 && kinds.iter().any(|&kind| kind < 3) {
-            return Err(Fault::Wrong(
-                "a list of truth values in its metadata".to_owned(),
-            ));
+            return Err(Fault::Wrong("a list of truth values in its metadata".to_owned()));
         }
         (0..count).try_for_each(|_| kinds.iter().try_for_each(|&kind| self.value(kind)))
     }
@@ -157,9 +140,7 @@ impl Walk<'_, '_> {
                 return Ok(number);
             }
         }
-        Err(Fault::Wrong(
-            "a number of more than 64 bits in its metadata".to_owned(),
-        ))
+        Err(Fault::Wrong("a number of more than 64 bits in its metadata".to_owned()))
     }
 
     fn zigzag(&mut self) -> Result<i64, Fault> {
@@ -190,9 +171,7 @@ mod tests {
     #[test]
     fn numbers_and_ends_are_met_in_order_with_their_paths() {
         // 1: i32 = -1, 2: list of two structs {5: i32 = 3} and {}, 4: text "ab", 5: true
-        let bytes = [
-            0x15, 1, 0x19, 0x2c, 0x55, 6, 0, 0, 0x28, 2, b'a', b'b', 0x11, 0,
-        ];
+        let bytes = [0x15, 1, 0x19, 0x2c, 0x55, 6, 0, 0, 0x28, 2, b'a', b'b', 0x11, 0];
         let expected = "[1]=-1 [2, 5]=3 [2].1 [2].0 [5]=1 [].4";
         assert_eq!(met(&bytes).unwrap(), expected);
         for end in 0..bytes.len() {
@@ -205,14 +184,9 @@ mod tests {
         let claim = [0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7, 0, 0];
         assert_eq!(met(&claim), Err(Fault::Short));
         assert!(matches!(met(&[0x1c; 1 << 20]), Err(Fault::Wrong(_))));
+        assert!(matches!(met(&[0x19, 0x19].repeat(1 << 20)), Err(Fault::Wrong(_))));
         assert!(matches!(
-            met(&[0x19, 0x19].repeat(1 << 20)),
-            Err(Fault::Wrong(_))
-        ));
-        assert!(matches!(
-            met(&[
-                0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1
-            ]),
+            met(&[0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
             Err(Fault::Wrong(_))
         ));
         assert!(matches!(met(&[0x1e, 0]), Err(Fault::Wrong(_))));

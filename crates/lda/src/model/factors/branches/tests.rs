@@ -11,17 +11,12 @@ const TOPICS: usize = 7;
 fn random_counts(tree: &Tree, seed: u64) -> Vec<Vec<i32>> {
     let mut stream = Stream::keyed(seed, Stage::Synth, 4, 0);
     let mut count = || (stream.below(3) == 0).then(|| 1 + stream.below(30) as i32);
-    (0..tree.leaf_count())
-        .map(|_| (0..TOPICS).map(|_| count().unwrap_or(0)).collect())
-        .collect()
+    (0..tree.leaf_count()).map(|_| (0..TOPICS).map(|_| count().unwrap_or(0)).collect()).collect()
 }
 
 /// These counts as parameters in parts, after a step of size `step_size`.
 fn parameters(counts: &[Vec<i32>], step_size: f64, part_count: usize) -> Vec<Parameters> {
-    let step = GlobalStep {
-        step_size,
-        weight: 1.0,
-    };
+    let step = GlobalStep { step_size, weight: 1.0 };
     let total = |k: usize| counts.iter().map(|row| i64::from(row[k])).sum();
     let totals: Vec<i64> = (0..TOPICS).map(total).collect();
     let part = |p| {
@@ -157,10 +152,7 @@ fn a_flat_trees_factors_are_those_of_lda() {
     let tree = Tree::flat(9, 0.2).unwrap();
     for exp_psi in [false, true] {
         let of_tree = priors(&tree, exp_psi);
-        let flat = Priors {
-            tree: None,
-            ..of_tree.clone()
-        };
+        let flat = Priors { tree: None, ..of_tree.clone() };
         let parts = parameters(&random_counts(&tree, 1), 0.5, 1);
         let all = |priors: &Priors| {
             with_table(&prepare(&parts, priors), |table| -> Vec<f64> {
@@ -191,10 +183,7 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
             fewer[own as usize][topic] -= 1;
             let row = |leaf: u32| -> Vec<Entry> {
                 let row = (0..).zip(&fewer[leaf as usize]);
-                let entries = row.map(|(topic, &count)| Entry {
-                    topic,
-                    value: count as f32,
-                });
+                let entries = row.map(|(topic, &count)| Entry { topic, value: count as f32 });
                 entries.filter(|entry| entry.value > 0.0).collect()
             };
             let totals = with[0].totals().to_vec();
@@ -208,10 +197,7 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
             };
             let expected = sum(&prepare(&[without], &priors), None);
             let got = sum(&factors, Some(own));
-            assert!(
-                (got - expected).abs() < 1e-6 * expected,
-                "{got} for {expected}"
-            );
+            assert!((got - expected).abs() < 1e-6 * expected, "{got} for {expected}");
             let whole = sum(&factors, None);
             assert!(got < whole, "the token counted for something");
             with_table(&factors, |table| {
@@ -227,10 +213,7 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
 #[test]
 fn leaves_are_drawn_by_their_factors() {
     let tree = random_tree(2);
-    let factors = prepare(
-        &parameters(&random_counts(&tree, 2), 1.0, 1),
-        &priors(&tree, false),
-    );
+    let factors = prepare(&parameters(&random_counts(&tree, 2), 1.0, 1), &priors(&tree, false));
     let factors: Vec<_> = factors.iter().collect();
     let table = FactorTable::new(&factors);
     let mut stream = Stream::keyed(1, Stage::Synth, 5, 0);
