@@ -5,7 +5,6 @@
 
 mod args;
 mod beside;
-mod certificates;
 mod command;
 mod compare;
 mod completions;
@@ -100,7 +99,6 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),
-        Command::Certificates(args) => certificates::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

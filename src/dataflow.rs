@@ -23,7 +23,6 @@ mod names;
 mod outbox;
 pub mod process;
 pub mod process_model;
-pub(crate) mod profile;
 pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod record;

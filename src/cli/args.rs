@@ -110,8 +110,6 @@ pub(crate) struct RunArgs {
     pub(crate) given: Vec<OsString>,
     #[command(flatten)]
     pub(crate) peers: PeerArgs,
-    #[command(flatten)]
-    pub(crate) watching: WatchingArgs,
 }
 
 impl RunArgs {
@@ -160,18 +158,6 @@ impl PlacementArgs {
         let given = flags.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(flag, _)| flag)
     }
-}
-
-/// How a run is watched, as typed.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Monitoring")]
-pub(crate) struct WatchingArgs {
-    /// Serve OpenMetrics at http://HOST:PORT/metrics; process I listens on PORT + I, 0 means any free port
-    #[arg(long, value_name = "HOST:PORT")]
-    pub(crate) metrics_addr: Option<String>,
-    /// Report at the end where the workers' time went, by operator
-    #[arg(long)]
-    pub(crate) profile: bool,
 }
 
 /// Flags of plan.
@@ -294,20 +280,6 @@ pub(crate) struct SynthArgs {
     /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Flags of certificates.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct CertificatesArgs {
-    /// A file with the `host:port` of each process, one per line; `#` starts a comment
-    #[arg(long, value_name = "FILE")]
-    pub(crate) hosts: PathBuf,
-    /// The folder to write to; nothing in it is overwritten
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) out: PathBuf,
-    /// Days until the certificates expire
-    #[arg(long, value_name = "N", default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
-    pub(crate) days: u32,
 }
 
 /// Flags of completions.

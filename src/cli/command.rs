@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::args::{
-    CertificatesArgs, CompletionsArgs, InspectArgs, NewArgs, PlanArgs, RunArgs, StatusArgs,
-    SynthArgs, TopicsArgs, VerifyArgs,
+    CompletionsArgs, InspectArgs, NewArgs, PlanArgs, RunArgs, StatusArgs, SynthArgs, TopicsArgs,
+    VerifyArgs,
 };
 use super::compare::{self, CompareArgs};
 use super::constrain::{self, ConstrainArgs};
@@ -114,9 +114,6 @@ pub(crate) enum Command {
     /// Generate a corpus with planted topics
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
-    /// Create certificates for the hosts of a run, to encrypt its connections
-    #[command(after_help = CERTIFICATES_EXAMPLES)]
-    Certificates(CertificatesArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -196,15 +193,6 @@ Examples:
 
 Creates a folder with documents-00000.jsonl, … (`id`, `topic` and `text`) and, in answer/, the
 planted topics, so that a model can be checked against them. A finished folder is reused.";
-
-const CERTIFICATES_EXAMPLES: &str = "\
-Example:
-  topicmill certificates --hosts hosts.txt --out certificates
-
-Creates ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: to add a
-host, create all certificates again. Connections also need a secret.
-
-This needs a build with `--features tls`; `topicmill --version` lists the features of your build.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:

@@ -180,7 +180,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let process = here.process(job, output, &args.run);
     let foreign = args.model.clone().map(|path| Foreign { path, terms: args.terms.clone() });
     let evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
-    watched(&process, Stages::Evaluate, &args.run, || work(&Arc::new(evaluation), here))
+    watched(&process, Stages::Evaluate, || work(&Arc::new(evaluation), here))
 }
 
 /// Returns the folder for the evaluation.

@@ -8,14 +8,13 @@ use clap::value_parser;
 
 use super::Failure;
 use crate::job::Job;
-use mesh::certificates::file_name;
 use mesh::hosts::host_of;
 use mesh::interrupt::Interrupts;
 use mesh::secret::Secret;
 use mesh::settings::{
     DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT, DEFAULT_STOP_TIMEOUT,
 };
-use mesh::tls::Tls;
+use mesh::tls::{Tls, file_name};
 use mesh::{ClusterSettings, Placement};
 
 /// Placeholder for this process's host in the paths of certificate and key.

@@ -132,10 +132,7 @@ impl Here {
     pub(super) fn process(&self, job: Job, output: Output, args: &RunArgs) -> Arc<Process> {
         let mut process = Process::new(job, output, self.placement.clone());
         process.overwrites = args.overwrite;
-        Arc::new(match args.watching.profile {
-            true => process.with_profile(),
-            false => process,
-        })
+        Arc::new(process)
     }
 }
 
@@ -172,10 +169,9 @@ pub(super) fn dispatch(
 pub(super) fn watched(
     process: &Arc<Process>,
     stages: Stages,
-    args: &RunArgs,
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let watch = Watch::start(process, stages, &args.watching);
+    let watch = Watch::start(process, stages);
     let result = work().map_err(|failure| match failure.exit {
         Exit::Io => process.output.check().err().unwrap_or(failure),
         _ => failure,
@@ -201,7 +197,7 @@ fn is_follower(placement: &Placement) -> bool {
 fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let output = here.output(&job, &job.output.path)?;
     let process = here.process(job, output, args);
-    watched(&process, stages, args, || work(&process, stages, args, here))
+    watched(&process, stages, || work(&process, stages, args, here))
 }
 
 /// Runs this process's workers and shows the result.

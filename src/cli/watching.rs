@@ -1,12 +1,10 @@
-//! Watching a run: the log, the status file, the metrics and the profile of a process.
+//! Watching a run: the log, the status file and the metrics of a process.
 //!
 //! One thread polls the process a few times a second, as the display does; computation does not know about
-//! it. If something cannot be written or served, there is one warning, and the run continues.
+//! it. If something cannot be written, the run continues.
 
-mod endpoint;
 mod journal;
 mod metrics;
-mod profile;
 mod rate;
 
 use std::sync::{Arc, OnceLock};
@@ -20,11 +18,10 @@ use tracing_subscriber::prelude::*;
 use self::journal::Journal;
 use self::metrics::Figures;
 use self::rate::Gauge;
-use super::args::WatchingArgs;
 use super::machine;
 use crate::dataflow::process::Process;
 use crate::job::Stages;
-use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis};
+use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, replace, unix_millis};
 use mesh::settings::RUN_VARIABLE;
 
 /// How often the process is polled.
@@ -54,7 +51,6 @@ struct Watched {
     identity: ProcessStatus,
     started: Instant,
     gauge: Mutex<Gauge>,
-    metrics_address: Mutex<Option<String>>,
     is_ended: Mutex<bool>,
     ending: Condvar,
 }
@@ -62,7 +58,7 @@ struct Watched {
 impl Watch {
     /// Starts logging and reporting on `process`, which must have opened the output as its own: process 0 holds
     /// its lock.
-    pub(super) fn start(process: &Arc<Process>, stages: Stages, args: &WatchingArgs) -> Self {
+    pub(super) fn start(process: &Arc<Process>, stages: Stages) -> Self {
         let leads = process.placement.process == 0;
         if leads {
             ProcessStatus::clear(&process.output.logs());
@@ -74,23 +70,20 @@ impl Watch {
             identity: identity(process),
             started: Instant::now(),
             gauge: Mutex::default(),
-            metrics_address: Mutex::default(),
             is_ended: Mutex::new(false),
             ending: Condvar::new(),
         });
         let _ = CURRENT.set(Arc::clone(&watched));
         watched.say_start(stages);
-        watched.serve_metrics(args);
         let looking = Arc::clone(&watched);
         let thread =
             thread::Builder::new().name("watch".to_owned()).spawn(move || looking.look()).ok();
         Self { watched, thread }
     }
 
-    /// Writes the profile, the last log line and the last status of a process that ends here with this exit
-    /// code; `reason` says why if that is not 0.
+    /// Writes the last log line, status and metrics of a process that ends here with this exit code; `reason` says
+    /// why if that is not 0.
     pub(super) fn end(mut self, code: u8, reason: &str) {
-        profile::report(&self.watched.process);
         self.watched.end(code, reason);
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has ended the process already.
@@ -158,29 +151,6 @@ impl Watched {
         );
     }
 
-    /// Serves metrics, if requested.
-    fn serve_metrics(self: &Arc<Self>, args: &WatchingArgs) {
-        let Some(address) = &args.metrics_addr else {
-            return;
-        };
-        let watched = Arc::clone(self);
-        let served = endpoint::serve(address, self.identity.process, move || {
-            metrics::render(&watched.figures())
-        });
-        match served {
-            Ok(address) => {
-                tracing::info!(%address, "metrics are served");
-                *self.metrics_address.lock() = Some(address.to_string());
-            }
-            Err(error) => {
-                tracing::warn!(address, %error, "metrics are not served");
-                super::warn(&format!(
-                    "metrics cannot be served at {address}: {error}; the run continues without them"
-                ));
-            }
-        }
-    }
-
     /// Polls the process until it ends.
     fn look(&self) {
         let (mut is_open, mut phase) = (false, String::new());
@@ -219,15 +189,30 @@ impl Watched {
         }
     }
 
-    /// Writes the status, unless the last one has been written.
+    /// Writes the status and the metrics, unless the last ones have been written.
     fn write_status(&self) {
         let status = self.status(None);
-        // Held while writing, so that nothing follows the last one.
+        // Held while writing, so that nothing follows the last ones.
         let is_ended = self.is_ended.lock();
         if !*is_ended {
-            // If this fails, readers see the age of the previous status, and the next write may succeed.
-            let _ = status.write(&self.process.output.logs());
+            self.write(status);
         }
+    }
+
+    /// Writes the files that show the current state.
+    fn write(&self, status: ProcessStatus) {
+        let logs = self.process.output.logs();
+        // If this fails, readers see the age of the previous file, and the next write may succeed.
+        let _ = status.write(&logs);
+        let training = self.process.progress.training();
+        let figures = Figures {
+            status,
+            spent: training.spent,
+            worked: self.process.progress.worked(),
+            traffic: mesh::traffic(),
+        };
+        let name = metrics::file_name(self.identity.process);
+        let _ = replace(&logs.join(name), metrics::render(&figures).as_bytes());
     }
 
     /// Copies the status to where hosts that do not see this disk can read it.
@@ -296,8 +281,8 @@ impl Watched {
         }
         let reason = reason.to_owned();
         let status = self.status(Some(ExitStatus { code, reason }));
+        self.write(status);
         // The log has the reason too, and the working folder keeps a copy of what a store refuses.
-        let _ = status.write(&self.process.output.logs());
         self.share_status();
         let _ = self.process.output.share_log(&self.log_name());
     }
@@ -312,23 +297,11 @@ impl Watched {
             bytes_sent: mesh::bytes_sent(),
             memory_bytes: machine::resident_bytes(),
             peak_memory_bytes: machine::peak_resident_bytes(),
-            metrics_address: self.metrics_address.lock().clone(),
             peers_lost: mesh::guard::lost_peers(),
             exit,
             ..self.identity.clone()
         };
         self.gauge.lock().describe(&mut status);
         status
-    }
-
-    fn figures(&self) -> Figures {
-        let progress = &self.process.progress;
-        self.gauge.lock().see(progress.snapshot(), self.started.elapsed());
-        Figures {
-            status: self.status(None),
-            spent: progress.training().spent,
-            worked: progress.worked(),
-            traffic: mesh::traffic(),
-        }
     }
 }

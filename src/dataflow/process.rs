@@ -18,7 +18,6 @@ use timely::worker::Worker;
 
 use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
-use super::profile::{Profile, Recorder};
 use super::progress::Progress;
 use crate::checkpoint::Header;
 use crate::failure::{Exit, Failure};
@@ -55,8 +54,6 @@ pub struct Process {
     pub(crate) placement: Placement,
     /// The progress of the current stage.
     pub(crate) progress: Progress,
-    /// Where the workers' time goes, if requested.
-    pub(crate) profile: Option<Profile>,
     /// Whether results that the stages write again are removed first.
     pub(crate) overwrites: bool,
     meeting: Meeting,
@@ -75,18 +72,10 @@ impl Process {
             output,
             placement,
             progress: Progress::default(),
-            profile: None,
             overwrites: false,
             meeting,
             is_joined: AtomicBool::new(false),
         }
-    }
-
-    /// Adds a profile of the workers' time.
-    #[must_use]
-    pub(crate) fn with_profile(mut self) -> Self {
-        self.profile = Some(Profile::default());
-        self
     }
 
     /// Calls `run` on every worker of this process, together with the other processes, which `settings` locate.
@@ -100,15 +89,7 @@ impl Process {
         settings: &ClusterSettings,
         run: impl Fn(&mut Worker) -> Result<T, Failure> + Send + Sync + 'static,
     ) -> Result<T, ClusterError> {
-        let process = Arc::clone(self);
-        let results = execute(&self.placement, settings, move |worker| {
-            let recorder = process.profile.as_ref().map(|_| Recorder::attach(worker));
-            let result = run(worker)?;
-            if let (Some(profile), Some(recorder)) = (&process.profile, recorder) {
-                profile.add(recorder.finish(worker));
-            }
-            Ok::<_, Failure>(result)
-        })?;
+        let results = execute(&self.placement, settings, run)?;
         self.progress.end();
         Ok(results.into_iter().next().unwrap_or_default())
     }
@@ -274,12 +255,7 @@ impl Process {
     /// Waits for the other workers of this process. All must call this: a worker that fails ends the
     /// process, so none waits forever.
     pub(crate) fn meet(&self) {
-        let since = Instant::now();
         liveness::waiting(|| self.meeting.wait());
-        let Some(profile) = &self.profile else {
-            return;
-        };
-        profile.met(since);
     }
 }
 

@@ -64,8 +64,6 @@ pub struct ProcessStatus {
     pub(crate) memory_bytes: Option<u64>,
     /// The most bytes that were ever in use, if the system reports them.
     pub(crate) peak_memory_bytes: Option<u64>,
-    /// Where the metrics are served, if they are.
-    pub(crate) metrics_address: Option<String>,
     /// Processes that this one has lost.
     pub(crate) peers_lost: Vec<usize>,
     /// How it ended; absent while it runs, and when it was killed.
@@ -112,18 +110,14 @@ impl ProcessStatus {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&self, logs: &Path) -> io::Result<()> {
-        let path = logs.join(Self::file_name(self.process));
-        let temporary = path.with_extension("json.tmp");
         let json = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        fs::create_dir_all(logs)?;
-        fs::write(&temporary, json)?;
-        fs::rename(&temporary, &path)
+        replace(&logs.join(Self::file_name(self.process)), &json)
     }
 
     /// Reads the statuses in a folder of logs, sorted by process. Leaves out files that are being replaced or are
     /// not statuses.
     pub(crate) fn read_all(logs: &Path) -> Vec<Self> {
-        let mut all: Vec<Self> = status_files(logs)
+        let mut all: Vec<Self> = files(logs, "status-", ".json")
             .filter_map(|path| fs::read(path).ok())
             .filter_map(|json| Self::from_json(&json))
             .collect();
@@ -136,9 +130,9 @@ impl ProcessStatus {
         serde_json::from_slice(json).ok()
     }
 
-    /// Removes the statuses of an earlier attempt.
+    /// Removes the statuses and metrics of an earlier attempt.
     pub(crate) fn clear(logs: &Path) {
-        for path in status_files(logs) {
+        for path in files(logs, "status-", ".json").chain(files(logs, "metrics-", ".prom")) {
             // One that cannot be removed is replaced, or shown with its age.
             let _ = fs::remove_file(path);
         }
@@ -161,12 +155,23 @@ pub(crate) fn unix_millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Lists the status files of all processes.
-fn status_files(logs: &Path) -> impl Iterator<Item = PathBuf> {
+/// Replaces a file in the folder of logs, which is created if it is absent.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+    fs::write(&temporary, content)?;
+    fs::rename(&temporary, path)
+}
+
+/// Lists the files in a folder of logs whose names begin and end like this.
+fn files(logs: &Path, start: &str, end: &str) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(logs).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| {
+    entries.map(|entry| entry.path()).filter(move |path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("status-") && name.ends_with(".json")
+        name.starts_with(start) && name.ends_with(end)
     })
 }
 
@@ -189,6 +194,7 @@ mod tests {
         }
         fs::write(logs.join("status-00002.json"), "{").unwrap();
         fs::write(logs.join("process-00000.jsonl"), "{}").unwrap();
+        fs::write(logs.join("metrics-00000.prom"), "").unwrap();
         assert_eq!(ProcessStatus::read_all(&logs), [status(0), status(1)]);
         ProcessStatus::clear(&logs);
         assert_eq!(fs::read_dir(&logs).unwrap().count(), 1);

@@ -57,7 +57,6 @@ const LAYERS: [(&str, &[&str]); 6] = [
             "exit",
             "hosts",
             "environment",
-            "certificates",
             "secret",
             "tls",
             "settings",

@@ -9,6 +9,8 @@ use topicmill::tables::rows::TopicRow;
 use topicmill::tables::{FileMetadata, Manifest, Row, TableWriter};
 
 use crate::workdir::Workdir;
+#[cfg(feature = "tls")]
+use crate::workdir::certify;
 
 impl Workdir {
     /// Runs a command that must succeed, without a terminal; returns its output.
@@ -334,9 +336,7 @@ fn help_names_flags_examples_and_exit_codes() {
 fn certificates_are_made_once_and_encrypt_a_run() {
     let place = Workdir::new();
     place.write("hosts", "\u{feff}127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n");
-    let said = place.printed("certificates --hosts hosts --out tls --days 2");
-    assert!(said.starts_with("certificates for 2 hosts"), "{said}");
-    assert!(said.contains("--tls-cert 'tls/{host}.pem'"), "{said}");
+    certify(&place.path("hosts"), &place.path("tls")).expect("certificates");
     let mut names: Vec<_> = fs::read_dir(place.path("tls"))
         .expect("made")
         .map(|entry| entry.expect("readable").file_name())
@@ -350,9 +350,8 @@ fn certificates_are_made_once_and_encrypt_a_run() {
         let key = fs::metadata(place.path("tls/127.0.0.1.key")).expect("made");
         assert_eq!(key.permissions().mode() & 0o777, 0o600);
     }
-    let (code, said) = place.refused("certificates --hosts hosts --out tls");
-    assert_eq!(code, 64);
-    assert!(said.contains("tls/ca.pem already exists"), "{said}");
+    let said = certify(&place.path("hosts"), &place.path("tls")).unwrap_err();
+    assert!(said.contains("exists"), "{said}");
 
     place.write("job.toml", JOB);
     let one = "run job.toml --quiet -w 1 --set output.path=one";
@@ -381,7 +380,6 @@ fn a_feature_that_this_build_lacks_is_named_with_the_remedy() {
     if cfg!(not(feature = "tls")) {
         let encrypted = "run job.toml -n 2 -p 0 --hosts hosts --tls-ca a --tls-cert b --tls-key c";
         lines.push((encrypted, "tls"));
-        lines.push(("certificates --hosts hosts --out tls", "tls"));
     }
     for (line, feature) in lines {
         let (code, said) = place.refused(line);

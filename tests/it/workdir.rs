@@ -17,6 +17,15 @@ use topicmill::tables::read::head;
 /// The time limit for any event.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Makes certificates for the hosts of a host file; returns what the script says if it fails.
+#[cfg(feature = "tls")]
+pub fn certify(hosts: &Path, folder: &Path) -> Result<(), String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster/certificates");
+    let output = Command::new(script).args([hosts, folder]).output().expect("bash and openssl");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    output.status.success().then_some(()).ok_or(said)
+}
+
 /// Arguments of a command line: a text that is split at spaces, or a list.
 pub trait Arguments {
     /// Returns them one by one.

@@ -11,7 +11,6 @@
 //! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
 mod callers;
-pub mod certificates;
 mod channel;
 mod connect;
 pub mod environment;

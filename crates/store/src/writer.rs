@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::faulty;
@@ -38,14 +37,6 @@ impl Writer {
     /// The file system refuses.
     pub fn append(path: &Path) -> io::Result<Self> {
         Self::open(path, OpenOptions::new().create(true).append(true))
-    }
-
-    /// Creates the file, which must not exist, readable and writable only by its owner.
-    ///
-    /// # Errors
-    /// The file exists, or the file system refuses.
-    pub fn create_private(path: &Path) -> io::Result<Self> {
-        Self::open(path, OpenOptions::new().create_new(true).mode(0o600))
     }
 
     fn open(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {

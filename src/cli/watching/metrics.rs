@@ -1,7 +1,7 @@
-//! The content of `/metrics`: OpenMetrics text, generated for each scrape.
+//! The metrics of a process, in Prometheus's text format, for node_exporter's textfile collector.
 //!
-//! docs/OPERATIONS.md lists the names. Values that are not known yet (a held-out figure, a
-//! checkpoint) are absent, not 0.
+//! docs/OPERATIONS.md lists the names. Every sample has the label `process`, so that one collector can read the files
+//! of several processes. Values that are not known yet (a held-out figure, a checkpoint) are absent, not 0.
 
 use std::fmt::{Debug, Display};
 use std::time::SystemTime;
@@ -11,26 +11,25 @@ use crate::job::{Work, WorkStage};
 use lda::train::RoundSeconds;
 use mesh::PeerTraffic;
 
-/// Type, name and help of each metric. A name ends in the unit, if there is one.
+/// Type, name and help of each metric. A name ends in the unit, if there is one, and counters in `_total`.
 const METRICS: &str = "\
-info build The program
-info run The job's id and the attempt's token
-gauge process Number of this process, from 0
+gauge build_info The program
+gauge run_info The job's id and the attempt's token
 gauge processes Processes of the run
 gauge workers Worker threads of this process
 gauge resident_memory_bytes Memory in use
 gauge peak_memory_bytes Peak memory
 gauge uptime_seconds Seconds since the process started
-counter sent_bytes Over the wire, by the peer's number
-counter received_bytes Over the wire, by the peer's number
+counter sent_bytes_total Over the wire, by the peer's number
+counter received_bytes_total Over the wire, by the peer's number
 gauge phase 1 for the current phase
 gauge phase_done Units of the phase that are done
 gauge phase_size Units of the phase in total
-counter documents Processed by this process, by stage
-counter tokens Processed by this process, by stage
+counter documents_total Processed by this process, by stage
+counter tokens_total Processed by this process, by stage
 gauge rounds Training rounds done
 gauge heldout_loglik_per_token Latest held-out log-likelihood per token, in nats
-counter round_seconds Of the process's first worker, by part of a training round
+counter round_seconds_total Of the process's first worker, by part of a training round
 gauge checkpoint_rounds Rounds in the newest checkpoint of this attempt
 gauge checkpoint_age_seconds Age of the newest checkpoint";
 
@@ -44,7 +43,12 @@ pub(super) struct Figures {
 }
 
 /// A sample of a metric: its labels and its value.
-type Sample = (String, String);
+type Sample = (Vec<(&'static str, String)>, String);
+
+/// Returns the name of the file, in the folder of logs, that has the metrics of process `process`.
+pub(super) fn file_name(process: usize) -> String {
+    format!("metrics-{process:05}.prom")
+}
 
 /// Returns the metrics as text.
 pub(super) fn render(figures: &Figures) -> String {
@@ -57,20 +61,14 @@ pub(super) fn render(figures: &Figures) -> String {
             continue;
         }
         text += &format!("# HELP topicmill_{name} {help}.\n# TYPE topicmill_{name} {kind}\n");
-        let unit = ["bytes", "seconds"].into_iter();
-        for unit in unit.filter(|unit| name.ends_with(unit)) {
-            text += &format!("# UNIT topicmill_{name} {unit}\n");
-        }
-        let suffix = match kind {
-            "counter" => "_total",
-            "info" => "_info",
-            _ => "",
-        };
         for (labels, value) in samples {
-            text += &format!("topicmill_{name}{suffix}{labels} {value}\n");
+            let quoted = labels.iter().map(|(label, value)| format!(",{label}={}", quoted(value)));
+            let labels: String = quoted.collect();
+            let process = figures.status.process;
+            text += &format!("topicmill_{name}{{process=\"{process}\"{labels}}} {value}\n");
         }
     }
-    text + "# EOF\n"
+    text
 }
 
 /// Returns the values of a metric, as far as they are known.
@@ -92,24 +90,23 @@ fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
         value.map(|value| sample(labels, value)).into_iter().collect()
     };
     match name {
-        "build" => vec![sample(&[("version", &status.version)], 1)],
-        "run" => vec![sample(&[("job", &status.job), ("run", &status.run)], 1)],
-        "process" => one(Some(status.process as f64)),
+        "build_info" => vec![sample(&[("version", &status.version)], 1)],
+        "run_info" => vec![sample(&[("job", &status.job), ("run", &status.run)], 1)],
         "processes" => one(Some(status.processes as f64)),
         "workers" => one(Some(status.threads as f64)),
         "resident_memory_bytes" => one(status.memory_bytes.map(|n| n as f64)),
         "peak_memory_bytes" => one(status.peak_memory_bytes.map(|n| n as f64)),
         "uptime_seconds" => one(Some(age(status.started_unix_ms))),
-        "sent_bytes" => by_peer(|peer| peer.sent),
-        "received_bytes" => by_peer(|peer| peer.received),
+        "sent_bytes_total" => by_peer(|peer| peer.sent),
+        "received_bytes_total" => by_peer(|peer| peer.received),
         "phase" => of_phase(&phase[..1], Some(1.0)),
         "phase_done" => of_phase(&phase, Some(status.done as f64)),
         "phase_size" => of_phase(&phase, status.total.map(|n| n as f64)),
-        "documents" => by_stage(|work| work.documents),
-        "tokens" => by_stage(|work| work.tokens),
+        "documents_total" => by_stage(|work| work.documents),
+        "tokens_total" => by_stage(|work| work.tokens),
         "rounds" => one(Some(status.rounds as f64)),
         "heldout_loglik_per_token" => one(status.heldout.last().map(|it| it.loglik_per_token)),
-        "round_seconds" => by(
+        "round_seconds_total" => by(
             "part",
             [
                 ("preparing", spent.preparing),
@@ -131,22 +128,23 @@ fn one(value: Option<f64>) -> Vec<Sample> {
 }
 
 /// Returns a value for each value of a label.
-fn by<L: Display, V: Debug>(label: &str, values: impl IntoIterator<Item = (L, V)>) -> Vec<Sample> {
+fn by<L: Display, V: Debug>(
+    label: &'static str,
+    values: impl IntoIterator<Item = (L, V)>,
+) -> Vec<Sample> {
     let values = values.into_iter();
     values.map(|(of, value)| sample(&[(label, &of.to_string())], value)).collect()
 }
 
-fn sample(labels: &[(&str, &str)], value: impl Debug) -> Sample {
-    let quoted = |(label, text): &(&str, &str)| {
-        let text = text.replace('\\', r"\\").replace('\n', r"\n");
-        format!("{label}=\"{}\"", text.replace('"', "\\\""))
-    };
-    let labels: Vec<String> = labels.iter().map(quoted).collect();
-    let labels = match labels.is_empty() {
-        true => String::new(),
-        false => format!("{{{}}}", labels.join(",")),
-    };
+fn sample(labels: &[(&'static str, &str)], value: impl Debug) -> Sample {
+    let labels = labels.iter().map(|&(label, text)| (label, text.to_owned())).collect();
     (labels, format!("{value:?}"))
+}
+
+/// Returns a label's value in quotes.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\\', r"\\").replace('\n', r"\n");
+    format!("\"{}\"", text.replace('"', "\\\""))
 }
 
 #[cfg(test)]
@@ -166,8 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_told_with_units_and_an_end() {
+    fn what_is_known_is_told() {
         let mut figures = figures(ProcessStatus {
+            process: 3,
             version: "1.2.3".to_owned(),
             job: "a \"b\"\n\\".to_owned(),
             phase: "train".to_owned(),
@@ -187,24 +186,22 @@ mod tests {
         });
         let text = render(&figures);
         for line in [
-            "topicmill_build_info{version=\"1.2.3\"} 1",
-            r#"topicmill_run_info{job="a \"b\"\n\\",run=""} 1"#,
+            "topicmill_build_info{process=\"3\",version=\"1.2.3\"} 1",
+            r#"topicmill_run_info{process="3",job="a \"b\"\n\\",run=""} 1"#,
             "# HELP topicmill_phase 1 for the current phase.",
-            "# TYPE topicmill_tokens counter",
-            "topicmill_phase{phase=\"train\"} 1.0",
-            "topicmill_phase_done{phase=\"train\",unit=\"rounds\"} 7.0",
-            "topicmill_documents_total{stage=\"train\"} 5",
-            "topicmill_tokens_total{stage=\"train\"} 70",
-            "topicmill_sent_bytes_total{peer=\"1\"} 9",
-            "topicmill_received_bytes_total{peer=\"1\"} 8",
-            "topicmill_heldout_loglik_per_token -7.5",
-            "topicmill_round_seconds_total{part=\"sampling\"} 1.5",
-            "topicmill_checkpoint_rounds 5.0",
-            "# UNIT topicmill_round_seconds seconds",
+            "# TYPE topicmill_tokens_total counter",
+            "topicmill_phase{process=\"3\",phase=\"train\"} 1.0",
+            "topicmill_phase_done{process=\"3\",phase=\"train\",unit=\"rounds\"} 7.0",
+            "topicmill_documents_total{process=\"3\",stage=\"train\"} 5",
+            "topicmill_tokens_total{process=\"3\",stage=\"train\"} 70",
+            "topicmill_sent_bytes_total{process=\"3\",peer=\"1\"} 9",
+            "topicmill_received_bytes_total{process=\"3\",peer=\"1\"} 8",
+            "topicmill_heldout_loglik_per_token{process=\"3\"} -7.5",
+            "topicmill_round_seconds_total{process=\"3\",part=\"sampling\"} 1.5",
+            "topicmill_checkpoint_rounds{process=\"3\"} 5.0",
         ] {
             assert!(text.lines().any(|one| one == line), "no {line} in\n{text}");
         }
-        assert!(text.ends_with("# EOF\n"));
         assert!(!text.contains("phase_size"), "{text}");
     }
 

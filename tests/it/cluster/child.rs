@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mesh::secret::Secret;
 use mesh::tls::Tls;
 use mesh::{ClusterSettings, Placement};
-use mesh::{certificates, guard, hosts, spawn};
+use mesh::{guard, hosts, spawn, tls};
 
 use super::results;
 use crate::workdir::{free_hosts, send, wait_for};
@@ -53,7 +53,7 @@ fn settings(placement: &Placement) -> ClusterSettings {
     let milliseconds = |name: &str| Duration::from_millis(text(name).parse().unwrap());
     let tls = text("CLUSTER_TLS");
     let folder = Path::new(&tls);
-    let name = certificates::file_name(hosts::host_of(
+    let name = tls::file_name(hosts::host_of(
         placement.addresses.get(placement.process).map_or("", |a| a),
     ));
     let load = || {

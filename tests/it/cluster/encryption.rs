@@ -1,30 +1,30 @@
 //! With certificates all traffic is encrypted, and a certificate is valid only for its host.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
-
-use mesh::certificates;
 
 use super::child::{Process, Run};
 use super::results::complete;
+use crate::workdir;
 
 const LIMIT: Duration = Duration::from_secs(30);
 const SECRET: &str = "a secret that all processes share";
 
-/// Makes certificates, all named as if they were for 127.0.0.1.
-fn certify(folder: &Path, host: &str) -> PathBuf {
-    let made = certificates::make(&[host.to_owned()], 1).unwrap();
-    std::fs::create_dir_all(folder).unwrap();
-    std::fs::write(folder.join("ca.pem"), &made.authority).unwrap();
-    std::fs::write(folder.join("127.0.0.1.pem"), &made.hosts[0].certificate).unwrap();
-    std::fs::write(folder.join("127.0.0.1.key"), &made.hosts[0].key).unwrap();
-    folder.to_owned()
+/// Makes certificates of one authority for these hosts.
+fn certify(folder: &Path, hosts: &[&str]) {
+    let list = folder.with_extension("hosts");
+    let lines: String = hosts.iter().map(|host| format!("{host}:7101\n")).collect();
+    fs::write(&list, lines).unwrap();
+    workdir::certify(&list, folder).unwrap();
 }
 
 fn run() -> Run {
     let mut run = Run::new(2, 1);
     run.secret = Some(SECRET);
-    run.tls = Some(certify(&run.folder.path().join("tls"), "127.0.0.1"));
+    let folder = run.folder.path().join("tls");
+    certify(&folder, &["127.0.0.1"]);
+    run.tls = Some(folder);
     run
 }
 
@@ -55,17 +55,21 @@ fn a_certificate_of_another_authority_or_for_another_host_is_refused() {
     for host in ["127.0.0.1", "10.9.8.7"] {
         let mut run = run();
         run.deadline = Duration::from_secs(3);
-        let other = certify(&run.folder.path().join("other"), host);
+        let other = run.folder.path().join("other");
+        certify(&other, &["127.0.0.1", "10.9.8.7"]);
         if host != "127.0.0.1" {
             // The second process trusts the first, and has a valid certificate, but for another host.
-            let made = certificates::make(&["127.0.0.1".to_owned(), host.to_owned()], 1).unwrap();
-            let first = run.tls.clone().unwrap();
-            for (folder, of) in [(&first, 0), (&other, 1)] {
-                std::fs::write(folder.join("ca.pem"), &made.authority).unwrap();
-                let certificate = &made.hosts[of].certificate;
-                std::fs::write(folder.join("127.0.0.1.pem"), certificate).unwrap();
-                std::fs::write(folder.join("127.0.0.1.key"), &made.hosts[of].key).unwrap();
+            let first = run.folder.path().join("first");
+            fs::create_dir(&first).unwrap();
+            for name in ["ca.pem", "127.0.0.1.pem", "127.0.0.1.key"] {
+                fs::copy(other.join(name), first.join(name)).unwrap();
             }
+            for kind in ["pem", "key"] {
+                let [from, to] =
+                    [host, "127.0.0.1"].map(|host| other.join(format!("{host}.{kind}")));
+                fs::rename(from, to).unwrap();
+            }
+            run.tls = Some(first);
         }
         let first = run.start("reduce", 0);
         let mut command = run.command("reduce", 1, 1);
