@@ -4,6 +4,8 @@ use super::{Format, measured};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Encoding;
+use parquet::file::properties::WriterProperties;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,6 +42,13 @@ const BOMBS: &[Bomb] = &[
         bytes: || repeated(100_000, 3000),
         documents: 6_000,
         error: None,
+    },
+    Bomb {
+        what: "a page of Parquet that claims the lengths of 34 thousand million texts",
+        file: "lengths.parquet",
+        bytes: lengths,
+        documents: 1,
+        error: Some("a page of 34359738367 texts"),
     },
     Bomb {
         what: "20,000 messages in each other",
@@ -111,6 +120,24 @@ fn parquet(members: &[u64]) -> Vec<u8> {
     footer.extend(b"\x15\x0c\x25\x00\x18\x04text\x00\x16\x00\x19\x0c\x00");
     let length = footer.len() as u32;
     [b"PAR1", &footer[..], &length.to_le_bytes()[..], b"PAR1"].concat()
+}
+
+/// Writes a file of Parquet whose texts' lengths are stored apart, and changes their number.
+fn lengths() -> Vec<u8> {
+    let texts = Arc::new(StringArray::from_iter_values((0..40).map(|row| format!("text {row}"))));
+    let batch = RecordBatch::try_from_iter([("text", texts as ArrayRef)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_column_encoding("text".into(), Encoding::DELTA_LENGTH_BYTE_ARRAY);
+    let (schema, properties) = (batch.schema(), properties.build());
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    let mut file = writer.into_inner().unwrap();
+    // Blocks of 128 numbers in four parts, and forty numbers.
+    let head = [0x80, 1, 4, 40];
+    let at = file.windows(head.len()).position(|bytes| bytes == head).unwrap();
+    file[at + 3..at + 8].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0x7f]);
+    file
 }
 
 /// Writes a file of Parquet in which all rows have the same text.

@@ -2,6 +2,7 @@
 //! each of them. What the file claims is checked first (`check`).
 
 mod check;
+mod lengths;
 mod thrift;
 
 use super::{Batches, Group, Groups, Opened};

@@ -1,6 +1,7 @@
 //! What a Parquet file claims, checked before the reader allocates and recurses by it: the footer, the columns' places,
 //! and the pages' headers.
 
+use super::lengths::check_lengths;
 use super::thrift::{Fault, Item, walk};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -24,7 +25,7 @@ const HEADER_BYTES: u64 = 1 << 10;
 const TAIL_BYTES: u64 = 8;
 const MARK: &[u8] = b"PAR1";
 
-fn refuse(what: impl Into<String>) -> ParquetError {
+pub(super) fn refuse(what: impl Into<String>) -> ParquetError {
     ParquetError::General(what.into())
 }
 
@@ -165,10 +166,12 @@ struct Page {
     encoding: i64,
 }
 
-/// Parquet's number for texts that are stored as what they share with the one before, and the rest.
+/// Parquet's numbers for texts whose lengths are stored apart, and for those that are stored as what they share with the
+/// one before, and the rest.
+const DELTA_LENGTH_BYTE_ARRAY: i64 = 6;
 const DELTA_BYTE_ARRAY: i64 = 7;
 
-/// Checks the headers of a column's pages up to the last of `rows`. Returns the most bytes for each row of a page.
+/// Checks a column's pages up to the last of `rows`. Returns the most bytes for each row of a page.
 pub(super) fn check_pages(
     file: &File,
     column: &ColumnChunkMetaData,
@@ -178,6 +181,7 @@ pub(super) fn check_pages(
     let (mut at, end) = (begins, begins + length);
     let is_nested = column.column_descr().max_rep_level() > 0;
     let (mut seen, mut most) = (0u64, 0u64);
+    let mut has_lengths = false;
     while at < end && (is_nested || seen < rows.end) {
         let (length, page) = read_header(file, at, end)?;
         at += length;
@@ -207,9 +211,13 @@ pub(super) fn check_pages(
         }
         if let Some(values) = page.values {
             seen = seen.saturating_add(size(values)?);
+            has_lengths |= matches!(page.encoding, DELTA_LENGTH_BYTE_ARRAY | DELTA_BYTE_ARRAY);
             let share = if page.encoding == DELTA_BYTE_ARRAY { 1 } else { size(values)?.max(1) };
             most = most.max(uncompressed.div_ceil(share));
         }
+    }
+    if has_lengths {
+        check_lengths(file, column)?;
     }
     Ok(most)
 }

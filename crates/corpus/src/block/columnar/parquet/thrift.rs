@@ -132,21 +132,27 @@ impl Walk<'_, '_> {
     }
 
     fn varint(&mut self) -> Result<u64, Fault> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err(Fault::Wrong("a number of more than 64 bits in its metadata".to_owned()))
+        varint(&mut self.rest)
     }
 
     fn zigzag(&mut self) -> Result<i64, Fault> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
+}
+
+/// Reads a number in seven bits a byte from the start of `rest`.
+pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, after) = rest.split_first().ok_or(Fault::Short)?;
+        *rest = after;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Ok(number);
+        }
+    }
+    Err(Fault::Wrong("a number of more than 64 bits in its metadata".to_owned()))
 }
 
 #[cfg(test)]
