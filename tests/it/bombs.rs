@@ -38,7 +38,6 @@ use Content::{Packed, Text, Zeros};
 
 const LIST: &str = "ingest job.toml --set 'vocabulary.stop_words=[\"./bomb\"]'";
 
-#[allow(clippy::too_many_lines, reason = "a table, a row each")]
 fn bombs() -> Vec<Bomb> {
     let bomb = |name, content, arguments, code, says| Bomb { name, content, arguments, code, says };
     let tree = "run job.toml --set tree.file=bomb";

@@ -50,7 +50,6 @@ fn case(
     Case { files, flags, error, remedy }
 }
 
-#[allow(clippy::too_many_lines, reason = "a table, a row each")]
 fn cases() -> Vec<Case> {
     use Remedy::{Flags, Pipe, Tail, Write};
     let csv = || table("id,text").into_bytes();
