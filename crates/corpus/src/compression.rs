@@ -5,6 +5,7 @@
 //! files of several frames and bzip2 files of several streams (as written by `pigz`, `pzstd`, `pbzip2` and `cat a b`)
 //! are read as one. Other compressions are recognised only to be refused with a remedy.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -65,6 +66,16 @@ impl Compression {
         }
     }
 
+    /// Returns the compression that the name of a file says, if it says one.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let ending = name[stripped(name).len()..].to_ascii_lowercase();
+        match ending.get(1..)? {
+            "zst" | "zstd" => Some(Self::Zstd),
+            "bz2" => Some(Self::Bzip2),
+            _ => Some(Self::Gzip),
+        }
+    }
+
     /// Opens the file for reading its content, decompressed on the fly.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
         self.decode(Source::open(path)?)
@@ -76,11 +87,15 @@ impl Compression {
             return Ok(Box::new(file));
         }
         let mut buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
+        if buffered.fill_buf()?.is_empty() {
+            let problem = "it is empty, as after a failed copy";
+            return Ok(Box::new(Contained(Some(Box::new(Failing(problem))))));
+        }
         let decoder: Box<dyn Read + Send> = match self {
             Self::Plain | Self::Gzip => {
                 Box::new(GzipMembers { member: Some(GzDecoder::new(buffered)) })
             }
-            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
+            Self::Bzip2 => Box::new(HeldBack::new(bzip2::bufread::MultiBzDecoder::new(buffered))),
             Self::Zstd => {
                 refuse_wide_window(buffered.fill_buf()?)?;
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
@@ -114,6 +129,54 @@ impl Read for Contained {
             self.0 = None;
             Err(broken(format!("its decoder failed: {panic}")))
         })
+    }
+}
+
+/// A stream that fails.
+struct Failing(&'static str);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, self.0))
+    }
+}
+
+/// Bytes that a block of bzip2 holds, apart from runs of one byte.
+const BZIP2_BLOCK_BYTES: usize = 900_000;
+
+/// The content of bzip2 streams, a block behind the decoder: the checksum of a block follows it, so that what comes of a
+/// damaged one is known to be none only then.
+struct HeldBack<R> {
+    decoder: R,
+    held: VecDeque<u8>,
+    is_ended: bool,
+}
+
+impl<R> HeldBack<R> {
+    fn new(decoder: R) -> Self {
+        Self { decoder, held: VecDeque::new(), is_ended: false }
+    }
+}
+
+impl<R: Read> Read for HeldBack<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut chunk = [0; 16 << 10];
+        while !self.is_ended && self.held.len() <= BZIP2_BLOCK_BYTES {
+            match self.decoder.read(&mut chunk) {
+                Ok(0) => self.is_ended = true,
+                Ok(read) => self.held.extend(&chunk[..read]),
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        self.held.clear();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        let kept = if self.is_ended { 0 } else { BZIP2_BLOCK_BYTES };
+        let ready = self.held.len() - kept;
+        let wanted = buffer.len().min(ready);
+        self.held.read(&mut buffer[..wanted])
     }
 }
 
@@ -361,5 +424,32 @@ pub(crate) mod tests {
         let error = stream.read(&mut [0]).unwrap_err().to_string();
         assert_eq!(error, "its decoder failed: a table of -1 entries");
         assert!(stream.read(&mut [0]).is_err());
+    }
+
+    #[test]
+    fn what_a_damaged_block_of_bzip2_gives_is_no_content() {
+        let text: String =
+            (0..40_000).map(|number| format!("word {number} of the text\n")).collect();
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        let mut packed = encoder.finish().unwrap();
+        let middle = packed.len() / 2;
+        packed[middle] ^= 4;
+        let mut stream = Compression::Bzip2.decode(io::Cursor::new(packed)).unwrap();
+        let mut read = Vec::new();
+        assert!(stream.read_to_end(&mut read).is_err());
+        assert!(text.as_bytes().starts_with(&read));
+    }
+
+    #[test]
+    fn an_empty_stream_is_not_compressed() {
+        for compression in [Compression::Gzip, Compression::Bzip2, Compression::Zstd] {
+            let mut stream = compression.decode(io::empty()).unwrap();
+            let error = stream.read(&mut [0]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
+        assert_eq!(Compression::named("a.jsonl.GZ"), Some(Compression::Gzip));
+        assert_eq!(Compression::named("a.bz2"), Some(Compression::Bzip2));
+        assert_eq!(Compression::named("a.jsonl"), None);
     }
 }
