@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// The most terms of a vocabulary that are read: a short one takes 60 bytes of memory.
 const MOST_TERMS: usize = 1 << 24;
 
+/// The most bytes of a term, each copy of which is in memory, in the model and in tables.
+const MOST_TERM_BYTES: usize = 64 << 10;
+
 /// Returns whether a file name is that of a UCI bag of words.
 pub(super) fn is_documents(name: &str) -> bool {
     name.contains("docword")
@@ -75,6 +78,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
         return Err(InputError::refused(path, problem));
     }
     let lines = bytes.split(|&byte| byte == b'\n');
+    if let Some(at) = lines.clone().position(|line| line.len() > MOST_TERM_BYTES) {
+        let problem = format!(
+            "line {} has more than {MOST_TERM_BYTES} bytes: is it a vocabulary, with a term on each line?",
+            at + 1
+        );
+        return Err(InputError::refused(path, problem));
+    }
     let term = |line| String::from_utf8_lossy(line).trim().to_owned();
     let mut terms: Vec<String> = lines.map(term).collect();
     if let Some(first) = terms.first_mut() {
