@@ -94,9 +94,19 @@ fn read_content(
                     text::read(file, settings, &mut held, &mut adding(file, settings, emit))
                 }
                 _ => {
+                    let mut has_documents = false;
                     let mut parts = open(file, settings, STRETCH_BYTES)?;
                     while let Some((_, part)) = parts.next()? {
-                        read_content((input, file), &part, settings, emit)?;
+                        read_content((input, file), &part, settings, &mut |document| {
+                            has_documents = true;
+                            emit(document);
+                        })?;
+                    }
+                    if !has_documents && file.format == Format::Mail {
+                        // A file of e-mail is at least one message.
+                        let empty = text::empty(file);
+                        let context = Context::new(file, settings);
+                        adding(file, settings, emit)(context.without_values(&file.name, empty));
                     }
                     Ok(())
                 }

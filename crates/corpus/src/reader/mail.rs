@@ -27,6 +27,10 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) {
     for (begins, message) in messages(offset, bytes) {
+        if message.trim_ascii().is_empty() {
+            emit(context.unknown(begins, context.empty(begins, "message")));
+            continue;
+        }
         match fields(message, context.settings.encoding) {
             Ok(fields) => {
                 let fields = fields.each_ref().map(String::as_bytes);
@@ -53,9 +57,13 @@ pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])>
                 true => without_last_line(record),
                 false => record,
             };
-            (offset + begins as u64, message)
+            (offset + begins as u64, message, has_envelope)
         })
-        .filter(|(_, message)| !message.trim_ascii().is_empty())
+        // Blank lines before the first envelope, and after the last message, are none.
+        .filter(|(begins, message, has_envelope)| {
+            !message.trim_ascii().is_empty() || *has_envelope && *begins > 0
+        })
+        .map(|(begins, message, _)| (begins, message))
 }
 
 /// Returns lines that end with a line break without the last of them.
@@ -82,7 +90,8 @@ fn parsed(message: &[u8], encoding: TextEncoding) -> Result<[String; 6], String>
         Some(name.to_owned())
     };
     let [from, to] = [header.from(), header.to()].map(first_of);
-    let date = header.date().map(mail_parser::DateTime::to_rfc3339);
+    let date =
+        header.date().map(mail_parser::DateTime::to_rfc3339).or_else(|| value(&head, "Date:"));
     if from.is_none() && date.is_none() && header.subject().is_none() {
         return Err(NO_HEADER.to_owned());
     }
@@ -90,6 +99,15 @@ fn parsed(message: &[u8], encoding: TextEncoding) -> Result<[String; 6], String>
     let id = header.message_id().unwrap_or_default().to_owned();
     let [date, from, to] = [date, from, to].map(Option::unwrap_or_default);
     Ok([id, date, from, to, subject, text_of(&parts, encoding)])
+}
+
+/// Returns the value of a header field as it is written, such as a date without a zone.
+fn value(head: &[u8], field: &str) -> Option<String> {
+    let head = String::from_utf8_lossy(head);
+    let is_field =
+        |line: &&str| line.get(..field.len()).is_some_and(|name| name.eq_ignore_ascii_case(field));
+    let value = head.lines().find(is_field)?[field.len()..].trim();
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// Returns a message without what Apple Mail adds to it in a file of its own: the number of its bytes, and properties.

@@ -46,6 +46,11 @@ fn why_no_text(bytes: &[u8], text: &str) -> Option<String> {
     kind.map(|kind| format!("is {kind}, not text")).or_else(has_nul)
 }
 
+/// Returns the body of a file without content.
+pub(super) fn empty(file: &InputFile) -> Body<'static> {
+    Body::missing(DocumentStatus::Empty, &file.name, "the file is empty")
+}
+
 /// Returns the content of the file, at most `limit` bytes. If it is empty, too large or damaged, emits a document with
 /// that status instead.
 pub(super) fn read_whole<'h>(
@@ -56,9 +61,7 @@ pub(super) fn read_whole<'h>(
 ) -> Result<Option<&'h [u8]>, InputError> {
     let (file, settings) = (context.file, context.settings);
     let body = match read_all(file, limit, held)? {
-        Ok(()) if held.is_empty() => {
-            Body::missing(DocumentStatus::Empty, &file.name, "the file is empty")
-        }
+        Ok(()) if held.is_empty() => empty(file),
         Ok(()) if held.len() as u64 > limit => {
             let bytes = file.bytes.max(held.len() as u64);
             context.larger_than(limit, &file.name, bytes)

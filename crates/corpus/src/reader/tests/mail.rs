@@ -229,7 +229,9 @@ fn a_maildir_hides_its_folders() {
     let seen = read_all(&settings).unwrap();
     let ids: Vec<&str> = seen.iter().map(|seen| &seen.id[..]).collect();
     let folders = [".Sent/cur", ".Sent/new", "cur", "new"];
-    assert_eq!(ids, folders.map(|folder| format!("{folder}/1.host:2,S@0")));
+    let messages = folders.map(|folder| format!("{folder}/1.host:2,S@0"));
+    assert_eq!(ids[..4], messages);
+    assert_eq!(ids[4..], ["x"]);
 }
 
 /// Returns a message with this many multiparts or messages in each other, `open` for each.
@@ -340,4 +342,28 @@ fn html_takes_time_in_proportion_to_its_bytes() {
         html(&("<script ".repeat(MANY) + ">")),
         html(&("<a <a ".repeat(MANY) + "\">x")),
     ]);
+}
+
+#[test]
+fn a_file_without_a_message_and_a_message_without_content_have_rows() {
+    for content in ["", "\n\n"] {
+        assert_eq!(text_of(content), "empty: x.eml: the file is empty", "{content:?}");
+    }
+    let from = "From a@b Mon Jan  3 10:00:00 2022\n";
+    let mbox = format!("{from}\n{from}Subject: s\nFrom: a@b\n\ntext\n\n{from}");
+    let (_folder, settings) = one_file("list.mbox", mbox.as_bytes());
+    let seen = read_all(&settings).unwrap();
+    let statuses: Vec<_> = seen.iter().map(|seen| seen.status).collect();
+    assert_eq!(statuses, [Some(DocumentStatus::Empty), None]);
+}
+
+#[test]
+fn a_date_that_is_not_as_it_should_be_is_kept_as_it_is() {
+    for date in ["Thu, 5 Mar 1998 10:00:00", "Thu Mar  5 10:00:00 1998", "1998-03-05 10:00:00"] {
+        let message = format!("From: a@b\nSubject: s\nDate: {date}\n\ntext\n");
+        let (_folder, mut settings) = one_file("x.eml", message.as_bytes());
+        settings.metadata = vec!["date".into()];
+        let value = read_all(&settings).unwrap()[0].metadata[0].clone().unwrap();
+        assert!(value.contains("1998") && value.contains("10:00:00"), "{date}: {value}");
+    }
 }
