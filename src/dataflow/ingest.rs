@@ -123,8 +123,8 @@ pub fn ingest(
     }
     if worker.index() == 0 {
         shared.warn_of_renamed(&process.job.corpus.columns());
-        if let Some(written) = source.input.left_out(&process.job.path) {
-            shared.warn(format!("corpus.input: {written}, is left out"));
+        for names in source.input.left_out(&process.job.path) {
+            shared.warn(format!("corpus.input: {names}, is left out"));
         }
     }
     let copies = copies::find(worker, process, shared, &source.input)?;

@@ -71,8 +71,8 @@ pub(crate) struct Preview {
     pub(crate) binary: BTreeMap<String, u64>,
     /// Numbers of record files without a text column, found beside text files, by a glob that excludes them.
     pub(crate) textless: BTreeMap<String, u64>,
-    /// Describes the files that topicmill has written, which are left out.
-    pub(crate) written: Option<String>,
+    /// Describes what else is left out: the files that topicmill has written, and what is no file.
+    pub(crate) left_out: Vec<String>,
     /// Whether files of JSON Lines have objects in an array, over several lines or several on a line.
     pub(crate) is_joined: bool,
     /// Whether a CSV file ends within a quote.
@@ -108,7 +108,7 @@ pub(crate) struct Preview {
 /// There is no input; it cannot be read or is not text; its records do not match their format.
 pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
-    let written = input.left_out(Path::new(""));
+    let not_read = input.left_out(Path::new(""));
     let binary = leave_out_binary(&mut input, refused, settings)?;
     let mut survey = survey_of(&input, settings)?;
     let mut records = first_records(&input, settings, asked)?;
@@ -154,7 +154,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     }
     Ok(Preview {
         records_path: records.path(input.files.len()).filter(|_| is_json),
-        written,
+        left_out: not_read,
         is_joined,
         has_open_quote: records.has_open_quote,
         textless,

@@ -17,7 +17,7 @@ mod pattern;
 pub(crate) mod vocabulary;
 
 pub use error::{InputError, hint};
-use examine::{Examiner, Found};
+use examine::{Examiner, Found, FoundFiles};
 pub use format::{BYTE_ORDER_MARK, kind_of_document, spans_lines, without_mark};
 use outputs::is_beside;
 pub use partition::partitions;
@@ -25,7 +25,7 @@ use pattern::Matches;
 
 use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,8 @@ pub struct Input {
     pub total_bytes: u64,
     /// The names of files that matched and are left out, because topicmill has written them.
     pub written: Vec<String>,
+    /// The names of what matched and is no file: links that lead nowhere, pipes, sockets and devices.
+    pub not_files: Vec<String>,
 }
 
 impl Input {
@@ -103,17 +105,26 @@ impl Input {
         self.files.iter().map(InputFile::expected_bytes).sum()
     }
 
-    /// Describes the files that topicmill has written and that are left out, except the job at this path: the first few
-    /// names, and their number.
-    pub fn left_out(&self, job: &Path) -> Option<String> {
+    /// Describes what is left out, except the job at this path: the first few names of each kind, and their number.
+    pub fn left_out(&self, job: &Path) -> Vec<String> {
         let is_other = |name: &&String| Path::new(name).file_name() != job.file_name();
-        let others: Vec<&str> = self.written.iter().filter(is_other).map(String::as_str).collect();
-        let named = others[..others.len().min(NAMED)].join(", ");
-        let names = match others.len().saturating_sub(NAMED) {
-            0 => named,
-            more => format!("{named} and {more} more"),
-        };
-        (!others.is_empty()).then(|| format!("{names}, which topicmill has written"))
+        let kinds = [
+            (&self.written, "which topicmill has written"),
+            (
+                &self.not_files,
+                "which is not a file, but a pipe, a device, or a link that leads nowhere",
+            ),
+        ];
+        let described = kinds.into_iter().filter_map(|(names, why)| {
+            let names: Vec<&str> = names.iter().filter(is_other).map(String::as_str).collect();
+            let named = names[..names.len().min(NAMED)].join(", ");
+            let named = match names.len().saturating_sub(NAMED) {
+                0 => named,
+                more => format!("{named} and {more} more"),
+            };
+            (!names.is_empty()).then(|| format!("{named}, {why}"))
+        });
+        described.collect()
     }
 
     /// Returns whether some files are volumes, whose documents are sections.
@@ -181,13 +192,14 @@ fn find_pattern(
     Ok((found, is_name))
 }
 
-/// Returns the files that the job names, in the input's order, and the names of exports beside outputs.
-fn find(settings: &CorpusSettings) -> Result<(Vec<Found>, Vec<String>), InputError> {
+/// Returns what the job names.
+fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, &environment)?;
     let name = |path: &Path| name_of(path, &settings.base);
     let is_excluded = |path: &Path| exclusions.contain(path, Path::new(&name(path)));
     let mut paths: BTreeMap<OsString, (PathBuf, bool)> = BTreeMap::new();
     let mut outputs = Vec::new();
+    let mut not_files = BTreeSet::new();
     for text in &settings.input {
         let (found, is_name) = find_pattern(settings, text, &is_excluded)?;
         for path in found.files {
@@ -195,6 +207,8 @@ fn find(settings: &CorpusSettings) -> Result<(Vec<Found>, Vec<String>), InputErr
             paths.entry(normal).or_insert((path, false)).1 |= is_name;
         }
         outputs.extend(found.outputs);
+        let names = found.not_files.into_iter().filter(|path| !is_excluded(path));
+        not_files.extend(names.map(|path| name(&path)));
     }
     let is_export = |path: &Path| outputs.iter().any(|output| is_beside(path, output));
     let (mut files, mut written) = (Vec::new(), Vec::new());
@@ -213,7 +227,7 @@ fn find(settings: &CorpusSettings) -> Result<(Vec<Found>, Vec<String>), InputErr
         return Err(InputError::nothing_left());
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-    Ok((files, written))
+    Ok(FoundFiles { files, written, not_files: not_files.into_iter().collect() })
 }
 
 /// Returns the path from `base`, if the file lies below it or was named relative to it; else the whole path.

@@ -42,7 +42,7 @@ pub(super) fn describe(
     ];
     let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());
     rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", named(globs)))));
-    rows.extend(preview.written.clone().map(|written| ("left out", written)));
+    rows.extend(preview.left_out.iter().map(|names| ("left out", names.clone())));
     rows
 }
 

@@ -34,6 +34,16 @@ pub(super) struct Found {
     pub(super) is_named: bool,
 }
 
+/// What the patterns of an input match.
+pub(super) struct FoundFiles {
+    /// The files, in the input's order.
+    pub(super) files: Vec<Found>,
+    /// The names of exports beside outputs.
+    pub(super) written: Vec<String>,
+    /// The names of what is neither a file nor a folder.
+    pub(super) not_files: Vec<String>,
+}
+
 /// What a file is found to be.
 enum Examined {
     File(Box<InputFile>),
@@ -63,7 +73,7 @@ impl<'s> Examiner<'s> {
     /// that is no text is read, to be a document with a status.
     pub(super) fn input(
         &mut self,
-        (found, mut written): (Vec<Found>, Vec<String>),
+        FoundFiles { files: found, mut written, not_files }: FoundFiles,
         mut refused: Option<&mut Vec<(PathBuf, InputError)>>,
     ) -> Result<Input, InputError> {
         let is_alone = found.iter().all(|file| unsupported(&file.name).is_some());
@@ -94,7 +104,7 @@ impl<'s> Examiner<'s> {
         }
         written.sort_unstable();
         let total_bytes = files.iter().map(|file| file.bytes).sum();
-        Ok(Input { files, total_bytes, written })
+        Ok(Input { files, total_bytes, written, not_files })
     }
 
     /// Returns the fingerprint of everything that was opened.
@@ -177,6 +187,9 @@ impl<'s> Examiner<'s> {
         format: Format,
     ) -> Result<Compression, InputError> {
         let refuse = |kind, remedy| InputError::unsupported(path, kind, remedy);
+        if let Some(named) = Compression::named(name).filter(|_| self.held.is_empty()) {
+            return Ok(named);
+        }
         let compression = Compression::of(&self.held).map_err(|kind| {
             let remedy = match kind {
                 "zip" => "unpack it, or convert an office document to text: pandoc -t plain",

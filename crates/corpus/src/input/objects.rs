@@ -56,7 +56,7 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Matches, InputError> 
     if files.is_empty() {
         return Err(InputError::no_match(pattern, Path::new(address)));
     }
-    Ok(Matches { files, outputs })
+    Ok(Matches { files, outputs, not_files: Vec::new() })
 }
 
 /// Returns the folder before the first part with a wildcard, and the pattern from there on.

@@ -80,6 +80,8 @@ pub(super) struct Matches {
     pub(super) files: Vec<PathBuf>,
     /// Outputs of topicmill beside them.
     pub(super) outputs: Vec<PathBuf>,
+    /// What is neither a file nor a folder beside them: links that lead nowhere, pipes, sockets and devices.
+    pub(super) not_files: Vec<PathBuf>,
 }
 
 /// Finds every file that a pattern names, in no particular order.
@@ -101,10 +103,13 @@ pub(super) fn find(
                 let more = walk(&folder, "**/*", pattern, excluded)?;
                 matches.files.extend(more.files);
                 matches.outputs.extend(more.outputs);
+                matches.not_files.extend(more.not_files);
             }
             matches
         }
-        Ok(found) if found.is_file() => Matches { files: vec![whole.clone()], outputs: Vec::new() },
+        Ok(found) if found.is_file() => {
+            Matches { files: vec![whole.clone()], ..Matches::default() }
+        }
         Ok(_) => return Err(InputError::pipe(&whole)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Err(InputError::unreadable(&whole)(error));
@@ -188,24 +193,27 @@ fn walk(
         .follow_links(true)
         .into_iter()
         .filter_entry(is_wanted);
-    let mut files = Vec::new();
+    let (mut files, mut not_files) = (Vec::new(), Vec::new());
+    let is_match = |path: &Path| matches(&matcher, &relative(path), OPTIONS);
     for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) if is_link_trouble(&error) => continue,
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() || !is_match(entry.path()) => {}
+            Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
+            Ok(entry) => not_files.push(entry.into_path()),
+            Err(error) if error.loop_ancestor().is_some() => {}
             Err(error) => {
                 let path = error.path().unwrap_or(folder);
                 if excluded(path) || !may_lead(tail, &relative(path)) {
                     continue;
                 }
-                return Err(walk_error(folder, error));
+                if !leads_nowhere(&error) {
+                    return Err(walk_error(folder, error));
+                }
+                not_files.extend(Some(path.to_owned()).filter(|path| is_match(path)));
             }
-        };
-        if entry.file_type().is_file() && matches(&matcher, &relative(entry.path()), OPTIONS) {
-            files.push(entry.into_path());
         }
     }
-    Ok(Matches { files, outputs })
+    Ok(Matches { files, outputs, not_files })
 }
 
 /// Returns whether a path may match the pattern, or be a folder with files that do: its components match those of the
@@ -229,15 +237,10 @@ fn matches(pattern: &Pattern, path: &Path, options: MatchOptions) -> bool {
     pattern.matches_with(&path.to_string_lossy(), options)
 }
 
-/// Returns whether a link leads into its own folder or to nothing: it is skipped without an error.
-fn is_link_trouble(error: &walkdir::Error) -> bool {
-    let dangling = || {
-        error.path().is_some_and(|path| {
-            path.is_symlink()
-                && error.io_error().map(std::io::Error::kind) == Some(std::io::ErrorKind::NotFound)
-        })
-    };
-    error.loop_ancestor().is_some() || dangling()
+/// Returns whether a link leads to nothing.
+fn leads_nowhere(error: &walkdir::Error) -> bool {
+    let kind = error.io_error().map(std::io::Error::kind);
+    error.path().is_some_and(Path::is_symlink) && kind == Some(std::io::ErrorKind::NotFound)
 }
 
 fn walk_error(folder: &Path, error: walkdir::Error) -> InputError {
@@ -440,7 +443,10 @@ mod tests {
         std::fs::write(base.join("a/x.txt"), "x").unwrap();
         std::os::unix::fs::symlink(base, base.join("a/up")).unwrap();
         std::os::unix::fs::symlink(base.join("gone"), base.join("a/dangling")).unwrap();
-        assert_eq!(files(base, ".").unwrap().len(), 1);
+        let found = find(base, ".", ".", &|_| false).unwrap();
+        assert_eq!(found.files.len(), 1);
+        assert_eq!(found.not_files, [base.join("a/dangling")]);
+        assert!(find(base, "a/*.txt", "a/*.txt", &|_| false).unwrap().not_files.is_empty());
     }
 
     #[test]
