@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::GzDecoder;
 use store::Source;
 
@@ -95,7 +96,7 @@ impl Compression {
             Self::Plain | Self::Gzip => {
                 Box::new(GzipMembers { member: Some(GzDecoder::new(buffered)) })
             }
-            Self::Bzip2 => Box::new(HeldBack::new(bzip2::bufread::MultiBzDecoder::new(buffered))),
+            Self::Bzip2 => Box::new(Bzip2Blocks::new(buffered)),
             Self::Zstd => {
                 refuse_wide_window(buffered.fill_buf()?)?;
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
@@ -141,41 +142,79 @@ impl Read for Failing {
     }
 }
 
-/// Bytes that a block of bzip2 holds, apart from runs of one byte.
-const BZIP2_BLOCK_BYTES: usize = 900_000;
-
-/// The content of bzip2 streams, a block behind the decoder: the checksum of a block follows it, so that what comes of a
-/// damaged one is known to be none only then.
-struct HeldBack<R> {
-    decoder: R,
+/// The content of bzip2 streams. The checksum of a block follows it, so a block is held until it is known to be right:
+/// the decoder takes no more of its input before.
+struct Bzip2Blocks<R> {
+    decoder: MultiBzDecoder<Counted<R>>,
     held: VecDeque<u8>,
-    is_ended: bool,
+    /// How many of the held bytes are known to be right.
+    right: usize,
+    /// How the stream ended, if it has.
+    end: Option<io::Result<()>>,
 }
 
-impl<R> HeldBack<R> {
-    fn new(decoder: R) -> Self {
-        Self { decoder, held: VecDeque::new(), is_ended: false }
+/// A reader that counts the bytes that are taken of it.
+struct Counted<R> {
+    reader: R,
+    taken: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.taken += read as u64;
+        Ok(read)
     }
 }
 
-impl<R: Read> Read for HeldBack<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.taken += bytes as u64;
+        self.reader.consume(bytes);
+    }
+}
+
+impl<R: BufRead> Bzip2Blocks<R> {
+    fn new(reader: R) -> Self {
+        let decoder = MultiBzDecoder::new(Counted { reader, taken: 0 });
+        Self { decoder, held: VecDeque::new(), right: 0, end: None }
+    }
+
+    /// Decodes until some bytes are known to be right, or the stream ends.
+    fn decode(&mut self) -> io::Result<()> {
         let mut chunk = [0; 16 << 10];
-        while !self.is_ended && self.held.len() <= BZIP2_BLOCK_BYTES {
+        while self.right == 0 && self.end.is_none() {
+            let (taken, before) = (self.decoder.get_ref().taken, self.held.len());
             match self.decoder.read(&mut chunk) {
-                Ok(0) => self.is_ended = true,
+                Ok(0) => self.end = Some(Ok(())),
                 Ok(read) => self.held.extend(&chunk[..read]),
-                Err(error) => {
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        self.held.clear();
-                    }
-                    return Err(error);
-                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+                Err(error) => self.end = Some(Err(error)),
+            }
+            if self.decoder.get_ref().taken > taken || matches!(self.end, Some(Ok(()))) {
+                self.right = before;
             }
         }
-        let kept = if self.is_ended { 0 } else { BZIP2_BLOCK_BYTES };
-        let ready = self.held.len() - kept;
-        let wanted = buffer.len().min(ready);
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Bzip2Blocks<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.decode()?;
+        if self.right == 0
+            && let Some(Err(error)) = self.end.take()
+        {
+            self.held.clear();
+            self.end = Some(Err(io::Error::new(error.kind(), error.to_string())));
+            return Err(error);
+        }
+        let wanted = buffer.len().min(self.right);
+        self.right -= wanted;
         self.held.read(&mut buffer[..wanted])
     }
 }
@@ -428,17 +467,33 @@ pub(crate) mod tests {
 
     #[test]
     fn what_a_damaged_block_of_bzip2_gives_is_no_content() {
+        let words = ["planet", "orbit", "moon", "star", "bread", "flour", "oven"];
+        let word = |number: usize| words[number * number % 7 + number % 3 % 2];
         let text: String =
-            (0..40_000).map(|number| format!("word {number} of the text\n")).collect();
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        let mut packed = encoder.finish().unwrap();
-        let middle = packed.len() / 2;
-        packed[middle] ^= 4;
-        let mut stream = Compression::Bzip2.decode(io::Cursor::new(packed)).unwrap();
-        let mut read = Vec::new();
-        assert!(stream.read_to_end(&mut read).is_err());
-        assert!(text.as_bytes().starts_with(&read));
+            (0..60_000).map(|number| format!("{number} {}\n", word(number % 5))).collect();
+        for level in [1, 9] {
+            let mut encoder =
+                bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(level));
+            encoder.write_all(text.as_bytes()).unwrap();
+            let packed = encoder.finish().unwrap();
+            let read = |packed: Vec<u8>| {
+                let mut read = Vec::new();
+                let mut stream = Compression::Bzip2.decode(io::Cursor::new(packed)).unwrap();
+                let ended = stream.read_to_end(&mut read);
+                // Its end stays the same.
+                assert_eq!(stream.read(&mut [0]).is_err(), ended.is_err());
+                (ended.is_ok(), read)
+            };
+            assert_eq!(read(packed.clone()), (true, text.as_bytes().to_vec()));
+            for part in 1..20 {
+                let mut damaged = packed.clone();
+                damaged[packed.len() * part / 20] ^= 4;
+                let (is_whole, content) = read(damaged);
+                assert!(!is_whole && text.as_bytes().starts_with(&content), "{level}: {part}");
+                let later = level == 1 && part > 15;
+                assert!(!later || content.len() > text.len() / 3, "{level}: {part}");
+            }
+        }
     }
 
     #[test]
