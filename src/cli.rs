@@ -105,7 +105,29 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
 
 /// Prints the error with its causes and remedy on stderr.
 pub fn report(failure: &Failure) {
-    say(&failure.report());
+    say(&printable(&failure.report()));
+}
+
+/// The most characters of a line of an error or warning.
+const LINE_CHARACTERS: usize = 4000;
+
+/// Escapes control characters and shortens lines: an error or a warning quotes its input.
+fn printable(message: &str) -> String {
+    let line = |line: &str| {
+        let mut said = String::new();
+        for c in line.chars().take(LINE_CHARACTERS) {
+            if c.is_control() && c != '\t' {
+                said.extend(c.escape_default());
+            } else {
+                said.push(c);
+            }
+        }
+        if line.chars().nth(LINE_CHARACTERS).is_some() {
+            said.push('…');
+        }
+        said + "\n"
+    };
+    message.lines().map(line).collect()
 }
 
 /// Ends the whole process when one of its threads fails, a peer is lost, or the process that started it
@@ -150,7 +172,7 @@ fn say(text: &str) {
 
 /// Prints a warning on stderr.
 fn warn(message: &str) {
-    say(&format!("warning: {message}"));
+    say(&printable(&format!("warning: {message}")));
 }
 
 /// Writes text for people to stdout, in characters that the locale supports.

@@ -178,6 +178,10 @@ impl Job {
         sets.extend_from_slice(overrides);
         match read_text(&file) {
             Ok(text) => Self::parse(&text, &file, &sets),
+            Err(source) if source.kind() == io::ErrorKind::InvalidData => {
+                let message = format!("{}: is not UTF-8", file.display());
+                Err(Failure::usage(message).help("save the job file as UTF-8"))
+            }
             Err(source) => Err(unreadable(&file, source).help(
                 "pass the path of a job file, such as jobs/quickstart.toml, or the folder of a finished result",
             )),

@@ -13,6 +13,7 @@ use super::{Job, folder_of, named_at, unreadable};
 use crate::checkpoint;
 use crate::failure::Failure;
 use crate::tables::Manifest;
+use crate::tables::output::MANIFEST;
 use corpus::compression::read_plain;
 use corpus::settings::StopWords;
 use corpus::vocabulary_file::VOCABULARY_FILE;
@@ -43,6 +44,13 @@ impl Job {
                 failure.help = named_at(source, key, "; such paths are relative to the job file");
                 failure
             })?;
+            if let Err(error) = std::str::from_utf8(&contents) {
+                let valid = &contents[..error.valid_up_to()];
+                let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+                let path = path.display();
+                return Err(Failure::usage(format!("{key}: {path}, line {line}: not UTF-8"))
+                    .help("save the file as UTF-8"));
+            }
             Ok(NamedFile {
                 key,
                 path: path.clone(),
@@ -79,7 +87,14 @@ impl Job {
                         self.check_topics(source, folder)?;
                     }
                     digest_of_result(key, folder).map_err(|mut failure| {
-                        let more = "; name the folder of a finished result";
+                        let is_result = folder.join(MANIFEST).exists();
+                        let more = match is_result {
+                            true => &format!(
+                                "; that file has been removed from the result: topicmill run {} --overwrite",
+                                folder.display()
+                            ),
+                            false => "; name the folder of a finished result",
+                        };
                         // A warm start may imply vocabulary.from.
                         failure.help = named_at(source, key, more)
                             .or_else(|| named_at(source, "train.warm_start", more));

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
+use crate::tables::Manifest;
 use crate::tables::output::{JOB_FILE, View, Wanted, exists};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::labels::Label;
@@ -96,10 +97,14 @@ impl StreamModel {
         let infer = check_method(&job.project)?.clone();
         let path = root.join(MODEL_FILE);
         if !exists(&path)? {
-            return Err(Failure::data(format!(
-                "{} has no model yet: run `topicmill train` or `topicmill run` first",
-                root.display()
-            )));
+            let root = root.display();
+            return Err(match Manifest::read(&source.root) {
+                Ok(_) => Failure::file(&path, "has been removed from a finished result")
+                    .help(format!("make the result again: topicmill run {root} --overwrite")),
+                Err(_) => Failure::data(format!(
+                    "{root} has no model yet: run `topicmill train` or `topicmill run` first"
+                )),
+            });
         }
         let saved = checkpoint::read(View::open(&path, Wanted::All)?.path())?;
         let file = View::require(&root.join(VOCABULARY_FILE))?;

@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::{
 };
 use store::{Disk, Store};
 
-use super::manifest::ColumnManifest;
+use super::manifest::{ColumnManifest, MANIFEST, Manifest, PartManifest};
 use super::schema::Kind;
 use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
@@ -28,9 +28,28 @@ const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// Lists the `*.parquet` files in a folder, sorted by number; none if there is no folder.
+///
+/// # Errors
+/// The folder cannot be read, or is that of a table of a finished result and lacks some of its parts.
 pub(crate) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let names = part_names(Disk.names(folder)?).into_iter();
-    Ok(names.map(|name| folder.join(name)).collect())
+    let names = part_names(Disk.names(folder)?);
+    let root = folder.parent().unwrap_or(Path::new(""));
+    if let (true, Some(table)) = (root.join(MANIFEST).exists(), folder.file_name()) {
+        let manifest = Manifest::read(root)?;
+        let table = manifest.tables.get(&*table.to_string_lossy());
+        let mut parts = table.iter().flat_map(|table| &table.parts);
+        let is_lost = |part: &&PartManifest| {
+            let name = part.path.rsplit('/').next().unwrap_or_default();
+            !names.iter().any(|found| found == name)
+        };
+        if let Some(lost) = parts.find(is_lost) {
+            let message = "is missing, and manifest.json lists it";
+            let help =
+                format!("make the result again: topicmill run {} --overwrite", root.display());
+            return Err(Failure::file(root.join(&lost.path), message).help(help));
+        }
+    }
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
 /// Returns the Parquet files among these names, sorted by number, as their names are. Names that begin with a dot, as

@@ -162,3 +162,57 @@ fn status_after_a_refused_run_is_that_of_the_result() {
     let status = place.succeed("status out");
     assert!(!status.contains("state complete"), "{status}");
 }
+
+#[test]
+fn a_part_that_was_removed_is_named_and_the_remedy_helps() {
+    let place = finished();
+    for (table, line) in [
+        ("document_topics", "inspect out --topic 0"),
+        ("topics", "inspect out --topic 0"),
+        ("documents", "compare out out"),
+        ("topics", "verify out --digest"),
+    ] {
+        let part = place.path(&format!("out/{table}/part-00000.parquet"));
+        let content = fs::read(&part).expect("written");
+        fs::remove_file(&part).expect("removed");
+        let refused = place.denied(65, line);
+        let name = format!("out/{table}/part-00000.parquet: is missing");
+        assert!(refused.contains(&name), "{line}: {refused}");
+        assert!(refused.contains("topicmill run out --overwrite"), "{line}: {refused}");
+        fs::write(&part, content).expect("ours");
+    }
+    fs::remove_dir_all(place.path("out/model")).expect("removed");
+    for (code, line) in [
+        (65, "project out --stdin"),
+        (64, "topics in.jsonl --output new -w 1 --set model.from=out"),
+    ] {
+        let refused = place.denied(code, line);
+        assert!(refused.contains("topicmill run out --overwrite"), "{line}: {refused}");
+    }
+    place.succeed("run out --overwrite --quiet -w 1");
+    place.succeed("verify out");
+}
+
+#[test]
+fn a_word_list_or_a_job_that_is_not_utf_8_is_refused_before_anything_is_read() {
+    let place = finished();
+    fs::write(place.path("list.txt"), b"the\n\xff\xfe").expect("ours");
+    let line = format!("{TOPICS} --overwrite --set vocabulary.stop_words=[\"./list.txt\"]");
+    let refused = place.denied(64, &line);
+    assert!(refused.contains("list.txt, line 2: not UTF-8"), "{refused}");
+    assert!(!refused.contains("ingest"), "{refused}");
+    fs::write(place.path("job.toml"), b"\xff\xfe[\0").expect("ours");
+    let refused = place.denied(64, "run job.toml");
+    assert!(refused.contains("job.toml: is not UTF-8"), "{refused}");
+}
+
+#[test]
+fn an_error_quotes_no_control_characters_and_no_endless_line() {
+    let place = Workdir::new();
+    place.write("a.csv", "\u{1b}]0;title\u{7}\u{1b}[2J,txt\nx,y\n");
+    let refused = said(&place.output("topics a.csv --text text"));
+    assert!(refused.contains("\\u{1b}]0;title\\u{7}") && !refused.contains('\u{1b}'), "{refused}");
+    place.write("b.csv", format!("{},txt\nx,y\n", "n".repeat(100_000)));
+    let refused = said(&place.output("topics b.csv --text text"));
+    assert!(refused.len() < 10_000, "{}", refused.len());
+}
