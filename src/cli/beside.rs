@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, Failure};
+use crate::tables::output::MANIFEST;
 use store::{Disk, Store, Temporary, create_folder, temporary, write};
 
 /// Writes a file, unless it exists with this text.
@@ -31,6 +32,12 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
 /// Says what to do instead of writing over a file, or over the result of a job in that file.
 pub(super) fn instead_of(path: &Path) -> String {
     let is_job = path.extension().is_some_and(|ending| ending == "toml") && path.exists();
+    if is_job && !path.with_extension("").join(MANIFEST).exists() {
+        return format!(
+            "it has no finished result: replace it with --overwrite, or run it: topicmill run {}",
+            path.display()
+        );
+    }
     let run = match is_job {
         true => format!("run that one: topicmill run {}; or ", path.display()),
         false => String::new(),

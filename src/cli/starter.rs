@@ -91,6 +91,12 @@ impl Starter {
         }
         if asked.corpus.markup == Markup::Remove {
             rows.push(("markup", "HTML or XML: tags are removed, references decoded".to_owned()));
+        } else if preview.pages > 0 && !template.has("corpus.markup") {
+            let pages = figures::counted(preview.pages as u64, "file");
+            rows.push((
+                "markup",
+                format!("kept, also in {pages} of HTML; without it: --set corpus.markup=remove"),
+            ));
         }
         rows.extend(columns::set(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
@@ -98,17 +104,14 @@ impl Starter {
         if !template.is_settled("tokens.rule") {
             rows.extend(language::set(&mut template, &preview, args, &text)?);
         }
-        let topics = sizes(&mut template, &preview, args, path)?;
-        let too_many = match topics > preview.survey.documents {
-            true => ", more than there are documents",
-            false => "",
-        };
-        rows.push(("topics", format!("{}{too_many}", figures::grouped(topics))));
+        rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;
         count_tokens(&counted, &mut preview.survey)?;
         rows.extend(wording::stop_words(&counted, &preview.survey)?);
         rows.splice(0..0, describe(&preview, &textless, args));
-        apply(&mut template, args.set.iter(), path)?;
+        // What the flags exclude has been added to already.
+        let is_exclude = |text: &&String| text.trim().starts_with("corpus.exclude");
+        apply(&mut template, args.set.iter().filter(|text| !is_exclude(text)), path)?;
         rows.push(("job", path.display().to_string()));
         heading(&preview, path).into_iter().for_each(|line| template.say(line));
         Ok(Self { job: template.job(path)?, text: template.to_toml(), rows })
@@ -192,7 +195,7 @@ fn asked(
     }
     match args.topics {
         Some(topics) => template.set("model.topics", i64::from(topics))?,
-        None if template.is_settled("model.topics") => {}
+        None if template.is_settled("model.topics") || template.names("corpus.labels") => {}
         None => template.set("model.topics", topics_of_start(&template, path).unwrap_or(1))?,
     }
     template.set("output.path", output.to_string_lossy().into_owned())?;
@@ -252,13 +255,13 @@ fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<
     asked.corpus.exclude.iter().chain(globs).cloned().collect()
 }
 
-/// Sets the number of topics and the minimum documents of a term, by the number of documents.
+/// Sets the number of topics and the minimum documents of a term, by the number of documents. Describes the topics.
 fn sizes(
     template: &mut Template,
     preview: &Preview,
     args: &StarterArgs,
     path: &Path,
-) -> Result<u64, Failure> {
+) -> Result<String, Failure> {
     let documents = preview.survey.documents;
     if !template.is_settled("vocabulary.min_documents") {
         // Half a per cent of the documents, from 2 to the key's default.
@@ -267,13 +270,17 @@ fn sizes(
     }
     if template.names("model.from") || template.names("train.warm_start") {
         template.remark("model.topics", "As in train.warm_start.");
-        return Ok(template.job(path)?.model.topics as u64);
+        return Ok(figures::grouped(template.job(path)?.model.topics as u64));
+    }
+    if template.names("corpus.labels") {
+        return Ok("one for each label (corpus.labels)".to_owned());
     }
     let usual = (documents / DOCUMENTS_PER_TOPIC).clamp(LEAST_TOPICS, TOPICS);
     let topics = args.topics.map_or(usual, u64::from);
     template.set("model.topics", topics as i64)?;
     template.remark("model.topics", "More topics are narrower.");
-    Ok(topics)
+    let too_many = if topics > documents { ", more than there are documents" } else { "" };
+    Ok(format!("{}{too_many}", figures::grouped(topics)))
 }
 
 /// Returns where the job for a result is written: beside the folder, or here for an object store.

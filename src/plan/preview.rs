@@ -89,6 +89,8 @@ pub(crate) struct Preview {
     pub(crate) is_mail: bool,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
+    /// The number of texts whose names are those of HTML.
+    pub(crate) pages: usize,
     /// Whether words are hyphenated at the ends of lines, as in scanned print.
     pub(crate) is_hyphenated: bool,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
@@ -146,6 +148,12 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     }
     input.files.retain(|file| !left_out.contains(&file.path));
     let textless = globs_of(left_out.into_iter(), &input);
+    let is_page = |file: &&InputFile| {
+        let name = stripped(&file.name).to_ascii_lowercase();
+        file.format == Format::Text
+            && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
+    };
+    let pages = input.files.iter().filter(is_page).count();
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
     let is_joined = records.joined.is_some();
     let is_wrong = !is_json || settings.format.is_some();
@@ -171,6 +179,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         is_json_lines: records.are_json_lines(),
         is_mail: records.are_mail(),
         is_markup,
+        pages,
         is_hyphenated,
         has_quotes: records.has_quotes,
         records,
@@ -318,7 +327,9 @@ impl Preview {
 
     /// Returns the error that no column contains text.
     fn no_text(&self, file: &InputFile) -> Failure {
-        let (columns, absent) = (self.names(), &self.absent);
+        let absent = &self.absent;
+        let mut columns = self.names();
+        columns.retain(|name| !absent.contains(name));
         let all = match columns.is_empty() {
             true => "the files have no column in common".to_owned(),
             false => format!("the columns are: {}", columns.join(", ")),
@@ -327,7 +338,8 @@ impl Preview {
             true => (String::new(), columns_of(file.format)),
             false => (
                 format!("; only some files have: {}", absent.join(", ")),
-                "pass only files with the same columns, or give these the same names",
+                "pass only files with the same columns, or give these the same names; or name the column with the \
+                 text, and files without it are left out: --text COLUMN",
             ),
         };
         let problem = format!("no column contains text; {all}{some}");

@@ -818,3 +818,43 @@ fn a_table_of_counts_is_told_from_texts() {
     let said = place.output("topics chinese.csv --text body --output chinese");
     assert!(!self::said(&said).contains("one word"));
 }
+
+#[test]
+fn labels_take_the_place_of_topics() {
+    let place = Workdir::new();
+    place.write("in.jsonl", lines(60));
+    let new = told(&place, "new in.jsonl --output job.toml --set corpus.labels=year");
+    assert!(new.contains("one for each label"), "{new}");
+    let job = fs::read_to_string(place.path("job.toml")).expect("written");
+    assert!(job.contains("labels = \"year\"") && !job.contains("\ntopics ="), "{job}");
+    place.succeed("run job.toml --quiet -w 1");
+}
+
+#[test]
+fn what_the_flags_exclude_is_left_out_beside_what_is_found() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("in")).expect("made");
+    (0..30).for_each(|i| place.write(&format!("in/{i}.txt"), [SEA, SKY][i % 2]));
+    (0..3).for_each(|i| place.write(&format!("in/{i}.html"), "<p>a page</p>"));
+    fs::write(place.path("in/a.pdf"), b"%PDF-1.4\n\0\xff").expect("ours");
+    place.write("in/notes.md", "notes");
+    let flag = "--set corpus.exclude=[\"*.md\"]";
+    let new = told(&place, &format!("new in --output job.toml {flag}"));
+    assert!(new.contains("1 *.pdf"), "{new}");
+    assert!(new.contains("3 files of HTML"), "{new}");
+    let job = fs::read_to_string(place.path("job.toml")).expect("written");
+    assert!(job.contains("exclude = [\"*.md\", \"*.pdf\"]"), "{job}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_left_out_and_said_so() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("in")).expect("made");
+    (0..30).for_each(|i| place.write(&format!("in/{i}.txt"), [SEA, SKY][i % 2]));
+    std::os::unix::fs::symlink("/nowhere", place.path("in/lost.txt")).expect("linked");
+    let new = told(&place, "new in --output job.toml");
+    assert!(new.contains("lost.txt, which is not a file"), "{new}");
+    let run = told(&place, "run job.toml -w 1");
+    assert!(run.contains("lost.txt, which is not a file"), "{run}");
+}

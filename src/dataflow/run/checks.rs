@@ -44,6 +44,15 @@ pub(super) fn check_sample(
     &ModelSettings { topics, .. }: &ModelSettings,
 ) -> Result<(), Failure> {
     if topics as u64 > collection.terms_kept {
+        let (documents, with_terms) = (collection.documents, collection.documents_with_terms);
+        if 2 * with_terms < documents {
+            return Err(Failure::data(format!(
+                "only {with_terms} of {documents} documents have terms, {} in all, too few for {topics} topics: look at \
+                 the others first; a job with [project] method = \"none\" and fewer topics writes why each has none \
+                 to the table `documents`",
+                collection.terms_kept
+            )));
+        }
         return Err(Failure::data(format!(
             "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
              more terms (vocabulary.min_documents, max_share, max_terms)",

@@ -81,6 +81,10 @@ impl<'a> Run<'a> {
                  documents: the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and \
                  model.seed as in {0}/job.toml",
                 folder.display()
+            ))
+            .help(format!(
+                "if the input has changed since, bring that result up to date first: topicmill run {} --overwrite",
+                folder.display()
             ))),
         }
     }
