@@ -16,7 +16,8 @@ use parquet::arrow::arrow_reader::{
 };
 use store::{Disk, Store};
 
-use super::manifest::{ColumnManifest, MANIFEST, Manifest, PartManifest};
+use super::manifest::{ColumnManifest, Manifest, PartManifest};
+use super::output::SUCCESS;
 use super::schema::Kind;
 use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
@@ -34,7 +35,7 @@ const BATCH_BYTES: usize = 16 << 20;
 pub(crate) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let names = part_names(Disk.names(folder)?);
     let root = folder.parent().unwrap_or(Path::new(""));
-    if let (true, Some(table)) = (root.join(MANIFEST).exists(), folder.file_name()) {
+    if let (true, Some(table)) = (root.join(SUCCESS).exists(), folder.file_name()) {
         let manifest = Manifest::read(root)?;
         let table = manifest.tables.get(&*table.to_string_lossy());
         let mut parts = table.iter().flat_map(|table| &table.parts);

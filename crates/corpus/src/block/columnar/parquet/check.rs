@@ -1,9 +1,9 @@
 //! What a Parquet file claims, checked before the reader allocates and recurses by it: the footer, the columns' places,
 //! and the pages' headers.
 
-use super::lengths::check_lengths;
+use super::lengths::{check_lengths, refuse};
 use super::thrift::{Fault, Item, walk};
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -24,10 +24,6 @@ const HEADER_BYTES: u64 = 1 << 10;
 /// The file's last bytes: the length of the footer, and the mark.
 const TAIL_BYTES: u64 = 8;
 const MARK: &[u8] = b"PAR1";
-
-pub(super) fn refuse(what: impl Into<String>) -> ParquetError {
-    ParquetError::General(what.into())
-}
 
 /// Checks the footer of a file, unless it has none: then the reader says so.
 pub(super) fn check_footer(mut file: &File) -> Result<()> {

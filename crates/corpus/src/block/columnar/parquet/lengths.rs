@@ -1,11 +1,10 @@
 //! How many texts a page claims whose lengths are stored apart from them, in the encodings DELTA_LENGTH_BYTE_ARRAY and
 //! DELTA_BYTE_ARRAY: the reader allocates by these counts, which stand in the page itself, after decompression.
 
-use super::check::refuse;
 use super::thrift::{Fault, varint};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
@@ -14,6 +13,11 @@ use std::sync::Arc;
 
 /// The most texts in such a page; the reader takes eight bytes for each at once.
 const MOST_TEXTS: u64 = 4 << 20;
+
+/// Returns the error of a file that claims what cannot be.
+pub(super) fn refuse(what: impl Into<String>) -> ParquetError {
+    ParquetError::General(what.into())
+}
 
 /// Checks the pages of a column.
 pub(super) fn check_lengths(file: &File, column: &ColumnChunkMetaData) -> Result<()> {
