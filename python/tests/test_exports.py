@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
@@ -17,7 +18,7 @@ from gensim.corpora import Dictionary, MmCorpus
 from scipy.sparse import csr_array
 
 import topicmill
-from topicmill.errors import UsageError
+from topicmill.errors import DataError, UsageError
 
 STATE_LINE = re.compile(r"(\d+) (\S+) (\d+) (\d+) (\S+) (\d+)\n")
 
@@ -57,13 +58,19 @@ def test_mallets_state(result, folder, bags):
 
 def test_mallets_diagnostics(result, folder):
     path = result.export("mallet-diagnostics", folder / "diagnostics.xml")
+    assert path.read_text().startswith('<?xml version="1.0" encoding="UTF-8"?>\n<model>\n<topic id=\'0\' ')
     model = ElementTree.parse(path).getroot()
     assert [topic.tag for topic in model] == ["topic"] * TOPICS
+    of_topic = "id tokens document_entropy word-length coherence uniform_dist corpus_dist eff_num_words token-doc-diff"
+    assert list(model[0].attrib) == [*of_topic.split(), "rank_1_docs", "allocation_ratio", "allocation_count", "exclusivity"]
+    of_word = "rank count prob cumulative docs word-length coherence uniform_dist corpus_dist token-doc-diff exclusivity"
+    assert list(model[0][0].attrib) == of_word.split()
     for number, topic in enumerate(model):
         row = result.topics.iloc[number]
         assert topic.get("id") == str(number)
         assert float(topic.get("tokens")) == row["tokens"]
         assert float(topic.get("eff_num_words")) == pytest.approx(row["effective_terms"], abs=1e-4)
+        assert topic.get("exclusivity") == f"{row['exclusivity']:.4f}"
         words = [(word.text, float(word.get("prob"))) for word in topic]
         expected = result.top_terms(number, n=len(words))
         assert [text for text, _ in words] == [term for term, _ in expected]
@@ -138,10 +145,69 @@ def test_pyldavis_draws_what_it_would_prepare(texts, bags):
 
 
 def test_an_export_replaces_nothing_unless_asked(result, folder):
-    path = folder / "twice.json"
-    assert result.export("pyldavis", path) == path
-    with pytest.raises(UsageError, match="twice.json exists; name another file"):
-        result.export("pyldavis", path)
-    before = path.read_bytes()
-    result.export("pyldavis", path, overwrite=True)
-    assert path.read_bytes() == before
+    for format, name, exists in (
+        ("pyldavis", "twice.json", "twice.json exists; name another file"),
+        ("mallet-diagnostics", "twice.xml", "twice.xml exists\nname another file, or replace it with overwrite=True"),
+        ("npy", "twice", "alpha.npy exists"),
+    ):
+        path = folder / name
+        assert result.export(format, path) == path
+        with pytest.raises(UsageError, match=exists):
+            result.export(format, path)
+        before = contents(path)
+        result.export(format, path, overwrite=True)
+        assert contents(path) == before
+    with pytest.raises(UsageError, match="documents.txt exists"):
+        result.export("gensim", folder / "twice")
+
+
+def contents(path):
+    """Returns the bytes of a file, or of each file in a folder."""
+    return {file.name: file.read_bytes() for file in (path.iterdir() if path.is_dir() else [path])}
+
+
+def test_an_export_is_not_written_to_a_result_or_in_the_place_of_something_else(result, folder):
+    (folder / "file").write_text("mine")
+    (folder / "folder").mkdir()
+    for format, path, said in (
+        ("npy", result.path / "arrays", "is in a result of topicmill\nname a folder outside of it"),
+        ("mallet-diagnostics", result.path / "d.xml", "is in a result of topicmill"),
+        ("gensim", folder / "file", "file is a file\nname a folder"),
+        ("mallet-diagnostics", folder / "folder", "folder is a folder\nname a file"),
+        ("csv", folder / "csv", "invalid value 'csv'"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            result.export(format, path)
+    assert (folder / "file").read_text() == "mine" and not list((folder / "folder").iterdir())
+
+
+def test_ids_and_terms_are_escaped(folder):
+    texts = ["sea <whale>", "law r&d", ""] * 20
+    ids = [f"a file {number}\n" for number in range(60)]
+    result = topicmill.fit(texts, 2, ids=ids, tokens__rule="whitespace", tokens__min_length=1, train__passes=5)
+    path = result.export("gensim", folder / "escaped")
+    corpus = MmCorpus(str(path / "corpus.mm"))
+    # Every third document has no terms.
+    assert [len(document) for document in corpus] == [2, 2, 0] * 20
+    for written in (path, result.export("npy", folder / "escaped-npy")):
+        assert (written / "documents.txt").read_text().split("\n")[59:] == ["a file 59 ", ""]
+    xml = result.export("mallet-diagnostics", folder / "escaped.xml").read_text()
+    assert ">&lt;whale&gt;</word>" in xml and ">r&amp;d</word>" in xml
+
+
+def test_a_result_that_projects_nothing_has_a_model_to_export(texts, folder):
+    result = topicmill.fit(texts, TOPICS, project__method="none", train__passes=5)
+    path = result.export("npy", folder / "model")
+    assert sorted(file.name for file in path.iterdir()) == ["alpha.npy", "phi.npy", "terms.txt"]
+    assert len(list(MmCorpus(str(result.export("gensim", folder / "model-gensim") / "corpus.mm")))) == 400
+    assert "document_entropy='NaN'" in result.export("mallet-diagnostics", folder / "model.xml").read_text()
+    shutil.rmtree(result.path / "topics")
+    with pytest.raises(DataError, match="run the job again"):
+        topicmill.read(result.path).export("npy", folder / "damaged")
+
+
+def test_labels_are_exported_with_the_topics(texts, folder):
+    result = topicmill.fit(texts, labels=[["b\tc"], ["a"]] * 200, train__passes=5)
+    path = result.export("npy", folder / "labels")
+    labels = [label.replace("\t", " ") for label in result.labels["label"]]
+    assert (path / "labels.txt").read_text().split("\n")[:-1] == labels

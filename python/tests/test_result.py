@@ -110,8 +110,24 @@ def test_similar_documents_are_the_nearest_ones(result):
             result.similar(**wrong)
     with pytest.raises(TypeError, match="pass source_id='7'"):
         result.similar("7")
-    with pytest.raises(topicmill.errors.UsageError, match="there is no such document"):
-        result.similar(source_id="-x")
+    for wrong, error, said in (
+        ({"source_id": "-x"}, KeyError, "no document with source_id '-x'"),
+        ({"document": 400}, IndexError, "no document 400: the result has documents 0 to 399"),
+        ({"topic": TOPICS}, IndexError, "no topic 5: the result has topics 0 to 4"),
+        ({"text": "unicorn"}, ValueError, "none of the text's words is in the vocabulary"),
+        ({"document": 7, "n": 0}, ValueError, "n is 0, but must be at least 1"),
+    ):
+        with pytest.raises(error, match=said):
+            result.similar(**wrong)
+
+
+def test_a_document_is_named_by_an_id_of_its_own_and_has_topics(texts):
+    result = topicmill.fit([*texts[:50], ""], 2, ids=["twice", *map(str, range(49)), "twice"], train__passes=5)
+    with pytest.raises(ValueError, match="several documents have source_id 'twice': pass document=, one of 0, 50"):
+        result.similar(source_id="twice")
+    with pytest.raises(ValueError, match="document 50 has no topics"):
+        result.similar(50)
+    assert {document.doc_id for document in result.similar(0, n=100)} <= set(range(1, 50))
 
 
 @pytest.mark.parametrize("topic", [-1, TOPICS, 0.5])
@@ -231,8 +247,8 @@ def test_the_saved_job_names_the_texts(result):
 
 
 def test_errors_name_arguments_instead_of_flags():
-    said = "error: invalid value '0' for '--limit <N>': 0 is not in 1..=9\n\nFor more information, try '--help'.\n"
-    assert topicmill.errors.from_exit(64, said).message == "invalid value '0' for 'n': 0 is not in 1..=9"
+    said = "error: invalid value '0' for '--terms <N>': 0 is not in 1..=9\n\nFor more information, try '--help'.\n"
+    assert topicmill.errors.from_exit(64, said).message == "invalid value '0' for 'terms': 0 is not in 1..=9"
     said = "error: x exists; replace it with --overwrite\nhelp: run that one: topicmill run x.toml --overwrite\n"
     error = topicmill.errors.from_exit(64, said)
     assert error.message == "x exists; replace it with overwrite=True"

@@ -14,6 +14,8 @@ from .errors import DataError
 Backend = Literal["pandas", "polars", "pyarrow"]
 # A pandas or polars DataFrame, or a pyarrow Table.
 Table = Any
+# The rows of the table `vocabulary` that are terms of the model.
+IS_KEPT = pyarrow.dataset.field("term_id").is_valid()
 
 
 def choose(backend: Backend | None) -> Backend:
@@ -31,11 +33,16 @@ def read(
     where: pyarrow.dataset.Expression | None = None,
 ) -> pyarrow.Table:
     """Read all parts of a table's folder, in order."""
-    parts = sorted(folder.glob("part-*.parquet"), key=lambda part: (len(part.name), part.name))
-    if not parts:
-        raise DataError(f"{folder} has no part-*.parquet: the result is damaged", "run the job again, to replace it")
-    dataset = pyarrow.dataset.dataset(parts, format="parquet")
+    dataset = pyarrow.dataset.dataset(parts(folder, "part-*.parquet"), format="parquet")
     return dataset.to_table(columns=columns, filter=where).replace_schema_metadata()
+
+
+def parts(folder: Path, pattern: str) -> list[Path]:
+    """Return the numbered files of a folder, in order."""
+    found = sorted(folder.glob(pattern), key=lambda part: (len(part.name), part.name))
+    if not found:
+        raise DataError(f"{folder} has no {pattern}: the result is damaged", "run the job again, to replace it")
+    return found
 
 
 def convert(table: pyarrow.Table, backend: Backend) -> Table:

@@ -101,10 +101,8 @@ class StoppedError(TopicMillError):
 
 # The program's flags that are arguments here.
 _ARGUMENTS = {
-    "limit": "n",
     "overwrite": "overwrite=True",
-    "source-id": "source_id",
-    **{name: name for name in ("document", "format", "output", "terms", "text", "threads", "topic", "topics")},
+    **{name: name for name in ("format", "output", "terms", "threads", "topics")},
 }
 _FLAG = re.compile(rf"(?<!\S)('?)--({'|'.join(_ARGUMENTS)})(?![\w-])(?: <\w+>)?")
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow.dataset
 from scipy.sparse import csr_array
 
-from . import _copies, _display, _program, _projection, _pyldavis, _tables
+from . import _copies, _display, _exports, _files, _program, _projection, _pyldavis, _tables
 from ._job import Settings, merged
 from ._tables import Backend, Table
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
@@ -158,7 +158,7 @@ class Result:
     @cached_property
     def terms(self) -> npt.NDArray[np.object_]:
         """The terms, shape (V,): column w of `phi` is term w."""
-        return self._column("vocabulary", "term", pyarrow.dataset.field("term_id").is_valid())
+        return self._column("vocabulary", "term", _tables.IS_KEPT)
 
     @cached_property
     def alpha(self) -> npt.NDArray[np.float64]:
@@ -235,7 +235,10 @@ class Result:
         text: str | None = None,
         n: int = 10,
     ) -> list[DocumentDistance]:
-        """Return the documents nearest to a document, a topic or a text, nearest first: ``topicmill similar``.
+        """Return the documents nearest to a document, a topic or a text, nearest first.
+
+        The distance is the Hellinger distance of the listed proportions (those in `theta`). Documents that share no
+        topic are not compared.
 
         Parameters
         ----------
@@ -253,24 +256,58 @@ class Result:
         Returns
         -------
         list of DocumentDistance
-            Triples of document number, id and distance, from 0 to 1.
+            Triples of document number, id and distance, from 0 to 1. At equal distances, the earlier document is first.
         """
-        if isinstance(document, str):
-            raise TypeError(f"document is a number (doc_id): pass source_id={document!r} for an id")
-        text_file = None if text is None else "-"
-        near = {"document": document, "source-id": source_id, "topic": topic, "text": text_file}
-        flags = [f"--{name}={value}" for name, value in near.items() if value is not None]
-        if len(flags) != 1:
+        if sum(it is not None for it in (document, source_id, topic, text)) != 1:
             raise TypeError("pass one of document, source_id, topic and text")
-        arguments = ["similar", os.fspath(self.path), *flags, f"--limit={n}", "--json"]
-        answer = json.loads(_program.run(*arguments, lines=None if text is None else [text]))
-        return [DocumentDistance(row["doc_id"], row["source_id"], row["distance"]) for row in answer["documents"]]
+        if n < 1:
+            raise ValueError(f"n is {n}, but must be at least 1")
+        ids = self._column("documents", "source_id")
+        if topic is not None:
+            self._check_topic(topic)
+            weights = np.eye(1, len(self.alpha), topic)[0]
+        elif text is not None:
+            weights = self.transform([text]).toarray()[0]
+            if not weights.any():
+                raise ValueError("none of the text's words is in the vocabulary: pass a longer text")
+        else:
+            document = self._document(document, source_id, ids)
+            weights = self.theta[[document]].toarray()[0]
+            if not weights.any():
+                raise ValueError(f"document {document} has no topics: pass another one")
+        affinity = self.theta.astype(np.float64).sqrt() @ np.sqrt(weights.astype(np.float64))
+        if document is not None:
+            affinity[document] = 0
+        sharing = np.flatnonzero(affinity)
+        distances = np.sqrt(np.maximum(1 - affinity[sharing], 0))
+        order = np.argsort(distances, kind="stable")[:n]
+        nearest = zip(sharing[order].tolist(), distances[order].tolist())
+        return [DocumentDistance(doc_id, ids[doc_id], distance) for doc_id, distance in nearest]
+
+    def _document(self, number: int | None, source_id: str | None, ids: npt.NDArray[Any]) -> int:
+        """Return the number of the document with this number or id."""
+        if isinstance(number, str):
+            raise TypeError(f"document is a number (doc_id): pass source_id={number!r} for an id")
+        if number is not None:
+            if number not in range(len(ids)):
+                raise IndexError(f"no document {number}: the result has documents 0 to {len(ids) - 1}")
+            return number
+        found = np.flatnonzero(ids == source_id).tolist()
+        if not found:
+            raise KeyError(f"no document with source_id {source_id!r}: the table `documents` lists all")
+        if len(found) > 1:
+            several = ", ".join(map(str, found[:10]))
+            raise ValueError(f"several documents have source_id {source_id!r}: pass document=, one of {several}")
+        return int(found[0])
 
     def _of_topic(self, table: str, topic: int, n: int, columns: list[str]) -> list[dict[str, Any]]:
-        if topic not in range(len(self.alpha)):
-            raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
+        self._check_topic(topic)
         where = (pyarrow.dataset.field("topic") == topic) & (pyarrow.dataset.field("rank") <= n)
         return list(self._arrow(table, columns, where).to_pylist())
+
+    def _check_topic(self, topic: int) -> None:
+        if topic not in range(len(self.alpha)):
+            raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
 
     # Inference
 
@@ -365,13 +402,14 @@ class Result:
     # Exports
 
     def export(self, format: Format, output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the result in another program's format: ``topicmill export``.
+        """Write the result in another program's format; docs/FORMATS.md describes the files.
+
+        Every file is complete or absent. ``topicmill export`` writes ``mallet-state``, ``pyldavis`` and ``parquet``.
 
         Parameters
         ----------
         format : str
-            ``"mallet-state"``, ``"mallet-diagnostics"``, ``"pyldavis"``, ``"gensim"``, ``"npy"`` or
-            ``"parquet"``; docs/FORMATS.md describes the files.
+            ``"mallet-state"``, ``"mallet-diagnostics"``, ``"pyldavis"``, ``"gensim"``, ``"npy"`` or ``"parquet"``.
         output : path-like
             The file to write; for ``gensim`` and ``npy``, the folder.
         overwrite : bool, default False
@@ -382,9 +420,20 @@ class Result:
         pathlib.Path
             The file or folder.
         """
-        flags = ["--overwrite"] if overwrite else []
-        _program.run("export", self.path, "--format", format, "--output", output, *flags)
-        return Path(output)
+        output = Path(output)
+        if format == "mallet-diagnostics":
+            with _files.writing(output.parent, [output.name], overwrite) as folder:
+                _exports.mallet_diagnostics(self, folder / output.name)
+        elif format == "gensim":
+            with _files.writing(output, _exports.GENSIM, overwrite) as folder:
+                _exports.gensim(self, folder)
+        elif format == "npy":
+            with _files.writing(output, _exports.NPY, overwrite) as folder:
+                _exports.npy(self, folder)
+        else:
+            flags = ["--overwrite"] if overwrite else []
+            _program.run("export", self.path, "--format", format, "--output", output, *flags)
+        return output
 
     def to_pyldavis(self) -> Any:
         """Return the topics prepared for pyLDAvis.
