@@ -4,6 +4,8 @@ This package installs and calls the ``topicmill`` program, which does the work:
 
 - `fit` trains topics on texts; `read` opens the output folder of a finished run. Both return a
   `Result`: tables, the model as arrays, inference for new texts.
+- `convert` writes a model of another program as a table that ``topicmill evaluate`` reads; `evaluate`
+  measures how well topics separate labelled documents, and how a model associates words.
 - `TopicMill` is a transformer and `TopicMillClassifier` a classifier for scikit-learn.
 - Errors of the program are exceptions with its message and remedy (`topicmill.errors`).
 """
@@ -12,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import errors
+from . import errors, evaluate
+from ._convert import convert
 from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
 from .errors import TopicMillError
 from .fitting import fit, read
@@ -31,7 +34,9 @@ __all__ = [
     "TopicMill",
     "TopicMillClassifier",
     "TopicMillError",
+    "convert",
     "errors",
+    "evaluate",
     "fit",
     "read",
 ]
