@@ -30,7 +30,6 @@ mod report;
 mod run;
 mod screen;
 mod shares;
-mod similar;
 mod starter;
 mod status;
 mod summary;
@@ -92,7 +91,6 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Constrain(args) => constrain::run(&args),
-        Command::Similar(args) => similar::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Verify(args) => verify::run(&args),

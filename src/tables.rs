@@ -18,7 +18,6 @@ pub mod read;
 pub(crate) mod records;
 pub mod rows;
 mod schema;
-pub(crate) mod similar;
 pub(crate) mod verify;
 pub(crate) mod views;
 pub(crate) mod wide;

@@ -13,7 +13,6 @@ use super::export::{self, ExportArgs};
 use super::launch::{self, LaunchArgs};
 use super::project_stream::{self, ProjectArgs};
 use super::report::{self, ReportArgs};
-use super::similar::{self, SimilarArgs};
 
 /// The version, and the build, which all processes of a run must share.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (build ", env!("TOPICMILL_BUILD"), ")");
@@ -93,9 +92,6 @@ pub(crate) enum Command {
     /// Correct a finished model: words that belong together, or do not, or have several senses
     #[command(after_help = constrain::EXAMPLES)]
     Constrain(ConstrainArgs),
-    /// List the documents nearest to a document, a topic or a text
-    #[command(after_help = similar::EXAMPLES)]
-    Similar(SimilarArgs),
     /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),

@@ -8,7 +8,6 @@ use super::lines::{Content, Line};
 use super::{Numbered, StreamModel};
 use crate::failure::Failure;
 use crate::tables::rows::DocumentRow;
-use corpus::reader::body_of_text;
 use corpus::reader::line::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;
@@ -192,28 +191,6 @@ impl About<'_> {
         out.push(b'\n');
         Ok(Answered { is_bad, tokens: row.tokens_in_vocabulary as u64 })
     }
-}
-
-/// Returns the listed topics of a text, heaviest first, as if it were the first document of a stream, read with the
-/// job's settings; none if it has no terms.
-///
-/// # Errors
-/// A draw cannot be made.
-pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWeight>, Failure> {
-    let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
-    let document = bagger.count(RawDocument {
-        source_id: NAME.into(),
-        group: None,
-        metadata: Vec::new(),
-        body: body_of_text(text, &model.corpus),
-    });
-    if !document.status.has_terms() {
-        return Ok(Vec::new());
-    }
-    let mut inference = Inference::new(model);
-    let inferred = inference.infer(document, 0);
-    inferred.map_err(Failure::drawing("standard input, line", 1))?;
-    Ok(listed(&inference.projection).collect())
 }
 
 /// Returns the listed topics.

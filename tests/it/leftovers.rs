@@ -102,8 +102,6 @@ fn a_result_without_its_corpus_says_so_and_serves_what_needs_none() {
     place.succeed("run out.toml --quiet --set output.path=other --set model.seed=2");
     fs::remove_dir_all(place.path("out/corpus")).expect("removed");
     for line in [
-        "similar out --document 3",
-        "similar out --topic 1",
         "compare out other",
         "export out --format mallet-diagnostics --quiet",
         "inspect out",
@@ -111,9 +109,7 @@ fn a_result_without_its_corpus_says_so_and_serves_what_needs_none() {
     ] {
         place.succeed(line);
     }
-    place.write("a.txt", "whale ship");
     for line in [
-        "similar out --text a.txt",
         "export out --format gensim",
         "export out --format pyldavis",
         "export out --format mallet-state",

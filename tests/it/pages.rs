@@ -92,7 +92,6 @@ fn what_programs_read_is_the_same_in_every_locale() {
     let run = place.shown("run job–1.toml --json -w 1", 80, "C");
     assert!(run.contains("\"output\":\"out–1\""), "{run}");
     for line in [
-        "similar out–1 --document 0 --json",
         "inspect out–1/documents --json",
         "plan job–1.toml --resolved",
         "export out–1 --format npy --overwrite",

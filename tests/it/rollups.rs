@@ -1,5 +1,5 @@
 //! Roll-ups of whole runs: sums by volume, value and pair of topics agree with the tables of documents, for any
-//! number of workers; and similar documents.
+//! number of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -286,82 +286,4 @@ fn rollups_can_be_turned_off() {
     assert!(before == others.map(read));
     ground.succeed("verify out");
     assert!(!ground.succeed("plan job.toml --resolved").contains("rollups = false"));
-}
-
-/// Returns the Hellinger distances of all documents but one, ascending.
-fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> Vec<f64> {
-    let others = documents.iter().filter(|other| other.row["doc_id"] != but);
-    let distance = |other: &Document| {
-        let shared = topics.iter().filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
-        (1.0 - shared.map(f64::sqrt).sum::<f64>()).max(0.0).sqrt()
-    };
-    let mut distances: Vec<f64> = others.map(distance).collect();
-    distances.sort_by(f64::total_cmp);
-    distances
-}
-
-/// Runs `similar` for seven documents, which must have the first of these distances.
-fn similar(
-    ground: &Workdir,
-    arguments: &[&str],
-    expected: impl Fn(&BTreeMap<i32, f64>) -> Vec<f64>,
-) {
-    let arguments = [&["similar", "out", "--json", "--limit", "7"], arguments].concat();
-    let found: serde_json::Value = serde_json::from_str(&ground.succeed(&arguments)).unwrap();
-    let topics = found["topics"].as_array().unwrap().iter();
-    let topic =
-        |it: &serde_json::Value| Some((it["topic"].as_i64()? as i32, it["weight"].as_f64()?));
-    let expected = expected(&topics.filter_map(topic).collect());
-    let documents = found["documents"].as_array().unwrap();
-    assert_eq!(documents.len(), 7);
-    for (document, expected) in documents.iter().zip(expected) {
-        let distance = document["distance"].as_f64().unwrap();
-        assert!((distance - expected).abs() < 1e-4, "{document}, {expected}");
-    }
-}
-
-#[test]
-fn similar_documents_are_the_nearest() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet");
-    let documents = documents(&ground, "out");
-    let (doc_id, source_id) = (&documents[30].row["doc_id"], &documents[30].row["source_id"]);
-    let of_document = |topics: &BTreeMap<i32, f64>| {
-        let weights = topics.iter().zip(&documents[30].topics);
-        assert!(
-            weights
-                .into_iter()
-                .all(|(found, own)| found.0 == own.0 && (found.1 - own.1).abs() < 1e-6)
-        );
-        distances(&documents, topics, doc_id)
-    };
-    similar(&ground, &["--document", doc_id], of_document);
-    similar(&ground, &["--source-id", source_id], of_document);
-    similar(&ground, &["--topic", "3"], |topics| {
-        assert_eq!(*topics, BTreeMap::from([(3, 1.0)]));
-        distances(&documents, topics, "")
-    });
-    ground.write("text", "word2x1 word2x3 word2x4 word2x5 word2x9 word2x12 unknown");
-    similar(&ground, &["--text", "text"], |topics| distances(&documents, topics, ""));
-    let page = ground.succeed("similar out --text text --limit 3");
-    let lines = page.lines().filter(|line| line.starts_with("  0."));
-    assert_eq!(lines.count(), 3, "{page}");
-}
-
-#[test]
-fn nothing_is_similar_to_what_is_not_there() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet");
-    ground.write("none", "nothing known");
-    for (arguments, code) in [
-        ("similar out", 64),
-        ("similar out --topic 6", 64),
-        ("similar out --document 900", 64),
-        ("similar out --document 7", 64),
-        ("similar out --text none", 65),
-        ("similar nowhere --topic 1", 64),
-    ] {
-        let output = ground.output(arguments);
-        assert_eq!(output.status.code(), Some(code), "{arguments}: {}", said(&output));
-    }
 }

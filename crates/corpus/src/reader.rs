@@ -322,7 +322,7 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
 }
 
 /// Returns the body of a document whose text is a whole file.
-pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
+pub(crate) fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
     let (text, repaired) = settings.encoding.decode_file(bytes);
     Body::Text { text: settings.markup.apply(text), repaired }
 }
