@@ -5,10 +5,7 @@
 //! topics of single tokens (`mallet_state`) and the relevance of terms (`relevance`). The same result gives the
 //! same bytes.
 
-mod gensim;
-mod mallet_diagnostics;
 mod mallet_state;
-mod npy;
 mod phi;
 mod pyldavis;
 mod relevance;
@@ -30,15 +27,9 @@ use crate::failure::Failure;
 pub enum Format {
     /// a topic for each token, as MALLET's --output-state
     MalletState,
-    /// figures of topics and words, as MALLET's --diagnostics-file
-    MalletDiagnostics,
     /// what pyLDAvis draws, as JSON
     #[value(name = "pyldavis")]
     PyLdavis,
-    /// bags of words: corpus.mm, dictionary.txt, documents.txt
-    Gensim,
-    /// φ, θ and α as NumPy's arrays, with the terms
-    Npy,
     /// φ as a table: a row per term, a column per topic
     Parquet,
 }
@@ -54,10 +45,7 @@ impl Format {
     pub fn beside(self, result: &Path) -> PathBuf {
         let suffix = match self {
             Self::MalletState => ".state.gz",
-            Self::MalletDiagnostics => ".diagnostics.xml",
             Self::PyLdavis => ".pyldavis.json",
-            Self::Gensim => "-gensim",
-            Self::Npy => "-npy",
             Self::Parquet => ".phi.parquet",
         };
         let path = result.to_string_lossy();
@@ -65,7 +53,7 @@ impl Format {
     }
 }
 
-/// Writes the result as `format` to the file or folder of `sink`.
+/// Writes the result as `format` to the file of `sink`.
 ///
 /// # Errors
 /// The result is not complete, lacks what the format needs, or cannot be read; a file already exists, or cannot
@@ -73,10 +61,7 @@ impl Format {
 pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), Failure> {
     match format {
         Format::MalletState => mallet_state::write(source, sink),
-        Format::MalletDiagnostics => mallet_diagnostics::write(source, sink),
         Format::PyLdavis => pyldavis::write(source, sink),
-        Format::Gensim => gensim::write(source, sink),
-        Format::Npy => npy::write(source, sink),
         Format::Parquet => phi::write(source, sink),
     }
 }

@@ -92,7 +92,7 @@ pub(crate) enum Command {
     /// Correct a finished model: words that belong together, or do not, or have several senses
     #[command(after_help = constrain::EXAMPLES)]
     Constrain(ConstrainArgs),
-    /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
+    /// Write a result in another program's format: MALLET's state, pyLDAvis, a wide table
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),
     /// Compare two results: which topics are the same, and how similar the documents are

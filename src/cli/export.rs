@@ -13,7 +13,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill export out/quickstart --format pyldavis
   topicmill export out/quickstart --format mallet-state --output quickstart.state.gz
-  topicmill export out/quickstart --format npy --output arrays
+  topicmill export out/quickstart --format parquet --output phi.parquet
 
 docs/FORMATS.md describes the files.";
 
@@ -26,7 +26,7 @@ pub(crate) struct ExportArgs {
     /// The format to write
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// The file to write, or the folder for gensim and npy [default: OUT with a suffix]
+    /// The file to write [default: OUT with a suffix]
     #[arg(long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Replace existing files

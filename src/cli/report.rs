@@ -65,7 +65,7 @@ fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
 /// Writes the page to a file, and nothing into the result's folder.
 fn elsewhere(root: &Path, file: &Path, overwrite: bool) -> Result<(PathBuf, usize), Failure> {
     let sink = Sink::new(file, overwrite)?;
-    sink.check(&[])?;
+    sink.check()?;
     let output = Output::follow(root)?;
     let page = report(&output, cores(), |_| ())?;
     output.leave()?;

@@ -21,7 +21,6 @@ use flate2::write::GzEncoder;
 use super::{Sink, Source};
 use crate::failure::Failure;
 use corpus::ShardDocument;
-use corpus::shard::Columns;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
@@ -30,7 +29,7 @@ use lda::model::factors::{FactorTable, Factors};
 const SWEEPS: usize = 10;
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
-    sink.check(&[])?;
+    sink.check()?;
     let model = source.model()?;
     let priors = model.header.published();
     let factors = Factors::prepare(&model.parameters(0, 1), &priors, |_| true, None);
@@ -52,7 +51,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
             write!(out, " {alpha}")?;
         }
         writeln!(out, "\n#beta : {}", priors.eta)?;
-        source.for_each_document(Columns::All, |number, document| {
+        source.for_each_document(|number, document| {
             let assigned = drawing.assign(number, document)?;
             let name = word(&document.source_id);
             for (place, &(term, topic)) in assigned.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::tables::wide;
 
 /// Writes φ as a table: `term`, then `topic_0`, `topic_1`, …, one row per kept term, by term id.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
-    sink.check(&[])?;
+    sink.check()?;
     let (phi, terms) = (source.phi()?, source.terms()?);
     let metadata = FileMetadata {
         job_id: source.manifest.job_id.clone(),

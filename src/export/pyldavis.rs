@@ -17,7 +17,7 @@ use lda::evaluate::map::topic_map;
 const BARS: usize = 30;
 
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
-    sink.check(&[])?;
+    sink.check()?;
     let (phi, terms) = (source.phi()?, source.terms()?);
     let table = source.require("topics")?;
     let mut tokens = Vec::new();

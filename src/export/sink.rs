@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::tables::output::{MANIFEST, SUCCESS, exists};
 use store::{Store, Temporary, Writer, is_remote};
 
-/// A file or folder to be written, on a disk or in an object store.
+/// A file to be written, on a disk or in an object store.
 #[derive(Debug)]
 pub(crate) struct Sink {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Creates a sink for the file or folder `path`; `overwrite` allows existing files to be replaced.
+    /// Creates a sink for the file `path`; `overwrite` allows an existing file to be replaced.
     ///
     /// # Errors
     /// The address is wrong; `path` is in a finished result.
@@ -42,86 +42,55 @@ impl Sink {
         Ok(Self { path: path.to_owned(), overwrite, store: store::at(path)? })
     }
 
-    /// Refuses to overwrite, unless that is allowed. `names` are the files of a folder; it is empty if the export is
-    /// one file.
+    /// Refuses to overwrite, unless that is allowed.
     ///
     /// # Errors
-    /// A file exists, or a folder in the place of a file; the store does not respond.
-    pub(crate) fn check(&self, names: &[&str]) -> Result<(), Failure> {
-        let (found, wanted) = match names {
-            [] => (self.path.is_dir(), "a folder: name a file"),
-            _ => (self.path.is_file(), "a file: name a folder"),
-        };
-        if found {
-            return Err(Failure::usage(format!("{} is {wanted}", self.path.display())));
+    /// The file exists, or a folder in its place; the store does not respond.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let path = self.path.display();
+        if self.path.is_dir() {
+            return Err(Failure::usage(format!("{path} is a folder: name a file")));
         }
-        let folder = names.iter().map(|name| self.path.join(name));
-        let file = names.is_empty().then(|| self.path.clone());
-        for path in folder.chain(file) {
-            if !self.overwrite && self.store.exists(&path)? {
-                return Err(Failure::usage(format!(
-                    "{} exists; name another file, or replace it with --overwrite",
-                    path.display()
-                )));
-            }
+        if !self.overwrite && self.store.exists(&self.path)? {
+            return Err(Failure::usage(format!(
+                "{path} exists; name another file, or replace it with --overwrite"
+            )));
         }
         Ok(())
     }
 
-    /// Writes these bytes as the export's only file.
+    /// Writes these bytes to the file.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         self.file(|out| Ok(out.write_all(bytes)?))
     }
 
-    /// Writes the export's only file.
+    /// Writes the file.
     pub(super) fn file(
         &self,
         write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.put(&self.path, |path| buffered(path, write))
+        self.table(|path| {
+            let mut out = BufWriter::with_capacity(1 << 18, Writer::create(path)?);
+            write(&mut out)?;
+            Ok(out.flush()?)
+        })
     }
 
-    /// Writes one file of the export's folder.
-    pub(super) fn named(
-        &self,
-        name: &str,
-        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.put(&self.path.join(name), |path| buffered(path, write))
-    }
-
-    /// Writes the export's only file with a function that opens it itself.
+    /// Writes the file with a function that opens it itself.
     pub(super) fn table(
         &self,
         write: impl FnOnce(&Path) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.put(&self.path, write)
-    }
-
-    fn put(
-        &self,
-        path: &Path,
-        write: impl FnOnce(&Path) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
         // On a disk it is renamed; what an upload or a failure leaves is removed.
-        let owned = Temporary::at(temporary(path));
+        let owned = Temporary::at(temporary(&self.path));
         let temporary = owned.as_ref();
         let folder = temporary.parent().unwrap_or(Path::new(""));
         store::create_folder(folder)
             .map_err(Failure::from)
             .and_then(|()| write(temporary))
-            .and_then(|()| Ok(self.store.commit(temporary, path)?))
-            .map_err(|failure| failure.of_file(path))
+            .and_then(|()| Ok(self.store.commit(temporary, &self.path)?))
+            .map_err(|failure| failure.of_file(&self.path))
     }
-}
-
-fn buffered(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 18, Writer::create(path)?);
-    write(&mut out)?;
-    Ok(out.flush()?)
 }
 
 /// Returns where a file is written before it gets its name: beside it, or on a local disk.

@@ -10,7 +10,6 @@ use crate::tables::output::{MANIFEST, SUCCESS, View, exists, incomplete, is_gone
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::shard::Columns;
-use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
 use lda::model::published::{PublishedTopic, publish};
@@ -47,52 +46,28 @@ impl Source {
         Ok(Phi::new(&self.model()?))
     }
 
-    /// Reads the vocabulary.
-    pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
-        Ok(vocabulary_file::read(self.view(VOCABULARY_FILE)?.path())?)
-    }
-
     /// Reads the kept terms, by term id.
     pub(super) fn terms(&self) -> Result<Vec<String>, Failure> {
-        let vocabulary = self.vocabulary()?;
+        let vocabulary = vocabulary_file::read(self.view(VOCABULARY_FILE)?.path())?;
         let kept = vocabulary.kept_terms().iter();
         Ok(kept.map(|term| term.term.clone()).collect())
     }
 
-    /// Opens the folder of a table, if the result has that table.
-    pub(super) fn table(&self, name: &str) -> Result<Option<View>, Failure> {
-        match self.manifest.tables.contains_key(name) {
-            true => self.view(name).map(Some),
-            false => Ok(None),
-        }
-    }
-
     /// Opens the folder of a table that the format needs.
     pub(super) fn require(&self, name: &str) -> Result<View, Failure> {
-        let missing = || {
-            Failure::data(format!(
-                "{} has no table {name}; rerun the job with --overwrite",
-                self.root.display()
-            ))
-        };
-        self.table(name)?.ok_or_else(missing)
-    }
-
-    /// Returns the rows of a table; 0 if the result lacks it.
-    pub(super) fn rows(&self, name: &str) -> u64 {
-        self.manifest.tables.get(name).map_or(0, |table| table.rows)
-    }
-
-    /// Returns the number of documents in the collection.
-    pub(super) fn documents(&self) -> u64 {
-        self.manifest.documents_by_status.values().sum()
+        if self.manifest.tables.contains_key(name) {
+            return self.view(name);
+        }
+        Err(Failure::data(format!(
+            "{} has no table {name}; rerun the job with --overwrite",
+            self.root.display()
+        )))
     }
 
     /// Passes each document of the collection to `visit` with its number, in the input's order, with one shard open
     /// at a time.
     pub(super) fn for_each_document(
         &self,
-        columns: Columns,
         mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let path = self.root.join(COLLECTION_FILE);
@@ -100,7 +75,7 @@ impl Source {
         let (mut number, mut document) = (0, ShardDocument::default());
         for (shard, entry) in collection.shards.iter().enumerate() {
             let file = self.view(&Collection::shard_name(shard))?;
-            let mut reader = entry.open(file.path(), columns)?;
+            let mut reader = entry.open(file.path(), Columns::All)?;
             while reader.read_into(&mut document)? {
                 visit(number, &document)?;
                 number += 1;
@@ -121,8 +96,6 @@ pub(crate) struct Phi {
     pub(crate) topics: Vec<PublishedTopic>,
     /// V.
     pub(crate) vocabulary_size: usize,
-    /// α_k of each topic.
-    pub(crate) alpha: Vec<f64>,
     pub(crate) model_hash: String,
 }
 
@@ -133,7 +106,6 @@ impl Phi {
         Self {
             topics: publish(&[&saved.parameters(0, 1)], &header.published()),
             vocabulary_size: header.vocabulary_size,
-            alpha: header.priors.alpha.clone(),
             model_hash: saved.hash.clone(),
         }
     }
@@ -142,15 +114,6 @@ impl Phi {
     pub(super) fn distributions(&self) -> Vec<TermDistribution<'_>> {
         let topics = self.topics.iter();
         topics.map(|topic| TermDistribution::of(topic, self.vocabulary_size)).collect()
-    }
-
-    /// Writes φ_kw of every term of a topic to `row`.
-    pub(super) fn dense(&self, topic: &PublishedTopic, row: &mut Vec<f32>) {
-        row.clear();
-        row.resize(self.vocabulary_size, topic.absent_weight as f32);
-        for &(term, weight) in &topic.weights {
-            row[term as usize] = weight;
-        }
     }
 }
 

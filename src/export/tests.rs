@@ -27,20 +27,17 @@ fn phi() -> (Phi, Vec<f64>) {
             ..PublishedTopic::default()
         }
     });
-    let phi = Phi {
-        topics: topics.collect(),
-        vocabulary_size: TERMS,
-        alpha: vec![0.1; 4],
-        model_hash: String::new(),
-    };
+    let phi = Phi { topics: topics.collect(), vocabulary_size: TERMS, model_hash: String::new() };
     (phi, vec![500.0, 20.0, 3000.0, 0.0])
 }
 
 fn dense(phi: &Phi) -> Vec<Vec<f64>> {
-    let mut row = Vec::new();
-    let of = |topic| {
-        phi.dense(topic, &mut row);
-        row.iter().map(|&weight| f64::from(weight)).collect()
+    let of = |topic: &PublishedTopic| {
+        let mut row = vec![topic.absent_weight; TERMS];
+        for &(term, weight) in &topic.weights {
+            row[term as usize] = f64::from(weight);
+        }
+        row
     };
     phi.topics.iter().map(of).collect()
 }
@@ -145,7 +142,7 @@ fn a_file_is_complete_or_absent() {
     };
     let put = |overwrite, text: &str| {
         let sink = Sink::new(&path, overwrite).unwrap();
-        sink.check(&[]).and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
+        sink.check().and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
     };
     let fails = Sink::new(&path, false).unwrap().file(|out| {
         write!(out, "a part")?;

@@ -13,9 +13,9 @@ use topicmill::corpus::ShardDocument;
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::evaluate::foreign::{self, ForeignModel};
 use topicmill::export::Format;
-use topicmill::tables::{matrix, read};
+use topicmill::tables::matrix;
 
-use crate::workdir::{Row, Workdir, program, said, succeed};
+use crate::workdir::{Workdir, program, said, succeed};
 
 const TOPICS: usize = 3;
 
@@ -141,101 +141,9 @@ fn a_state_has_every_token_and_the_models_topics() {
 }
 
 #[test]
-fn arrays_and_the_wide_table_are_the_models_phi() {
-    let folder = exported(Format::Npy, "arrays");
-    let terms = folder.join("terms.txt");
-    assert_near(&foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(), 1e-6);
+fn the_wide_table_is_the_models_phi() {
     let table = exported(Format::Parquet, "phi.parquet");
     assert_near(&matrix::read(&table, None).unwrap(), 1e-6);
-
-    let [data, indices, starts] = ["data", "indices", "indptr"]
-        .map(|name| fs::read(folder.join(format!("theta_{name}.npy"))).unwrap());
-    let values = |bytes: &[u8], size: usize| -> Vec<Vec<u8>> {
-        bytes[128..].chunks(size).map(<[u8]>::to_vec).collect()
-    };
-    let number = |bytes: &Vec<u8>| i64::from_le_bytes(bytes[..].try_into().unwrap()) as usize;
-    let starts: Vec<usize> = values(&starts, 8).iter().map(number).collect();
-    let (data, indices) = (values(&data, 4), values(&indices, 4));
-    assert_eq!(starts.len(), 151);
-    assert_eq!((starts[0], starts[150]), (0, data.len()));
-    let ids = fs::read_to_string(folder.join("documents.txt")).unwrap();
-    let documents = RESULT.table("out/documents");
-    let on_a_line = |row: &Row| row["source_id"].replace(char::is_control, " ");
-    assert!(ids.lines().eq(documents.iter().map(on_a_line)));
-    // Document 8 has no terms.
-    assert_eq!(starts[8], starts[9]);
-    let mut row = 0;
-    let topics = RESULT.path("out/document_topics");
-    let table = read::head(&topics, usize::MAX).unwrap();
-    assert_eq!(table.columns[..3], ["doc_id", "topic", "weight"]);
-    for entry in &table.rows {
-        let document: usize = entry[0].parse().unwrap();
-        assert!(starts[document] <= row && row < starts[document + 1]);
-        assert_eq!(indices[row], entry[1].parse::<i32>().unwrap().to_le_bytes());
-        assert_eq!(data[row], entry[2].parse::<f32>().unwrap().to_le_bytes());
-        row += 1;
-    }
-    assert_eq!(row, data.len());
-}
-
-#[test]
-fn gensims_files_are_the_bags_of_words() {
-    let folder = exported(Format::Gensim, "bags");
-    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    let (corpus, dictionary) = (read("corpus.mm"), read("dictionary.txt"));
-    let mut lines = corpus.lines();
-    assert_eq!(lines.next(), Some("%%MatrixMarket matrix coordinate real general"));
-    let header = lines.next().unwrap().to_owned();
-    let mut expected = Vec::new();
-    for (document, number) in documents().iter().zip(1..) {
-        for (term, count) in document.terms.iter().zip(&document.counts) {
-            expected.push(format!("{number} {} {count}", term + 1));
-        }
-    }
-    assert_eq!(header, format!("150 18 {}", expected.len()));
-    assert_eq!(lines.collect::<Vec<_>>(), expected);
-    let mut terms = dictionary.lines();
-    assert_eq!(terms.next(), Some("150"));
-    for (id, line) in terms.enumerate() {
-        let fields: Vec<&str> = line.split('\t').collect();
-        let holds = |d: &&ShardDocument| d.terms.contains(&(id as u32));
-        let documents = documents().iter().filter(holds).count();
-        assert_eq!([fields[0], fields[2]], [id.to_string(), documents.to_string()]);
-    }
-    assert_eq!(read("documents.txt").lines().nth(149), Some("a file 149 "));
-}
-
-#[test]
-fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
-    let xml = fs::read_to_string(exported(Format::MalletDiagnostics, "d.xml")).unwrap();
-    let lines: Vec<&str> = xml.lines().collect();
-    assert_eq!(lines[..2], ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]);
-    assert_eq!(lines.last(), Some(&"</model>"));
-    let topics: Vec<&&str> = lines.iter().filter(|l| l.starts_with("<topic ")).collect();
-    assert_eq!(topics.len(), TOPICS);
-    let names = |line: &str| -> Vec<String> {
-        let attributes = line[..line.find('>').unwrap()].split(' ').skip(1);
-        attributes.map(|a| a.split('=').next().unwrap().to_owned()).collect()
-    };
-    let of_topic = "id tokens document_entropy word-length coherence uniform_dist corpus_dist \
-                    eff_num_words token-doc-diff rank_1_docs allocation_ratio allocation_count exclusivity";
-    assert_eq!(names(topics[0]).join(" "), of_topic);
-    let word = lines.iter().find(|l| l.starts_with("<word rank='1' ")).unwrap();
-    let of_word = "rank count prob cumulative docs word-length coherence uniform_dist corpus_dist \
-                   token-doc-diff exclusivity";
-    assert_eq!(names(word).join(" "), of_word);
-    assert!(xml.contains(">&lt;plea&gt;</word>") && xml.contains(">r&amp;d</word>"));
-    let table = read::head(&RESULT.path("out/topics"), usize::MAX).unwrap();
-    let place = |name| table.columns.iter().position(|it| it == name).unwrap();
-    for (row, topic) in table.rows.iter().zip(topics) {
-        let figure = |name| row[place(name)].parse::<f64>().unwrap();
-        let [tokens, exclusivity] = ["tokens", "exclusivity"].map(figure);
-        for figure in
-            [format!("tokens='{tokens:.4}' "), format!(" exclusivity='{exclusivity:.4}'>")]
-        {
-            assert!(topic.contains(&figure), "{figure} in {topic}");
-        }
-    }
 }
 
 #[test]
@@ -266,17 +174,14 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
 #[test]
 fn what_cannot_be_exported_is_refused_with_a_remedy() {
     RESULT.write("taken.json", "mine");
+    fs::create_dir(RESULT.path("folder")).unwrap();
     let export = "export out --format pyldavis --output";
     let cases = [
         (format!("{export} taken.json"), 64, "taken.json exists; name another file"),
         (format!("{export} out/p.json"), 64, "is in a result of topicmill; name a file outside"),
-        ("export nowhere --format npy".to_owned(), 64, "pass the folder that the job names"),
-        ("export . --format npy".to_owned(), 65, "not a result"),
-        (
-            "export out --format npy --output taken.json".to_owned(),
-            64,
-            "taken.json is a file: name a folder",
-        ),
+        ("export nowhere --format parquet".to_owned(), 64, "pass the folder that the job names"),
+        ("export . --format parquet".to_owned(), 65, "not a result"),
+        (format!("{export} folder"), 64, "folder is a folder: name a file"),
         ("export out --format csv".to_owned(), 64, "possible values: mallet-state"),
     ];
     for (arguments, code, words) in cases {
@@ -296,13 +201,13 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
 fn a_result_is_exported_from_within() {
     let out = RESULT.path("out");
     let export = |flags: &str| program(&out, &format!("export . --format {flags}"));
-    succeed(export("npy --output ../from-within"));
-    assert!(RESULT.path("from-within/phi.npy").exists());
+    succeed(export("parquet --output ../from-within"));
+    assert!(RESULT.path("from-within").exists());
     // A foreign manifest does not make a result.
     fs::write(RESULT.path("manifest.json"), "{}").unwrap();
-    succeed(export("npy --output ../beside-another-manifest"));
+    succeed(export("parquet --output ../beside-another-manifest"));
     fs::remove_file(RESULT.path("manifest.json")).unwrap();
-    let refused = export("npy --output arrays").output().expect("it starts");
+    let refused = export("parquet --output arrays").output().expect("it starts");
     let text = said(&refused);
     assert_eq!(refused.status.code(), Some(64), "{text}");
     assert!(text.contains("arrays is in a result of topicmill"), "{text}");
@@ -322,8 +227,6 @@ fn a_result_that_projects_nothing_has_a_model_to_export() {
         let path = place.succeed(&["export", "out", "--format", &name_of(format)]);
         assert_eq!(Path::new(path.trim()), format.beside("out".as_ref()));
     }
-    assert!(place.path("out-npy/phi.npy").exists());
-    assert!(!place.path("out-npy/theta_data.npy").exists());
     fs::remove_dir_all(place.path("out/topics")).unwrap();
     let refused = place.denied(65, "export out --format pyldavis --overwrite");
     assert!(refused.contains("make the result again"), "{refused}");

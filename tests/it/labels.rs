@@ -263,12 +263,9 @@ fn inspect_shows_labels_and_finds_their_topics() {
 }
 
 #[test]
-fn the_report_and_exports_name_topics_by_their_labels() {
+fn the_report_names_topics_by_their_labels() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");
-    ground.succeed("export out --format npy --output arrays");
-    let named = fs::read_to_string(ground.path("arrays/labels.txt")).expect("written");
-    assert_eq!(named, LABELS.map(|label| format!("{label}\n")).concat());
     let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
     let (_, data) = html.split_once("id=\"data\">").expect("what the page is told");
     let data = data.split_once("</script>").expect("its end").0;

@@ -94,7 +94,7 @@ fn what_programs_read_is_the_same_in_every_locale() {
     for line in [
         "inspect out–1/documents --json",
         "plan job–1.toml --resolved",
-        "export out–1 --format npy --overwrite",
+        "export out–1 --format pyldavis --overwrite",
     ] {
         let expected = place.shown(line, 80, "en_US.UTF-8");
         assert!(expected.contains('–'), "{expected}");

@@ -775,7 +775,7 @@ fn a_result_within_its_input_is_no_document() {
     assert!(digests.iter().all(|digest| *digest == digests[0]));
     // Exports, a list of constraints, a report and piped documents are no documents either.
     for (format, name) in
-        [("pyldavis", "topics-out.pyldavis.json"), ("gensim", "topics-out-gensim")]
+        [("pyldavis", "topics-out.pyldavis.json"), ("mallet-state", "topics-out.state.gz")]
     {
         place.succeed(&format!("export topics-out --format {format}"));
         assert!(place.path(name).exists());

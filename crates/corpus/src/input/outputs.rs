@@ -22,16 +22,8 @@ pub(super) fn is_output(folder: &Path) -> bool {
     read.is_ok() && start == LOCK_MARK.as_bytes()
 }
 
-/// What `topicmill export` and `topicmill topics -` append to the name of an output, for files or folders beside it.
-const BESIDE: [&str; 7] = [
-    "-gensim",
-    "-npy",
-    ".diagnostics.xml",
-    ".input",
-    ".phi.parquet",
-    ".pyldavis.json",
-    ".state.gz",
-];
+/// What `topicmill export` and `topicmill topics -` append to the name of an output, for files beside it.
+const BESIDE: [&str; 4] = [".input", ".phi.parquet", ".pyldavis.json", ".state.gz"];
 
 /// The mark of the report's page.
 const PAGE_MARK: &[u8] = b"<meta name=\"generator\" content=\"topicmill\">";
@@ -83,15 +75,13 @@ mod tests {
     #[test]
     fn what_topicmill_has_written_is_known_by_its_name_or_content() {
         for (path, is_ours) in [
-            ("d/out-gensim/corpus.mm", true),
             ("d/out.state.gz", true),
             ("d/out.pyldavis.json", true),
             ("d/out.phi.parquet", true),
             ("d/out.input.jsonl", true),
             ("d/out.txt", false),
             ("d/out.inputs.txt", false),
-            ("d/out-gensims/a.txt", false),
-            ("d/output-gensim/a.txt", false),
+            ("d/output.state.gz", false),
             ("d/out/a.txt", false),
         ] {
             let found = is_beside(Path::new(path), Path::new("d/out"));
