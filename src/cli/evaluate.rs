@@ -29,7 +29,6 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"c_v\"]' --reference wiki.jsonl
-  topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
   topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set 'evaluate.metrics=[]'
 
@@ -56,9 +55,6 @@ pub(crate) struct EvaluateArgs {
     /// Texts on which to count coherence, instead of the training sample; may be repeated
     #[arg(long, value_name = "FILES", help_heading = HEADING)]
     pub(crate) reference: Vec<String>,
-    /// Predict this column of the documents (as of corpus.metadata) from the topics, and report the accuracy
-    #[arg(long, value_name = "COLUMN", help_heading = HEADING)]
-    pub(crate) labels: Option<String>,
     /// Compare the documents of the job's result with those of another result
     #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
     pub(crate) compare: Option<String>,
@@ -109,7 +105,7 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
         let names = toml::Value::Array(names.map(toml::Value::String).collect());
         set.push(format!("evaluate.reference={names}"));
     }
-    let texts = [("labels", &args.labels), ("compare", &args.compare), ("norms", &args.norms)];
+    let texts = [("compare", &args.compare), ("norms", &args.norms)];
     for (key, text) in texts {
         if let Some(text) = text {
             let text = toml::Value::String(text.clone());
@@ -250,9 +246,7 @@ fn page(summary: &EvaluationSummary) -> String {
 /// Formats counts in full, everything else with four decimals.
 fn value(figure: &Figure) -> String {
     match figure.unit {
-        "documents" | "tokens" | "topics" | "labels" | "pairs" => {
-            figures::grouped(figure.value as u64)
-        }
+        "documents" | "tokens" | "topics" | "pairs" => figures::grouped(figure.value as u64),
         _ => format!("{:.4}", figure.value),
     }
 }

@@ -26,8 +26,8 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// The fewest topics of a small one.
 const LEAST_TOPICS: u64 = 5;
-/// Keys that name columns of the documents' metadata.
-const COLUMN_KEYS: [&str; 2] = ["project.trends", "evaluate.labels"];
+/// The key that names columns of the documents' metadata.
+const COLUMN_KEY: &str = "project.trends";
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -165,7 +165,7 @@ fn asked(
 ) -> Result<Template, Failure> {
     let mut template = Template::default();
     // The metadata columns are not known yet.
-    let names_columns = |text: &&String| COLUMN_KEYS.iter().any(|key| text.trim().starts_with(key));
+    let names_columns = |text: &&String| text.trim().starts_with(COLUMN_KEY);
     let others = args.set.iter().filter(|text| !names_columns(text));
     // First, because other results that the job names settle some keys.
     apply(&mut template, others.clone(), path)?;

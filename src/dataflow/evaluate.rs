@@ -4,7 +4,6 @@
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
 //!        └─▶ top terms            sample, or texts ─▶ counts ─▶ sums ─▶ scores of topics ─▶
-//!                                 labels ─▶ proportions ─▶ worker 0 ─▶ classification ─▶
 //!        └─▶ ranks                norms ─▶ cues ─▶ sums ─▶ medians ─▶
 //!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
@@ -13,7 +12,6 @@
 //! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
 mod association;
-mod classify;
 mod coherence;
 mod compare;
 mod model;
@@ -39,7 +37,6 @@ use crate::tables::FileMetadata;
 use association::KnownNorms;
 use coherence::{Coherence, Texts, wants_sample};
 use corpus::collection::Collection;
-use lda::infer::term_topics::TermTopics;
 use mesh::{ClusterError, ClusterSettings};
 use model::Loaded;
 use score::{Chosen, Shards};
@@ -72,8 +69,6 @@ struct Shared {
     /// For choosing documents, and for scoring them.
     shards: [Tickets; 2],
     coherence: Tickets,
-    labels: Tickets,
-    term_topics: Once<TermTopics>,
     texts: Once<Texts>,
     norms: Once<KnownNorms>,
 }
@@ -156,7 +151,7 @@ impl Evaluation {
         })
     }
 
-    /// Computes all figures, in the order of the metrics; then those for labels, norms, and another result.
+    /// Computes all figures, in the order of the metrics; then those for norms, and another result.
     /// Figures that one worker computes are on worker 0 alone.
     fn figures(
         &self,
@@ -200,9 +195,6 @@ impl Evaluation {
             }
             let scores = scores.iter().filter(|scores| scores.metric == metric);
             figures.extend(scores.filter_map(TopicScores::figure));
-        }
-        if let Some(name) = &settings.labels {
-            figures.extend(self.classify(worker, collection, (&chosen, model), name)?);
         }
         if let Some(norms) = norms {
             let (rows, note) = self.associate(worker, collection, (norms, model));

@@ -50,10 +50,6 @@ pub(crate) struct EvaluateSettings {
     pub(crate) coherence_terms: usize,
     /// Files to count coherence on, relative to `corpus.base`; if empty, the job's own documents.
     pub(crate) reference: Vec<String>,
-    /// The column with the labels to predict: one of `CorpusSettings::label_columns`.
-    pub(crate) labels: Option<String>,
-    /// Folds for predicting them, at least 2.
-    pub(crate) folds: usize,
     /// Another result, to compare the job's documents with.
     pub(crate) compare: Option<PathBuf>,
     /// Norms of word association.

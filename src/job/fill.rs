@@ -176,7 +176,7 @@ impl Values {
     pub(super) fn evaluate(&self) -> EvaluateSettings {
         settings! { self, EvaluateSettings, "evaluate":
             metrics, split, documents, particles, resample, completion_sweeps, alpha,
-            coherence_terms, reference, labels, folds, compare, norms;
+            coherence_terms, reference, compare, norms;
         }
     }
 
@@ -240,7 +240,6 @@ mod tests {
             "project.trends=[\"m\"]",
             "evaluate.metrics=[\"npmi\"]",
             "evaluate.metrics=[\"left-to-right\"]",
-            "evaluate.labels=m",
         ];
         let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {

@@ -387,42 +387,19 @@ impl Values {
     }
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
-        const HOME: &str = "corpus.metadata, corpus.group, corpus.labels or \"language\"";
-        let mut columns = self.columns();
-        columns.extend(self.get::<Option<String>>("corpus.group"));
-        if self.names("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
-            source.refuse("evaluate.labels", match &columns[..] {
-                [] => format!(
-                    "a column of {HOME}, which are empty; the collection must be ingested with it"
-                ),
-                columns => format!("one of {HOME}: {}", columns.join(", ")),
-            })?;
-        }
         let metrics: Vec<Metric> = self.get("evaluate.metrics");
         if !metrics.iter().any(|metric| metric.is_coherence()) {
             let allowed = "absent unless evaluate.metrics has one of umass, npmi, c_v";
             source.refuse_override("evaluate.reference", allowed)?;
             source.refuse_override("evaluate.coherence_terms", allowed)?;
         }
-        let is_absent = |metric| !metrics.contains(&metric);
-        let unused = [
-            (
-                is_absent(Metric::LeftToRight),
-                "evaluate.particles",
-                "left-to-right in evaluate.metrics",
-            ),
-            (
-                is_absent(Metric::LeftToRight),
-                "evaluate.resample",
-                "left-to-right in evaluate.metrics",
-            ),
-            (!self.names("evaluate.labels"), "evaluate.folds", "evaluate.labels"),
-        ];
-        for (_, path, needed) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
-            source.refuse_override(path, format!("absent without {needed}"))?;
+        if !metrics.contains(&Metric::LeftToRight) {
+            let allowed = "absent without left-to-right in evaluate.metrics";
+            source.refuse_override("evaluate.particles", allowed)?;
+            source.refuse_override("evaluate.resample", allowed)?;
         }
         let measures = !metrics.is_empty();
-        let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];
+        let others = ["evaluate.compare", "evaluate.norms"];
         if !measures && !others.into_iter().any(|path| self.names(path)) {
             source.refuse(
                 "evaluate.metrics",

@@ -147,11 +147,6 @@ impl CorpusSettings {
         let place = self.metadata.iter().position(|name| *name == labels.column);
         Some((labels, place?))
     }
-
-    /// Returns the columns that may hold a document's label: its own, then `group`.
-    pub fn label_columns(&self) -> impl Iterator<Item = String> {
-        self.columns().into_iter().chain(self.group.clone())
-    }
 }
 
 /// The labels of documents.

@@ -7,7 +7,6 @@
 pub mod assignment;
 pub mod association;
 pub mod bootstrap;
-pub mod classification;
 pub mod coherence;
 pub mod comparison;
 pub mod completion;

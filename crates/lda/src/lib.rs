@@ -5,7 +5,7 @@
 //! Modules form layers: each one uses only those above it in this list.
 //!
 //! - [`math`]: random streams, draws and special functions that are the same on every machine.
-//! - [`regression`]: multinomial logistic regression, which evaluation and MaxEnt inference use.
+//! - [`regression`]: multinomial logistic regression, which MaxEnt inference uses.
 //!   It uses the requested number of threads; nothing else in this crate starts threads.
 //! - [`bags`]: documents in memory.
 //! - [`model`]: priors, topic–term parameters, and the factors that documents are sampled with.

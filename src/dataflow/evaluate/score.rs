@@ -72,17 +72,12 @@ impl<'a> Chosen<'a> {
         hash(self.seed, Stage::Evaluate, number, 0)
     }
 
-    /// Whether a document belongs to the split, chosen or not.
-    pub(super) fn is_of_split(&self, number: u64, document: &ShardDocument) -> bool {
-        let is_split = |(splits, split): (&Splits, Split)| splits.of(number, document) == split;
-        self.splits.is_none_or(is_split)
-    }
-
     /// Whether a document is chosen.
-    pub(super) fn holds(&self, number: u64, document: &ShardDocument) -> bool {
+    fn holds(&self, number: u64, document: &ShardDocument) -> bool {
+        let is_split = |(splits, split): (&Splits, Split)| splits.of(number, document) == split;
         document.status.has_terms()
             && self.key(number) <= self.bound
-            && self.is_of_split(number, document)
+            && self.splits.is_none_or(is_split)
     }
 }
 

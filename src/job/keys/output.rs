@@ -100,7 +100,7 @@ pub(super) const EVALUATE: Section = rows! {
     "evaluate", Some(Stage::Evaluate);
 
     /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences. `[]` only together with
-    /// `labels`, `compare` or `norms`.
+    /// `compare` or `norms`.
     // The measure that training itself uses; it is cheap.
     metrics: Words(METRICS), Default(["completion"]);
     /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
@@ -128,12 +128,6 @@ pub(super) const EVALUATE: Section = rows! {
     /// Files, folders and globs, as in `corpus.input`, with texts on which coherence is counted; `[]` uses the
     /// documents trained on, and for `"c_v"` all texts of the input. Also `--reference`.
     reference: List(|names| !names.contains(&""), "a text or a list of texts, none of them empty"), Default([]);
-    /// A column of `corpus.metadata`, that of `corpus.group` or `corpus.labels`, or `language`, with one label per
-    /// document, which is predicted from the document's topics; `""` predicts none. Also `--labels`.
-    labels: Text, Default("");
-    /// Number of folds in the cross-validation of `labels`.
-    // As in Wahabzada & Kersting 2011.
-    folds: Whole(2, 1_000), Default(5);
     /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for
     /// none. Also `--compare`.
     compare: Text, Default("");

@@ -1,4 +1,4 @@
-//! Labels predicted from topics, and results compared with each other.
+//! Results compared with each other, and associated words.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -40,65 +40,6 @@ fn figure<'a>(summary: &'a Value, metric: &str, method: &str) -> &'a Value {
         figure["metric"] == metric && figure["method"].as_str().unwrap().starts_with(method)
     };
     figures.iter().find(is_it).unwrap()
-}
-
-#[test]
-fn labels_that_topics_decide_are_found() {
-    let none = "--set=evaluate.metrics=[]";
-    let summary = LABELLED.summary("labels", &[ALL, none, "--labels", "kind"]);
-    let accuracy = figure(&summary, "classification_accuracy", "logistic regression");
-    assert!(accuracy["value"].as_f64().unwrap() > 0.98, "{accuracy}");
-    assert!(accuracy["method"].as_str().unwrap().contains("5 folds, kind"));
-    assert!(accuracy["standard_error"].as_f64().unwrap() < 0.02);
-    let value = |metric| figure(&summary, metric, "")["value"].as_f64().unwrap();
-    // 30 of 300 have no label, one more no text.
-    assert_eq!(value("documents_scored"), 269.0);
-    assert_eq!(value("documents_skipped"), 31.0);
-    assert_eq!(value("labels"), 2.0);
-    let law = (0..300).filter(|d| d % 3 != 0 && d % 10 != 7 && *d != 8).count();
-    assert!((value("classification_baseline") - law as f64 / 269.0).abs() < 1e-12);
-    // The same topics read back from tables have the same figures; other folds have others.
-    let more = ["--model", "out", "--set=evaluate.folds=3"];
-    let read =
-        LABELLED.summary("labels-read", &[&[ALL, none, "--labels", "kind"], &more[..]].concat());
-    let accuracy = figure(&read, "classification_accuracy", "logistic regression");
-    assert!(accuracy["value"].as_f64().unwrap() > 0.98, "{accuracy}");
-    assert!(accuracy["method"].as_str().unwrap().contains("3 folds"));
-    let group = LABELLED.summary("labels-group", &[ALL, none, "--labels", "shelf"]);
-    let of_group = figure(&group, "classification_accuracy", "logistic regression");
-    let of_kind = figure(&summary, "classification_accuracy", "logistic regression");
-    assert_eq!(of_group["value"], of_kind["value"]);
-    let some = ["--set=evaluate.documents=50", none, "--labels", "kind"];
-    let summary = LABELLED.summary("labels-50", &[&[ALL], &some[..]].concat());
-    let scored = figure(&summary, "documents_scored", "classification");
-    assert!(scored["value"].as_f64().unwrap() <= 50.0);
-}
-
-#[test]
-fn columns_that_hold_no_labels_are_told() {
-    let cases: [(&[&str], i32, &str); 5] = [
-        (
-            &["--labels", "nowhere"],
-            64,
-            "one of corpus.metadata, corpus.group, corpus.labels or \"language\": kind, tags, shelf",
-        ),
-        (&["--labels", "tags"], 65, "is a list or an object"),
-        (&["--labels", "kind", "--set=evaluate.folds=1"], 64, "evaluate.folds"),
-        (&["--labels", "kind", "--set=evaluate.split=projected"], 65, "evaluate.split"),
-        (
-            &["--labels", "kind", ALL, "--set=evaluate.documents=9", "--set=evaluate.folds=900"],
-            65,
-            "cannot be split into 900 folds",
-        ),
-    ];
-    for (arguments, code, word) in cases {
-        let (found, told) = LABELLED.refused(&[&["--output", "refused"], arguments].concat());
-        assert!(told.contains(word), "{arguments:?}: {told}");
-        assert_eq!(found, code, "{told}");
-    }
-    let (code, told) = RUN.refused(&["--output", "refused-labels", "--labels", "topic"]);
-    assert_eq!(code, 64, "{told}");
-    assert!(told.contains("are empty"), "{told}");
 }
 
 #[test]
@@ -221,7 +162,7 @@ fn all_figures_are_the_same_on_any_number_of_workers() {
     let norms = "sea\tship\nsea\tcourt\nlaw\tjudge\nlaw\tWHALE\nwave\tsail\n";
     fs::write(LABELLED.path("all-norms.tsv"), norms).unwrap();
     let compared = ["--compare", "out", "--norms", "all-norms.tsv"];
-    let flags = [&[metrics, ALL, "--labels", "kind", "-q"][..], &compared].concat();
+    let flags = [&[metrics, ALL, "-q"][..], &compared].concat();
     let digest = |output: &str, workers: &[&str], more: &[&str]| {
         let first = ["evaluate", "job.toml", "--output", output];
         LABELLED.succeed(&[&first, &flags[..], workers, more].concat());

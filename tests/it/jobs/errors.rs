@@ -169,7 +169,7 @@ fn keys_without_effect_are_refused_and_their_defaults_are_not() {
         assert_eq!(job.is_err(), is_unused, "{format} {key}");
     }
     assert!(with(&["evaluate.particles=5"]).is_err());
-    assert!(with(&["evaluate.folds=3"]).is_err());
+    assert!(with(&["evaluate.resample=true"]).is_err());
 }
 
 #[test]

@@ -119,8 +119,6 @@ const MANY: [&[&str]; 8] = [
         "evaluate.alpha=[1, 0.5]",
         "evaluate.coherence_terms=64",
         "evaluate.reference=other.txt",
-        "evaluate.labels=shelf",
-        "evaluate.folds=2",
         "evaluate.compare=out/other",
     ],
     &[

@@ -34,8 +34,6 @@ pub enum Stage {
     Evaluate = 17,
     /// The proportions that MaxEnt's classifier learns.
     MaxEnt = 20,
-    /// Which fold of a cross-validation a document is in.
-    Folds = 21,
     /// Draws of documents that are sampled together.
     Joint = 22,
     /// Which round of a pass such a document belongs to.

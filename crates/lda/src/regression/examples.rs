@@ -34,26 +34,6 @@ impl Examples {
     pub fn push(&mut self, features: impl IntoIterator<Item = (u32, f32)>, target: &[f32]) {
         assert_eq!(target.len(), self.class_count, "one probability per class");
         self.targets.extend_from_slice(target);
-        self.push_features(features);
-    }
-
-    /// Adds an example of one class.
-    ///
-    /// # Panics
-    /// Panics if there is no such class.
-    pub(crate) fn push_class(
-        &mut self,
-        features: impl IntoIterator<Item = (u32, f32)>,
-        class: usize,
-    ) {
-        assert!(class < self.class_count, "no such class");
-        let from = self.targets.len();
-        self.targets.resize(from + self.class_count, 0.0);
-        self.targets[from + class] = 1.0;
-        self.push_features(features);
-    }
-
-    fn push_features(&mut self, features: impl IntoIterator<Item = (u32, f32)>) {
         for (feature, value) in features {
             debug_assert!(value.is_finite(), "feature {feature} is {value}");
             self.features.push(feature);

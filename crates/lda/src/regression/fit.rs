@@ -206,7 +206,7 @@ mod tests {
     fn without_features_the_bias_is_the_log_odds_of_the_targets() {
         let mut examples = Examples::new(3);
         examples.push([], &[0.5, 0.25, 0.25]);
-        examples.push_class([], 1);
+        examples.push([], &[0.0, 1.0, 0.0]);
         let fitted = fit(&examples, &precise(), &mut |_| {}).unwrap();
         let mut mean = Vec::new();
         fitted.predict([(3, 1.0)], &mut mean);
@@ -282,7 +282,8 @@ mod tests {
     fn separable_examples_are_told_apart() {
         let mut examples = Examples::new(3);
         for n in 0..30u32 {
-            examples.push_class([(100 + n % 3, 1.0), (n, 1.0)], (n % 3) as usize);
+            let target = [0, 1, 2].map(|class| f32::from(u8::from(class == n % 3)));
+            examples.push([(100 + n % 3, 1.0), (n, 1.0)], &target);
         }
         let fitted = fit(&examples, &Settings::default(), &mut |_| {}).unwrap();
         let mut probabilities = Vec::new();
@@ -303,7 +304,7 @@ mod tests {
         assert!(text.contains("3 classes on 20 features") && text.contains("another method"));
         assert!(matches!(error, RegressionError::TooLarge { bytes, .. } if bytes > 15_000));
         let mut examples = Examples::new(2);
-        (0..100).for_each(|_| examples.push_class((0..10).map(|feature| (feature, 1.0)), 0));
+        (0..100).for_each(|_| examples.push((0..10).map(|feature| (feature, 1.0)), &[1.0, 0.0]));
         let most_bytes = memory(100, 0, 2, 10);
         let settings = Settings { most_bytes, ..settings };
         assert!(fit(&examples, &settings, &mut |_| {}).is_err());
