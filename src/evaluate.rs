@@ -1,8 +1,6 @@
 //! The computations of `topicmill evaluate`, by the measures of [`lda::evaluate`]: its settings, figures
-//! summed over workers (`measure`), models of other programs (`foreign`), and norms of word association
-//! (`norms`).
+//! summed over workers (`measure`), and models of other programs (`foreign`).
 
 pub mod foreign;
 pub(crate) mod measure;
-pub mod norms;
 pub(crate) mod settings;

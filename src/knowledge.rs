@@ -29,7 +29,6 @@ use corpus::vocabulary::Vocabulary;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
-pub(crate) use text::fields;
 use wordnet::{WordNet, WordNetSettings};
 
 /// The allowed β of an edge. With another, terms could become impossible: their weights have 32 bits.

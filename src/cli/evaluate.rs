@@ -30,7 +30,6 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"c_v\"]' --reference wiki.jsonl
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
-  topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set 'evaluate.metrics=[]'
 
 The job's collection must have been ingested and, without --model, its model trained. Neither
 changes. docs/EVALUATION.md defines each figure and lists the files that --model reads.";
@@ -58,9 +57,6 @@ pub(crate) struct EvaluateArgs {
     /// Compare the documents of the job's result with those of another result
     #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
     pub(crate) compare: Option<String>,
-    /// Rank the associates of each cue in this file: cue, associate and perhaps strength per line (TSV or CSV)
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    pub(crate) norms: Option<String>,
     /// The folder to write to [default: the job's output.path with `-evaluation`]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub(crate) output: Option<PathBuf>,
@@ -105,12 +101,8 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
         let names = toml::Value::Array(names.map(toml::Value::String).collect());
         set.push(format!("evaluate.reference={names}"));
     }
-    let texts = [("compare", &args.compare), ("norms", &args.norms)];
-    for (key, text) in texts {
-        if let Some(text) = text {
-            let text = toml::Value::String(text.clone());
-            set.push(format!("evaluate.{key}={text}"));
-        }
+    if let Some(other) = &args.compare {
+        set.push(format!("evaluate.compare={}", toml::Value::String(other.clone())));
     }
     Ok(set)
 }
@@ -246,7 +238,7 @@ fn page(summary: &EvaluationSummary) -> String {
 /// Formats counts in full, everything else with four decimals.
 fn value(figure: &Figure) -> String {
     match figure.unit {
-        "documents" | "tokens" | "topics" | "pairs" => figures::grouped(figure.value as u64),
+        "documents" | "tokens" | "topics" => figures::grouped(figure.value as u64),
         _ => format!("{:.4}", figure.value),
     }
 }

@@ -4,14 +4,12 @@
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
 //!        └─▶ top terms            sample, or texts ─▶ counts ─▶ sums ─▶ scores of topics ─▶
-//!        └─▶ ranks                norms ─▶ cues ─▶ sums ─▶ medians ─▶
 //!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
 //! The job's output is only read. The result is a separate output folder: `evaluation`,
 //! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
-mod association;
 mod coherence;
 mod compare;
 mod model;
@@ -34,7 +32,6 @@ use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::failure::Failure;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
-use association::KnownNorms;
 use coherence::{Coherence, Texts, wants_sample};
 use corpus::collection::Collection;
 use mesh::{ClusterError, ClusterSettings};
@@ -70,7 +67,6 @@ struct Shared {
     shards: [Tickets; 2],
     coherence: Tickets,
     texts: Once<Texts>,
-    norms: Once<KnownNorms>,
 }
 
 /// The result of an evaluation.
@@ -151,7 +147,7 @@ impl Evaluation {
         })
     }
 
-    /// Computes all figures, in the order of the metrics; then those for norms, and another result.
+    /// Computes all figures, in the order of the metrics; then those of another result.
     /// Figures that one worker computes are on worker 0 alone.
     fn figures(
         &self,
@@ -165,8 +161,6 @@ impl Evaluation {
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
         let chosen = self.choose(worker, collection, splits.as_ref())?;
-        // First, because files that the user has named may be missing.
-        let norms = self.norms(worker, model)?;
         let compared = match &settings.compare {
             Some(other) if worker.index() == 0 => Some(compare::figures(job, other)?),
             _ => None,
@@ -195,11 +189,6 @@ impl Evaluation {
             }
             let scores = scores.iter().filter(|scores| scores.metric == metric);
             figures.extend(scores.filter_map(TopicScores::figure));
-        }
-        if let Some(norms) = norms {
-            let (rows, note) = self.associate(worker, collection, (norms, model));
-            figures.extend(rows);
-            notes.push(note);
         }
         if let Some((rows, more)) = compared {
             figures.extend(rows);

@@ -52,8 +52,6 @@ pub(crate) struct EvaluateSettings {
     pub(crate) reference: Vec<String>,
     /// Another result, to compare the job's documents with.
     pub(crate) compare: Option<PathBuf>,
-    /// Norms of word association.
-    pub(crate) norms: Option<PathBuf>,
 }
 
 impl EvaluateSettings {

@@ -398,13 +398,9 @@ impl Values {
             source.refuse_override("evaluate.particles", allowed)?;
             source.refuse_override("evaluate.resample", allowed)?;
         }
-        let measures = !metrics.is_empty();
-        let others = ["evaluate.compare", "evaluate.norms"];
-        if !measures && !others.into_iter().any(|path| self.names(path)) {
-            source.refuse(
-                "evaluate.metrics",
-                format!("a list of metrics, not empty without {}", others.join(", ")),
-            )?;
+        if metrics.is_empty() && !self.names("evaluate.compare") {
+            let allowed = "a list of metrics, not empty without evaluate.compare";
+            source.refuse("evaluate.metrics", allowed.to_owned())?;
         }
         Ok(())
     }

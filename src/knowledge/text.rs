@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Splits a line into fields, without spaces around them; with commas, fields may be quoted as in CSV.
-pub(crate) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String> {
+pub(super) fn fields(line: &str, delimiter: char) -> Result<Vec<String>, String> {
     let owned = |field: &str| field.trim().to_owned();
     if delimiter != ',' || !line.contains('"') {
         return Ok(line.split(delimiter).map(owned).collect());

@@ -1,11 +1,10 @@
 //! The quality of a set of topics: coherence, MALLET's diagnostics, duplicate and junk topics,
-//! matching with known topics, word associations, and a map of the distances between topics.
+//! matching with known topics, and a map of the distances between topics.
 //!
 //! Topics are passed as plain [`TermDistribution`]s, so that the same code evaluates a model, a table
 //! read back and planted topics. Held-out likelihood (`completion`, `left_to_right`) needs inference.
 
 pub mod assignment;
-pub mod association;
 pub mod bootstrap;
 pub mod coherence;
 pub mod comparison;

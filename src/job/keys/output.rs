@@ -100,7 +100,7 @@ pub(super) const EVALUATE: Section = rows! {
     "evaluate", Some(Stage::Evaluate);
 
     /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences. `[]` only together with
-    /// `compare` or `norms`.
+    /// `compare`.
     // The measure that training itself uses; it is cheap.
     metrics: Words(METRICS), Default(["completion"]);
     /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
@@ -131,10 +131,6 @@ pub(super) const EVALUATE: Section = rows! {
     /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for
     /// none. Also `--compare`.
     compare: Text, Default("");
-    /// A file with norms of word association, relative to the current directory: a cue, an associate and perhaps a
-    /// strength per line, separated by tabs or commas, for which the model's ranks of the associates are reported; `""`
-    /// for none. Also `--norms`.
-    norms: Text, Default(""), Later;
 };
 
 pub(super) const OUTPUT: Section = rows! {

@@ -1,4 +1,4 @@
-//! Results compared with each other, and associated words.
+//! Results compared with each other.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -90,78 +90,10 @@ fn results_of_two_models_are_compared_over_matched_topics() {
     }
 }
 
-const NONE: &str = "--set=evaluate.metrics=[]";
-
-/// P(w | sea) follows the topic of the sea, whose other six words come first.
-#[test]
-fn associates_rank_by_the_topics_of_their_cue() {
-    let norms = "cue,associate,strength\nsea,ship,0.2\nsea,court,0.1\nsea,dragon,0.5\nCourt,law,0.7\n                 court,\"judge\",0.2\nunicorn,horn,1\nwhale,Whale,1\n";
-    fs::write(LABELLED.path("norms.csv"), norms).unwrap();
-    let flags = [NONE, "--norms", "norms.csv"];
-    let summary = LABELLED.summary("norms", &flags);
-    let value = |summary: &Value, metric, method| {
-        let figure = figure(summary, metric, method);
-        assert!(figure["method"].as_str().unwrap().ends_with("among 13 terms"));
-        figure["value"].as_f64().unwrap()
-    };
-    // The first associate of `sea` is `dragon`, which is not a term; `Court` and `court` are two cues.
-    assert_eq!(value(&summary, "association_pairs", "first"), 2.0);
-    assert_eq!(value(&summary, "association_pairs", "all"), 4.0);
-    assert_eq!(value(&summary, "association_pairs_skipped", "all"), 3.0);
-    let first = value(&summary, "association_rank", "first associates");
-    let all = value(&summary, "association_rank", "all associates");
-    assert!(first <= 6.0 && all <= 6.0, "{summary}");
-    // The same topics, read back from tables.
-    let read = LABELLED.summary("norms-read", &[&flags[..], &["--model", "out"]].concat());
-    assert_eq!(value(&read, "association_rank", "first associates"), first);
-    assert_eq!(value(&read, "association_rank", "all associates"), all);
-}
-
-/// Two topics, `sea ship` and `law court`, with a word in both, and words that the model lacks.
-#[test]
-fn associates_rank_by_an_external_model_as_by_hand() {
-    let model =
-        "0\tsea\t0.5\n0\tship\t0.3\n0\twave\t0.2\n1\tlaw\t0.6\n1\tcourt\t0.3\n1\twave\t0.1\n";
-    fs::write(LABELLED.path("weights.txt"), model).unwrap();
-    // Given `sea`: ship 0.3, wave 0.2, law and court 0. Given `wave`, of which two thirds are topic 0:
-    // sea 0.33, ship and law 0.2, court 0.1.
-    let norms = "sea\twave\nsea\tlaw\nsea\twhale\nwave\tsea\nwave\tship\nwave\tcourt\n";
-    fs::write(LABELLED.path("by-hand.tsv"), norms).unwrap();
-    let flags = [NONE, "--norms", "by-hand.tsv", "--model", "weights.txt"];
-    let summary = LABELLED.summary("norms-by-hand", &flags);
-    let value = |metric, method| figure(&summary, metric, method)["value"].as_f64().unwrap();
-    // Ranks 2 and 3.5; 1, 2.5 and 4.
-    assert_eq!(value("association_rank", "first associates, among 4 terms"), 1.5);
-    assert_eq!(value("association_rank", "all associates, among 4 terms"), 2.5);
-    assert_eq!(value("association_pairs_skipped", "all"), 1.0);
-}
-
-#[test]
-fn norms_that_cannot_be_used_are_told() {
-    let cases = [
-        ("cat\tdog\n", 65, "none of its 1 pairs has two words that are terms"),
-        ("sea\tship\nsea\n", 65, "wrong.tsv, line 2: is not a cue"),
-        ("", 65, "wrong.tsv: has no line with a cue"),
-    ];
-    for (norms, code, word) in cases {
-        fs::write(LABELLED.path("wrong.tsv"), norms).unwrap();
-        let flags = ["--output", "refused-norms", NONE, "--norms", "wrong.tsv"];
-        let (found, told) = LABELLED.refused(&flags);
-        assert!(told.contains(word), "{norms:?}: {told}");
-        assert_eq!(found, code, "{told}");
-    }
-    let flags = ["--output", "refused-norms", "--norms", "absent.tsv"];
-    let (code, told) = LABELLED.refused(&flags);
-    assert!(told.contains("absent.tsv: there is no such file"), "{told}");
-    assert_eq!(code, 64, "{told}");
-}
-
 #[test]
 fn all_figures_are_the_same_on_any_number_of_workers() {
     let metrics = "--set=evaluate.metrics=[\"completion\",\"umass\",\"npmi\",\"c_v\"]";
-    let norms = "sea\tship\nsea\tcourt\nlaw\tjudge\nlaw\tWHALE\nwave\tsail\n";
-    fs::write(LABELLED.path("all-norms.tsv"), norms).unwrap();
-    let compared = ["--compare", "out", "--norms", "all-norms.tsv"];
+    let compared = ["--compare", "out"];
     let flags = [&[metrics, ALL, "-q"][..], &compared].concat();
     let digest = |output: &str, workers: &[&str], more: &[&str]| {
         let first = ["evaluate", "job.toml", "--output", output];

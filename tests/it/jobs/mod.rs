@@ -119,7 +119,7 @@ fn various() -> Vec<Job> {
         &["train.online_passes=0", "train.passes=7", "htrc.section_words=3000"],
         &["train.schedule=residual", "train.importance=true"],
         &["train.minibatch=norms"],
-        &["train.method=batch-vb", "phrases.detect=true", "evaluate.norms=norms.tsv"],
+        &["train.method=batch-vb", "phrases.detect=true"],
         &[
             "project.trends=[\"it's\"]",
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",

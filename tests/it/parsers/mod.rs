@@ -9,7 +9,7 @@ use std::path::Path;
 /// A parser that accepts any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 13] = [
+const PARSERS: [(&str, Parser); 12] = [
     ("assignments", targets::assignments),
     ("environment", targets::environment),
     ("foreign_npy", targets::foreign_npy),
@@ -20,7 +20,6 @@ const PARSERS: [(&str, Parser); 13] = [
     ("job", targets::job),
     ("knowledge", targets::knowledge),
     ("model", targets::model),
-    ("norms", targets::norms),
     ("records", targets::records),
     ("wire", targets::wire),
 ];

@@ -5,7 +5,6 @@
 
 #![allow(dead_code, reason = "each target uses one of these")]
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +19,6 @@ use topicmill::corpus::reader::read_block;
 use topicmill::corpus::settings::{CorpusSettings, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state, npy, text};
-use topicmill::evaluate::norms::{Cue, Norms};
 use topicmill::failure::Failure;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
@@ -299,25 +297,6 @@ pub fn foreign_state(bytes: &[u8]) {
 pub fn foreign_text(bytes: &[u8]) {
     topics(text::read_weights(Path::new("weights"), bytes));
     topics(text::read_counts(Path::new("counts"), bytes));
-}
-
-/// Norms of word association.
-pub fn norms(bytes: &[u8]) {
-    let norms = match Norms::parse(Path::new("norms.csv"), bytes) {
-        Ok(norms) => norms,
-        Err(error) => return says(&error),
-    };
-    let mut cues = BTreeSet::new();
-    for Cue { word, associates } in &norms.cues {
-        assert!(cues.insert(word) && !word.is_empty(), "{word:?}");
-        let distinct: BTreeSet<&String> = associates.iter().collect();
-        assert!(!distinct.is_empty() && distinct.len() == associates.len());
-        assert!(associates.iter().all(|word| !word.is_empty()));
-    }
-    let numbers: BTreeMap<&String, u32> = cues.into_iter().zip(0..).collect();
-    for known in norms.known(|word| numbers.get(&word.to_owned()).copied()) {
-        assert!(!known.associates.is_empty() && !known.associates.contains(&known.cue));
-    }
 }
 
 /// Checks that an external model is valid: every topic is a distribution.
