@@ -20,8 +20,8 @@ Examples:
   topicmill compare out/fifty out/hundred
   topicmill compare out/seed-1 out/seed-2 --topics 0
 
-Topics are matched one to one by the distance between their words. `topicmill evaluate --compare`
-writes the figures as a table.";
+Topics are matched one to one by the distance between their words; docs/EVALUATION.md defines the
+figures.";
 
 /// Flags of compare.
 #[derive(Clone, Debug, Args)]
@@ -57,7 +57,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let views = [View::open(paths[0], Wanted::All)?, View::open(paths[1], Wanted::All)?];
     let [a, b] = views.each_ref().map(View::path);
-    let found = compare(a, b, None)?;
+    let found = compare(a, b)?;
     let topics = [topic_lines(a)?, topic_lines(b)?];
     let pairs = pairs(&found, &topics);
     if args.json {

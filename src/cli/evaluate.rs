@@ -17,7 +17,6 @@ use super::{Exit, Failure, figures, plan};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
-use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
@@ -29,7 +28,6 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"c_v\"]' --reference wiki.jsonl
-  topicmill evaluate jobs/newsgroups.toml --compare out/other-run
 
 The job's collection must have been ingested and, without --model, its model trained. Neither
 changes. docs/EVALUATION.md defines each figure and lists the files that --model reads.";
@@ -54,9 +52,6 @@ pub(crate) struct EvaluateArgs {
     /// Texts on which to count coherence, instead of the training sample; may be repeated
     #[arg(long, value_name = "FILES", help_heading = HEADING)]
     pub(crate) reference: Vec<String>,
-    /// Compare the documents of the job's result with those of another result
-    #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
-    pub(crate) compare: Option<String>,
     /// The folder to write to [default: the job's output.path with `-evaluation`]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub(crate) output: Option<PathBuf>,
@@ -74,14 +69,9 @@ const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.run.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
-    if job.evaluate.compare.is_some() && args.model.is_some() {
-        let message = "evaluate.compare needs the job's own result and cannot be used with --model";
-        return Err(Failure::usage(message)
-            .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
-    }
-    if job.evaluate.compare.is_none() && args.run.budget.is_some() {
-        let message = "--budget has no effect without --compare";
-        return Err(Failure::usage(message).help("leave it out: only --compare reads a projection"));
+    if args.run.budget.is_some() {
+        let message = "--budget has no effect on an evaluation";
+        return Err(Failure::usage(message).help("leave it out: no projection is read"));
     }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| run_here(job, args, here))
@@ -100,9 +90,6 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
         let names = args.reference.iter().map(|name| from_here(name));
         let names = toml::Value::Array(names.map(toml::Value::String).collect());
         set.push(format!("evaluate.reference={names}"));
-    }
-    if let Some(other) = &args.compare {
-        set.push(format!("evaluate.compare={}", toml::Value::String(other.clone())));
     }
     Ok(set)
 }
@@ -150,16 +137,6 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let target = target(&job, args);
     refuse_run(&target)?;
     super::existing_output(&job.output.path)?;
-    if let Some(other) = &job.evaluate.compare {
-        super::check_finished(other)?;
-        let other_projection = OutputState::OtherJob { differs: "projection" };
-        if output_state(&job)? == other_projection {
-            let path = job.output.path.display();
-            let message = format!("{path}: was projected with settings other than the job's");
-            let help = format!("compare it as it is: topicmill evaluate {path} --compare …");
-            return Err(Failure::usage(message).help(help));
-        }
-    }
     let output = here.output(&job, &target)?;
     let scratch = job.output.scratch.as_deref();
     let place = Place::new(&job.output.path, scratch, here.placement.process);

@@ -4,14 +4,12 @@
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
 //!        └─▶ top terms            sample, or texts ─▶ counts ─▶ sums ─▶ scores of topics ─▶
-//!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
 //! The job's output is only read. The result is a separate output folder: `evaluation`,
 //! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
 mod coherence;
-mod compare;
 mod model;
 mod score;
 mod write;
@@ -147,8 +145,7 @@ impl Evaluation {
         })
     }
 
-    /// Computes all figures, in the order of the metrics; then those of another result.
-    /// Figures that one worker computes are on worker 0 alone.
+    /// Computes all figures, in the order of the metrics.
     fn figures(
         &self,
         worker: &mut Worker,
@@ -161,11 +158,7 @@ impl Evaluation {
         let settings = &job.evaluate;
         let splits = self.splits(worker, collection)?;
         let chosen = self.choose(worker, collection, splits.as_ref())?;
-        let compared = match &settings.compare {
-            Some(other) if worker.index() == 0 => Some(compare::figures(job, other)?),
-            _ => None,
-        };
-        let Coherence { scores, mut notes } =
+        let Coherence { scores, notes } =
             self.coherence(worker, collection, splits.as_ref(), model)?;
         if worker.index() == 0 {
             self.make_room()?;
@@ -189,10 +182,6 @@ impl Evaluation {
             }
             let scores = scores.iter().filter(|scores| scores.metric == metric);
             figures.extend(scores.filter_map(TopicScores::figure));
-        }
-        if let Some((rows, more)) = compared {
-            figures.extend(rows);
-            notes.extend(more);
         }
         Ok(Made { figures, scores, notes })
     }

@@ -1,7 +1,5 @@
 //! The settings of an evaluation, already checked.
 
-use std::path::PathBuf;
-
 use corpus::sample::Split;
 use lda::evaluate::coherence::window::C_V_TERMS;
 use lda::evaluate::coherence::{NPMI_TERMS, UMASS_TERMS};
@@ -50,8 +48,6 @@ pub(crate) struct EvaluateSettings {
     pub(crate) coherence_terms: usize,
     /// Files to count coherence on, relative to `corpus.base`; if empty, the job's own documents.
     pub(crate) reference: Vec<String>,
-    /// Another result, to compare the job's documents with.
-    pub(crate) compare: Option<PathBuf>,
 }
 
 impl EvaluateSettings {

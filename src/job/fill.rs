@@ -176,7 +176,7 @@ impl Values {
     pub(super) fn evaluate(&self) -> EvaluateSettings {
         settings! { self, EvaluateSettings, "evaluate":
             metrics, split, documents, particles, resample, completion_sweeps, alpha,
-            coherence_terms, reference, compare;
+            coherence_terms, reference;
         }
     }
 

@@ -398,9 +398,8 @@ impl Values {
             source.refuse_override("evaluate.particles", allowed)?;
             source.refuse_override("evaluate.resample", allowed)?;
         }
-        if metrics.is_empty() && !self.names("evaluate.compare") {
-            let allowed = "a list of metrics, not empty without evaluate.compare";
-            source.refuse("evaluate.metrics", allowed.to_owned())?;
+        if metrics.is_empty() {
+            source.refuse("evaluate.metrics", "a list of metrics, not empty".to_owned())?;
         }
         Ok(())
     }

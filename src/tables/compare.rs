@@ -19,7 +19,6 @@ use super::manifest::Manifest;
 use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
 use crate::failure::Failure;
-use corpus::sample::Split;
 use lda::evaluate::comparison::{Figure, Measures};
 pub(crate) use model::neighbourhood;
 
@@ -29,7 +28,7 @@ const HELD_DOCUMENTS: u64 = 1 << 20;
 /// How similar two results are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Documents compared: in both results, of the requested split, with topics in both.
+    /// Documents compared: in both results, with topics in both.
     pub documents: u64,
     /// Such documents of the first result that are not in the second.
     pub unmatched: u64,
@@ -67,12 +66,11 @@ pub(crate) struct Neighbourhood {
     pub(crate) nearest: Vec<(usize, f64)>,
 }
 
-/// Compares the documents of result `a`, the reference, with those of result `b`: those whose split is `split` in
-/// both, or all that have topics.
+/// Compares the documents of result `a`, the reference, with those of result `b`: all that have topics in both.
 ///
 /// # Errors
 /// A result cannot be read, is not complete or has no projection; the models have no common term.
-pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, Failure> {
+pub fn compare(a: &Path, b: &Path) -> Result<Comparison, Failure> {
     let manifests = [Manifest::read(a)?, Manifest::read(b)?];
     let (places, topics) = match one_model(a, b)? {
         true => (Places::same(topic_count(a)?), None),
@@ -83,7 +81,6 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, F
         }
     };
     let mut join = Join {
-        split,
         places,
         measures: Measures::default(),
         unmatched: 0,
@@ -167,7 +164,6 @@ impl Places {
 }
 
 struct Join {
-    split: Option<Split>,
     places: Places,
     measures: Measures,
     unmatched: u64,
@@ -183,12 +179,19 @@ fn held(document: &ProjectedDocument) -> Held {
     (document.topics.clone(), dropped)
 }
 
-impl Join {
-    fn is_wanted(&self, document: &ProjectedDocument) -> bool {
-        let in_split = self.split.is_none() || document.split == self.split;
-        in_split && document.dropped_mass.is_some()
+/// Returns the documents of a result with topics whose ids are chosen.
+fn all_held(root: &Path, is_chosen: impl Fn(&str) -> bool) -> Result<Vec<(String, Held)>, Failure> {
+    let (mut all, mut document) = (Vec::new(), ProjectedDocument::default());
+    let mut reader = ProjectedReader::open(root)?;
+    while reader.read_into(&mut document)? {
+        if is_chosen(&document.source_id) && is_inferred(&document) {
+            all.push((document.source_id.clone(), held(&document)));
+        }
     }
+    Ok(all)
+}
 
+impl Join {
     /// Joins two results of one input: documents are in the same order.
     fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), Failure> {
         let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
@@ -198,10 +201,10 @@ impl Join {
             while more && q.doc_id < p.doc_id {
                 more = second.read_into(&mut q)?;
             }
-            if !self.is_wanted(&p) {
+            if !is_inferred(&p) {
                 continue;
             }
-            let is_match = more && q.doc_id == p.doc_id && self.is_wanted(&q);
+            let is_match = more && q.doc_id == p.doc_id && is_inferred(&q);
             match is_match {
                 true => self.add(a, b, &held(&p), &held(&q))?,
                 false => self.unmatched += 1,
@@ -215,7 +218,7 @@ impl Join {
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
             let is_of_part = |id: &str| id_hash(id) % parts == part;
-            let [first, second] = [self.held(a, is_of_part)?, self.held(b, is_of_part)?];
+            let [first, second] = [all_held(a, is_of_part)?, all_held(b, is_of_part)?];
             // None: several documents have the id.
             let mut partners: HashMap<&str, Option<&Held>> = HashMap::new();
             for (id, q) in &second {
@@ -237,22 +240,6 @@ impl Join {
         Ok(())
     }
 
-    /// Returns the wanted documents of a result whose ids are chosen.
-    fn held(
-        &self,
-        root: &Path,
-        is_chosen: impl Fn(&str) -> bool,
-    ) -> Result<Vec<(String, Held)>, Failure> {
-        let (mut all, mut document) = (Vec::new(), ProjectedDocument::default());
-        let mut reader = ProjectedReader::open(root)?;
-        while reader.read_into(&mut document)? {
-            if is_chosen(&document.source_id) && self.is_wanted(&document) {
-                all.push((document.source_id.clone(), held(&document)));
-            }
-        }
-        Ok(all)
-    }
-
     fn add(&mut self, a: &Path, b: &Path, p: &Held, q: &Held) -> Result<(), Failure> {
         let unknown = |root: &Path, topic: i32| {
             let message = format!("document_topics has topic {topic}, which topics lacks");
@@ -264,6 +251,10 @@ impl Join {
         self.measures.add(first, second);
         Ok(())
     }
+}
+
+fn is_inferred(document: &ProjectedDocument) -> bool {
+    document.dropped_mass.is_some()
 }
 
 /// Whether two results state that they have the same model.

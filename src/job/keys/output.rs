@@ -99,8 +99,7 @@ pub(super) const MAXENT: Section = rows! {
 pub(super) const EVALUATE: Section = rows! {
     "evaluate", Some(Stage::Evaluate);
 
-    /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences. `[]` only together with
-    /// `compare`.
+    /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences.
     // The measure that training itself uses; it is cheap.
     metrics: Words(METRICS), Default(["completion"]);
     /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
@@ -128,9 +127,6 @@ pub(super) const EVALUATE: Section = rows! {
     /// Files, folders and globs, as in `corpus.input`, with texts on which coherence is counted; `[]` uses the
     /// documents trained on, and for `"c_v"` all texts of the input. Also `--reference`.
     reference: List(|names| !names.contains(&""), "a text or a list of texts, none of them empty"), Default([]);
-    /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for
-    /// none. Also `--compare`.
-    compare: Text, Default("");
 };
 
 pub(super) const OUTPUT: Section = rows! {

@@ -84,6 +84,28 @@ fn coherence_of_the_own_model_is_that_of_the_run() {
 }
 
 #[test]
+fn coherence_is_the_same_on_any_number_of_workers() {
+    let metrics = "--set=evaluate.metrics=[\"completion\",\"umass\",\"npmi\",\"c_v\"]";
+    let digest = |output: &str, workers: &[&str], more: &[&str]| {
+        let first = ["evaluate", "job.toml", "-q", metrics, "--output", output];
+        RUN.succeed(&[&first, workers, more].concat());
+        assert!(RUN.succeed(&["verify", output]).contains("is sound"));
+        RUN.digest(output)
+    };
+    let reference: &[&str] = &["--reference", "corpus/documents-00000.jsonl"];
+    for (name, more) in [("own", &[][..]), ("texts", reference)] {
+        let expected = digest(&format!("{name}-1"), &["-w", "1"], more);
+        for threads in ["2", "3"] {
+            let output = format!("{name}-{threads}");
+            assert_eq!(digest(&output, &["-w", threads], more), expected, "{output}");
+        }
+        let output = format!("{name}-processes");
+        let found = digest(&output, &["--processes", "2", "-w", "1"], more);
+        assert_eq!(found, expected, "{output}");
+    }
+}
+
+#[test]
 fn the_sample_as_a_reference_corpus_gives_the_same() {
     let splits = column(&RUN, "out/documents", "split");
     let texts = texts();

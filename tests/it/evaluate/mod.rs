@@ -3,7 +3,6 @@
 
 mod coherence;
 mod forms;
-mod results;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -314,7 +313,7 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
     let cases: [(&[&str], i32, &str); 11] = [
-        (&["--budget", "fast"], 64, "no effect without --compare"),
+        (&["--budget", "fast"], 64, "no effect on an evaluation"),
         (&["--alpha", "absent.txt"], 64, "a text file with one per topic"),
         (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (&["--model", "other.txt"], 65, "a model of another vocabulary"),

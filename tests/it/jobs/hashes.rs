@@ -119,7 +119,6 @@ const MANY: [&[&str]; 8] = [
         "evaluate.alpha=[1, 0.5]",
         "evaluate.coherence_terms=64",
         "evaluate.reference=other.txt",
-        "evaluate.compare=out/other",
     ],
     &[
         "synth.path=made",
@@ -130,8 +129,7 @@ const MANY: [&[&str]; 8] = [
         "synth.alpha_sum=0.5",
         "synth.zipf=0",
         "synth.seed=4",
-        "evaluate.metrics=[]",
-        "evaluate.compare=out/other",
+        "evaluate.metrics=[\"umass\"]",
         "evaluate.alpha=2",
     ],
 ];
