@@ -19,8 +19,8 @@ use std::path::Path;
 use crate::evaluate::foreign::ForeignModel;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
-use crate::tables::matrix;
 use crate::tables::output::{JOB_FILE, Output, is_gone};
+use crate::tables::phi;
 use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
     training_curve,
@@ -82,7 +82,7 @@ fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<Repo
         let message = "has no table topics; rerun the job with --overwrite";
         return Err(Failure::file(root, message));
     }
-    let model: ForeignModel = matrix::read(root, None)?;
+    let model: ForeignModel = phi::read(root)?;
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
     let trends = trends::Columns::count(root, &columns, &bounds, threads, &mut seen)?;

@@ -14,7 +14,7 @@ use super::progress::Renderer;
 use super::run::{self, Here, dispatch, watched};
 use super::screen::Display;
 use super::{Exit, Failure, figures, plan};
-use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
+use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
@@ -25,7 +25,7 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"completion\", \"left-to-right\"]'
   topicmill evaluate jobs/newsgroups.toml --model mallet/state.gz --output out/mallet-evaluation
-  topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
+  topicmill evaluate jobs/newsgroups.toml --model lda.parquet --alpha lda.alpha.txt
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"c_v\"]' --reference wiki.jsonl
 
@@ -37,12 +37,9 @@ changes. docs/EVALUATION.md defines each figure and lists the files that --model
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Evaluate an external model (.npy, Parquet, a topicmill output, MALLET) instead of the job's own
+    /// Evaluate an external model (Parquet, a topicmill output, MALLET's state) instead of the job's own
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub(crate) model: Option<PathBuf>,
-    /// The terms of that model, one per line, if its file does not contain them
-    #[arg(long, value_name = "FILE", requires = "model", help_heading = HEADING)]
-    pub(crate) terms: Option<PathBuf>,
     /// α of the topics: one number, or a file with one per topic [default: the model's own]
     #[arg(long, value_name = "NUMBER|FILE", help_heading = HEADING)]
     pub(crate) alpha: Option<String>,
@@ -143,8 +140,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let source = Output::follow(place)?;
     let run = Process::new(job.clone(), source, here.placement.clone());
     let process = here.process(job, output, &args.run);
-    let foreign = args.model.clone().map(|path| Foreign { path, terms: args.terms.clone() });
-    let evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
+    let evaluation = Evaluation::new(Arc::clone(&process), run, args.model.clone());
     watched(&process, Stages::Evaluate, || work(&Arc::new(evaluation), here))
 }
 

@@ -36,23 +36,14 @@ use mesh::{ClusterError, ClusterSettings};
 use model::Loaded;
 use score::{Chosen, Shards};
 
-/// An external model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Foreign {
-    /// Its file or folder.
-    pub(crate) path: PathBuf,
-    /// The list of its terms, for formats that do not name them.
-    pub(crate) terms: Option<PathBuf>,
-}
-
 /// A process's part in an evaluation.
 pub(crate) struct Evaluation {
     /// The job, with the output that the result is written to.
     pub(crate) process: Arc<Process>,
     /// The same job, with its own output, which is only read.
     pub(crate) run: Process,
-    /// The model, if it is not the job's own.
-    pub(crate) model: Option<Foreign>,
+    /// The file or folder of the model, if it is not the job's own.
+    pub(crate) model: Option<PathBuf>,
     shared: Shared,
 }
 
@@ -91,7 +82,7 @@ struct Made {
 
 impl Evaluation {
     /// Creates an evaluation that has not begun.
-    pub(crate) fn new(process: Arc<Process>, run: Process, model: Option<Foreign>) -> Self {
+    pub(crate) fn new(process: Arc<Process>, run: Process, model: Option<PathBuf>) -> Self {
         Self { process, run, model, shared: Shared::default() }
     }
 }
@@ -123,7 +114,7 @@ impl Evaluation {
         let collection = read_collection(&self.run)?;
         process.progress.begin("model", "topics", None);
         let model = self.shared.model.get(|| {
-            let model = self.model.as_ref();
+            let model = self.model.as_deref();
             model::load(&self.run, &collection, model, self.most_terms())
         })?;
         agree(worker, &model.fingerprint, "models")?;

@@ -1,15 +1,10 @@
 //! External models: topic–term weights in their own files, as topics that documents can be scored on.
 //!
-//! [`read`] detects a file's format by its start: NumPy's `.npy` ([`npy`]), MALLET's state
-//! ([`mallet_state`]), its topic–word weights and word–topic counts ([`text`]). All become
-//! [`Weights`], which are checked and normalised to a [`ForeignModel`]; [`terms`] maps that onto the
-//! vocabulary of a job. `tables::matrix` reads Parquet into the same.
+//! [`read`] reads MALLET's state ([`mallet_state`]), `tables::phi` reads Parquet. Both become [`Weights`], which are
+//! checked and normalised to a [`ForeignModel`]; [`terms`] maps that onto the vocabulary of a job.
 
 pub mod mallet_state;
-pub mod npy;
-mod npy_header;
 pub(crate) mod terms;
-pub mod text;
 mod weights;
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -82,64 +77,44 @@ fn reading(path: &Path) -> impl Fn(io::Error) -> Failure {
     }
 }
 
-/// Reads a model from a file that is not Parquet, compressed or not; `terms` is the list of terms,
-/// for formats that need one.
+/// Reads a model from a file that is not Parquet, compressed or not: MALLET's state.
 ///
 /// # Errors
-/// The file cannot be read, is in no known format, or is damaged.
-pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, Failure> {
+/// The file cannot be read, is in another format, or is damaged.
+pub fn read(path: &Path) -> Result<ForeignModel, Failure> {
     let refuse = |problem: &str| Err(Failure::file(path, problem));
     let start = read_start(open(path)?, 8).map_err(reading(path))?;
-    if start.starts_with(b"\x93NUMPY") {
-        let terms = terms.ok_or_else(|| {
-            Failure::usage(format!(
-                "{}: a matrix does not name its terms: pass them with --terms FILE, one per line, in the \
-                 order of its columns",
-                path.display()
-            ))
-        })?;
-        let terms = terms::read(terms)?;
-        return npy::read(path, open(path)?, terms);
-    }
     if start.starts_with(b"PAR1") {
         return refuse("is Parquet that is cut short or damaged: write or copy it again");
     }
-    let mut first = None;
-    let unknown = "is in no known format: .npy with --terms, Parquet, a topicmill output, MALLET's \
-                   state, topic-word weights or word-topic counts (docs/EVALUATION.md)";
+    let mut is_state = false;
     let looked = for_each_line(path, open(path)?, |_, line| {
-        let is_blank = line.trim().is_empty();
-        first = (!is_blank).then(|| line.to_owned());
-        Ok(is_blank)
+        is_state = mallet_state::is_state(line);
+        Ok(line.trim().is_empty())
     });
-    match looked {
-        // A file that does not begin with text is in no known format.
-        Err(failure) if failure.io_kind().is_none() => return refuse(unknown),
-        looked => looked?,
+    // A file that does not begin with text is in no known format.
+    if let Err(failure) = looked
+        && failure.io_kind().is_some()
+    {
+        return Err(failure);
     }
-    let first = first.unwrap_or_default();
-    if mallet_state::is_state(&first) {
+    if is_state {
         return mallet_state::read(path, open(path)?);
     }
-    if text::is_weights(&first) {
-        return text::read_weights(path, open(path)?);
-    }
-    if text::is_counts(&first) {
-        return text::read_counts(path, open(path)?);
-    }
-    refuse(unknown)
+    refuse(
+        "is in no known format: a Parquet table of topics, terms and weights, a topicmill output or MALLET's state; \
+         topicmill.convert of the Python package writes the table (docs/EVALUATION.md)",
+    )
 }
 
 /// Opens a file, and decompresses it if necessary.
-pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
+fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     let opening = opening(path);
     let start =
         Compression::Plain.open(path).and_then(|file| read_start(file, 8)).map_err(&opening)?;
     let compression = Compression::of(&start).map_err(|name| {
         let problem = match name {
-            "zip" => {
-                "is a zip file: unpack it (for NumPy's .npz, save the one array as .npy)".to_owned()
-            }
+            "zip" => "is a zip file: unpack it".to_owned(),
             _ => format!("is compressed with {name}: unpack it, or compress it with gzip"),
         };
         Failure::file(path, problem)
@@ -148,11 +123,11 @@ pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, Failure> {
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// The most bytes in a line. The longest lines contain a number for each topic.
+/// The most bytes in a line. The longest line contains a number for each topic.
 const MOST_LINE: u64 = 1 << 24;
 
 /// Passes every line, without its end, and its number, from 1, to `visit` until that returns false.
-pub(super) fn for_each_line(
+fn for_each_line(
     path: &Path,
     mut file: impl BufRead,
     mut visit: impl FnMut(u64, &str) -> Result<bool, Failure>,

@@ -13,7 +13,7 @@ use topicmill::corpus::ShardDocument;
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::evaluate::foreign::{self, ForeignModel};
 use topicmill::export::Format;
-use topicmill::tables::matrix;
+use topicmill::tables::phi;
 
 use crate::workdir::{Workdir, program, said, succeed};
 
@@ -69,7 +69,7 @@ fn phi_of(model: &ForeignModel) -> Vec<BTreeMap<String, f64>> {
 }
 
 fn tables() -> ForeignModel {
-    matrix::read(&RESULT.path("out"), None).unwrap()
+    phi::read(&RESULT.path("out")).unwrap()
 }
 
 fn assert_near(found: &ForeignModel, slack: f64) {
@@ -133,7 +133,7 @@ fn a_state_has_every_token_and_the_models_topics() {
         let counts = document.terms.iter().copied().zip(document.counts.iter().copied());
         assert_eq!(*bag, counts.collect());
     }
-    let state = foreign::read(&path, None).unwrap();
+    let state = foreign::read(&path).unwrap();
     assert_near(&state, 0.02);
     assert_eq!(state.alpha, tables().alpha);
     let again = exported(Format::MalletState, "again.state.gz");
@@ -142,8 +142,18 @@ fn a_state_has_every_token_and_the_models_topics() {
 
 #[test]
 fn the_wide_table_is_the_models_phi() {
-    let table = exported(Format::Parquet, "phi.parquet");
-    assert_near(&matrix::read(&table, None).unwrap(), 1e-6);
+    exported(Format::Parquet, "wide/part-00000.parquet");
+    let (model, rows) = (tables(), RESULT.table("wide"));
+    assert_eq!(
+        rows.iter().map(|row| &row["term"]).collect::<Vec<_>>(),
+        model.terms.iter().collect::<Vec<_>>()
+    );
+    for (topic, phi) in phi_of(&model).iter().enumerate() {
+        for row in &rows {
+            let weight: f64 = row[&format!("topic_{topic}")].parse().unwrap();
+            assert!((weight - phi[&row["term"]]).abs() <= 1e-6, "{topic}: {row:?}");
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use lda::math::special::ln;
 use serde_json::{Value, json};
 use topicmill::tables::read::{kept_terms, topic_lines};
-use topicmill::tables::{matrix, projected};
+use topicmill::tables::{phi, projected};
 
 use crate::workdir::{Workdir, said};
 
@@ -103,7 +103,7 @@ fn the_terms_of_every_position_of_the_slider_are_there() {
     let place = ran("-w 2 -q");
     let data = data(&page(&place));
     let out = place.path("out");
-    let model = matrix::read(&out, None).unwrap();
+    let model = phi::read(&out).unwrap();
     let counts = kept_terms(&out).unwrap();
     let total: i64 = counts.iter().map(|term| term.count).sum();
     let texts: Vec<&str> = data["terms"]["texts"]

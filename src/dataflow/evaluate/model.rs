@@ -1,8 +1,9 @@
 //! The evaluated model, as factors: the job's own, or an external one on its vocabulary.
 
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
 
-use super::Foreign;
 use crate::checkpoint;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
@@ -11,8 +12,8 @@ use crate::evaluate::foreign::{self, ForeignModel};
 use crate::failure::Failure;
 use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
-use crate::tables::matrix;
 use crate::tables::output::{View, Wanted};
+use crate::tables::phi;
 use corpus::collection::Collection;
 use corpus::vocabulary::Vocabulary;
 use lda::evaluate::TermDistribution;
@@ -38,14 +39,14 @@ pub(super) struct Loaded {
 pub(super) fn load(
     run: &Process,
     collection: &Collection,
-    model: Option<&Foreign>,
+    model: Option<&Path>,
     most: usize,
 ) -> Result<Loaded, Failure> {
     match model {
-        Some(model) => {
+        Some(path) => {
             let vocabulary = read_vocabulary(run)?;
-            let theirs = read(model)?;
-            on_vocabulary(run, model, theirs, &vocabulary, most)
+            let theirs = read(path)?;
+            on_vocabulary(run, path, theirs, &vocabulary, most)
         }
         None => own(run, collection, most),
     }
@@ -90,29 +91,28 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
 }
 
 /// Reads an external model in any format.
-fn read(model: &Foreign) -> Result<ForeignModel, Failure> {
-    let view = View::open(&model.path, Wanted::All)?;
+fn read(given: &Path) -> Result<ForeignModel, Failure> {
+    let view = View::open(given, Wanted::All)?;
     let path = view.path();
     if !path.exists() {
-        return Err(foreign::absent(&model.path));
+        return Err(foreign::absent(given));
     }
-    let terms = model.terms.as_deref();
-    if !matrix::is_parquet(path) {
-        return foreign::read(path, terms);
+    if !phi::is_parquet(path) {
+        return foreign::read(path);
     }
-    matrix::read_theirs(path, terms)
+    phi::read_theirs(path)
 }
 
 /// Maps an external model onto the job's vocabulary.
 fn on_vocabulary(
     run: &Process,
-    model: &Foreign,
+    path: &Path,
     mut theirs: ForeignModel,
     vocabulary: &Vocabulary,
     most: usize,
 ) -> Result<Loaded, Failure> {
     let topics = theirs.topic_count();
-    let mapping = Mapping::new(&theirs, vocabulary, &model.path)?;
+    let mapping = Mapping::new(&theirs, vocabulary, path)?;
     let (alpha, source) = prior(run, theirs.alpha.take(), topics)?;
     let row = |term: u32| {
         let place = mapping.places[term as usize]?;
@@ -123,7 +123,7 @@ fn on_vocabulary(
     // Rows are padded to whole blocks, and addressed with 32 bits.
     if entries + 4 * u64::from(kept) > u64::from(u32::MAX) {
         let problem = format!("has {entries} weights on this vocabulary, more than 2^32");
-        return Err(Failure::file(&model.path, problem));
+        return Err(Failure::file(path, problem));
     }
     let mut hash = Sha256::new();
     for term in 0..kept {
@@ -149,7 +149,7 @@ fn on_vocabulary(
         notes: vec![
             format!(
                 "{}: {}; {topics} topics, {} terms",
-                model.path.display(),
+                path.display(),
                 theirs.form,
                 theirs.terms.len()
             ),

@@ -1,45 +1,17 @@
-//! The terms of an external model: their list, and which term of a job each one is.
+//! Which term of a job each term of an external model is.
 //!
 //! Terms are the same if their text is. Terms that the model lacks are left out when documents are
 //! scored; terms that the collection lacks keep their mass: φ is not renormalised, so that a model
 //! pays for terms that it expects and does not find.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use super::{ForeignModel, for_each_line, open, reading};
+use super::ForeignModel;
 use crate::failure::Failure;
-use corpus::compression::{WHOLE_FILE_BYTES, read_within};
 use corpus::vocabulary::Vocabulary;
 
 /// The least share of the collection's tokens that a model must know.
 const LEAST_SHARE: f64 = 0.01;
-
-/// Reads a list of terms, one per line.
-///
-/// # Errors
-/// The list cannot be read, or contains a term twice.
-pub(crate) fn read(path: &Path) -> Result<Vec<String>, Failure> {
-    let mut terms: Vec<String> = Vec::new();
-    let bytes = read_within(open(path)?, WHOLE_FILE_BYTES).map_err(reading(path))?;
-    for_each_line(path, &bytes[..], |_, line| {
-        terms.push(line.to_owned());
-        Ok(true)
-    })?;
-    refuse_duplicates(path, &terms)?;
-    Ok(terms)
-}
-
-fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), Failure> {
-    let mut lines: HashMap<&str, u64> = HashMap::new();
-    for (line, term) in (1..).zip(terms) {
-        if let Some(before) = lines.insert(term, line) {
-            let problem = format!("\"{term}\" is in line {before} too: terms must be distinct");
-            return Err(Failure::line(path, line, problem));
-        }
-    }
-    Ok(())
-}
 
 /// Maps each term of a job to a term of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]

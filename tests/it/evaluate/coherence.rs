@@ -6,7 +6,7 @@ use std::fs;
 use lda::math::special::ln;
 use topicmill::tables::read;
 
-use super::{Place, RUN, figures};
+use super::{Place, RUN, figures, write_weights};
 use crate::workdir::Workdir;
 
 const TOPICS: &str = "--set=evaluate.metrics=[\"umass\",\"npmi\"]";
@@ -184,13 +184,13 @@ fn c_v_is_that_of_all_windows_one_by_one() {
 #[test]
 fn terms_that_the_collection_lacks_are_passed_over_and_told() {
     let tops = top_terms();
-    let lines = (0..2).flat_map(|topic| {
-        let known = tops[topic].iter().take(3).zip([4, 3, 2]);
-        let known = known.map(move |(term, weight)| format!("{topic}\t{term}\t{weight}\n"));
-        known.chain([format!("{topic}\tnobody{topic}\t9\n")])
+    let weights = (0..2).flat_map(|topic: usize| {
+        let known = tops[topic].iter().map(String::as_str).take(3).zip([4.0, 3.0, 2.0]);
+        let all = known.chain([(["nobody0", "nobody1"][topic], 9.0)]);
+        all.map(move |(term, weight)| (topic as i32, term, weight))
     });
-    fs::write(RUN.path("few.txt"), lines.collect::<String>()).unwrap();
-    let summary = RUN.summary("few", &[TOPICS, "--model", "few.txt"]);
+    write_weights(&RUN.path("few.parquet"), &weights.collect::<Vec<_>>());
+    let summary = RUN.summary("few", &[TOPICS, "--model", "few.parquet"]);
     let notes = summary["notes"].to_string();
     assert!(notes.contains("lacks 2 of the 8 heaviest"), "{notes}");
     let three = RUN.summary("three-terms", &[TOPICS, "--coherence-terms", "3"]);
@@ -210,8 +210,9 @@ fn counts_have_no_windows() {
                [model]\ntopics = 2\n[output]\npath = \"out\"\n";
     fs::write(place.path("job.toml"), job).unwrap();
     place.succeed(&["ingest", "job.toml", "-q", "-w", "1"]);
-    fs::write(place.path("model.txt"), "0\tsea\t2\n0\tship\t1\n1\tlaw\t1\n1\tsea\t1\n").unwrap();
-    let model = ["--model", "model.txt", "-w", "1"];
+    let weights = [(0, "sea", 2.0), (0, "ship", 1.0), (1, "law", 1.0), (1, "sea", 1.0)];
+    write_weights(&place.path("model.parquet"), &weights);
+    let model = ["--model", "model.parquet", "-w", "1"];
     let (code, told) = place.refused(&[&model[..], &[C_V]].concat());
     assert_eq!(code, 65, "{told}");
     assert!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
-use topicmill::tables::matrix;
+use topicmill::tables::phi;
 
 use super::{RUN, dense, write_parquet};
 
@@ -30,51 +30,49 @@ fn written(path: &Path, columns: Vec<(&str, ArrayRef)>) {
 }
 
 #[test]
-fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
+fn a_table_has_a_row_for_each_topic_and_term() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.parquet");
-    let (a, b) = ([0.5, 0.25], [0.5, 0.75]);
-    let check = |columns, terms: [&str; 2], what: &str| {
-        written(&path, columns);
-        let model = matrix::read(&path, None).unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(model.terms, terms, "{what}");
-        assert_eq!(dense(&model), [[0.5, 0.5], [0.25, 0.75]], "{what}");
-    };
-    // Each term has a column, and the terms are the column names of other tables.
-    for terms in [["word", "token"], ["topic", "weight"], ["term", "topic"]] {
-        let columns = vec![(terms[0], numbers(&a)), (terms[1], numbers(&b))];
-        check(columns, terms, "a row a topic");
-        let index = vec![
-            ("__index_level_0__", whole(&[0, 1])),
-            (terms[0], numbers(&a)),
-            (terms[1], numbers(&b)),
-        ];
-        check(index, terms, "a row a topic, with its number");
-    }
-    let by_terms = |name| {
-        let (first, second) = (numbers(&[0.5, 0.5]), numbers(&[0.25, 0.75]));
-        vec![(name, texts(&["sea", "law"])), ("0", first), ("1", second)]
-    };
-    for name in ["term", "Word", "__index_level_0__", "lemma"] {
-        check(by_terms(name), ["sea", "law"], name);
-    }
-    let long = |topics: ArrayRef| {
+    let long = |topics: ArrayRef, names: [&'static str; 2]| {
         let terms = texts(&["sea", "law", "sea", "law"]);
-        let weights = numbers(&[0.5, 0.5, 0.25, 0.75]);
-        vec![("topic", topics), ("term", terms), ("weight", weights)]
+        let weights = numbers(&[2.0, 2.0, 0.25, 0.75]);
+        vec![("topic", topics), (names[0], terms), (names[1], weights)]
     };
-    check(long(whole(&[0, 0, 1, 1])), ["sea", "law"], "long");
-    check(long(numbers(&[0.0, 0.0, 1.0, 1.0])), ["sea", "law"], "long, of floats");
+    for (topics, names) in [
+        (whole(&[0, 0, 1, 1]), ["term", "weight"]),
+        (numbers(&[0.0, 0.0, 1.0, 1.0]), ["Word", "count"]),
+    ] {
+        written(&path, long(topics, names));
+        let model = phi::read(&path).unwrap_or_else(|error| panic!("{names:?}: {error}"));
+        assert_eq!(model.terms, ["sea", "law"]);
+        assert_eq!(dense(&model), [[0.5, 0.5], [0.25, 0.75]]);
+    }
     let told = |columns| {
         written(&path, columns);
-        matrix::read(&path, None).unwrap_err().to_string()
+        phi::read(&path).unwrap_err().to_string()
     };
-    let fraction = told(long(numbers(&[0.0, 0.0, 1.5, 1.0])));
+    let names = ["term", "weight"];
+    let fraction = told(long(numbers(&[0.0, 0.0, 1.5, 1.0]), names));
     assert!(fraction.contains("row 2 (from 0): 1.5 is not a topic"), "{fraction}");
-    let negative = told(long(whole(&[0, -1, 1, 1])));
+    let negative = told(long(whole(&[0, -1, 1, 1]), names));
     assert!(negative.contains("row 1 (from 0): -1 is not a topic"), "{negative}");
-    let nothing = told(vec![("term", texts(&["a"])), ("topic", texts(&["0"]))]);
-    assert!(nothing.contains("no numeric column"), "{nothing}");
+    let beyond = told(long(whole(&[0, 0, 1, 70_000]), names));
+    assert!(beyond.contains("topic 70000: topics are numbered"), "{beyond}");
+    let absent = told(long(whole(&[0, 0, 2, 2]), names));
+    assert!(absent.contains("topic 1 has no weight at all"), "{absent}");
+    let twice = told(long(whole(&[0, 0, 0, 1]), names));
+    assert!(twice.contains("\"sea\" has two weights in topic 0"), "{twice}");
+    let wide = told(vec![("term", texts(&["sea"])), ("topic_0", numbers(&[1.0]))]);
+    assert!(wide.contains("lacks the columns topic, term and weight"), "{wide}");
+    assert!(wide.contains("topicmill.convert"), "{wide}");
+    for weight in [-0.5, f64::NAN, f64::INFINITY, 1e300] {
+        let wrong = told(vec![
+            ("topic", whole(&[0, 0])),
+            ("term", texts(&["sea", "law"])),
+            ("weight", numbers(&[1.0, weight])),
+        ]);
+        assert!(wrong.contains("row 1 (from 0): the weight of \"law\" in topic 0 is"), "{wrong}");
+    }
 }
 
 #[test]
@@ -84,7 +82,9 @@ fn parquet_that_is_cut_short_or_damaged_is_no_failure_of_the_disk() {
     let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
     let weights: Vec<f64> = (0..3000).map(|n| f64::from(n).sqrt()).collect();
     let whole = place.path("whole.parquet");
-    written(&whole, vec![("term", texts(&terms)), ("0", numbers(&weights))]);
+    let topics = self::whole(&[0; 3000]);
+    let columns = [("topic", topics), ("term", texts(&terms)), ("weight", numbers(&weights))];
+    written(&whole, columns.into());
     let bytes = fs::read(&whole).unwrap();
     fs::write(place.path("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
     let mut damaged = bytes.clone();

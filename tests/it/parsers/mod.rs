@@ -9,12 +9,10 @@ use std::path::Path;
 /// A parser that accepts any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 12] = [
+const PARSERS: [(&str, Parser); 10] = [
     ("assignments", targets::assignments),
     ("environment", targets::environment),
-    ("foreign_npy", targets::foreign_npy),
     ("foreign_state", targets::foreign_state),
-    ("foreign_text", targets::foreign_text),
     ("hosts", targets::hosts),
     ("inputs", targets::inputs),
     ("job", targets::job),

@@ -18,7 +18,7 @@ use topicmill::corpus::input::{self, InputError};
 use topicmill::corpus::reader::read_block;
 use topicmill::corpus::settings::{CorpusSettings, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
-pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state, npy, text};
+pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state};
 use topicmill::failure::Failure;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
@@ -277,12 +277,6 @@ fn documents(settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
     Ok(documents)
 }
 
-/// NumPy matrices with three terms.
-pub fn foreign_npy(bytes: &[u8]) {
-    let terms = ["a", "b", "c"].map(str::to_owned).to_vec();
-    topics(npy::read(Path::new("m.npy"), bytes, terms));
-}
-
 /// MALLET's states.
 pub fn foreign_state(bytes: &[u8]) {
     // A term's number may be anything up to 2²⁴, and all terms before it take memory.
@@ -291,12 +285,6 @@ pub fn foreign_state(bytes: &[u8]) {
         return;
     }
     topics(mallet_state::read(Path::new("state"), bytes));
-}
-
-/// Topic–word weights and word–topic counts.
-pub fn foreign_text(bytes: &[u8]) {
-    topics(text::read_weights(Path::new("weights"), bytes));
-    topics(text::read_counts(Path::new("counts"), bytes));
 }
 
 /// Checks that an external model is valid: every topic is a distribution.

@@ -1,8 +1,0 @@
-//! Feeds `parsers::foreign_npy`.
-
-#![no_main]
-
-#[path = "../../tests/it/parsers/targets.rs"]
-mod parsers;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parsers::foreign_npy(bytes));
