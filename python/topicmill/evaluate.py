@@ -100,8 +100,9 @@ def classification(theta: Any, labels: Iterable[object], *, folds: int = 5, seed
     distinct, classes, sizes = np.unique(names[used].astype(str), return_inverse=True, return_counts=True)
     if len(distinct) < 2:
         raise ValueError(f"the only label is {str(distinct[0])!r}, but there must be at least 2")
-    # Proportions are at most 1, so separating classes needs large weights: their prior variance is 10⁴.
-    regression = LogisticRegression(C=1e4, max_iter=1000)
+    # Proportions are at most 1, so separating classes needs large weights: their prior variance is 10⁴. On 20 Newsgroups
+    # the default tolerance takes twice as long and changes the accuracy by 0.0001.
+    regression = LogisticRegression(C=1e4, max_iter=1000, tol=3e-4)
     split = StratifiedKFold(folds, shuffle=True, random_state=seed)
     accuracies = cross_val_score(regression, proportions[used], classes, cv=split, error_score="raise")
     return Classification(
