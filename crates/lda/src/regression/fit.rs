@@ -50,7 +50,7 @@ pub fn memory(examples: usize, occurrences: usize, classes: usize, features: usi
 
 impl Settings {
     /// Refuses a fit that would take too much memory; the arguments are those of [`memory`].
-    pub(crate) fn check_memory(
+    fn check_memory(
         &self,
         examples: usize,
         occurrences: usize,
