@@ -274,6 +274,7 @@ impl Job {
             failure
         })?;
         tree.word_count = knowledge.word_count();
+        tree.is_hierarchy = knowledge.is_hierarchy();
         Ok(Some(NamedFile {
             key: "tree.file",
             path: tree.path.clone(),

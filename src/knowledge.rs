@@ -1,18 +1,15 @@
 //! A user's knowledge of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
 //! Boyd-Graber 2012).
-//! [`read`] parses lists of linked words ([`constraints`]), a tree ([`outline`]), a WordNet database ([`wordnet`])
-//! or a bilingual dictionary ([`dictionary`]), independently of a vocabulary. [`Knowledge::tree`] prunes it to a
-//! vocabulary and reports what was lost ([`Pruned`]). docs/TREES.md describes the files and the prior of each edge.
+//! [`read`] parses lists of linked words ([`constraints`]) or a tree ([`outline`]), independently of a vocabulary.
+//! [`Knowledge::tree`] prunes it to a vocabulary and reports what was lost ([`Pruned`]). docs/TREES.md describes the
+//! files and the prior of each edge.
 
 mod branch;
 pub mod constraints;
-pub mod dictionary;
-mod groups;
 pub(crate) mod lexicon;
 pub mod outline;
 mod pruned;
 mod text;
-pub mod wordnet;
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -29,45 +26,28 @@ use corpus::vocabulary::Vocabulary;
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
-use wordnet::{WordNet, WordNetSettings};
 
 /// The allowed β of an edge. With another, terms could become impossible: their weights have 32 bits.
 pub(crate) const EDGE_PRIORS: RangeInclusive<f64> = 1e-30..=1e30;
 
-/// The kind of knowledge in a file or folder.
+/// The kind of knowledge in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A text file of linked words.
     Constraints,
     /// A tree in TOML or JSON.
     Outline,
-    /// A folder with WordNet's database.
-    WordNet,
-    /// A bilingual dictionary.
-    Dictionary,
 }
 
 impl Kind {
-    /// Guesses the kind by the name: a folder is a WordNet database; `.toml` and `.json` are a tree, `.tsv` and `.csv`
-    /// a dictionary; other files list linked words.
+    /// Guesses the kind by the name: `.toml` and `.json` are a tree; other files list linked words.
     pub(crate) fn guess(path: &Path) -> Self {
         let ending = path.extension().and_then(|ending| ending.to_str());
         match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("toml" | "json") => Self::Outline,
-            Some("tsv" | "csv") => Self::Dictionary,
-            _ if path.is_dir() => Self::WordNet,
             _ => Self::Constraints,
         }
     }
-}
-
-/// How knowledge becomes a tree.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KnowledgeSettings {
-    /// Edge priors.
-    pub strengths: Strengths,
-    /// The part of WordNet that is used.
-    pub wordnet: WordNetSettings,
 }
 
 /// The knowledge in a file, independent of a vocabulary.
@@ -87,25 +67,19 @@ pub enum Content {
     Constraints(Vec<(usize, Constraint)>),
     /// A tree.
     Outline(Outline),
-    /// A WordNet database.
-    WordNet(WordNet),
-    /// A bilingual dictionary: for each line, a word and its translations.
-    Dictionary(Vec<Vec<String>>),
 }
 
-/// Reads a file, or for WordNet a folder, on a disk or in an object store.
+/// Reads a file on a disk or in an object store.
 ///
 /// # Errors
 /// It cannot be read, or is not of this kind; the error has the file, the line and the remedy.
 pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
-    let text = || text::read(path);
+    let text = text::read(path)?;
     let content = match kind {
-        Kind::Constraints => Content::Constraints(constraints::parse(&file, &text()?)?),
-        Kind::Outline => Content::Outline(outline::parse(&file, &text()?)?),
-        Kind::WordNet => Content::WordNet(WordNet::read(path)?),
-        Kind::Dictionary => Content::Dictionary(dictionary::parse(&file, &text()?)?),
+        Kind::Constraints => Content::Constraints(constraints::parse(&file, &text)?),
+        Kind::Outline => Content::Outline(outline::parse(&file, &text)?),
     };
     Ok(Knowledge { file, content })
 }
@@ -116,9 +90,12 @@ impl Knowledge {
         match &self.content {
             Content::Constraints(lines) => lines.iter().map(|(_, line)| line.word_count()).sum(),
             Content::Outline(outline) => outline.word_count(),
-            Content::WordNet(wordnet) => wordnet.word_count(),
-            Content::Dictionary(entries) => entries.iter().map(Vec::len).sum(),
         }
+    }
+
+    /// Whether nodes may be below other nodes that are not the root.
+    pub(crate) fn is_hierarchy(&self) -> bool {
+        matches!(&self.content, Content::Outline(outline) if outline.is_hierarchy())
     }
 
     /// Returns a SHA-256 of the content, independent of the file's name: 64 hexadecimal digits.
@@ -136,19 +113,14 @@ impl Knowledge {
         &self,
         vocabulary: &Vocabulary,
         tokens: &TokenSettings,
-        settings: &KnowledgeSettings,
+        strengths: Strengths,
     ) -> Result<(Tree, Pruned), Failure> {
         let mut lexicon = Lexicon::new(vocabulary, tokens);
-        let strengths = settings.strengths;
         let (nodes, mut pruned) = match &self.content {
             Content::Constraints(lines) => {
                 constraints::structures(&self.file, lines, &mut lexicon, strengths)?
             }
             Content::Outline(outline) => outline::structures(outline, &mut lexicon, strengths),
-            Content::WordNet(wordnet) => wordnet.structures(vocabulary, settings)?,
-            Content::Dictionary(entries) => {
-                dictionary::structures(entries, &mut lexicon, strengths)
-            }
         };
         lexicon.report(&mut pruned);
         if nodes.is_empty() {

@@ -10,7 +10,6 @@ use super::resolve::Values;
 use super::settings::{MaxEntSettings, ProjectSettings, TreeSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::evaluate::settings::EvaluateSettings;
-use crate::knowledge::wordnet::WordNetSettings;
 use corpus::settings::{
     CorpusSettings, DetectionSettings, HtrcSettings, LabelSettings, PhraseSettings, SampleSettings,
     SampleSize, SectionSize, TokenSettings, VocabularySettings,
@@ -130,12 +129,9 @@ impl Values {
             kind: self.get("tree.format"),
             // Known once it is read.
             word_count: 0,
+            is_hierarchy: false,
             must_link: self.get("tree.must_link"),
             cannot_link: self.get("tree.cannot_link"),
-            wordnet: settings! { self, WordNetSettings, "tree":
-                structure, max_senses;
-                parts: self.get("tree.parts_of_speech"),
-            },
         })
     }
 

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::knowledge::wordnet::WordNetSettings;
-use crate::knowledge::{self, Kind, Knowledge, KnowledgeSettings};
+use crate::knowledge::{self, Kind, Knowledge};
 use corpus::dates::DateUnit;
 use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
 use lda::infer::settings::{InferSettings, Method};
@@ -25,18 +24,18 @@ pub enum Budget {
 /// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeSettings {
-    /// The file, or WordNet's folder.
+    /// The file.
     pub(crate) path: PathBuf,
     /// Its kind; if absent, its name decides.
     pub(super) kind: Option<Kind>,
     /// How many words it names: the structures contain at most as many terms.
     pub(crate) word_count: usize,
+    /// Whether it has nodes below nodes.
+    pub(crate) is_hierarchy: bool,
     /// β₁.
     pub(crate) must_link: f64,
     /// β₂.
     pub(crate) cannot_link: f64,
-    /// The part of WordNet that is used.
-    pub(crate) wordnet: WordNetSettings,
 }
 
 impl TreeSettings {
@@ -53,12 +52,9 @@ impl TreeSettings {
         self.kind.unwrap_or_else(|| Kind::guess(&self.path))
     }
 
-    /// Returns how it becomes a tree in which a topic's ordinary terms have `eta`.
-    pub(crate) fn knowledge(&self, eta: f64) -> KnowledgeSettings {
-        KnowledgeSettings {
-            strengths: Strengths { ordinary: eta, must: self.must_link, cannot: self.cannot_link },
-            wordnet: self.wordnet.clone(),
-        }
+    /// Returns the priors of a tree's edges if a topic's ordinary terms have `eta`.
+    pub(crate) fn strengths(&self, eta: f64) -> Strengths {
+        Strengths { ordinary: eta, must: self.must_link, cannot: self.cannot_link }
     }
 }
 

@@ -8,7 +8,6 @@ use super::kind::{is_file, number};
 use super::settings::Budget;
 use crate::evaluate::settings::Metric;
 use crate::knowledge::Kind;
-use crate::knowledge::wordnet::{Part, Structure};
 use corpus::dates::DateUnit;
 use corpus::encoding::TextEncoding;
 use corpus::sample::Split;
@@ -65,11 +64,7 @@ words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "dictionary" => Dictionary, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(LABEL_PRIORS: LabelPrior { "frequency" => Frequency, "uniform" => Uniform });
-words!(KNOWLEDGE: Kind, none "auto" {
-    "constraints" => Constraints, "outline" => Outline, "wordnet" => WordNet, "dictionary" => Dictionary
-});
-words!(STRUCTURES: Structure { "synsets" => Synsets, "hierarchy" => Hierarchy });
-words!(PARTS: Part { "noun" => Noun, "verb" => Verb, "adjective" => Adjective, "adverb" => Adverb });
+words!(KNOWLEDGE: Kind, none "auto" { "constraints" => Constraints, "outline" => Outline });
 words!(UNASSIGNED: Unassigned { "nothing" => Nothing, "terms" => Terms, "documents" => Documents });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 pub(super) const MINIBATCHES: &[&str] = &["auto", "norms"];

@@ -8,7 +8,7 @@ use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 
 /// Maximum number of unknown words that are kept as examples.
-pub(super) const EXAMPLES: usize = 5;
+const EXAMPLES: usize = 5;
 
 /// Finds terms, and remembers which words are not terms.
 pub(crate) struct Lexicon<'v> {
@@ -77,10 +77,8 @@ impl<'v> Lexicon<'v> {
 
     /// Reports how many words were looked up, and which of them are not terms.
     pub(super) fn report(self, pruned: &mut Pruned) {
-        if !self.found.is_empty() {
-            pruned.words = self.found.len();
-            pruned.unknown_words = self.unknown;
-            pruned.examples = self.examples;
-        }
+        pruned.words = self.found.len();
+        pruned.unknown_words = self.unknown;
+        pruned.examples = self.examples;
     }
 }

@@ -46,6 +46,11 @@ impl Outline {
     pub(super) fn word_count(&self) -> usize {
         self.children.iter().map(Branch::leaves).sum()
     }
+
+    /// Whether a node is below another one.
+    pub(super) fn is_hierarchy(&self) -> bool {
+        self.children.iter().any(|branch| !branch.children.is_empty())
+    }
 }
 
 impl<'de> Deserialize<'de> for Branch<String> {

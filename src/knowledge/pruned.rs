@@ -4,28 +4,21 @@ use std::fmt;
 
 use crate::failure::Failure;
 
-/// The kind of WordNet's entries; WordNet looks up terms, whereas other knowledge looks up words.
-pub(super) const SYNSETS: &str = "synsets";
-
 /// The entries that a tree leaves out because of the vocabulary. `Display` gives one line for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// The name of the entries, in the plural.
     pub(crate) kind: &'static str,
-    /// Distinct words of the knowledge; for WordNet, terms of the vocabulary.
+    /// Distinct words of the knowledge.
     pub words: usize,
-    /// Those that the vocabulary lacks; for WordNet, those that WordNet lacks.
+    /// Those that the vocabulary lacks.
     pub unknown_words: usize,
     /// The first of them.
     pub(crate) examples: Vec<String>,
-    /// Number of constraints, nodes or lines of the dictionary; for WordNet, of synsets with a term.
+    /// Number of constraints or nodes.
     pub entries: usize,
-    /// Those left out for lack of terms: fewer than two; in a hierarchy, none.
+    /// Those left out for lack of terms.
     pub dropped_entries: usize,
-    /// Those left out because another has the same terms.
-    pub(crate) repeated_entries: usize,
-    /// Senses of terms beyond the most frequent ones.
-    pub(crate) dropped_senses: usize,
 }
 
 impl Pruned {
@@ -46,29 +39,18 @@ impl Pruned {
 
 impl fmt::Display for Pruned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, .. } = self;
-        let (words, missing) = match *kind {
-            SYNSETS => ("terms", "in WordNet"),
-            _ => ("words", "in the vocabulary"),
-        };
+        let Self { kind, words, entries, dropped_entries, .. } = self;
         match self.unknown_words {
-            0 => write!(f, "all {} {words} are {missing}", self.words)?,
-            unknown => write!(f, "{unknown} of {} {words} are not {missing}", self.words)?,
+            0 => write!(f, "all {words} words are in the vocabulary")?,
+            unknown => write!(f, "{unknown} of {words} words are not in the vocabulary")?,
         }
         if !self.examples.is_empty() {
             let more = self.unknown_words > self.examples.len();
             let more = if more { ", …" } else { "" };
             write!(f, " ({}{more})", self.examples.join(", "))?;
         }
-        let lost = [
-            (self.dropped_entries, "have too few terms left"),
-            (self.repeated_entries, "repeat others"),
-        ];
-        for (count, why) in lost.into_iter().filter(|&(count, _)| count > 0) {
-            write!(f, "; {count} of {} {kind} {why}", self.entries)?;
-        }
-        if self.dropped_senses > 0 {
-            write!(f, "; {} rarer senses are left out", self.dropped_senses)?;
+        if *dropped_entries > 0 {
+            write!(f, "; {dropped_entries} of {entries} {kind} have too few terms left")?;
         }
         Ok(())
     }

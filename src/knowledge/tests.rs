@@ -27,18 +27,6 @@ pub(super) fn tokens() -> TokenSettings {
     TokenSettings { min_length: 1, max_length: 64, numbers: true, ..TokenSettings::DEFAULT }
 }
 
-pub(super) fn settings(wordnet: WordNetSettings) -> KnowledgeSettings {
-    KnowledgeSettings { strengths: STRENGTHS, wordnet }
-}
-
-pub(super) fn all_synsets() -> WordNetSettings {
-    WordNetSettings {
-        structure: wordnet::Structure::Synsets,
-        parts: wordnet::Part::ALL.to_vec(),
-        max_senses: 10,
-    }
-}
-
 /// Writes a file in its own folder.
 fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -49,17 +37,14 @@ fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) 
 
 #[test]
 fn a_kind_is_guessed_by_the_name() {
-    let folder = tempfile::tempdir().unwrap();
     for (name, kind) in [
         ("links.txt", Kind::Constraints),
         ("links", Kind::Constraints),
         ("tree.TOML", Kind::Outline),
         ("a/tree.json", Kind::Outline),
-        ("en-it.tsv", Kind::Dictionary),
     ] {
-        assert_eq!(Kind::guess(&folder.path().join(name)), kind, "{name}");
+        assert_eq!(Kind::guess(name.as_ref()), kind, "{name}");
     }
-    assert_eq!(Kind::guess(folder.path()), Kind::WordNet);
 }
 
 #[test]
@@ -68,7 +53,7 @@ fn words_take_the_form_of_terms() {
     let (_folder, path) = written("links.txt", &gzip(text.as_bytes()));
     let knowledge = read(&path, Kind::Constraints).unwrap();
     let vocabulary = vocabulary("king queen café l'eau other");
-    let tree = knowledge.tree(&vocabulary, &tokens(), &settings(all_synsets()));
+    let tree = knowledge.tree(&vocabulary, &tokens(), STRENGTHS);
     let (tree, pruned) = tree.unwrap();
     let is_structured = [0, 1, 2, 3, 4].map(|term| tree.is_structured(term));
     assert_eq!(is_structured, [true, true, true, true, false]);
@@ -80,23 +65,21 @@ fn words_take_the_form_of_terms() {
 #[test]
 fn what_is_lost_is_told() {
     let vocabulary = vocabulary("dog cane house");
-    let content = Content::Dictionary(
-        dictionary::parse("d", "dog cane\ncane dog\nhouse casa\nsea mare acqua\n").unwrap(),
-    );
-    let file = "d.tsv".to_owned();
+    let lines = "must: dog, cane\nmust: house, casa\nmust: sea, mare, acqua\n";
+    let content = Content::Constraints(constraints::parse("d", lines).unwrap());
+    let file = "d.txt".to_owned();
     let knowledge = Knowledge { file, content };
-    let settings = settings(all_synsets());
-    let (tree, pruned) = knowledge.tree(&vocabulary, &tokens(), &settings).unwrap();
+    let (tree, pruned) = knowledge.tree(&vocabulary, &tokens(), STRENGTHS).unwrap();
     assert_eq!([tree.inner_count(), tree.leaf_count()], [2, 3]);
     assert_eq!(
         pruned.to_string(),
-        "4 of 7 words are not in the vocabulary (casa, sea, mare, acqua); 2 of 4 lines have too few \
-         terms left; 1 of 4 lines repeat others"
+        "4 of 7 words are not in the vocabulary (casa, sea, mare, acqua); 2 of 3 constraints have \
+         too few terms left"
     );
     let none = self::vocabulary("wren");
-    let refused = knowledge.tree(&none, &tokens(), &settings).unwrap_err();
+    let refused = knowledge.tree(&none, &tokens(), STRENGTHS).unwrap_err();
     let refused = refused.to_string();
-    assert!(refused.starts_with("d.tsv: nothing is left"), "{refused}");
+    assert!(refused.starts_with("d.txt: nothing is left"), "{refused}");
     assert!(refused.contains("7 of 7 words are not"), "{refused}");
 }
 
@@ -109,9 +92,9 @@ fn knowledge_is_the_same_after_its_bytes() {
         written("other.json", br#"{"children": [{"prior": 3.0, "terms": ["a", "b"]}]}"#);
     let same = read(&path, Kind::Outline).unwrap();
     assert_eq!(outline.fingerprint(), same.fingerprint());
-    let (_folder, path) = written("en-it.tsv", b"dog\tcane");
-    let dictionary = read(&path, Kind::Dictionary).unwrap();
-    assert_ne!(outline.fingerprint(), dictionary.fingerprint());
+    let (_folder, path) = written("links.txt", b"must: a, b");
+    let links = read(&path, Kind::Constraints).unwrap();
+    assert_ne!(outline.fingerprint(), links.fingerprint());
 }
 
 #[test]

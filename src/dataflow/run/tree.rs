@@ -49,8 +49,8 @@ impl<'a> Run<'a> {
             if remembers && !are_remembered(&tree, priors.topic_count()) {
                 return Err(Failure::data(format!(
                     "{} topics and up to {} senses per term are more than a remembered token can store: their \
-                     product may be at most 65,536. Set train.memory = \"off\", or lower tree.max_senses or \
-                     model.topics",
+                     product may be at most 65,536. Set train.memory = \"off\", give its terms fewer senses in \
+                     tree.file, or lower model.topics",
                     priors.topic_count(),
                     tree.most_senses()
                 )));
@@ -80,7 +80,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         };
         let knowledge = settings.read()?;
-        let grown = knowledge.tree(vocabulary, &job.tokens, &settings.knowledge(eta))?;
+        let grown = knowledge.tree(vocabulary, &job.tokens, settings.strengths(eta))?;
         Ok(Some(grown))
     }
 }

@@ -1,11 +1,11 @@
 //! The rows about what is trained: `[sample]`, `[model]`, `[tree]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr, Words};
+use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr};
 use crate::job::kind::{CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 use crate::job::words::{
-    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES, PARTS,
-    SCHEDULES, STRUCTURES, UNASSIGNED,
+    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES,
+    SCHEDULES, UNASSIGNED,
 };
 
 /// Maximum number of sweeps over a document; few enough that sums fit in 32 bits.
@@ -63,10 +63,10 @@ pub(super) const MODEL: Section = rows! {
 pub(super) const TREE: Section = rows! {
     "tree", Some(Stage::Train);
 
-    /// A file with knowledge of words: a list of words that belong together or do not, a tree, WordNet's folder, or a
-    /// bilingual dictionary ([TREES.md](TREES.md)). `""`: none.
+    /// A file with knowledge of words: a list of words that belong together or do not, or a tree
+    /// ([TREES.md](TREES.md)). `""`: none.
     file: File, Default(""), Later;
-    /// Form of the file: `"constraints"`, `"outline"`, `"wordnet"`, `"dictionary"`; `"auto"` decides by its name.
+    /// Form of the file: `"constraints"`, `"outline"`; `"auto"` decides by its name.
     format: Word(KNOWLEDGE), Default("auto"), Later, Tree;
     /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
     /// their probabilities.
@@ -76,13 +76,6 @@ pub(super) const TREE: Section = rows! {
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest float.
     cannot_link: Real(EDGE), Default(0.000000000001), Later, Tree;
-    /// Which part of WordNet is used: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
-    // The paper's experiments link synsets.
-    structure: Word(STRUCTURES), Default("synsets"), Later, Tree;
-    /// Parts of speech that are taken from WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
-    parts_of_speech: Words(PARTS), Default(["noun", "verb", "adjective", "adverb"]), Later, Tree;
-    /// Maximum number of senses of a term, in each part of speech, that are taken from WordNet: the most frequent ones.
-    max_senses: Whole(1, 1000), Default(3), Later, Tree;
 };
 
 pub(super) const TRAIN: Section = rows! {

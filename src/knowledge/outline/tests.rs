@@ -139,3 +139,30 @@ fn pruned_nodes_leave_probabilities_as_they_are() {
         assert!((whole / pruned - 1.0).abs() < 1e-12, "{term}: {whole} {pruned}");
     }
 }
+
+#[test]
+fn before_there_are_data_all_leaves_are_equally_probable() {
+    let text = r#"{"children": [{"name": "entity", "children": [
+        {"name": "entity itself", "terms": ["entity"]},
+        {"name": "beast", "children": [
+            {"name": "beast itself", "terms": ["beast", "animal"]},
+            {"name": "dog", "terms": ["dog", "dogs"]},
+            {"name": "bear", "children": [{"name": "teddy", "terms": ["teddy"]}]}]},
+        {"name": "artifact", "children": [{"name": "toy", "terms": ["toy", "teddy"]}]}]}]}"#;
+    let (nodes, _) = build(text, "entity beast animal dog dogs teddy toy other");
+    let [entity] = &nodes[..] else {
+        panic!("{nodes:?}");
+    };
+    // `artifact` has only toys below it.
+    let names: Vec<&str> = entity.children.iter().map(|child| &child.name[..]).collect();
+    assert_eq!(names, ["beast", "toy"]);
+    assert_eq!(entity.terms, [0]);
+    assert_eq!([entity.prior, entity.children[1].prior], [0.08, 100.0 * 2.0 / 8.0]);
+    let tree = Tree::new(8, 0.01, &nodes).unwrap();
+    let counts = Counts::new(&tree, 1);
+    for term in 0..8 {
+        let leaves = tree.leaves_of(term).len() as f64;
+        let probability = counts.term_probability(&tree, term, 0);
+        assert!((probability - leaves / 9.0).abs() < 1e-12, "{term}");
+    }
+}

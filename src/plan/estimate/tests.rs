@@ -152,23 +152,26 @@ fn terms_of_a_tree_take_rows_of_all_topics() {
     let path = folder.path().join("list.txt");
     std::fs::write(&path, "must: one, two, three\n").unwrap();
     let file = format!("tree.file={}", path.display());
-    let with = |words: usize, sets: &[&str]| {
+    let with = |words: usize, is_hierarchy, sets: &[&str]| {
         let (mut job, survey) = job(&[&[&*file], sets].concat());
         let tree = job.tree.as_mut().unwrap();
-        assert_eq!(tree.word_count, 3);
+        assert_eq!((tree.word_count, tree.is_hierarchy), (3, false));
         tree.word_count = words;
+        tree.is_hierarchy = is_hierarchy;
         estimate(&job, &survey, 1, 1)
     };
-    let (without, few) = (of(&[], 1, 1), with(1000, &[]));
+    let (without, few) = (of(&[], 1, 1), with(1000, false, &[]));
     // 1000 terms and 100 topics, three times: 14 bytes, two leaves of 4, a node of 16.
     let bytes = |terms: u64| terms * 100 * 3 * (14 + 2 * 4 + 16);
     assert_eq!((without.memory.tree, few.memory.tree), (0, bytes(1000)));
+    let levels = with(1000, true, &[]).memory.tree;
+    assert_eq!(levels, bytes(1000) + 1000 * 100 * 3 * 16);
     assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 14);
     // Of 500,000 distinct terms, 150,000 are in five documents, and 65,536 are kept.
-    let all = with(400_000, &[]);
+    let all = with(400_000, false, &[]);
     assert_eq!(all.memory.tree, bytes(65_536));
     assert!(all.memory.peak() > without.memory.peak());
-    let rare = with(400_000, &["vocabulary.min_documents=20"]);
+    let rare = with(400_000, false, &["vocabulary.min_documents=20"]);
     assert_eq!(rare.memory.tree, bytes(37_500));
 }
 

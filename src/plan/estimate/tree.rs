@@ -2,8 +2,6 @@
 
 use super::topic_count;
 use crate::job::Job;
-use crate::knowledge::Kind;
-use crate::knowledge::wordnet::Structure;
 
 /// Approximate leaves of a term within structures.
 const LEAVES: u64 = 2;
@@ -32,9 +30,7 @@ pub(super) fn whole_rows(job: &Job, kept: u64) -> WholeRows {
         return WholeRows::default();
     };
     let terms = (tree.word_count as u64).min(kept);
-    let is_wordnet = tree.kind() == Kind::WordNet;
-    let is_hierarchy = is_wordnet && tree.wordnet.structure == Structure::Hierarchy;
-    let nodes = if is_hierarchy { 2 } else { 1 };
+    let nodes = if tree.is_hierarchy { 2 } else { 1 };
     let pairs = terms * topic_count(job) as u64;
     WholeRows {
         pairs,

@@ -106,7 +106,7 @@ fn various() -> Vec<Job> {
     let sets: [&[&str]; 11] = [
         &[],
         &[&warm, "train.unassign=documents"],
-        &[&known, "tree.max_senses=2"],
+        &[&known, "tree.must_link=1000"],
         &["sample.fraction=0.1", "model.eta=0.05", "corpus.block_mib=0.3", "corpus.format=\"csv\""],
         &["model.topics=2", "model.alpha=[0.1, 2]", "project.method=none", "corpus.group=volume"],
         &[

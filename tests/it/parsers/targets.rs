@@ -22,11 +22,7 @@ pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state};
 use topicmill::failure::Failure;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
-pub use topicmill::knowledge::wordnet::database::Database;
-pub use topicmill::knowledge::wordnet::{Part, Structure, WordNet, WordNetSettings};
-use topicmill::knowledge::{
-    Content, Knowledge, KnowledgeSettings, constraints, dictionary, outline,
-};
+use topicmill::knowledge::{Content, Knowledge, constraints, outline};
 use topicmill::mesh::environment::{self, Wanted};
 use topicmill::mesh::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
 use topicmill::mesh::hello::{FRAME_BYTES, Hello};
@@ -310,20 +306,14 @@ fn topics(read: Result<ForeignModel, Failure>) {
     assert!(alpha.iter().all(|a| a.is_finite() && *a > 0.0));
 }
 
-/// Users' knowledge of words, in every form; WordNet's index, data and exceptions are separated by `---`.
+/// Users' knowledge of words, in both forms.
 pub fn knowledge(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let mut parts = text.splitn(3, "\n---\n");
-    let [index, data, exceptions] = [(); 3].map(|()| parts.next().unwrap_or_default());
-    let wordnet = Database::parse(Part::Noun, index, data, exceptions);
-    let wordnet = wordnet.map(|database| Content::WordNet(WordNet::new(vec![database])));
     for content in [
         constraints::parse("file", text).map(Content::Constraints),
         outline::parse("file", text).map(Content::Outline),
-        dictionary::parse("file", text).map(Content::Dictionary),
-        wordnet,
     ] {
         let content = match content {
             Ok(content) => content,
@@ -354,24 +344,14 @@ fn tree(knowledge: &Knowledge) {
     let vocabulary = Vocabulary::from_terms(terms.to_vec()).expect("all differ");
     let tokens =
         TokenSettings { min_length: 1, max_length: 64, numbers: true, ..TokenSettings::DEFAULT };
-    // A synset has a node for every path to it, which would be too many here.
-    let json = serde_json::to_vec(knowledge).expect("texts and numbers are JSON");
-    let hypernyms = json.iter().filter(|&&byte| byte == b',').count();
-    let all = [Structure::Synsets, Structure::Hierarchy];
-    let many = matches!(knowledge.content, Content::WordNet(_)) && hypernyms > 100;
-    for structure in all.into_iter().take(if many { 1 } else { 2 }) {
-        let settings = KnowledgeSettings {
-            strengths: Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 },
-            wordnet: WordNetSettings { structure, parts: vec![Part::Noun], max_senses: 2 },
-        };
-        match knowledge.tree(&vocabulary, &tokens, &settings) {
-            Ok((tree, pruned)) => {
-                assert!(tree.leaf_count() >= vocabulary.kept());
-                assert!(pruned.unknown_words <= pruned.words);
-                assert!(pruned.dropped_entries <= pruned.entries);
-            }
-            Err(error) => says(&error),
+    let strengths = Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 };
+    match knowledge.tree(&vocabulary, &tokens, strengths) {
+        Ok((tree, pruned)) => {
+            assert!(tree.leaf_count() >= vocabulary.kept());
+            assert!(pruned.unknown_words <= pruned.words);
+            assert!(pruned.dropped_entries <= pruned.entries);
         }
+        Err(error) => says(&error),
     }
 }
 
