@@ -44,7 +44,7 @@ use corpus::tokenizer::Tokenizer;
 use files::NamedFile;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
-use resolve::{Values, implied_by_budget, resolve, resolve_alone};
+use resolve::{Values, implied_by_method, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
@@ -195,10 +195,9 @@ impl Job {
     /// names unreadable word lists. Each error names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         let mut source = Source::parse(text, path)?;
-        let implied = implied_by_budget(&source);
+        let implied = implied_by_method(&source);
         overrides.iter().try_for_each(|text| source.set(text))?;
-        let is_overridden = |path| source.get(path).is_some_and(|entry| !entry.is_in_file);
-        if is_overridden("project.budget") || is_overridden("project.method") {
+        if source.get("project.method").is_some_and(|entry| !entry.is_in_file) {
             // Values from overrides stay.
             source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
         }

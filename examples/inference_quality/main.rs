@@ -28,7 +28,6 @@ use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 use topicmill::job::defaults;
-pub use topicmill::job::settings::Budget;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -80,10 +79,7 @@ fn mean([first, second]: &[Proportions; 2]) -> Proportions {
 
 /// Returns our methods, by name.
 fn methods() -> [(&'static str, InferSettings); 4] {
-    let cvb0 = |iterations| InferSettings {
-        iterations,
-        ..defaults::inference(Budget::Balanced, Method::Cvb0)
-    };
+    let cvb0 = |iterations| InferSettings { iterations, ..defaults::inference(Method::Cvb0) };
     [
         ("cvb0 2", cvb0(2)),
         ("cvb0 3", cvb0(3)),

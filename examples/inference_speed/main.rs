@@ -29,7 +29,6 @@ use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::job::defaults;
-pub use topicmill::job::settings::Budget;
 use topicmill::stream::{Source, StreamModel};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -68,10 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn methods() -> Vec<(&'static str, InferSettings)> {
     let plain = |burn_in, kept| InferSettings::gibbs(burn_in, kept, Estimator::Counts);
     let soft = |burn_in, kept| InferSettings::gibbs(burn_in, kept, Estimator::Soft);
-    let iterated = |method, iterations| InferSettings {
-        iterations,
-        ..defaults::inference(Budget::Balanced, method)
-    };
+    let iterated = |method, iterations| InferSettings { iterations, ..defaults::inference(method) };
     vec![
         ("gibbs 100 plain", plain(10, 90)),
         ("gibbs 100 soft", soft(10, 90)),

@@ -14,7 +14,7 @@ from bench_peers.refused import Refused, guarded
 from .stages import carry_out
 
 SCHEDULES = {name: {"train.schedule": name} for name in
-             ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")}
+             ("uniform", "influence", "influence-draws", "residual")}
 # Schedules whose drawn documents are weighted by the inverse of their probability.
 WEIGHTED = {f"{name}, weighted": SCHEDULES[name] | {"train.importance": True} for name in ("influence-draws", "residual")}
 

@@ -91,9 +91,6 @@ pub(crate) struct RunArgs {
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How much time to spend on a document's topics: sets `project.budget`
-    #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
-    pub(crate) budget: Option<String>,
     /// Replace the output of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -110,15 +107,6 @@ pub(crate) struct RunArgs {
     pub(crate) given: Vec<OsString>,
     #[command(flatten)]
     pub(crate) peers: PeerArgs,
-}
-
-impl RunArgs {
-    /// Returns the job keys that the command line sets, as `section.key=value`; later ones win.
-    pub(crate) fn overrides(&self) -> Vec<String> {
-        let budget = self.budget.iter();
-        let budget = budget.map(|budget| format!("project.budget={budget}"));
-        budget.chain(self.set.iter().cloned()).collect()
-    }
 }
 
 /// Where a job runs, as typed.

@@ -66,17 +66,13 @@ const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.run.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
-    if args.run.budget.is_some() {
-        let message = "--budget has no effect on an evaluation";
-        return Err(Failure::usage(message).help("leave it out: no projection is read"));
-    }
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| run_here(job, args, here))
 }
 
 /// Returns the keys that `--set` and other flags set.
 fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
-    let mut set = args.run.overrides();
+    let mut set = args.run.set.clone();
     if let Some(alpha) = &args.alpha {
         set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
     }

@@ -47,7 +47,7 @@ pub(crate) struct ProjectArgs {
 const HEADING: &str = "A stream of documents";
 
 /// Flags of run that a stream accepts. It also accepts --threads, a flag of placement.
-const HEEDED: [&str; 3] = ["--set", "--budget", "--quiet"];
+const HEEDED: [&str; 2] = ["--set", "--quiet"];
 
 impl ProjectArgs {
     /// Whether documents come from standard input.
@@ -87,10 +87,10 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if let Some(flag) = args.idle() {
         let message = format!("{flag} cannot be used with --stdin");
         let failure = Failure::usage(message);
-        return Err(failure.help("--stdin accepts -w, --set, --budget, --strict and --quiet"));
+        return Err(failure.help("--stdin accepts -w, --set, --strict and --quiet"));
     }
     interrupt::set_words(SIGNAL_WORDS);
-    let source = Source::find(&args.run.job, &args.run.overrides())?;
+    let source = Source::find(&args.run.job, &args.run.set)?;
     let model = Arc::new(StreamModel::load(&source)?);
     let options = Options {
         threads: Placement::independent_threads(args.run.placement.threads)?,

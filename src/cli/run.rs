@@ -26,7 +26,7 @@ use mesh::{ClusterSettings, spawn};
 /// The job or the flags are wrong; any error that ends the run.
 pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
-    let job = Job::load(&args.job, &args.overrides())?;
+    let job = Job::load(&args.job, &args.set)?;
     if args.overwrite && job.is_of_its_output() {
         let message = format!("{}: --overwrite would remove this job file", job.path.display());
         return Err(Failure::usage(message).help("copy it out of the result, and run the copy"));
@@ -236,7 +236,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     summary.warnings = warnings;
     match is_first {
-        true => summary::print(summary, &process.job, &args.overrides(), display),
+        true => summary::print(summary, &process.job, &args.set, display),
         false => Ok(()),
     }
 }

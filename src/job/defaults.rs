@@ -1,43 +1,20 @@
-//! Defaults that depend on more than one key: how a budget and a method infer documents. All others are in the
-//! rows of [`keys`](super::keys).
+//! Defaults that depend on another key: how a method infers documents. All others are in the rows of
+//! [`keys`](super::keys).
 
 use toml::Value;
 
-use super::settings::Budget;
 use super::words::Worded;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The sum of α for an external model whose files do not contain it: the value of a fixed α.
 pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
-/// Returns `project.method` for a `project.budget`; docs/INFERENCE.md has the measurements behind this and
-/// [`inference`].
-pub(crate) fn method(budget: Budget) -> Method {
-    match budget {
-        Budget::Fast | Budget::Balanced => Method::Cvb0,
-        Budget::Thorough => Method::Gibbs,
-    }
-}
-
-/// Returns the settings of `[project]` that depend on budget and method: sweeps of a document, passes over
-/// documents that are sampled together, iterations of methods that do not sample. More than two to five
-/// iterations of CVB0 lead away from the posterior mean.
-pub fn inference(budget: Budget, method: Method) -> InferSettings {
-    let (burn_in_sweeps, kept_sweeps) = match (method.is_joint(), budget) {
-        (false, Budget::Fast) => (1, 2),
-        (false, Budget::Balanced) => (2, 4),
-        (false, Budget::Thorough) => (10, 90),
-        (true, Budget::Fast) => (10, 10),
-        (true, Budget::Balanced) => (50, 50),
-        (true, Budget::Thorough) => (500, 500),
-    };
-    let iterations = match (method, budget) {
-        (Method::Variational, Budget::Fast) => 5,
-        (Method::Variational, Budget::Balanced) => 20,
-        (Method::Variational, Budget::Thorough) => 100,
-        (_, Budget::Fast) => 2,
-        (_, Budget::Balanced | Budget::Thorough) => 3,
-    };
+/// Returns the settings of `[project]` that depend on the method: sweeps of a document, passes over documents that are
+/// sampled together, iterations of methods that do not sample. docs/INFERENCE.md has the measurements behind them. More
+/// than two to five iterations of CVB0 lead away from the posterior mean.
+pub fn inference(method: Method) -> InferSettings {
+    let (burn_in_sweeps, kept_sweeps) = if method.is_joint() { (50, 50) } else { (2, 4) };
+    let iterations = if method == Method::Variational { 20 } else { 3 };
     InferSettings {
         method,
         burn_in_sweeps,
@@ -50,26 +27,18 @@ pub fn inference(budget: Budget, method: Method) -> InferSettings {
     }
 }
 
-/// Returns the values of `[project]` that a budget and a method imply; the method too, if it is the budget's.
-pub(super) fn values(budget: Budget, chosen: Option<Method>) -> Vec<(&'static str, Value)> {
-    let mut values = Vec::new();
-    let usual = method(budget);
-    if chosen == Some(usual) {
-        values.push(("project.method", usual.word().into()));
-    }
-    if let Some(method) = chosen {
-        let infer = inference(budget, method);
-        values.extend([
-            ("project.burn_in", infer.burn_in_sweeps.into()),
-            ("project.sweeps", infer.kept_sweeps.into()),
-            ("project.chains", infer.chains.into()),
-            ("project.estimator", infer.estimator.word().into()),
-            ("project.iterations", infer.iterations.into()),
-            ("project.tolerance", infer.tolerance.into()),
-            ("project.temperature", infer.temperature.into()),
-        ]);
-    }
-    values
+/// Returns the values of `[project]` that a method implies.
+pub(super) fn values(method: Method) -> [(&'static str, Value); 7] {
+    let infer = inference(method);
+    [
+        ("project.burn_in", infer.burn_in_sweeps.into()),
+        ("project.sweeps", infer.kept_sweeps.into()),
+        ("project.chains", infer.chains.into()),
+        ("project.estimator", infer.estimator.word().into()),
+        ("project.iterations", infer.iterations.into()),
+        ("project.tolerance", infer.tolerance.into()),
+        ("project.temperature", infer.temperature.into()),
+    ]
 }
 
 #[cfg(test)]

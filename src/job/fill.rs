@@ -159,7 +159,7 @@ impl Values {
         };
         let method: Option<Method> = self.get("project.method");
         settings! { self, ProjectSettings, "project":
-            budget, threshold, top, top_terms, trends, date_unit, rollups, label_topics, label_count, label_threshold;
+            threshold, top, top_terms, trends, date_unit, rollups, label_topics, label_count, label_threshold;
             documents_per_topic: self.get("project.topic_documents"),
             infer: method.map(infer),
             maxent: settings! { self, MaxEntSettings, "maxent":

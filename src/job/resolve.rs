@@ -12,7 +12,6 @@ use toml::Value;
 
 use super::defaults;
 use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
-use super::settings::Budget;
 use super::source::Source;
 use super::words::{Setting, Worded};
 use super::{absolute, synth_input};
@@ -79,19 +78,13 @@ pub(super) fn resolve_alone(
     Ok(values)
 }
 
-/// Returns the keys that a file sets to what its budget implies, as all do in a resolved job: another budget or
-/// method replaces them. Values that differ from the budget's are not among them.
-pub(super) fn implied_by_budget(source: &Source) -> Vec<&'static str> {
+/// Returns the keys that a file sets to what its method implies, as all do in a resolved job: another method replaces
+/// them. Values that differ from the method's are not among them.
+pub(super) fn implied_by_method(source: &Source) -> Vec<&'static str> {
     let set = |path| source.get(path).map(|entry| &entry.value);
     // Errors are reported when the values are taken.
-    let Some(budget) = set("project.budget").and_then(Budget::read) else {
-        return Vec::new();
-    };
-    let method = match set("project.method") {
-        None => Some(defaults::method(budget)),
-        Some(method) => Method::read(method),
-    };
-    let implied = defaults::values(budget, method).into_iter();
+    let method = set("project.method").and_then(Method::read);
+    let implied = method.into_iter().flat_map(defaults::values);
     let implied = implied.filter(|(path, value)| set(path) == Some(value));
     implied.map(|(path, _)| path).collect()
 }
@@ -353,12 +346,8 @@ impl Values {
     }
 
     fn settle_project(&mut self, source: &Source) {
-        let budget = self.get("project.budget");
-        let method = match source.get("project.method") {
-            None => Some(defaults::method(budget)),
-            Some(_) => self.get("project.method"),
-        };
-        for (path, value) in defaults::values(budget, method) {
+        let method: Option<Method> = self.get("project.method");
+        for (path, value) in method.into_iter().flat_map(defaults::values) {
             if source.get(path).is_none() {
                 self.set(path, value);
             }

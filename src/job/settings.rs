@@ -10,17 +10,6 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
 use lda::tree::constraints::Strengths;
 
-/// How much time a document may take; sets what a job does not (docs/INFERENCE.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Budget {
-    /// The fastest that keeps the main topics.
-    Fast,
-    /// The quality of 100 sweeps of Gibbs sampling, in a fraction of their time.
-    Balanced,
-    /// As close to the posterior mean as sampling comes in reasonable time.
-    Thorough,
-}
-
 /// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeSettings {
@@ -74,8 +63,6 @@ pub(crate) struct MaxEntSettings {
 /// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {
-    /// The budget that chose the settings that the job does not set.
-    pub(crate) budget: Budget,
     /// `None` stops after training (`method = "none"`).
     pub infer: Option<InferSettings>,
     /// How the classifier is trained, if the method needs one.

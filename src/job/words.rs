@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use toml::Value;
 
 use super::kind::{is_file, number};
-use super::settings::Budget;
 use crate::evaluate::settings::Metric;
 use crate::knowledge::Kind;
 use corpus::dates::DateUnit;
@@ -73,10 +72,8 @@ words!(LOCAL_METHODS: LocalMethod {
     "cvb0" => Cvb0
 });
 words!(SCHEDULES: DocumentSchedule {
-    "uniform" => Uniform, "sorted" => Sorted, "influence" => Influence, "influence-draws" => InfluenceDraws,
-    "residual" => Residual, "moved" => Moved
+    "uniform" => Uniform, "influence" => Influence, "influence-draws" => InfluenceDraws, "residual" => Residual
 });
-words!(BUDGETS: Budget { "fast" => Fast, "balanced" => Balanced, "thorough" => Thorough });
 words!(METHODS: Method, none "none" {
     "gibbs" => Gibbs, "gibbs-joint" => GibbsJoint, "retrain" => Retrain,
     "variational" => Variational, "cvb0" => Cvb0, "maxent" => MaxEnt,

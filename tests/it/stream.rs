@@ -283,7 +283,7 @@ const METHODS: [&str; 8] = [
     "--set project.method=maxent",
     "--set project.method=hybrid --set project.temperature=2",
     "--set project.method=naive-bayes",
-    "--budget fast",
+    "--set project.method=cvb0 --set project.iterations=2",
 ];
 
 #[test]

@@ -8,24 +8,22 @@ use crate::job::kind::Kind::{
 use crate::job::kind::{
     CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
 };
-use crate::job::words::{BUDGETS, DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLITS};
+use crate::job::words::{DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use lda::evaluate::coherence::MOST_TERMS;
 
 /// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
 
-/// The defaults of `method` to `temperature` below are those of the default budget; `defaults` has those of
-/// all budgets.
+/// The defaults of `burn_in` to `temperature` below are those of the default method; `defaults` has those of all
+/// methods.
 pub(super) const PROJECT: Section = rows! {
     "project", Some(Stage::Project);
 
-    /// How much time to spend on a document: sets those of the next six keys that the job does not set
-    /// ([INFERENCE.md](INFERENCE.md#budgets)). Also `--budget`. In a job that names its budget, as a saved job does,
-    /// overriding the budget or the method replaces the values that the budget implies.
-    budget: Word(BUDGETS), Default("balanced"), Unhashed;
     /// `"gibbs"`, `"variational"`, `"cvb0"`, `"maxent"`, `"naive-bayes"` and `"hybrid"` infer each document alone;
     /// `"gibbs-joint"` infers the documents not trained on together, `"retrain"` all documents together; `"none"` stops
-    /// after training.
+    /// after training. Sets those of the next four keys that the job does not set
+    /// ([INFERENCE.md](INFERENCE.md#effort)). In a job that names its method, as a saved job does, overriding it
+    /// replaces the values that it implies.
     method: Word(METHODS), Default("cvb0");
     /// Sampling methods: sweeps discarded after the first one (passes, for methods that sample documents together).
     burn_in: Whole(0, SWEEPS), Default(2), Inference;

@@ -100,18 +100,16 @@ pub(super) const TRAIN: Section = rows! {
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two billion tokens. A larger sample needs no remembered passes.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
-    /// Which documents a round visits. Three schedules visit each document once per pass: at random (`"uniform"`), the
-    /// longest first (`"sorted"`), or those with a large Σ n² earlier (`"influence"`). Three draw documents in each
-    /// round: with a probability proportional to Σ n² (`"influence-draws"`), by how much their topics changed
-    /// (`"residual"`), or by the share of their tokens that moved (`"moved"`); a pass is then as many draws as there
-    /// are documents.
+    /// Which documents a round visits. Two schedules visit each document once per pass: at random (`"uniform"`), or
+    /// those with a large Σ n² earlier (`"influence"`). Two draw documents in each round: with a probability
+    /// proportional to Σ n² (`"influence-draws"`), or by how much their topics changed (`"residual"`); a pass is then
+    /// as many draws as there are documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
     schedule: Word(SCHEDULES), Default("uniform"), Later;
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
     importance: Flag, Default(false), Online, Drawn;
-    /// c, the minimum influence of a document: in tokens with `"residual"`, as a share with `"moved"`; `"auto"` is the
-    /// length of the shortest document, or 0.1.
+    /// c, the minimum influence of a document, in tokens; `"auto"` is the length of the shortest document.
     residual_floor: Auto(&Real(POSITIVE)), Default("auto"), Residual;
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
     // So close to it, draws are nearly uniform without the switch.

@@ -291,8 +291,7 @@ fn what_cannot_be_evaluated_is_told() {
     write_weights(&place.path("other.parquet"), &[(0, "τράπεζα", 3.0), (1, "δρόμος", 1.0)]);
     write_weights(&place.path("nan.parquet"), &[(0, "a", 0.5), (0, "b", f32::NAN)]);
     fs::write(place.path("weights.txt"), "0\tsea\t0.5\n").unwrap();
-    let cases: [(&[&str], i32, &str); 10] = [
-        (&["--budget", "fast"], 64, "no effect on an evaluation"),
+    let cases: [(&[&str], i32, &str); 9] = [
         (&["--alpha", "absent.txt"], 64, "a text file with one per topic"),
         (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (&["--model", "other.parquet"], 65, "a model of another vocabulary"),

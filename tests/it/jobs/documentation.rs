@@ -104,7 +104,7 @@ fn the_dictionary_has_the_table() {
     });
 }
 
-/// The table's defaults, including those of a budget, are the values of a job that sets nothing.
+/// The table's defaults, including those of a method, are the values of a job that sets nothing.
 #[test]
 fn a_job_of_all_defaults_is_the_job_that_sets_nothing() {
     let small: toml::Table = SMALL.parse().expect("TOML");

@@ -90,8 +90,9 @@ const MANY: [&[&str]; 8] = [
     ],
     &["model.alpha_sum=3", "train.online_passes=0", "project.method=none"],
     &[
-        "project.budget=thorough",
         "project.method=hybrid",
+        "project.burn_in=10",
+        "project.sweeps=90",
         "project.chains=3",
         "project.estimator=counts",
         "project.tolerance=0",
@@ -107,8 +108,9 @@ const MANY: [&[&str]; 8] = [
     ],
     &[
         "corpus.group=shelf",
-        "project.budget=fast",
         "project.method=gibbs-joint",
+        "project.burn_in=10",
+        "project.iterations=2",
         "project.sweeps=7",
         "evaluate.metrics=[\"npmi\", \"left-to-right\"]",
         "evaluate.split=all",

@@ -222,17 +222,15 @@ fn a_job_may_make_its_own_corpus() {
     assert_ne!(other.corpus_hash(), job.corpus_hash());
 }
 
-/// A saved job names every key, but its budget can still be changed.
+/// A saved job names every key, but its method can still be changed.
 #[test]
-fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
+fn another_method_takes_the_place_of_what_only_says_the_old_one() {
     let resolved = with(&[]).expect("valid").resolved_toml();
     let path = Path::new("jobs/small.toml");
     for overrides in [
-        &["project.budget=fast"][..],
-        &["project.budget=thorough"],
-        &["project.method=gibbs-joint"],
-        &["project.method=variational", "project.budget=fast"],
-        &["project.budget=thorough", "project.sweeps=7"],
+        &["project.method=gibbs-joint"][..],
+        &["project.method=variational"],
+        &["project.method=gibbs-joint", "project.sweeps=7"],
         &["project.top_terms=5"],
     ] {
         let fresh = with(overrides).expect("valid");
@@ -241,15 +239,15 @@ fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
         assert_eq!(again.project, fresh.project, "{overrides:?}");
         assert_eq!(again.project_hash(), fresh.project_hash());
     }
-    // Keys that the job set itself stay, whatever the budget.
+    // Keys that the job set itself stay, whatever the method.
     let own = with(&["project.iterations=9", "project.method=gibbs"]).expect("valid");
-    let thorough = ["project.budget=thorough".to_owned()];
-    let again = Job::parse(&own.resolved_toml(), path, &thorough).expect("valid");
+    let joint = ["project.method=gibbs-joint".to_owned()];
+    let again = Job::parse(&own.resolved_toml(), path, &joint).expect("valid");
     let infer = again.project.infer.expect("it projects");
-    assert_eq!(infer.method, Method::Gibbs);
-    assert_eq!((infer.iterations, infer.kept_sweeps), (9, 90));
-    // A job that names no budget keeps the values that it sets.
+    assert_eq!(infer.method, Method::GibbsJoint);
+    assert_eq!((infer.iterations, infer.kept_sweeps), (9, 50));
+    // A job that names no method keeps the values that it sets.
     let text = format!("{SMALL}\n[project]\niterations = 3\n");
-    let job = Job::parse(&text, path, &["project.budget=fast".to_owned()]).expect("valid");
+    let job = Job::parse(&text, path, &["project.method=variational".to_owned()]).expect("valid");
     assert_eq!(job.project.infer.expect("it projects").iterations, 3);
 }

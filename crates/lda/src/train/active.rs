@@ -32,8 +32,6 @@ pub(super) use alone::ActiveBags;
 const UNIT: f64 = (1u64 << 16) as f64;
 /// The largest ξ: that of a document of a million tokens.
 const LARGEST: f64 = (1u64 << 20) as f64;
-/// The ξ of documents that settle, under [`DocumentSchedule::Moved`], if [`TrainSettings::residual_floor`] is `None`.
-const LEAST_MOVED: f64 = 0.1;
 /// [`Draw::weight`] of a document that is as likely as in a uniform draw, if documents are weighted.
 pub const WEIGHT_UNIT: f64 = 16.0;
 /// The largest weight, in those units.
@@ -63,8 +61,6 @@ impl Influence {
 pub struct Change {
     /// N_d.
     pub tokens: u64,
-    /// Tokens whose topic has changed.
-    pub moved: u64,
     /// Σ_k |Δn_dk|.
     pub difference: u64,
 }
@@ -79,25 +75,19 @@ pub struct ActiveSchedule {
     switch: f64,
     /// Whether a document is weighted by the inverse of its probability.
     is_weighted: bool,
-    /// Whether single tokens have topics.
-    is_sampled: bool,
 }
 
 impl ActiveSchedule {
     /// Returns the schedule of these settings, for a sample whose shortest document has `least_tokens`; `None` if
     /// documents are not drawn.
     pub fn new(settings: &TrainSettings, least_tokens: u64) -> Option<Self> {
-        let chosen = match settings.schedule {
-            DocumentSchedule::Moved => LEAST_MOVED,
-            // Algorithm 3, line 6.
-            _ => least_tokens.max(1) as f64,
-        };
+        // Algorithm 3, line 6.
+        let chosen = least_tokens.max(1) as f64;
         settings.schedule.is_drawn().then(|| Self {
             kind: settings.schedule,
             floor: settings.residual_floor.unwrap_or(chosen),
             switch: settings.residual_switch,
             is_weighted: settings.importance,
-            is_sampled: !settings.method.is_dense(),
         })
     }
 
@@ -107,7 +97,6 @@ impl ActiveSchedule {
         let influence = match self.kind {
             // Eq. 3.
             DocumentSchedule::InfluenceDraws => squares().sqrt(),
-            DocumentSchedule::Moved => 1.0,
             _ => bag.token_count() as f64,
         };
         Influence { squared: squared(influence), change: 0, visits: 0 }
@@ -129,18 +118,6 @@ impl ActiveSchedule {
                     change: u32::try_from(gradient).unwrap_or(u32::MAX),
                     visits,
                 }
-            }
-            DocumentSchedule::Moved => {
-                let moved = match self.is_sampled {
-                    true => change.moved as f64,
-                    false => change.difference as f64 / 2.0,
-                };
-                let share = match before.is_unvisited() {
-                    true => 1.0,
-                    false => moved / change.tokens.max(1) as f64,
-                };
-                let squared = squared(share.max(self.floor));
-                Influence { squared, visits, ..before }
             }
             _ => Influence { visits, ..before },
         }
@@ -178,18 +155,16 @@ impl Comparison {
     pub fn change(&mut self, old: &[u16], new: &[u16]) -> Change {
         let tokens = new.len() as u64;
         if old.is_empty() {
-            return Change { tokens, moved: tokens, difference: tokens };
+            return Change { tokens, difference: tokens };
         }
-        let mut moved = 0;
         for (&from, &to) in old.iter().zip(new) {
-            moved += u64::from(from != to);
             self.differences[usize::from(from)] -= 1;
             self.differences[usize::from(to)] += 1;
         }
         let touched = old.iter().chain(new);
         let taken = touched.map(|&k| std::mem::take(&mut self.differences[usize::from(k)]));
         let difference = taken.map(|change| u64::from(change.unsigned_abs())).sum();
-        Change { tokens, moved, difference }
+        Change { tokens, difference }
     }
 }
 

@@ -18,7 +18,6 @@ pub fn place(seed: u64, document: u64) -> u64 {
 
 /// Returns the place of a document in the order of a schedule:
 ///
-/// - sorted: the longest first; documents whose lengths differ by less than a hundredth are in random order;
 /// - influence: without replacement with p(d) ∝ Σ_w n_dw² (isLDA; Wahabzada & Kersting 2011, Eq. 3):
 ///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006), to within a hundredth;
 /// - any other: random.
@@ -36,10 +35,6 @@ pub fn scheduled_place(
     }
     let within = hash(seed, Stage::Minibatch, 1, document);
     match schedule {
-        DocumentSchedule::Sorted => {
-            let tokens: f64 = bag.counts.iter().map(|&n| f64::from(n)).sum();
-            logarithmic(-ln(tokens.max(1.0)), within)
-        }
         DocumentSchedule::Influence => {
             let squares = bag.counts.iter().map(|&n| f64::from(n) * f64::from(n));
             let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
@@ -182,25 +177,17 @@ mod tests {
         deal(&rounds(schedule, minibatches), &places)
     }
 
+    /// The sizes of minibatches are alike although the order depends on the counts.
     #[test]
-    fn sorted_documents_descend_by_length_and_minibatches_are_alike() {
+    fn minibatches_of_documents_in_an_order_are_alike() {
         let counts: Vec<u32> = (0..3000u32).map(|i| 1 + i * 7919 % 500).collect();
-        let minibatches = dealt(DocumentSchedule::Sorted, &counts, 12, 3);
-        let lengths = |minibatch: &Vec<u32>| -> Vec<u32> {
-            minibatch.iter().map(|&i| counts[i as usize]).collect()
-        };
-        for pair in minibatches.windows(2) {
-            let (longer, shorter) = (lengths(&pair[0]), lengths(&pair[1]));
-            let [shortest, longest] = [longer.iter().min(), shorter.iter().max()];
-            let [shortest, longest] = [shortest, longest].map(|n| f64::from(*n.unwrap()));
-            assert!(shortest >= 0.99 * longest, "{shortest}, {longest}");
-        }
+        let minibatches = dealt(DocumentSchedule::Influence, &counts, 12, 3);
         assert!(minibatches.iter().all(|minibatch| minibatch.len().abs_diff(250) < 40));
     }
 
     #[test]
     fn documents_of_one_length_are_dealt_to_all_minibatches() {
-        let minibatches = dealt(DocumentSchedule::Sorted, &[500; 400], 20, 1);
+        let minibatches = dealt(DocumentSchedule::Influence, &[500; 400], 20, 1);
         let sizes: Vec<usize> = minibatches.iter().map(Vec::len).collect();
         assert!(sizes.iter().all(|size| (5..40).contains(size)), "{sizes:?}");
     }
@@ -234,14 +221,12 @@ mod tests {
 
     #[test]
     fn every_document_is_in_one_minibatch() {
-        for schedule in
-            [DocumentSchedule::Uniform, DocumentSchedule::Sorted, DocumentSchedule::Influence]
-        {
+        for schedule in [DocumentSchedule::Uniform, DocumentSchedule::Influence] {
             let counts = [4u32; 100];
             let mut all = dealt(schedule, &counts, 7, 1).concat();
             all.sort_unstable();
             assert_eq!(all, (0..100).collect::<Vec<u32>>());
         }
-        assert!(dealt(DocumentSchedule::Sorted, &[], 3, 1).iter().all(Vec::is_empty));
+        assert!(dealt(DocumentSchedule::Influence, &[], 3, 1).iter().all(Vec::is_empty));
     }
 }

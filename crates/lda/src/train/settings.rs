@@ -64,8 +64,6 @@ pub enum MinibatchSize {
 pub enum DocumentSchedule {
     /// Dealt to minibatches at random; each document once a pass.
     Uniform,
-    /// The longest first; each document once a pass.
-    Sorted,
     /// In a random order in which document d is next with p(d) ∝ Σ_w n_dw²; each document once a pass: isLDA
     /// (Wahabzada & Kersting 2011, §3).
     Influence,
@@ -73,24 +71,22 @@ pub enum DocumentSchedule {
     InfluenceDraws,
     /// Drawn by residuals: how much more γ changed than at the previous visit (same paper, Algorithm 3).
     Residual,
-    /// Drawn by the share of a document's tokens that changed topic at its last visit.
-    Moved,
 }
 
 impl DocumentSchedule {
     /// Returns whether each round draws its documents by their influence ([`active`](super::active)).
     pub fn is_drawn(self) -> bool {
-        matches!(self, Self::InfluenceDraws | Self::Residual | Self::Moved)
+        matches!(self, Self::InfluenceDraws | Self::Residual)
     }
 
     /// Returns whether documents have a fixed order that depends on their counts.
     pub fn is_ordered(self) -> bool {
-        matches!(self, Self::Sorted | Self::Influence)
+        self == Self::Influence
     }
 
     /// Returns whether a visit is compared with the previous one.
     pub fn needs_memory(self) -> bool {
-        matches!(self, Self::Residual | Self::Moved)
+        self == Self::Residual
     }
 }
 

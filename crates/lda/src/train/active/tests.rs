@@ -56,7 +56,6 @@ fn residuals_agree_with_the_algorithm_written_out() {
             let pairs = new.iter().zip(&topics);
             let change = Change {
                 tokens: u64::from(length),
-                moved: 0,
                 difference: pairs.map(|(a, b)| a.abs_diff(*b)).sum(),
             };
             influence = residual.after(influence, change);
@@ -66,28 +65,15 @@ fn residuals_agree_with_the_algorithm_written_out() {
 }
 
 #[test]
-fn visits_are_compared_token_by_token_and_topic_by_topic() {
+fn visits_are_compared_topic_by_topic() {
     let mut comparison = Comparison::new(4);
     for _ in 0..2 {
         let change = comparison.change(&[0, 1, 2, 2], &[1, 0, 2, 3]);
-        let expected = Change { tokens: 4, moved: 3, difference: 2 };
+        let expected = Change { tokens: 4, difference: 2 };
         assert_eq!(change, expected);
     }
     let first = comparison.change(&[], &[3, 3]);
-    assert_eq!(first, Change { tokens: 2, moved: 2, difference: 2 });
-}
-
-#[test]
-fn documents_that_keep_their_topics_are_drawn_less_often() {
-    let moved = schedule(DocumentSchedule::Moved);
-    let counts = [10];
-    let bag = Bag { terms: &[0], counts: &counts };
-    let change = |moved| Change { tokens: 10, moved, difference: 0 };
-    let first = moved.after(moved.first(bag), change(10));
-    let share = |influence: Influence| (influence.squared as f64 / UNIT).sqrt();
-    assert_eq!(share(first), 1.0);
-    assert!((share(moved.after(first, change(5))) - 0.5).abs() < 1e-4);
-    assert!((share(moved.after(first, change(0))) - LEAST_MOVED).abs() < 1e-3);
+    assert_eq!(first, Change { tokens: 2, difference: 2 });
 }
 
 #[test]
@@ -95,7 +81,7 @@ fn the_influence_of_a_document_is_its_norm() {
     let draws = schedule(DocumentSchedule::InfluenceDraws);
     let first = draws.first(Bag { terms: &[2, 5], counts: &[3, 4] });
     assert_eq!(first.squared, squared(5.0));
-    let change = Change { tokens: 7, moved: 7, difference: 14 };
+    let change = Change { tokens: 7, difference: 14 };
     assert_eq!(draws.after(first, change).squared, first.squared);
 }
 
