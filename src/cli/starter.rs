@@ -18,7 +18,7 @@ use crate::plan::preview::{Preview, count_tokens, is_text_name, preview};
 use corpus::settings::Markup;
 pub(super) use names::code_of;
 use store::is_remote;
-use wording::{describe, heading, too_few};
+use wording::{describe, heading, in_array, too_few};
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;
@@ -65,6 +65,9 @@ impl Starter {
         let (asked, mut preview) = loop {
             let asked = template.job(path)?;
             let mut preview = preview(&asked.corpus, &args.text)?;
+            if let Some(path) = preview.records_path.as_ref().filter(|_| args.text.is_empty()) {
+                return Err(in_array(path, &args.input));
+            }
             if !correct(&mut template, &preview, &asked)? {
                 break (asked, preview);
             }
@@ -76,9 +79,6 @@ impl Starter {
         let mut rows = Vec::new();
         if template.has("corpus.encoding") {
             rows.push(("encoding", asked.corpus.encoding.name()));
-        }
-        if let Some(path) = &asked.corpus.records {
-            rows.push(("records", format!("the objects in the array `{path}`")));
         }
         if !asked.corpus.header {
             rows.push(("header", "none: columns are named by their numbers".to_owned()));
@@ -135,11 +135,6 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     if let Some((format, why)) = format.filter(|_| !template.has("corpus.format")) {
         template.set("corpus.format", format)?;
         template.remark("corpus.format", why);
-    } else if let Some(path) =
-        preview.records_path.as_ref().filter(|_| !template.has("corpus.records"))
-    {
-        template.set("corpus.records", path.clone())?;
-        template.remark("corpus.records", "Each object in this array is a document.");
     } else if let Some(encoding) = preview.encoding.filter(|_| !template.has("corpus.encoding")) {
         template.set("corpus.encoding", encoding.name())?;
         template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");

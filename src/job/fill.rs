@@ -38,7 +38,7 @@ impl Values {
     pub(super) fn corpus(&self) -> CorpusSettings {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
-            base, input, exclude, format, encoding, markup, header, records, id, text, counts, group, metadata, on_damage;
+            base, input, exclude, format, encoding, markup, header, id, text, counts, group, metadata, on_damage;
             languages: self.languages(),
             labels: self.labels(),
             needs_order: self.phrases().need_order(),

@@ -209,14 +209,13 @@ impl Values {
 
     /// Refuses keys of other formats than the one that the job names.
     fn settle_format(&self, source: &Source) -> Result<(), Failure> {
-        use Format::{Csv, Htrc, Json, JsonLines, Tsv};
+        use Format::{Csv, Htrc, Tsv};
         let Some(format) = self.get::<Option<Format>>("corpus.format") else {
             return Ok(());
         };
         let with = format!("corpus.format = \"{}\"", format.word());
         let of_others = [
             ("corpus.header", matches!(format, Csv | Tsv)),
-            ("corpus.records", matches!(format, Json | JsonLines)),
             ("corpus.counts", CorpusSettings::finds_counts(format)),
         ];
         for (path, _) in of_others.into_iter().filter(|(_, is_used)| !is_used) {

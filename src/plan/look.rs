@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use corpus::block::cutter::{Boundary, Dialect, objects, record_ends};
-use corpus::block::nested::only_records;
 use corpus::compression::Compression;
 use corpus::input::{InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format};
@@ -34,7 +33,7 @@ pub(super) struct Look {
 
 impl Look {
     fn at(file: &InputFile, limit: u64, settings: &CorpusSettings) -> Result<Self, InputError> {
-        let (content, on_disk) = start_of(file, limit, settings)?;
+        let (content, on_disk) = start_of(file, limit)?;
         let is_whole = (content.len() as u64) < limit;
         let boundary = match file.format {
             Format::Csv => Boundary::Quoted(Dialect::of(&content)),
@@ -120,12 +119,8 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
 }
 
 /// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
-pub(super) fn first_bytes(
-    file: &InputFile,
-    limit: u64,
-    settings: &CorpusSettings,
-) -> Result<Vec<u8>, InputError> {
-    let (mut content, _) = start_of(file, limit, settings)?;
+pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
+    let (mut content, _) = start_of(file, limit)?;
     let is_cut = content.len() as u64 == limit;
     let cut = std::str::from_utf8(&content).err().filter(|_| is_cut);
     if let Some(cut) = cut.filter(|cut| cut.error_len().is_none()) {
@@ -136,17 +131,13 @@ pub(super) fn first_bytes(
 
 /// Returns the start of a file's content, and the bytes on disk that were read for it. A stream that breaks is
 /// taken to end there.
-fn start_of(
-    file: &InputFile,
-    limit: u64,
-    settings: &CorpusSettings,
-) -> Result<(Vec<u8>, u64), InputError> {
+fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> {
     let read = Arc::new(AtomicU64::new(0));
     let counted = |source| Counted { source, read: Arc::clone(&read) };
     let stream =
         Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
     let stream = stream.map_err(InputError::unreadable(&file.path))?;
-    let mut stream = only_records(stream, file.format, settings).take(limit);
+    let mut stream = stream.take(limit);
     let mut content = Vec::new();
     // Bytes before a break stay in `content`; ingest reports the break itself.
     let _ = stream.read_to_end(&mut content);

@@ -111,7 +111,7 @@ pub(crate) struct Preview {
 pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Preview, Failure> {
     let (mut input, refused) = input::discover_supported(settings)?;
     let not_read = input.left_out(Path::new(""));
-    let binary = leave_out_binary(&mut input, refused, settings)?;
+    let binary = leave_out_binary(&mut input, refused)?;
     let mut survey = survey_of(&input, settings)?;
     let mut records = first_records(&input, settings, asked)?;
     if settings.markup == Markup::Remove {
@@ -398,7 +398,6 @@ fn columns_of(format: Format) -> &'static str {
 fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
-    settings: &CorpusSettings,
 ) -> Result<BTreeMap<String, u64>, Failure> {
     let mut first: Option<Failure> = None;
     let mut left_out = Vec::new();
@@ -418,7 +417,7 @@ fn leave_out_binary(
                 first
             }
             look => {
-                let start = first_bytes(&file, TEXT_BYTES, settings)?;
+                let start = first_bytes(&file, TEXT_BYTES)?;
                 let binary = looks_binary(&start) && !is_utf_16(&start);
                 let (looked_at, first) = look.copied().unwrap_or((0, binary));
                 looks.insert(glob, (looked_at + 1, first));

@@ -176,7 +176,7 @@ impl Survey {
             }
             Format::Uci | Format::MatrixMarket => {
                 for file in files {
-                    let (documents, entries) = bag_header(file, settings)?;
+                    let (documents, entries) = bag_header(file)?;
                     // A header may promise more than its file holds.
                     let entries = entries.min(4 * file.expected_bytes() / BYTES_PER_ENTRY);
                     self.documents += documents.min(most_documents(entries));
@@ -254,8 +254,8 @@ fn vocabulary_bytes(path: &Path) -> u64 {
 }
 
 /// Returns the documents and entries that a bag of words declares; 0 if it declares nothing.
-fn bag_header(file: &InputFile, settings: &CorpusSettings) -> Result<(u64, u64), InputError> {
-    let content = first_bytes(file, LOOK_BYTES, settings)?;
+fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
+    let content = first_bytes(file, LOOK_BYTES)?;
     let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
     let lines = text.lines().filter(|line| !line.starts_with('%'));
     let numbers = lines.flat_map(str::split_ascii_whitespace);

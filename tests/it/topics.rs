@@ -649,30 +649,32 @@ fn files_of_json_lines_are_recognised_whatever_their_names() {
 }
 
 #[test]
-fn pages_of_an_interface_are_read_by_the_array_in_them() {
+fn documents_in_an_array_under_a_key_are_refused_with_the_command_that_extracts_them() {
     let place = Workdir::new();
     fs::create_dir(place.path("pages")).expect("a folder");
-    let lines = lines(60);
+    let lines = lines(60).replace("\"key\"", "\"id\"");
     let objects: Vec<&str> = lines.lines().collect();
     let page = |objects: &[&str]| {
-        let docs = objects.join(",\n").replace("\"key\"", "\"id\"");
+        let docs = objects.join(",\n");
         format!("{{\"status\": \"ok\", \"response\": {{\"docs\": [{docs}], \"total\": 60}}}}")
     };
     for (number, objects) in objects.chunks(20).enumerate() {
         place.write(&format!("pages/{number}.json"), page(objects));
     }
     place.write("one.json", page(&objects));
-    let topics = |input: &str| {
-        let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1";
-        let output = place.output(&format!("topics {input} {flags} --output {input}-out"));
+    for input in ["pages", "one.json"] {
+        let output = place.output(&format!("topics {input} -w 1"));
+        assert_eq!(output.status.code(), Some(65));
         let told = said(&output);
-        assert!(told.contains("records     the objects in the array `response.docs`"), "{told}");
-        assert!(told.contains("id          `id`"), "{told}");
-        let page = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(page.contains(": 60 ok"), "{page}");
-        page[..page.find("documents").expect("a summary")].to_owned()
-    };
-    assert_eq!(topics("pages"), topics("one.json"));
+        assert!(told.contains(&format!("{input}: the documents seem to be in")), "{told}");
+        assert!(told.contains(r#"jq -c '."response"."docs"[]' FILES"#), "{told}");
+    }
+    // What that command writes.
+    place.write("documents.jsonl", &lines);
+    let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1";
+    let output = place.output(&format!("topics documents.jsonl {flags}"));
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains(": 60 ok"), "{page}");
 }
 
 #[test]

@@ -86,8 +86,6 @@ pub struct CorpusSettings {
     pub markup: Markup,
     /// Whether the first line of CSV and TSV names the columns; if not, their numbers do, from 1.
     pub header: bool,
-    /// Keys, joined by dots, down to the array of JSON whose objects are the documents.
-    pub records: Option<String>,
     /// Column or key that holds the document's id.
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.

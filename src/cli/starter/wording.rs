@@ -46,6 +46,18 @@ pub(super) fn describe(
     rows
 }
 
+/// Returns the error that the documents are the objects of an array within JSON.
+pub(super) fn in_array(path: &str, input: &[String]) -> Failure {
+    let keys = path.split('.').map(|key| format!(".\"{key}\"")).collect::<String>();
+    let input = input.join(" ");
+    let message =
+        format!("{input}: the documents seem to be in the array `{path}` within an object");
+    Failure::data(message).help(format!(
+        "write each of its objects on a line, and read that file: jq -c '{keys}[]' FILES > documents.jsonl; or name \
+         the key of the text with --text, if each file is a document"
+    ))
+}
+
 /// Describes the stop lists of a job: "198 words of en; 41 % of the tokens in the first records".
 ///
 /// # Errors

@@ -40,9 +40,6 @@ pub(super) const CORPUS: Section = rows! {
     markup: Word(MARKUP), Default("keep"), Later;
     /// Whether the first line of CSV and TSV names the columns. If not, they are named by their numbers: `"1"`, `"2"`, ….
     header: Flag, Default(true), Later;
-    /// Key of JSON whose array holds the documents, as in `{"response": {"docs": [{…}, {…}]}}`: `"response.docs"`. `""`:
-    /// each object is a document ([FORMATS.md](FORMATS.md#input)).
-    records: Text, Default(""), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
     // The name in most JSON Lines files and tables.
     id: Name, Default("id");

@@ -142,7 +142,7 @@ impl Records {
                 self.table(file, rows)
             }
             Format::Mail => {
-                let start = first_bytes(file, LOOK_BYTES, &self.settings)?;
+                let start = first_bytes(file, LOOK_BYTES)?;
                 let rows = mail_rows(&start, self.settings.encoding, &mut self.guess);
                 self.table(file, rows)
             }
@@ -192,7 +192,7 @@ impl Records {
 
     /// Reads the start of a file, without a byte order mark.
     fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, Failure> {
-        let start = first_bytes(file, limit, &self.settings)?;
+        let start = first_bytes(file, limit)?;
         self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
         Ok(self.settings.encoding.decode_file(&start).0.into_owned())
     }
@@ -203,10 +203,7 @@ impl Records {
         loop {
             let start = self.start(file, limit)?;
             let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
-            let arrays = match self.settings.records {
-                Some(_) => BTreeMap::new(),
-                None => nested::arrays(start.as_bytes()),
-            };
+            let arrays = nested::arrays(start.as_bytes());
             let is_one_object = !arrays.is_empty();
             let objects = match is_one_object || file.format == Format::Json {
                 true => parsed(objects_of(&start)),

@@ -158,8 +158,6 @@ fn keys_without_effect_are_refused_and_their_defaults_are_not() {
     for (format, key, is_unused) in [
         ("jsonl", "corpus.header=false", true),
         ("csv", "corpus.header=false", false),
-        ("csv", "corpus.records=docs", true),
-        ("json", "corpus.records=docs", false),
         ("csv", "corpus.counts=words", true),
         ("parquet", "corpus.counts=words", false),
         ("jsonl", "htrc.first_year=1900", true),

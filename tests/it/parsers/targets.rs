@@ -228,7 +228,7 @@ const INPUTS: [(&str, &[&str]); 17] = [
     ("a.json", &["corpus.text=t.u"]),
     ("a.csv", &["corpus.header=false", "corpus.text=1", "corpus.encoding=gbk"]),
     ("a.html", &["corpus.markup=remove", "corpus.encoding=latin1"]),
-    ("a.json", &["corpus.records=t.u", "corpus.text=t.u"]),
+    ("a.json", &["corpus.format=json", "corpus.text=t.u"]),
     ("a.mbox", &["corpus.metadata=[\"from\", \"date\"]"]),
 ];
 

@@ -2,7 +2,6 @@
 
 use super::cutter::{Boundary, Dialect, Piece, RecordCutter, names_delimiter};
 use super::header::Header;
-use super::nested::only_records;
 use super::{Content, LineRange};
 use crate::compression::Compression;
 use crate::input::{InputError, InputFile};
@@ -36,13 +35,12 @@ impl Records {
         settings: &CorpusSettings,
         limit: u64,
     ) -> Result<Self, InputError> {
-        let stream = only_records(file.content()?, file.format, settings);
         let boundary = match file.format {
             Format::Json => Boundary::Object,
             Format::Mail => Boundary::Envelope,
             _ => Boundary::Line,
         };
-        let mut cutter = RecordCutter::new(stream, 0, boundary, limit);
+        let mut cutter = RecordCutter::new(file.content()?, 0, boundary, limit);
         cutter.skip_byte_order_mark();
         let dialect = match file.format {
             Format::Csv => cutter.adopt_dialect(),

@@ -142,13 +142,11 @@ impl<'s> Examiner<'s> {
         if let Some(kind) = unsupported(&name).filter(|_| is_strict && is_guessed) {
             return Err(InputError::unsupported(&path, kind, CONVERT));
         }
-        let is_nested = self.settings.records.is_some();
         let is_mbox = || is_mbox(&self.held[..self.held.len().min(START_BYTES as usize)]);
         let format = match format {
             // Mail clients keep folders under names such as `Inbox`.
             Format::Text if is_guessed && is_mbox() => Format::Mail,
-            Format::JsonLines if is_nested => Format::Json,
-            Format::Json if is_nested || !is_guessed => Format::Json,
+            Format::Json if !is_guessed => Format::Json,
             Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
             known => known,
         };

@@ -102,14 +102,10 @@ pub(super) fn check(
     format: Format,
     settings: &CorpusSettings,
 ) -> Result<(), InputError> {
-    let is_json = matches!(format, Format::JsonLines | Format::Json);
     let gives_counts = settings.gives_counts(format);
     let problem = if settings.counts.is_some() && !CorpusSettings::finds_counts(format) {
         "corpus.counts is for JSON Lines, Parquet and Arrow only, and this file is none of them; convert it, exclude \
          it, or take corpus.counts out of the job"
-    } else if settings.records.is_some() && !is_json {
-        "corpus.records is for JSON only, and this file is something else; convert it, exclude it, or take \
-         corpus.records out of the job"
     } else if gives_counts && settings.languages.is_some() {
         "holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
          corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \

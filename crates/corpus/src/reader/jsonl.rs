@@ -50,21 +50,14 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
 /// Explains why a record is not an object, and what to do.
 fn no_object(context: &Context<'_>, object: &str, error: &serde_json::Error) -> String {
     match context.file.format {
-        Format::Json if object == "}" => no_records(context),
+        Format::Json if object == "}" => {
+            "not a JSON object, but a lone brace; remove it".to_owned()
+        }
         Format::Json => format!("not a JSON object: {error}; correct or remove it"),
         _ if object.contains('\r') => format!(
             "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
         ),
         _ => format!("not a JSON object on one line: {error}; correct or remove the line"),
-    }
-}
-
-/// Explains that a file, or a value in it, does not have the records that the job names.
-fn no_records(context: &Context<'_>) -> String {
-    let path = context.settings.records.as_deref().unwrap_or_default();
-    match path {
-        "" => "not a JSON object, but a lone brace; remove it".to_owned(),
-        _ => format!("nothing under `{path}`; correct corpus.records, or exclude the file"),
     }
 }
 

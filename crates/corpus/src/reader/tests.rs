@@ -34,7 +34,6 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         encoding: TextEncoding::default(),
         markup: Markup::Keep,
         header: true,
-        records: None,
         id: "id".into(),
         text: vec!["text".into()],
         counts: None,

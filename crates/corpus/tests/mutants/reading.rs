@@ -51,7 +51,6 @@ fn settings(path: &Path, on_damage: OnDamage) -> CorpusSettings {
         encoding: TextEncoding::default(),
         markup: Markup::Remove,
         header: true,
-        records: None,
         id: "id".into(),
         text: vec!["text".into()],
         counts: None,

@@ -234,33 +234,3 @@ fn tables_without_a_header_have_numbered_columns() {
         assert!(error.contains("`3`"), "{error}");
     }
 }
-
-#[test]
-fn objects_in_an_array_under_a_key_are_documents() {
-    let page = r#"{"n": 2, "r": {"docs": [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]}, "m": {"id": 3}}"#;
-    for (name, content) in [
-        ("a.json", page.to_owned()),
-        ("a.json", page.replace(", ", ",\n  ")),
-        ("a.jsonl", format!("{page}\n{}", r#"{"error": "too many requests"}"#)),
-    ] {
-        let (_folder, mut settings) = one_file(name, content.as_bytes());
-        settings.records = Some("r.docs".into());
-        for block_bytes in [None, Some(1)] {
-            settings.block_bytes = block_bytes;
-            let seen = read_all(&settings).unwrap();
-            let texts: Vec<_> = seen.iter().map(|seen| (&seen.id[..], &seen.text[..])).collect();
-            assert_eq!(texts[..2], [("1", "one"), ("2", "two")], "{name}");
-            let lacking: Vec<_> = texts[2..].iter().map(|(_, text)| *text).collect();
-            let wanted = "nothing under `r.docs`; correct corpus.records, or exclude the file";
-            let expected: &[String] = match name {
-                "a.jsonl" => &[format!("a.jsonl@{}: {wanted}", content.len() - 1)],
-                _ => &[],
-            };
-            assert_eq!(lacking, expected);
-        }
-    }
-    let (_folder, mut settings) = one_file("a.csv", b"id,text\n1,one\n");
-    settings.records = Some("r".into());
-    let error = read_all(&settings).unwrap_err().to_string();
-    assert!(error.contains("corpus.records is for JSON only"), "{error}");
-}
