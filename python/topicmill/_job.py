@@ -17,7 +17,6 @@ _FILES = {
     "phrases.deletions",
     "phrases.found",
     "phrases.replacements",
-    "synth.words",
     "train.warm_start",
     "tree.file",
     "vocabulary.from",

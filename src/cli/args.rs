@@ -253,15 +253,9 @@ pub(crate) struct SynthArgs {
     /// Sum of the Dirichlet prior of documents' proportions: the smaller, the fewer topics per document
     #[arg(long, value_name = "A", default_value = keys::default_of("synth.alpha_sum"))]
     pub(crate) alpha_sum: f64,
-    /// Zipf exponent of the terms' frequencies
-    #[arg(long, value_name = "S", default_value = keys::default_of("synth.zipf"))]
-    pub(crate) zipf: f64,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value = keys::default_of("synth.seed"))]
     pub(crate) seed: u64,
-    /// Use the words in this file, one per line, instead of generated ones
-    #[arg(long, value_name = "FILE")]
-    pub(crate) words: Option<PathBuf>,
     /// Print only errors and warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,

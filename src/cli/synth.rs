@@ -80,17 +80,14 @@ fn json_of(stage: &SynthStage, made: &SynthSummary) -> serde_json::Value {
 /// Checks the flags as section `[synth]` of a job.
 fn checked(args: &SynthArgs) -> Result<SynthStage, Failure> {
     let whole = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut flags = vec![
+    let flags = vec![
         ("topics", whole(args.topics)),
         ("documents", whole(args.documents)),
         ("terms", whole(args.terms)),
         ("mean_length", Value::Float(args.mean_length)),
         ("alpha_sum", Value::Float(args.alpha_sum)),
-        ("zipf", Value::Float(args.zipf)),
         ("seed", whole(args.seed)),
     ];
-    let words = args.words.as_ref().map(|words| words.to_string_lossy().into_owned());
-    flags.extend(words.map(|words| ("words", Value::String(words))));
     SynthStage::from_flags(&args.path, flags)
 }
 

@@ -36,8 +36,6 @@ impl Job {
             StopWords::File(path) => Some(("vocabulary.stop_words", path)),
             StopWords::Language(_) => None,
         });
-        let synth = self.synth.iter();
-        let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
         let digest = |(key, path): (&'static str, &PathBuf)| {
             let contents = read_plain(path).map_err(|error| {
                 let mut failure = unreadable(path, error);
@@ -63,7 +61,7 @@ impl Job {
             ("phrases.found", &self.phrases.found),
         ];
         let phrases = phrases.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)));
-        let texts = lists.chain(words).chain(phrases);
+        let texts = lists.chain(phrases);
         let mut files: Vec<_> = texts.map(digest).collect::<Result<_, Failure>>()?;
         let results = [
             ("train.warm_start", &self.warm_start),

@@ -188,7 +188,7 @@ impl Values {
         SynthStage {
             path: self.get("synth.path"),
             settings: settings! { self, SynthSettings, "synth":
-                topics, documents, mean_length, alpha_sum, zipf, seed, words;
+                topics, documents, mean_length, alpha_sum, seed;
                 vocabulary: self.get("synth.terms"),
             },
         }

@@ -54,8 +54,7 @@ pub struct SynthSummary {
 ///
 /// # Errors
 ///
-/// Fails if a setting is out of its range, the word list is too short, the folder contains something else, or reading
-/// or writing fails.
+/// Fails if a setting is out of its range, the folder contains something else, or reading or writing fails.
 pub fn synthesize(
     settings: &SynthSettings,
     folder: &Path,
@@ -73,10 +72,7 @@ fn synthesize_in_files(
     if let Some((key, expected)) = settings.problem() {
         return Err(CorpusError::Setting(format!("synth.{key} must be {expected}")));
     }
-    let words = match &settings.words {
-        Some(list) => words::from_list(list, settings.vocabulary)?,
-        None => words::pronounceable(settings.vocabulary),
-    };
+    let words = words::pronounceable(settings.vocabulary);
     let words_sha256 = words::digest(&words);
     if let Some(found) = find_finished(settings, &words_sha256, folder)? {
         progress(found.documents);
@@ -132,8 +128,7 @@ fn find_finished(
         ))
     };
     let record: Record = serde_json::from_slice(&bytes).map_err(|_| other())?;
-    let wanted = SynthSettings { words: None, ..settings.clone() };
-    if (record.generator, &record.settings) != (GENERATOR, &wanted)
+    if (record.generator, &record.settings) != (GENERATOR, settings)
         || record.words_sha256 != words_sha256
     {
         return Err(other());

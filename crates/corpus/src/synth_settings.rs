@@ -1,7 +1,5 @@
 //! The settings of a corpus with planted topics, for a job or the command `synth`.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 /// Section `[synth]` of a job.
@@ -17,14 +15,8 @@ pub struct SynthSettings {
     pub mean_length: f64,
     /// Sum of the symmetric document–topic prior, Σ_k α_k; above 0. If it is small, a document has few topics.
     pub alpha_sum: f64,
-    /// Exponent of the power law of words within a topic, 0 (all alike) to 10; 1 is Zipf's.
-    pub zipf: f64,
     /// The seed of every draw.
     pub seed: u64,
-    /// A file of words to use, one per line (`#` comments), the first `vocabulary` of them; if absent, pronounceable
-    /// ones are generated.
-    #[serde(skip)]
-    pub words: Option<PathBuf>,
 }
 
 impl SynthSettings {
@@ -43,9 +35,6 @@ impl SynthSettings {
         if !positive(self.alpha_sum) {
             return Some(("alpha_sum", "a number above 0"));
         }
-        if !self.zipf.is_finite() || !(0.0..=10.0).contains(&self.zipf) {
-            return Some(("zipf", "0 to 10"));
-        }
         None
     }
 }
@@ -62,9 +51,7 @@ mod tests {
             vocabulary: 10,
             mean_length: 5.0,
             alpha_sum: 1.0,
-            zipf: 1.0,
             seed: 1,
-            words: None,
         };
         assert_eq!(good.problem(), None);
         let key = |change: fn(&mut SynthSettings)| {
@@ -76,6 +63,5 @@ mod tests {
         assert_eq!(key(|s| s.vocabulary = 0), Some("vocabulary"));
         assert_eq!(key(|s| s.mean_length = f64::NAN), Some("mean_length"));
         assert_eq!(key(|s| s.alpha_sum = 0.0), Some("alpha_sum"));
-        assert_eq!(key(|s| s.zipf = -1.0), Some("zipf"));
     }
 }

@@ -11,7 +11,6 @@ use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
 const LENGTH: Reals = Reals(|x| x > 0.0 && x <= 1e9, "a number above 0, at most 1000000000");
-const EXPONENT: Reals = Reals(|x| (0.0..=10.0).contains(&x), "a number from 0 to 10");
 const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.
 const TERM_IDS: u64 = MAX_TERMS as u64;
@@ -217,11 +216,6 @@ pub(super) const SYNTH: Section = rows! {
     /// Sum of the Dirichlet that documents' proportions are drawn from; small means few topics per document.
     // Two or three topics per document, so that planted topics can be told apart.
     alpha_sum: Real(POSITIVE), Default(1);
-    /// Exponent of the Zipf law of the terms' frequencies.
-    // The exponent of natural language.
-    zipf: Real(EXPONENT), Default(1);
     /// The seed of every random choice.
     seed: Whole(0, i64::MAX as u64), Default(1);
-    /// A list of words to use, one per line, relative to the job file; `""` generates pronounceable ones.
-    words: File, Default("");
 };

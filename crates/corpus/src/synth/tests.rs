@@ -7,9 +7,7 @@ fn settings() -> SynthSettings {
         vocabulary: 300,
         mean_length: 6.0,
         alpha_sum: 0.5,
-        zipf: 1.0,
         seed: 1,
-        words: None,
     }
 }
 
@@ -133,10 +131,7 @@ fn what_a_killed_run_left_is_replaced() {
 #[test]
 fn the_answer_reads_back_as_distributions_over_the_words_used() {
     let root = tempfile::tempdir().unwrap();
-    let list = root.path().join("words.txt");
-    let words: Vec<String> = (0..300).map(|i| format!("w\"{i}")).collect();
-    fs::write(&list, words.join("\n")).unwrap();
-    let settings = SynthSettings { words: Some(list), ..settings() };
+    let (words, settings) = (words::pronounceable(300), settings());
     let folder = root.path().join("corpus");
     synthesize(&settings, &folder, &mut |_| ()).unwrap();
     let topics = read_answer(&folder).unwrap();

@@ -3,7 +3,7 @@
 //! - Terms 0 … G−1, G = min(100, V/20), are *common*: they share a tenth of every topic by a power
 //!   law of their number, as function words do.
 //! - Topic k's *head* is H = max(20, ⌊4V/K⌋ + 1) terms (at most V) in an order drawn for it. They share the rest:
-//!   Dirichlet(10 H z_r), where z_r ∝ r^−zipf is the power law of the rank in that order, normalised. So a topic is
+//!   Dirichlet(10 H z_r), where z_r ∝ 1/r is Zipf's law of the rank in that order, normalised. So a topic is
 //!   Zipfian with irregularities, a term is in some four heads on average, and all heads together are some 4V
 //!   numbers up to K = V/5.
 //! - A document has Poisson(`mean_length`) words; their topics follow proportions θ_d ~
@@ -63,8 +63,8 @@ impl PlantedTopics {
     pub(crate) fn plant(settings: &SynthSettings) -> Self {
         let head = settings.vocabulary * HEADS_PER_TERM / settings.topics + 1;
         let head = head.max(SHORTEST_HEAD).min(settings.vocabulary);
-        let zipf = power_law(head, settings.zipf);
-        let mut common = power_law(COMMON_TERMS.min(settings.vocabulary / 20), settings.zipf);
+        let zipf = zipf_law(head);
+        let mut common = zipf_law(COMMON_TERMS.min(settings.vocabulary / 20));
         for weight in &mut common {
             *weight *= COMMON_SHARE;
         }
@@ -147,9 +147,9 @@ impl PlantedTopic {
     }
 }
 
-/// Returns `count` numbers ∝ r^−exponent, r = 1 … count, that sum to 1.
-fn power_law(count: usize, exponent: f64) -> Vec<f64> {
-    let mut weights: Vec<f64> = (1..=count).map(|r| pow(r as f64, -exponent)).collect();
+/// Returns `count` numbers ∝ 1/r, r = 1 … count, that sum to 1.
+fn zipf_law(count: usize) -> Vec<f64> {
+    let mut weights: Vec<f64> = (1..=count).map(|r| pow(r as f64, -1.0)).collect();
     let sum: f64 = weights.iter().sum();
     for weight in &mut weights {
         *weight /= sum;
@@ -168,9 +168,7 @@ mod tests {
             vocabulary: 400,
             mean_length: 12.0,
             alpha_sum: 0.5,
-            zipf: 1.0,
             seed: 4,
-            words: None,
         }
     }
 

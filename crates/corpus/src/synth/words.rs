@@ -1,13 +1,6 @@
-//! The words of generated corpora: any number of pronounceable ones, or a user's list.
-
-use std::collections::HashSet;
-use std::io;
-use std::path::Path;
+//! The words of generated corpora: any number of pronounceable ones.
 
 use sha2::{Digest, Sha256};
-
-use crate::CorpusError;
-use crate::compression::read_plain;
 
 const ONSETS: &[u8; 16] = b"bcdfghklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
@@ -65,40 +58,6 @@ fn spell(number: u64, before_last: u32) -> String {
     word
 }
 
-/// Reads the first `count` distinct words of a list: one per line, without white space around it; empty lines and those
-/// that start with `#` are skipped.
-///
-/// # Errors
-///
-/// Fails if the file cannot be read, a line contains several words, or there are too few.
-pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, CorpusError> {
-    let text =
-        read_plain(path).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    let text = text.map_err(CorpusError::io(path))?;
-    let mut seen = HashSet::new();
-    let mut words = Vec::with_capacity(count);
-    for (index, line) in text.lines().enumerate() {
-        let word = line.trim();
-        if word.is_empty() || word.starts_with('#') || words.len() == count {
-            continue;
-        }
-        if word.contains(char::is_whitespace) {
-            let (path, line) = (path.display(), index + 1);
-            return Err(CorpusError::Data(format!("{path}:{line}: expected one word per line")));
-        }
-        if seen.insert(word) {
-            words.push(word.to_owned());
-        }
-    }
-    if words.len() < count {
-        let (path, found) = (path.display(), words.len());
-        return Err(CorpusError::Data(format!(
-            "{path} has {found} distinct words, but {count} are needed; lower synth.terms"
-        )));
-    }
-    Ok(words)
-}
-
 /// Returns the SHA-256 of the words, in hexadecimal, which shows whether two corpora have the same ones.
 pub(super) fn digest(words: &[String]) -> String {
     let mut hasher = Sha256::new();
@@ -111,6 +70,8 @@ pub(super) fn digest(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -123,21 +84,5 @@ mod tests {
         assert!(words[414_720..].iter().all(|w| w.len() == 8));
         assert!(words.iter().all(|w| !w.ends_with('e')));
         assert_eq!(pronounceable(7), words[..7]);
-    }
-
-    #[test]
-    fn lists_are_read_word_by_word() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("words.txt");
-        std::fs::write(&path, "# fruit\napple\n\n  pear \napple\nplum\n").unwrap();
-        assert_eq!(from_list(&path, 3).unwrap(), ["apple", "pear", "plum"]);
-        assert_eq!(from_list(&path, 2).unwrap(), ["apple", "pear"]);
-        let error = from_list(&path, 4).unwrap_err().to_string();
-        assert!(error.contains("has 3 distinct words, but 4 are"), "{error}");
-        std::fs::write(&path, "apple\ntwo words\n").unwrap();
-        let error = from_list(&path, 2).unwrap_err().to_string();
-        assert!(error.contains("words.txt:2: expected one word"), "{error}");
-        let missing = from_list(&folder.path().join("none"), 1).unwrap_err();
-        assert!(matches!(missing, CorpusError::Io { .. }));
     }
 }
