@@ -9,18 +9,19 @@ pub mod constraints;
 pub(crate) mod lexicon;
 pub mod outline;
 mod pruned;
-mod text;
 
+use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use lda::tree::Tree;
 use lda::tree::constraints::Strengths;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use constraints::Constraint;
+use corpus::compression::read_whole;
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
 use lexicon::Lexicon;
@@ -76,12 +77,33 @@ pub enum Content {
 pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, Failure> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
-    let text = text::read(path)?;
+    let text = read_text(path)?;
     let content = match kind {
         Kind::Constraints => Content::Constraints(constraints::parse(&file, &text)?),
         Kind::Outline => Content::Outline(outline::parse(&file, &text)?),
     };
     Ok(Knowledge { file, content })
+}
+
+/// Reads a text file, without its byte order mark.
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = read_whole(path).map_err(|source| {
+        let message = format!("{}: cannot be read: {source}", path.display());
+        let exit = match source.kind() {
+            ErrorKind::NotFound => Exit::Usage,
+            _ => Exit::Data,
+        };
+        Failure::new(exit, source).context(message)
+    })?;
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+        Failure::line(path, line, "not UTF-8; save the file as UTF-8")
+    })?;
+    if text.starts_with('\u{FEFF}') {
+        text.drain(..'\u{FEFF}'.len_utf8());
+    }
+    Ok(text)
 }
 
 impl Knowledge {
