@@ -86,12 +86,10 @@ impl Job {
                     }
                     digest_of_result(key, folder).map_err(|mut failure| {
                         let is_result = folder.join(MANIFEST).exists();
-                        let more = match is_result {
-                            true => &format!(
-                                "; that file has been removed from the result: topicmill run {} --overwrite",
-                                folder.display()
-                            ),
-                            false => "; name the folder of a finished result",
+                        let more = if is_result {
+                            "; the file has been removed from that result: rerun its job with --overwrite"
+                        } else {
+                            "; name the folder of a finished result"
                         };
                         // A warm start may imply vocabulary.from.
                         failure.help = named_at(source, key, more)

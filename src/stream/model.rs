@@ -11,7 +11,7 @@ use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
 use crate::tables::Manifest;
-use crate::tables::output::{JOB_FILE, View, Wanted, exists};
+use crate::tables::output::{JOB_FILE, MADE_AGAIN, View, Wanted, exists};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::labels::Label;
 use corpus::phrases::Phrase;
@@ -99,8 +99,9 @@ impl StreamModel {
         if !exists(&path)? {
             let root = root.display();
             return Err(match Manifest::read(&source.root) {
-                Ok(_) => Failure::file(&path, "has been removed from a finished result")
-                    .help(format!("make the result again: topicmill run {root} --overwrite")),
+                Ok(_) => {
+                    Failure::file(&path, "has been removed from a finished result").help(MADE_AGAIN)
+                }
                 Err(_) => Failure::data(format!(
                     "{root} has no model yet: run `topicmill train` or `topicmill run` first"
                 )),

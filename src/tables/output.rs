@@ -33,6 +33,8 @@ pub(crate) use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
 pub(crate) const SUCCESS: &str = "_SUCCESS";
+/// The remedy for a finished result that lacks something.
+pub(crate) const MADE_AGAIN: &str = "rerun the job with --overwrite; if it is kept only in the result, as job.toml, copy it out of there first";
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
 /// The folder of what processes report about their run; not part of the result.

@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{
 use store::{Disk, Store};
 
 use super::manifest::{ColumnManifest, Manifest, PartManifest};
-use super::output::SUCCESS;
+use super::output::{MADE_AGAIN, SUCCESS};
 use super::schema::Kind;
 use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
@@ -45,9 +45,7 @@ pub(crate) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         };
         if let Some(lost) = parts.find(is_lost) {
             let message = "is missing, and manifest.json lists it";
-            let help =
-                format!("make the result again: topicmill run {} --overwrite", root.display());
-            return Err(Failure::file(root.join(&lost.path), message).help(help));
+            return Err(Failure::file(root.join(&lost.path), message).help(MADE_AGAIN));
         }
     }
     Ok(names.into_iter().map(|name| folder.join(name)).collect())

@@ -74,7 +74,6 @@ fn bombs() -> Vec<Bomb> {
             65,
             "16777217 lines",
         ),
-        bomb("bomb", Zeros(300), "ingest synth.toml", 64, too_long),
         bomb("bomb", Zeros(300), "run job.toml -n 2 -p 0 --hosts bomb", 64, "more than 16 MiB"),
         bomb("bomb", Zeros(300), "plan bomb", 64, "more than 16 MiB"),
         bomb("bomb", Text(|| format!("a = {}", "[".repeat(1 << 20))), "plan bomb", 64, "bomb"),
@@ -107,7 +106,6 @@ fn ground() -> Workdir {
     };
     folder.write("job.toml", job("[corpus]\ninput = \"texts.jsonl\""));
     folder.write("bag.toml", job("[corpus]\ninput = \"docword.txt\""));
-    folder.write("synth.toml", job("[synth]\npath = \"made\"\nwords = \"bomb\"\ndocuments = 10"));
     folder.write("docword.txt", "2\n2\n2\n1 1 1\n2 2 1\n");
     folder
 }

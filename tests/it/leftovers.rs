@@ -169,7 +169,7 @@ fn a_part_that_was_removed_is_named_and_the_remedy_helps() {
         let refused = place.denied(65, line);
         let name = format!("out/{table}/part-00000.parquet: is missing");
         assert!(refused.contains(&name), "{line}: {refused}");
-        assert!(refused.contains("topicmill run out --overwrite"), "{line}: {refused}");
+        assert!(refused.contains("rerun the job with --overwrite"), "{line}: {refused}");
         fs::write(&part, content).expect("ours");
     }
     fs::remove_dir_all(place.path("out/model")).expect("removed");
@@ -178,9 +178,9 @@ fn a_part_that_was_removed_is_named_and_the_remedy_helps() {
         (64, "topics in.jsonl --output new -w 1 --set model.from=out"),
     ] {
         let refused = place.denied(code, line);
-        assert!(refused.contains("out --overwrite"), "{line}: {refused}");
+        assert!(refused.contains("rerun"), "{line}: {refused}");
     }
-    place.succeed("run out --overwrite --quiet -w 1");
+    place.succeed("run out.toml --overwrite --quiet -w 1");
     place.succeed("verify out");
 }
 

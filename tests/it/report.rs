@@ -317,5 +317,5 @@ fn what_is_no_finished_result_is_refused_with_the_remedy() {
     assert!(Path::new(&place.path("out/report.html")).exists());
     refused("report out --to other --overwrite", 64, &["name a file"]);
     fs::remove_dir_all(place.path("out/topics")).unwrap();
-    refused("report out", 65, &["no table topics; rerun the job"]);
+    refused("report out", 65, &["topics/part-00000.parquet: is missing", "rerun the job"]);
 }

@@ -490,7 +490,6 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
         ("--stdin --set project.method=maxent", "model/maxent is missing"),
         ("--stdin --processes 2", "--processes cannot be used"),
         ("--stdin --json", "--json cannot be used"),
-        ("--stdin --profile", "--profile cannot be used"),
         ("--stdin -w 0", "--threads is 0"),
         ("--strict", "add --stdin"),
     ] {

@@ -369,7 +369,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Variants: both phases, each alone, one minibatch per pass, several in a Gibbs round, documents and
 /// assignments on disk, no memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 42] = [
+const VARIANTS: [&[&str]; 40] = [
     &[],
     &[WARM],
     WARM_TREE,
@@ -387,7 +387,6 @@ const VARIANTS: [&[&str]; 42] = [
     &["train.sample_mib=0"],
     WITHOUT_MEMORY,
     &STREAMED,
-    &["train.schedule=sorted"],
     &["train.schedule=influence", "train.sample_mib=0"],
     &["train.schedule=influence-draws", "train.importance=true"],
     &["train.memory=off", "train.schedule=influence-draws"],
@@ -401,7 +400,6 @@ const VARIANTS: [&[&str]; 42] = [
         "train.residual_floor=1",
         "train.residual_switch=0.5",
     ],
-    &["train.schedule=moved", "train.online_passes=1"],
     &["train.memory=off", "train.method=smc", "train.passes=1"],
     &["train.memory=off", "train.method=online-vb"],
     &["train.memory=off", "train.method=batch-vb"],

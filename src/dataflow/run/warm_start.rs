@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
                 folder.display()
             ))
             .help(format!(
-                "if the input has changed since, bring that result up to date first: topicmill run {} --overwrite",
+                "if the input has changed since, rerun the job of {} with --overwrite first",
                 folder.display()
             ))),
         }

@@ -45,7 +45,7 @@ const CONTRADICTIONS: &[([&str; 2], &str)] = &[
         "`train.passes` is 3, but must be more than train.online_passes",
     ),
     (["train.memory=off", "train.schedule=residual"], "`train.schedule` is \"residual\""),
-    (["train.schedule=sorted", "train.importance=true"], "`train.importance` is true"),
+    (["train.schedule=influence", "train.importance=true"], "`train.importance` is true"),
     (["train.schedule=influence-draws", "train.residual_floor=2"], "`train.residual_floor` is 2"),
     (["train.method=online-vb", "train.sweeps=2"], "`train.sweeps` is 2"),
     (["train.method=online-vb", "train.memory=on"], "`train.memory` is \"on\""),
