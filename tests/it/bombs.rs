@@ -67,6 +67,7 @@ fn bombs() -> Vec<Bomb> {
         ),
         bomb("bomb", Text(|| "alpha beta ".repeat(1 << 18)), tree, 65, "bomb"),
         bomb("vocab.txt", Packed(300), "ingest bag.toml", 65, too_long),
+        bomb("vocab.txt", Text(|| "a".repeat(1 << 17)), "ingest bag.toml", 65, "65536 bytes"),
         bomb(
             "vocab.txt",
             Text(|| "\n".repeat((1 << 24) + 1)),
