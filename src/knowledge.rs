@@ -24,6 +24,7 @@ use constraints::Constraint;
 use corpus::compression::read_whole;
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
+use corpus::word_file::{NOT_UTF_8, text_of};
 use lexicon::Lexicon;
 use outline::Outline;
 pub(crate) use pruned::Pruned;
@@ -95,11 +96,7 @@ fn read_text(path: &Path) -> Result<String, Failure> {
         };
         Failure::new(exit, source).context(message)
     })?;
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-        Failure::line(path, line, "not UTF-8; save the file as UTF-8")
-    })?;
+    let mut text = text_of(bytes).map_err(|line| Failure::line(path, line, NOT_UTF_8))?;
     if text.starts_with('\u{FEFF}') {
         text.drain(..'\u{FEFF}'.len_utf8());
     }

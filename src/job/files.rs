@@ -17,6 +17,7 @@ use crate::tables::output::MANIFEST;
 use corpus::compression::read_plain;
 use corpus::settings::StopWords;
 use corpus::vocabulary_file::VOCABULARY_FILE;
+use corpus::word_file::{NOT_UTF_8, text_of};
 
 /// A file whose contents are part of the job: the hashes cover them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,18 +43,10 @@ impl Job {
                 failure.help = named_at(source, key, "; such paths are relative to the job file");
                 failure
             })?;
-            if let Err(error) = std::str::from_utf8(&contents) {
-                let valid = &contents[..error.valid_up_to()];
-                let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-                let path = path.display();
-                return Err(Failure::usage(format!("{key}: {path}, line {line}: not UTF-8"))
-                    .help("save the file as UTF-8"));
-            }
-            Ok(NamedFile {
-                key,
-                path: path.clone(),
-                sha256: hex::encode(Sha256::digest(&contents)),
-            })
+            let text = text_of(contents).map_err(|line| {
+                Failure::usage(format!("{key}: {}, line {line}: {NOT_UTF_8}", path.display()))
+            })?;
+            Ok(NamedFile { key, path: path.clone(), sha256: hex::encode(Sha256::digest(text)) })
         };
         let phrases = [
             ("phrases.replacements", &self.phrases.replacements),

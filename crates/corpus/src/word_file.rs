@@ -11,10 +11,20 @@ pub(super) fn read(key: &'static str, path: &Path) -> Result<String, CorpusError
         let path = path.display();
         CorpusError::Setting(format!("{key}: cannot read {path}: {error}"))
     })?;
+    text_of(bytes).map_err(|number| line(key, path, number, NOT_UTF_8))
+}
+
+/// The problem of a line that is not UTF-8, and its remedy.
+pub const NOT_UTF_8: &str = "not UTF-8; save the file as UTF-8";
+
+/// Returns the text of a file.
+///
+/// # Errors
+/// Returns the line, from 1, that is not UTF-8.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, usize> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let number = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
-        line(key, path, number, "not UTF-8; save the file as UTF-8")
+        1 + valid.iter().filter(|&&byte| byte == b'\n').count()
     })
 }
 

@@ -185,8 +185,9 @@ impl<'s> Examiner<'s> {
         format: Format,
     ) -> Result<Compression, InputError> {
         let refuse = |kind, remedy| InputError::unsupported(path, kind, remedy);
-        if let Some(named) = Compression::named(name).filter(|_| self.held.is_empty()) {
-            return Ok(named);
+        if self.held.is_empty() && stripped(name) != name {
+            // As after a failed copy: the decoder calls it cut off.
+            return Ok(Compression::Gzip);
         }
         let compression = Compression::of(&self.held).map_err(|kind| {
             let remedy = match kind {

@@ -49,21 +49,15 @@ pub(super) fn read(
 pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let mut begin = 0;
     let ends = record_ends(bytes, Boundary::Envelope).map(|end| (end, true));
-    ends.chain([(bytes.len(), false)])
-        .map(move |(end, has_envelope)| {
-            let begins = std::mem::replace(&mut begin, end);
-            let record = &bytes[begins..end];
-            let message = match has_envelope {
-                true => without_last_line(record),
-                false => record,
-            };
-            (offset + begins as u64, message, has_envelope)
-        })
+    ends.chain([(bytes.len(), false)]).filter_map(move |(end, has_envelope)| {
+        let begins = std::mem::replace(&mut begin, end);
+        let record = &bytes[begins..end];
+        let message = if has_envelope { without_last_line(record) } else { record };
+        let begins = offset + begins as u64;
         // Blank lines before the first envelope, and after the last message, are none.
-        .filter(|(begins, message, has_envelope)| {
-            !message.trim_ascii().is_empty() || *has_envelope && *begins > 0
-        })
-        .map(|(begins, message, _)| (begins, message))
+        let is_message = !message.trim_ascii().is_empty() || has_envelope && begins > 0;
+        is_message.then_some((begins, message))
+    })
 }
 
 /// Returns lines that end with a line break without the last of them.
