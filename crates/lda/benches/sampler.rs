@@ -8,13 +8,14 @@ use std::cell::Cell;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
-use lda::infer::{Bag, reference};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
+use published::reference;
 
 const TERMS: u32 = 20_000;
 const DOCUMENTS: usize = 200;

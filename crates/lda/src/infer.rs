@@ -1,8 +1,7 @@
 //! Inference for one document against a fixed model. Nothing here ever changes a model.
 //!
-//! `reference` is the definition: dense, in f64, one line per step. `sampler` draws from the same distribution in
-//! time proportional to the topics present, and `project` turns its samples into topic proportions. `mean_field`
-//! draws nothing: CVB0 and variational Bayes, whose dense form is `variational`. `maxent` predicts proportions from
+//! `sampler` draws topics in time proportional to those present, and `project` turns its samples into topic
+//! proportions. `mean_field` draws nothing: CVB0 and variational Bayes, whose dense form is `variational`. `maxent` predicts proportions from
 //! terms alone, `hybrid` continues from there, and `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009).
 //! `inferrer` picks one of them. `labels` ranks topics that are labels.
 
@@ -14,7 +13,6 @@ pub mod maxent;
 pub mod mean_field;
 mod naive_bayes;
 pub mod project;
-pub mod reference;
 pub mod sampler;
 pub(crate) mod search;
 pub mod settings;

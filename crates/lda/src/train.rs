@@ -20,7 +20,6 @@ pub mod round;
 pub mod schedule;
 mod scvb0;
 pub mod senses;
-pub mod serial;
 pub mod settings;
 pub mod soft;
 pub mod stop;

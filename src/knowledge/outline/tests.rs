@@ -1,5 +1,5 @@
 use lda::tree::Tree;
-use lda::tree::counts::{Assignment, Counts};
+use published::tree::counts::{Assignment, Counts};
 
 use super::super::tests::{STRENGTHS, tokens, vocabulary};
 use super::*;

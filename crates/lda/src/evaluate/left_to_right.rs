@@ -23,8 +23,9 @@
 //! A bag of words has no order, so its tokens are shuffled by the document's own stream. p(w) is the
 //! same for every order; the estimate's small bias is averaged over orders.
 
-use crate::infer::search::{first_beyond, search};
+use crate::infer::search::search;
 use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::draw::first_beyond;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
 use crate::model::factors::{FactorTable, Row};

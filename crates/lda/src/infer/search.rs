@@ -87,20 +87,6 @@ pub(crate) fn search<T: PartialOrd + From<f32>>(running: &[f32], target: T) -> u
     if place < running.len() { place } else { last_rise(running) }
 }
 
-/// Returns the first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them
-/// all, the last one with a mass.
-pub(crate) fn first_beyond<T>(masses: impl Iterator<Item = (T, f64)>, target: f64) -> Option<T> {
-    let (mut sum, mut last) = (0.0, None);
-    for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
-        sum += mass;
-        last = Some(item);
-        if sum > target {
-            break;
-        }
-    }
-    last
-}
-
 /// Returns the last place with its own mass, for a target that rounding puts at the very end.
 #[cold]
 fn last_rise(running: &[f32]) -> usize {

@@ -180,6 +180,20 @@ pub fn categorical(stream: &mut Stream, cumulative: &[f64]) -> usize {
     cumulative.partition_point(|&sum| sum < total)
 }
 
+/// Returns the first item whose running sum of masses exceeds `target`; if rounding puts the target beyond them
+/// all, the last one with a mass.
+pub fn first_beyond<T>(masses: impl Iterator<Item = (T, f64)>, target: f64) -> Option<T> {
+    let (mut sum, mut last) = (0.0, None);
+    for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
+        sum += mass;
+        last = Some(item);
+        if sum > target {
+            break;
+        }
+    }
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

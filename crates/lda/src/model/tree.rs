@@ -51,7 +51,7 @@ pub struct Tree {
 /// The paths below one inner child of the root, itself included: counting a token on one of these paths changes the
 /// normalisers of all of them, and of no others (the paper's cousin sets, Section 4).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Cousins {
+pub struct Cousins {
     /// Inner nodes, each after its parent.
     pub inner: Vec<u32>,
     /// Leaves by their own numbers, ascending.
@@ -351,7 +351,7 @@ impl Tree {
 
     /// Returns the cousin set that a leaf is in; `None` if it is a child of the root.
     #[inline]
-    pub(crate) fn cousins(&self, leaf: u32) -> Option<&Cousins> {
+    pub fn cousins(&self, leaf: u32) -> Option<&Cousins> {
         self.cousin_set(leaf).map(|set| &self.cousins[set])
     }
 

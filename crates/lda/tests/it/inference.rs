@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lda::estimate::Proportions;
+use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::labels::{LabelCount, LabelRanker};
 use lda::infer::maxent::Classifier;
@@ -11,7 +12,6 @@ use lda::infer::sampler::Sampler;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::infer::variational::{Effort, Variational};
-use lda::infer::{Bag, reference};
 use lda::math::random::{Stage, Stream};
 use lda::math::special::ln;
 use lda::model::Priors;
@@ -19,6 +19,7 @@ use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
 use lda::tree::{Node, Tree};
+use published::reference;
 
 fn model(
     topics: usize,

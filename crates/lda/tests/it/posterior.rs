@@ -3,7 +3,6 @@
 
 use crate::chi_square::{chi_square_z, normalized};
 use lda::infer::Bag;
-use lda::infer::reference;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::{exp, ln_gamma};
@@ -11,6 +10,7 @@ use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
+use published::reference;
 
 /// Topics that no term has, with almost no prior. With this many of them, a document is sampled by the topics
 /// present; without them, by all topics, several at a time.

@@ -5,7 +5,7 @@ use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
 use lda::math::special::{exp, ln_gamma};
 use lda::model::Priors;
-use lda::train::serial::{Chain, DenseLda, SparseLda};
+use published::sparse_lda::{Chain, DenseLda, SparseLda};
 
 const TERMS: usize = 3;
 /// Sweeps between two draws that are compared.

@@ -9,10 +9,10 @@ use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::{exp, ln_gamma};
 use lda::tree::constraints::{Strengths, structures};
-use lda::tree::counts::{Assignment, Counts};
-use lda::tree::gibbs::Gibbs;
-use lda::tree::sampler::Variant;
 use lda::tree::{Node, Tree};
+use published::tree::counts::{Assignment, Counts};
+use published::tree::gibbs::Gibbs;
+use published::tree::sampler::Variant;
 
 /// Term 0 has two senses, at different depths; term 3 is attached to the root.
 fn small_tree() -> Tree {

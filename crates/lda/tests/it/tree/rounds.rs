@@ -22,9 +22,9 @@ use lda::train::schedule::Action;
 use lda::train::settings::{LocalMethod, Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 use lda::tree::constraints::structures;
-use lda::tree::counts::{Assignment, Counts};
-use lda::tree::sampler::Variant;
 use lda::tree::{Node, ROOT, Tree};
+use published::tree::counts::{Assignment, Counts};
+use published::tree::sampler::Variant;
 
 /// Counts as parameters by leaf.
 fn by_leaf(tree: &Tree, counts: &Counts) -> Parameters {

@@ -2,8 +2,8 @@
 
 use super::Tree;
 use super::counts::{Assignment, Counts};
-use crate::math::random::Stream;
-pub(super) use crate::model::tree::examples::{TERMS, random_tree};
+pub(super) use super::random_trees::{TERMS, random_tree};
+use lda::math::random::Stream;
 
 /// Draws a random token; smaller topics and leaves are more frequent.
 pub(super) fn random_token(stream: &mut Stream, tree: &Tree, topics: u64) -> Assignment {

@@ -1,8 +1,8 @@
 //! The plain sampler of §3.4: every topic's mass for every token.
 
 use super::{Chain, State};
-use crate::bags::Bags;
-use crate::model::Priors;
+use lda::bags::Bags;
+use lda::model::Priors;
 
 /// Collapsed Gibbs sampling as defined: Eq. 5 for every topic, O(T) per token; n_wt is an array of T counts for
 /// each term.

@@ -8,7 +8,7 @@
 
 use super::Tree;
 use super::counts::{Assignment, Counts};
-use super::ranked::Ranked;
+use super::document::Ranked;
 
 /// Bits of the count; a mask has the same number, `MAX_DEPTH`.
 const COUNT_BITS: u32 = 32;
@@ -178,7 +178,7 @@ impl Ranked for List<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Node;
+    use lda::tree::Node;
 
     #[test]
     fn a_mask_has_the_edges_that_were_passed() {

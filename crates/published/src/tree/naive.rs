@@ -2,8 +2,8 @@
 //! Eq. 1), in O(K L S) for S paths of L edges. It defines the distribution of the other samplers.
 
 use super::counts::Assignment;
-use super::state::State;
-use crate::infer::search::first_beyond;
+use super::sampler::State;
+use lda::math::draw::first_beyond;
 
 /// Draws by enumeration, reusing its buffer.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 use super::*;
-use crate::math::random::{Stage, Stream};
 use crate::tree::document::Document;
 use crate::tree::examples::{TERMS, random_token, random_tree, recount};
 use crate::tree::naive::Naive;
+use lda::math::random::{Stage, Stream};
 
 const TOPICS: usize = 5;
 

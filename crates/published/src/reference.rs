@@ -3,7 +3,7 @@
 //! It documents and tests the fast one. `factors[i][k]` is the factor e_kw of the document's i-th token and topic
 //! k; the factors are held fixed, so a document is only a list of tokens.
 
-use crate::math::random::Stream;
+use lda::math::random::Stream;
 
 /// Sweeps once: redraws each token's topic, in order, given all the others: p(z_i = k | rest) ∝ (α_k + n_dk without
 /// i) e_ik.

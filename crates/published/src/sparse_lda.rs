@@ -1,5 +1,5 @@
 //! SparseLDA as published (Yao, Mimno & McCallum 2009, §3.4), on one thread, and the plain sampler that it is
-//! compared with there. They are for measurements; [`train`](super::train) is the trainer.
+//! compared with there. They are for measurements; [`lda::train::train`] is the trainer.
 //!
 //! Both draw one token after another from Eq. 5, given all others and without its own count anywhere:
 //!
@@ -16,10 +16,10 @@
 mod dense;
 mod sparse;
 
-use crate::bags::Bags;
-use crate::math::random::{Stage, Stream};
-use crate::model::Priors;
 pub use dense::DenseLda;
+use lda::bags::Bags;
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
 pub use sparse::SparseLda;
 
 /// A Markov chain over the topics of all tokens.

@@ -16,10 +16,9 @@ use super::counts::Assignment;
 use super::naive::pick;
 use super::normalizers::Normalizers;
 use super::observed::{Observed, Path};
-use super::state::State;
-use super::variant::Variant;
+use super::sampler::{State, Variant};
 use super::{ROOT, Tree};
-use crate::infer::ImpossibleDraw;
+use lda::infer::ImpossibleDraw;
 
 /// The sums that the bucket samplers maintain beside the counts.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Times the samplers for tree-structured priors on generated documents, as Hu & Boyd-Graber
 //! (2012) do in Table 1 and Figure 1, and prints a CSV table.
 //!
-//!     cargo run --release -p topicmill-lda --example tree_samplers -- topics=50,100,200,500
-//!     cargo run --release -p topicmill-lda --example tree_samplers -- vocabulary=5000,10000,20000,30000
-//!     cargo run --release -p topicmill-lda --example tree_samplers -- correlations=50,100,200,500
-//!     cargo run --release -p topicmill-lda --example tree_samplers -- senses=1,2,4
+//!     cargo run --release -p topicmill-published --example tree_samplers -- topics=50,100,200,500
+//!     cargo run --release -p topicmill-published --example tree_samplers -- vocabulary=5000,10000,20000,30000
+//!     cargo run --release -p topicmill-published --example tree_samplers -- correlations=50,100,200,500
+//!     cargo run --release -p topicmill-published --example tree_samplers -- senses=1,2,4
 //!
 //! If several values are given, every combination is timed. The defaults are the paper's values; its documents had
 //! 204 tokens on average. `seconds` are those of one pass, averaged over the passes after the first and over the
@@ -19,9 +19,9 @@ use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::pow;
 use lda::train::TrainError;
-use lda::tree::gibbs::Gibbs;
-use lda::tree::sampler::Variant;
 use lda::tree::{Node, Tree};
+use published::tree::gibbs::Gibbs;
+use published::tree::sampler::Variant;
 
 /// The arguments, and their defaults.
 const DEFAULTS: [(&str, &str); 9] = [

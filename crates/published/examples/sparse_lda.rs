@@ -1,7 +1,7 @@
 //! Repeats Figure 2 of Yao, Mimno & McCallum 2009: seconds per sweep, and bytes of counts, against the number of
 //! topics T, for plain collapsed Gibbs sampling, SparseLDA and the trainer's Gibbs passes on one thread.
 //!
-//!     cargo run --release -p topicmill-lda --example sparse_lda [DOCWORD [ITERATIONS]] > figure.csv
+//!     cargo run --release -p topicmill-published --example sparse_lda [DOCWORD [ITERATIONS]] > figure.csv
 //!
 //! DOCWORD is a bag of words in UCI's format (the paper has NIPS, `docword.nips.txt`); without it, or with "-",
 //! 1500 documents of 400 tokens on average are generated from 10,000 terms. Seconds are the mean over the sweeps in
@@ -20,9 +20,9 @@ use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::factors::Factors;
-use lda::train::serial::{Chain, DenseLda, SparseLda};
 use lda::train::settings::{Memory, TrainSettings};
 use lda::train::{Setup, train};
+use published::sparse_lda::{Chain, DenseLda, SparseLda};
 
 const TOPICS: [usize; 6] = [25, 50, 100, 200, 400, 800];
 const ITERATIONS: usize = 20;

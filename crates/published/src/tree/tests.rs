@@ -1,6 +1,10 @@
 use super::counts::Assignment;
 use super::examples::{random_token, random_tree, recount};
-use crate::math::random::{Stage, Stream};
+use lda::math::random::{Stage, Stream};
+use lda::tree::Tree;
+use lda::tree::constraints::{Strengths, structures};
+
+use super::counts::Counts;
 
 #[test]
 fn every_topic_is_a_distribution_whatever_it_has_counted() {
@@ -24,5 +28,16 @@ fn every_topic_is_a_distribution_whatever_it_has_counted() {
             let below: u32 = children.map(|node| counts.get(node, 0)).sum();
             assert_eq!(below, counts.get(inner, 0));
         }
+    }
+}
+
+#[test]
+fn without_data_every_term_is_as_probable_as_in_a_flat_tree() {
+    let strengths = Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 };
+    let linked = structures(12, &[vec![3, 5], vec![8, 7], vec![5, 1, 3]], &[], strengths).unwrap();
+    let tree = Tree::new(12, 0.01, &linked).unwrap();
+    let counts = Counts::new(&tree, 1);
+    for term in 0..12 {
+        assert!((counts.term_probability(&tree, term, 0) - 1.0 / 12.0).abs() < 1e-12);
     }
 }

@@ -6,9 +6,9 @@
 use super::Tree;
 use super::counts::{Assignment, Counts};
 use super::sampler::{Sampler, Variant};
-use crate::bags::Bags;
-use crate::math::random::{Stage, Stream};
-use crate::train::TrainError;
+use lda::bags::Bags;
+use lda::math::random::{Stage, Stream};
+use lda::train::TrainError;
 
 /// Documents and their sampling state.
 #[derive(Clone, Debug)]

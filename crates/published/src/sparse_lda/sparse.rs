@@ -1,8 +1,8 @@
 //! SparseLDA: three masses, and their cached parts (Yao, Mimno & McCallum 2009, §3.4).
 
 use super::{Chain, State};
-use crate::bags::Bags;
-use crate::model::Priors;
+use lda::bags::Bags;
+use lda::model::Priors;
 
 /// SparseLDA: O(topics of the term + topics of the document) per token.
 #[derive(Clone, Debug)]
