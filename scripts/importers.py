@@ -1,4 +1,4 @@
-"""Compares topicmill with other programs' importers, which turn texts into word counts, for docs/SCALING.md.
+"""Compares topicmill with other programs' importers, which turn texts into word counts, for docs/measurements/SCALING.md.
 
     target/bench/venv/bin/python scripts/importers.py TEXTS.jsonl --binary PROGRAM [--volumes FOLDER] [--repeat N]
 

@@ -1,4 +1,4 @@
-"""Time, peak memory and disk space of each stage as a collection grows: the tables in docs/SCALING.md.
+"""Time, peak memory and disk space of each stage as a collection grows: the tables in docs/measurements/SCALING.md.
 
     scripts/scaling.py BINARY FOLDER [DOCUMENTS ...] [--sections N ...] [--streamed N] [--threads N]
 

@@ -1,5 +1,5 @@
 //! Figures 1 and 2 of Papanikolaou, Foulds, Rubin & Tsoumakas 2017, repeated on any UCI bag of words;
-//! docs/EXPERIMENTS.md explains them.
+//! docs/measurements/PAPERS.md explains them.
 //!
 //!     cargo run --release --example estimator_figures -- FOLDER [KEY=VALUE,…]…
 //!

@@ -1,5 +1,5 @@
 //! How close a system's inference comes to long sampling under its own model, and how close ours
-//! comes: the rows of the table of `scripts/inference_bench` (docs/BENCHMARKS.md).
+//! comes: the rows of the table of `scripts/inference_bench` (docs/measurements/BENCHMARKS.md).
 //!
 //!     cargo run --release --example inference_quality -- SYSTEM DOCUMENTS [THREADS]
 //!

@@ -1,5 +1,5 @@
 //! Documents per second of every method that takes documents one by one, and how close it comes to
-//! long sampling: the table in docs/INFERENCE.md.
+//! long sampling: the table in docs/measurements/DEFAULTS.md.
 //!
 //!     cargo run --release --example inference_speed -- RESULT [DOCUMENTS] [THREADS]
 //!

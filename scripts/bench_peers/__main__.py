@@ -21,7 +21,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Trains topicmill and its peers on the same corpus, one after the other, and scores them alike.",
-        epilog="docs/BENCHMARKS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
+        epilog="docs/measurements/BENCHMARKS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
     )
     add = parser.add_argument
     add("input", metavar="INPUT", type=Path, nargs="?",

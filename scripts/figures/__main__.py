@@ -28,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/inference_figures",
         description="Infers documents that were not trained on by every method, and compares them.",
-        epilog="docs/EXPERIMENTS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
+        epilog="docs/measurements/PAPERS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
     )
     add = parser.add_argument
     add("input", metavar="INPUT", type=Path, help="JSON Lines, plain or compressed")

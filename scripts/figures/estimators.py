@@ -21,7 +21,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/estimator_figures",
         description="Perplexity against the number of samples, for plain and soft estimators, one chain and several.",
-        epilog="docs/EXPERIMENTS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
+        epilog="docs/measurements/PAPERS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
     )
     add = parser.add_argument
     add("folder", metavar="FOLDER", type=Path, help="a UCI bag of words: docword*.txt and vocab*.txt")

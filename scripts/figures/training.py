@@ -85,7 +85,7 @@ def arguments() -> argparse.Namespace:
         prog="scripts/training_figures",
         description="Redoes figures on training of Mimno 2012, Wahabzada 2011 and Papanikolaou 2017.",
         epilog="\n".join(["figures:", *(f"  {name:9} {text}" for name, text in FIGURES.items()), "",
-                          "docs/EXPERIMENTS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line."]),
+                          "docs/measurements/PAPERS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument

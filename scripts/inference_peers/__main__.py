@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
         prog="scripts/inference_bench",
         description="Trains topicmill and its peers on the same corpus, has each infer new documents, and compares "
         "that with long sampling, and with our inference, under the same model.",
-        epilog="docs/BENCHMARKS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
+        epilog="docs/measurements/BENCHMARKS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
     )
     add = parser.add_argument
     add("input", metavar="INPUT", type=Path, nargs="?",

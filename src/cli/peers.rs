@@ -48,7 +48,7 @@ pub(crate) struct PeerArgs {
     /// The certificate's key, PEM; `{host}` as above
     #[arg(long, value_name = "FILE", requires = "tls_ca")]
     tls_key: Option<PathBuf>,
-    /// Compress traffic between processes; pays on slow links (docs/SCALING.md)
+    /// Compress traffic between processes; pays on slow links (docs/measurements/SCALING.md)
     #[arg(long)]
     pub(crate) compress: bool,
 }

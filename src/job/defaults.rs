@@ -10,7 +10,7 @@ use lda::infer::settings::{Estimator, InferSettings, Method};
 pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// Returns the settings of `[project]` that depend on the method: sweeps of a document, passes over documents that are
-/// sampled together, iterations of methods that do not sample. docs/INFERENCE.md has the measurements behind them. More
+/// sampled together, iterations of methods that do not sample. docs/measurements/DEFAULTS.md has the measurements behind them. More
 /// than two to five iterations of CVB0 lead away from the posterior mean.
 pub fn inference(method: Method) -> InferSettings {
     let (burn_in_sweeps, kept_sweeps) = if method.is_joint() { (50, 50) } else { (2, 4) };

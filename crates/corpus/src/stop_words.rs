@@ -3,7 +3,7 @@
 //! A language's list is that of NLTK, which has function words, where NLTK has one (except Greek); else that of Stopwords ISO, which
 //! joins lists of many sources and has many content words too (*computer*, *system*, *research* in English). Where they
 //! differ, that of Stopwords ISO is `en-iso`. The English one also has the other words of closed classes, because
-//! topics begin with *would*, *one* and *upon* without them (docs/EXPERIMENTS.md).
+//! topics begin with *would*, *one* and *upon* without them (docs/measurements/DEFAULTS.md).
 //!
 //! Every entry goes through the job's own tokenizer, so that it has the form of tokens: with the rule `letters`,
 //! "don't" stops "don" and "t". Stop words are removed when the vocabulary is pruned; their tokens are counted before

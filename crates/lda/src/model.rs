@@ -39,13 +39,13 @@ impl Priors {
     ///
     /// Without a value in `settings`, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at least
     /// 10), or at 2 √K if that is less: wide enough for documents to try many topics before they settle
-    /// (docs/EXPERIMENTS.md, “Where α starts”). The sum is at most a fifth of the mean document length (or 1, if
+    /// (docs/measurements/DEFAULTS.md, “Where α starts”). The sum is at most a fifth of the mean document length (or 1, if
     /// that is more), because the prior would otherwise outweigh short documents: on 262,000 commit messages of 28
     /// tokens on average, 16 passes with sums of 20, 10 and 5 reach −7.220, −7.172 and −7.164. If α is fixed, its
     /// sum is 5: a document has a handful of topics, however many there are in all.
     ///
     /// Without a value in `settings`, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is flat around it
-    /// (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
+    /// (docs/measurements/DEFAULTS.md). The geometry of Mimno 2012 needs more smoothing, because exp Ψ(η) vanishes with η:
     /// there η = 0.4, beyond which the paper finds no gain in coherence (§4.4).
     pub fn new(
         settings: &ModelSettings,

@@ -139,7 +139,7 @@ pub(super) const TRAIN: Section = rows! {
     warm_start: File, Default(""), Later;
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
-    // The one that separates words, among those that keep the topics; docs/EXPERIMENTS.md.
+    // The one that separates words, among those that keep the topics; docs/measurements/DEFAULTS.md.
     unassign: Word(UNASSIGNED), Default("terms"), Later, WarmStart;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
     alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;

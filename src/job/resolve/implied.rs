@@ -20,7 +20,7 @@ pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
     "vocabulary.max_terms",
 ];
 
-/// `train.passes` after a warm start; docs/EXPERIMENTS.md has the measurements.
+/// `train.passes` after a warm start; docs/measurements/DEFAULTS.md has the measurements.
 const PASSES_OF_WARM_START: i64 = 20;
 
 impl Values {

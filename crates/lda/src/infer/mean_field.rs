@@ -19,7 +19,7 @@
 //!    iteration, which therefore takes most of the time.
 //!
 //! More iterations are not better: CVB0 is closest to the posterior mean after two to five of them
-//! (docs/INFERENCE.md), then it drifts towards a mode.
+//! (docs/measurements/DEFAULTS.md), then it drifts towards a mode.
 
 use super::label_topics::LabelTopics;
 use super::search::check;

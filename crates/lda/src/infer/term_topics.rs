@@ -2,7 +2,7 @@
 //!
 //! After averaging over passes, a term has a tail of topics with a sample or two. At K = 1000, six sevenths of a
 //! term's entries together have some 3 % of its prior mass; without them inference takes half the time and loses
-//! nothing (docs/INFERENCE.md).
+//! nothing (docs/measurements/DEFAULTS.md).
 
 use crate::model::factors::FactorTable;
 

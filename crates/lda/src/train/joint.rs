@@ -28,7 +28,7 @@ use crate::model::factors::FactorTable;
 use crate::model::statistics::Assigned;
 use sums::TopicSums;
 
-/// Rounds per pass: counts are at most a quarter of a pass old; more rounds gained nothing (docs/EXPERIMENTS.md).
+/// Rounds per pass: counts are at most a quarter of a pass old; more rounds gained nothing (docs/measurements/DEFAULTS.md).
 const ROUNDS: u64 = 4;
 
 /// The passes over documents that are sampled together. Before the first pass, a separate round assigns every

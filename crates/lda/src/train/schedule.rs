@@ -10,7 +10,7 @@
 //! *Online* rounds remember nothing yet, M = 0: the step of Mimno 2012, Eq. 11, with ρ_t = (t_0 + t)^−κ. When the
 //! online passes end, every document has been assigned: a step of ρ = 1 makes λ = η + M. From then on ρ_t = |B|/D,
 //! which keeps λ = η + M: collapsed Gibbs sampling whose counts are updated every round (AD-LDA; Newman, Asuncion,
-//! Smyth & Welling 2009). Values of ρ_t in between gained nothing (docs/EXPERIMENTS.md).
+//! Smyth & Welling 2009). Values of ρ_t in between gained nothing (docs/measurements/DEFAULTS.md).
 //!
 //! Documents are assigned to minibatches once, by a hash of (seed, document)
 //! ([`place`](super::minibatches::place)): minibatches are random over the whole sample, any worker knows which of
@@ -38,7 +38,7 @@ use crate::model::parameters::GlobalStep;
 pub const LAG: usize = 1;
 
 /// Without a setting of the minibatch, a pass over N tokens has √(N / 1500) online rounds: more rounds learn a
-/// large sample sooner, but a small one less well (docs/EXPERIMENTS.md).
+/// large sample sooner, but a small one less well (docs/measurements/DEFAULTS.md).
 const TOKENS_A_SQUARED_ROUND: u64 = 1500;
 const LEAST_ROUNDS: u64 = 16;
 /// The smallest and the largest minibatch chosen, in documents.
