@@ -1,0 +1,32 @@
+"""Takes the picture of a report in the README, 1,200 pixels wide.
+
+    scripts/report_picture.py OUT docs/figures/report.png
+
+OUT is a result with a report.html; the README has that of docs/TUTORIAL.md, out/k40. Needs Chromium, as
+scripts/check_report.py does.
+"""
+
+import sys
+from pathlib import Path
+
+from check_report import launch
+from playwright.sync_api import sync_playwright
+
+
+def main():
+    report, picture = Path(sys.argv[1]) / "report.html", Path(sys.argv[2])
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        if browser is None:
+            sys.exit("no Chromium: set TOPICMILL_CHROMIUM, or install one (on Debian, apt install chromium)")
+        page = browser.new_page(viewport={"width": 1200, "height": 840}, color_scheme="light", reduced_motion="reduce")
+        page.goto(report.resolve().as_uri())
+        page.wait_for_selector("main h2", state="attached")
+        page.wait_for_timeout(500)
+        page.screenshot(path=picture)
+        browser.close()
+    print(f"{picture}: {picture.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
