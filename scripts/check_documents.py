@@ -55,9 +55,9 @@ def commands(folder):
     """Returns a folder with the commands that the documents run."""
     bin, python = folder / "bin", Path(sys.executable).absolute()
     bin.mkdir()
-    (bin / "duckdb.py").write_text(DUCKDB, encoding="utf-8")
+    (bin / "query.py").write_text(DUCKDB, encoding="utf-8")
     program = Path(os.environ.get("CARGO_TARGET_DIR", "target"), "release/topicmill").absolute()
-    for name, command in {"topicmill": program, "python3": python, "duckdb": f"{python} {bin}/duckdb.py"}.items():
+    for name, command in {"topicmill": program, "python3": python, "duckdb": f"{python} {bin}/query.py"}.items():
         (bin / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         (bin / name).chmod(0o755)
     return bin
