@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -183,8 +183,8 @@ impl Head {
     fn of(file: &InputFile, limit: u64) -> Option<Self> {
         let mut head = Self::default();
         let read = head.read(file.compression.open(&file.path).ok()?.take(limit));
-        let is_utf_8 = |error: serde_json::Error| !error.to_string().contains("invalid unicode");
-        if head.metadata.is_none() && !read.err().is_none_or(is_utf_8) {
+        // Bytes that are not UTF-8 are a syntax error.
+        if head.metadata.is_none() && read.is_err_and(|error| error.is_syntax()) {
             let mut bytes = Vec::new();
             read_all(file, limit, &mut bytes).ok()?.ok()?;
             let _ = head.read(String::from_utf8_lossy(&bytes).as_bytes());
@@ -192,7 +192,7 @@ impl Head {
         Some(head)
     }
 
-    /// Reads as much of it as there is. The visitor stops at the pages, with an error.
+    /// Reads as much of it as there is. The visitor stops at the pages, and the parser reports that something follows.
     fn read(&mut self, mut file: impl Read) -> serde_json::Result<()> {
         let mut start = Vec::new();
         // An error occurs again below.
@@ -216,7 +216,7 @@ impl<'de> Visitor<'de> for &mut Head {
                 "htid" => self.htid = map.next_value()?,
                 "id" => self.id = map.next_value()?,
                 "metadata" => self.metadata = Some(map.next_value()?),
-                "features" if self.metadata.is_some() => return Err(A::Error::custom("read")),
+                "features" if self.metadata.is_some() => break,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
