@@ -75,7 +75,7 @@ impl Block {
             }
             Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
             Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
-            Content::Counts(counts) => counts.entries.len() as u64,
+            Content::Counts(counts) => counts.bags.iter().map(|bag| bag.bytes).sum(),
             Content::RowGroups(groups) => groups.content_bytes(),
         }
     }

@@ -222,3 +222,15 @@ pub(crate) fn set(buffer: &mut Option<String>, text: Option<&str>) {
         None => *buffer = None,
     }
 }
+
+/// Converts a number to a count, if it is one: whole, not negative, and not beyond 32 bits.
+pub(crate) fn whole(number: f64) -> Option<u32> {
+    let is_count = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
+    is_count.then_some(number as u32)
+}
+
+/// Parses a count: `2`, or `2.0` as written by programs that keep counts as floats.
+pub(crate) fn count_of(text: &str) -> Option<u32> {
+    let exact = text.parse().ok();
+    exact.or_else(|| whole(text.parse().ok()?))
+}

@@ -112,7 +112,10 @@ fn read_content(
                 }
             })
         }
-        Content::Counts(counts) => uci::read(counts, file, settings, emit),
+        Content::Counts(counts) => {
+            uci::read(counts, file, settings, emit);
+            Ok(())
+        }
         Content::Lines(range) => {
             read_range(file, range, settings, &mut adding(file, settings, emit))
         }

@@ -4,14 +4,15 @@
 //! The file begins with the numbers of documents (D), terms (W) and entries, one per line, or for Matrix Market on one
 //! line below comments. One entry per line follows: document (1…D, never decreasing), term (1…W), count. Since the
 //! header gives the number of documents, even a truncated file accounts for each of them, unless the header promises so
-//! many more than the entries found that it must be wrong. Entries are parsed in `reader::uci`.
+//! many more than the entries found that it must be wrong. Entries are parsed in order, as blocks are cut.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};
 use super::{Content, Cut};
+use crate::document::count_of;
 use crate::input::{InputError, InputFile, vocabulary};
 use crate::settings::{CorpusSettings, Format, OnDamage};
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of the longest line that is accepted; no line of the format is nearly as long.
@@ -25,24 +26,30 @@ const FEW_ENTRIES: u64 = 1000;
 /// How a Matrix Market file begins.
 const BANNER: &str = "%%MatrixMarket matrix coordinate integer general";
 
-/// A block's documents and their entries.
+/// A block of documents, and the counts of those with entries.
 pub(crate) struct Counts {
     /// The terms, in the order of their numbers.
     pub(crate) vocabulary: Arc<Vec<String>>,
     /// The documents' numbers, from 1.
     pub(crate) documents: Range<u64>,
-    /// The line of the first entry, from 1.
-    pub(crate) line: u64,
-    /// The entries' lines.
-    pub(crate) entries: Vec<u8>,
-    /// Documents with more bytes of entries than allowed, which are left out, and the bytes; others may be too large as
-    /// well.
-    pub(crate) too_large: Vec<(u64, u64)>,
+    /// Those with entries, ascending.
+    pub(crate) bags: Vec<Bag>,
     /// The first lost document, and the reason.
     pub(crate) lost: Option<(u64, String)>,
 }
 
-/// The blocks of a bag of words.
+/// The entries of a document.
+pub(crate) struct Bag {
+    pub(crate) document: u64,
+    /// The places of terms in the vocabulary, and their counts; none of a document that is too large.
+    pub(crate) counts: Vec<(u32, u32)>,
+    /// Bytes of its lines, without the last line break.
+    pub(crate) bytes: u64,
+    /// Bytes of its lines.
+    whole_bytes: u64,
+}
+
+/// The blocks of a bag of words, whose entries are parsed in order.
 pub(super) struct CountStream {
     records: Records,
     file: InputFile,
@@ -54,16 +61,14 @@ pub(super) struct CountStream {
     block_bytes: u64,
     max_document_bytes: u64,
     on_damage: OnDamage,
-    /// Entries of the last document seen, which may continue.
-    held: Vec<u8>,
-    /// Entries before `held`.
-    entries_before: u64,
+    /// Entries so far.
+    entries: u64,
+    /// Documents with entries that are not in a block yet; the last may continue.
+    bags: Vec<Bag>,
     /// The first document not in a block yet.
     next_document: u64,
-    /// A document whose entries are being dropped, and their bytes so far.
-    dropping: Option<(u64, u64)>,
-    /// The dropped documents of the next block, and their bytes.
-    too_large: Vec<(u64, u64)>,
+    /// The last line, if it cannot be parsed: the file may be cut off within it.
+    malformed: Option<String>,
     blocks: u64,
     ended: bool,
 }
@@ -98,17 +103,16 @@ impl CountStream {
             block_bytes,
             max_document_bytes: settings.max_document_bytes,
             on_damage: settings.on_damage,
-            held: Vec::new(),
-            entries_before: 0,
+            entries: 0,
+            bags: Vec::new(),
             next_document: 1,
-            dropping: None,
-            too_large: Vec::new(),
+            malformed: None,
             blocks: 0,
             ended: false,
         })
     }
 
-    /// Appends another stretch of entries to `held`; returns the reason if the stream broke.
+    /// Parses another stretch of entries; returns the reason if the stream broke.
     fn read_on(&mut self) -> Result<Option<String>, InputError> {
         let end = self.records.cutter.offset().saturating_add(self.block_bytes);
         let pieces = self.records.cutter.next_pieces(end);
@@ -116,10 +120,14 @@ impl CountStream {
         self.ended = pieces.is_empty();
         for piece in pieces {
             match piece {
-                Piece::Records { bytes, .. } => self.hold(&bytes),
+                Piece::Records { bytes, .. } => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    text.split_inclusive('\n').try_for_each(|line| self.add(line))?;
+                }
                 Piece::TooLarge { bytes, .. } => {
+                    self.entries += 1;
                     let reason = format!("a line of {bytes} bytes; expected `document term count`");
-                    return Err(self.error(count_lines(&self.held), reason));
+                    return Err(self.error(reason));
                 }
                 Piece::Truncated { reason, .. } => {
                     self.ended = true;
@@ -130,111 +138,92 @@ impl CountStream {
         Ok(None)
     }
 
-    /// Appends entries to `held`, except those of the document being dropped.
-    fn hold(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let (Some((dropped, before)), false) = (self.dropping, rest.is_empty()) {
-            let end = super::cutter::find_line_end(rest).unwrap_or(rest.len());
-            if document_of(&rest[..end]) != Some(dropped) {
-                self.dropping = None;
-                break;
-            }
-            self.entries_before += 1;
-            if let Some((_, bytes)) = self.too_large.last_mut() {
-                *bytes = before + rest[..end].trim_ascii_end().len() as u64;
-            }
-            self.dropping = Some((dropped, before + end as u64));
-            rest = &rest[end..];
+    /// Adds the entry on a line. Blank lines may follow the last one.
+    fn add(&mut self, line: &str) -> Result<(), InputError> {
+        if let Some(before) = self.malformed.take_if(|_| !line.trim().is_empty()) {
+            return Err(self.error(not_an_entry(&before)));
         }
-        self.held.extend_from_slice(rest);
-    }
-
-    /// Returns the number of the last document in `held`, and where its entries begin there.
-    fn last_document(&self) -> Result<(u64, usize), InputError> {
-        // Blank lines may follow the last entry.
-        let mut start = self.held.trim_ascii_end().len();
-        let mut last = None;
-        while start > 0 {
-            let before = self.held[..start - 1].iter().rposition(|&byte| byte == b'\n');
-            let line_start = before.map_or(0, |at| at + 1);
-            let document = document_of(&self.held[line_start..start]);
-            if last.is_some() && document != last {
-                break;
-            }
-            let malformed = || {
-                let reason = "expected `document term count`".to_owned();
-                self.error(count_lines(&self.held[..line_start]), reason)
-            };
-            last = Some(document.ok_or_else(malformed)?);
-            start = line_start;
+        if self.malformed.is_some() || line.trim().is_empty() && self.entries == self.entry_count {
+            return Ok(());
         }
-        let last = last.unwrap_or(self.next_document);
-        let range = self.next_document..=self.document_count;
-        if !self.held.is_empty() && !range.contains(&last) {
-            let reason = out_of_order(last, &range);
-            return Err(self.error(count_lines(&self.held[..start]), reason));
-        }
-        Ok((last, start))
-    }
-
-    /// Leaves out the entries of a document that is too large.
-    fn drop_document(&mut self, number: u64) {
-        self.entries_before += count_lines(&self.held);
-        let bytes = self.held.trim_ascii_end().len() as u64;
-        self.too_large.push((number, bytes));
-        self.dropping = Some((number, self.held.len() as u64));
-        self.held.clear();
-    }
-
-    /// Refuses documents before `end` that the entries held and before do not justify.
-    fn check_block(&self, end: u64) -> Result<(), InputError> {
-        let entries = self.entries_before + count_lines(&self.held);
-        let line = self.header_lines + entries;
-        check_documents(&self.file, line, end - 1, entries)
-    }
-
-    /// Takes a block: the first `length` bytes held, and the documents before `end`.
-    fn block(&mut self, length: usize, end: u64) -> Counts {
-        let rest = self.held.split_off(length);
-        let entries = std::mem::replace(&mut self.held, rest);
-        let block = Counts {
-            vocabulary: Arc::clone(&self.vocabulary),
-            documents: self.next_document..end,
-            line: self.header_lines + 1 + self.entries_before,
-            entries,
-            too_large: std::mem::take(&mut self.too_large),
-            lost: None,
+        self.entries += 1;
+        let Some((document, term, count)) = parse(line) else {
+            self.malformed = Some(line.trim().to_owned());
+            return Ok(());
         };
-        self.entries_before += count_lines(&block.entries);
-        self.next_document = end;
-        block
+        let expected = self.last()..=self.document_count;
+        if !expected.contains(&document) {
+            let (first, last) = (expected.start(), expected.end());
+            return Err(self.error(format!(
+                "document {document}, but {first} to {last} is expected: numbers must not decrease, or exceed the \
+                 number of documents in the header; sort the entries by document"
+            )));
+        }
+        let term_count = self.vocabulary.len();
+        if term == 0 || term > term_count as u64 {
+            return Err(self.error(format!("term {term} is not one of 1 to {term_count}")));
+        }
+        if self.bags.last().is_none_or(|bag| bag.document != document) {
+            self.bags.push(Bag { document, counts: Vec::new(), bytes: 0, whole_bytes: 0 });
+        }
+        if let Some(bag) = self.bags.last_mut() {
+            bag.bytes = bag.whole_bytes + line.trim_ascii_end().len() as u64;
+            bag.whole_bytes += line.len() as u64;
+            if bag.bytes > self.max_document_bytes {
+                bag.counts = Vec::new();
+            } else if count > 0 {
+                // In range: a vocabulary of 2³² terms does not fit into memory.
+                bag.counts.push(((term - 1) as u32, count));
+            }
+        }
+        Ok(())
     }
 
-    /// Takes the last block: everything held, and every document up to the number in the header.
+    /// Returns the document of the last entry, or the first one of the next block.
+    fn last(&self) -> u64 {
+        self.bags.last().map_or(self.next_document, |bag| bag.document)
+    }
+
+    /// Takes the documents before `end`; refuses them if there are too many for the entries so far.
+    fn block(&mut self, end: u64) -> Result<Counts, InputError> {
+        let line = self.header_lines + self.entries;
+        check_documents(&self.file, line, end - 1, self.entries)?;
+        let rest = self.bags.split_off(self.bags.partition_point(|bag| bag.document < end));
+        Ok(Counts {
+            vocabulary: Arc::clone(&self.vocabulary),
+            documents: std::mem::replace(&mut self.next_document, end)..end,
+            bags: std::mem::replace(&mut self.bags, rest),
+            lost: None,
+        })
+    }
+
+    /// Takes the last block: every document up to the number in the header.
     fn last_block(&mut self, broken: Option<String>) -> Result<Counts, InputError> {
-        let length = self.held.trim_ascii_end().len();
-        self.held.truncate(length);
-        let found = self.entries_before + count_lines(&self.held);
+        // Blank lines, fewer than the missing entries or more.
+        if self.malformed.take_if(|line| line.is_empty()).is_some() {
+            self.entries -= 1;
+        }
         let reason = match broken {
             Some(reason) => Some(reason),
-            None if found == self.entry_count => None,
-            None => Some(self.check_entries(found)?),
+            None if self.entries == self.entry_count => None,
+            None => Some(self.explain_entries()?),
         };
-        let after_dropped = self.dropping.map_or(0, |(dropped, _)| dropped + 1);
-        let (last, start) = match reason {
-            Some(_) if !self.held.is_empty() => self.last_document()?,
-            _ => (self.next_document.max(after_dropped), self.held.len()),
-        };
-        self.check_block(self.document_count + 1)?;
-        let mut block = self.block(start, self.document_count + 1);
-        block.lost = reason.map(|reason| (last, reason));
+        let mut first_lost = self.last();
+        if let Some(line) = self.malformed.take() {
+            if reason.is_none() {
+                return Err(self.error(not_an_entry(&line)));
+            }
+            first_lost = document_of(&line).map_or(first_lost, |document| document.max(first_lost));
+        }
+        let mut block = self.block(self.document_count + 1)?;
+        block.lost = reason.map(|reason| (first_lost, reason));
         Ok(block)
     }
 
     /// Explains a number of entries that differs from the header's; an error, unless entries are missing and the job
     /// keeps damaged files.
-    fn check_entries(&self, found: u64) -> Result<String, InputError> {
-        let wanted = self.entry_count;
+    fn explain_entries(&self) -> Result<String, InputError> {
+        let (found, wanted) = (self.entries, self.entry_count);
         let reason = format!("the file has {found} entries, but its header says {wanted}");
         if found < wanted && self.on_damage == OnDamage::Keep {
             return Ok(reason);
@@ -245,10 +234,9 @@ impl CountStream {
         Err(InputError::counts(&self.file.path, line, reason))
     }
 
-    /// Returns an error at the line that is `lines` after the first one held.
-    fn error(&self, lines: u64, reason: String) -> InputError {
-        let line = self.header_lines + 1 + self.entries_before + lines;
-        InputError::counts(&self.file.path, line, reason)
+    /// Returns an error at the line of the last entry.
+    fn error(&self, reason: String) -> InputError {
+        InputError::counts(&self.file.path, self.header_lines + self.entries, reason)
     }
 }
 
@@ -262,18 +250,33 @@ impl Cut for CountStream {
             if self.ended {
                 break self.last_block(broken)?;
             }
-            let (last, start) = self.last_document()?;
-            if start > 0 {
-                self.check_block(last)?;
-                break self.block(start, last);
-            }
-            if self.held.trim_ascii_end().len() as u64 > self.max_document_bytes {
-                self.drop_document(last);
+            // The last document may continue.
+            if self.bags.len() > 1 {
+                break self.block(self.last())?;
             }
         };
         self.blocks += 1;
         Ok(Some((self.blocks - 1, Content::Counts(block))))
     }
+}
+
+/// Parses an entry.
+fn parse(line: &str) -> Option<(u64, u64, u32)> {
+    let mut fields = line.split_ascii_whitespace();
+    let mut number = || fields.next()?.parse().ok();
+    let (document, term) = (number()?, number()?);
+    let count = count_of(fields.next()?)?;
+    fields.next().is_none().then_some((document, term, count))
+}
+
+/// Explains a line that is not an entry.
+fn not_an_entry(line: &str) -> String {
+    format!("expected `document term count`, three whole numbers, not `{line}`")
+}
+
+/// Parses the number that a line begins with.
+fn document_of(line: &str) -> Option<u64> {
+    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Returns the most documents that a file with this number of entries may have.
@@ -296,27 +299,6 @@ fn check_documents(
         "too many documents ({documents}) for the number of entries ({entries}); copy the file again, or correct its header"
     );
     Err(InputError::counts(&file.path, line, reason))
-}
-
-/// Explains why a document cannot follow where those of the range can.
-pub(crate) fn out_of_order(document: u64, range: &RangeInclusive<u64>) -> String {
-    let (first, last) = (range.start(), range.end());
-    format!(
-        "document {document}, but {first} to {last} is expected: numbers must not decrease, or exceed the number of \
-         documents in the header; sort the entries by document"
-    )
-}
-
-/// Parses the number that a line begins with.
-fn document_of(line: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(line).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// Counts the lines in `bytes`, the last one with or without its line break.
-fn count_lines(bytes: &[u8]) -> u64 {
-    let breaks = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
 /// Reads line `line` of the header, if there is one; a line that is too long is returned as empty. A file that breaks

@@ -4,6 +4,7 @@ use super::{Context, DocumentSink};
 use crate::Body;
 use crate::block::cutter::lines;
 use crate::block::header::Header;
+use crate::document::count_of;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
@@ -12,18 +13,6 @@ use std::marker::PhantomData;
 
 /// Terms and their counts.
 pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
-
-/// Converts a number to a count, if it is one: whole, not negative, and not beyond 32 bits.
-pub(super) fn whole(number: f64) -> Option<u32> {
-    let is_count = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
-    is_count.then_some(number as u32)
-}
-
-/// Parses a count: `2`, or `2.0` as written by programs that keep counts as floats.
-pub(super) fn count_of(text: &str) -> Option<u32> {
-    let exact = text.parse().ok();
-    exact.or_else(|| whole(text.parse().ok()?))
-}
 
 /// Parses the counts of fields `number:count`; an error names an invalid one. A number refers to a term of the
 /// vocabulary, the first of which has the number `first`; without a vocabulary it is the term itself.

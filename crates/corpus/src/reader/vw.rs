@@ -3,7 +3,8 @@
 //! Terms are used unchanged, whatever their namespace; one without a count occurs once. The tag is the document's id;
 //! the label may be a group or metadata.
 
-use super::counts::{Counted, Line, count_of};
+use super::counts::{Counted, Line};
+use crate::document::count_of;
 use std::borrow::Cow;
 
 /// Parses a line; the terms need no vocabulary.

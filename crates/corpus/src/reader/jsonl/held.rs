@@ -1,6 +1,7 @@
 //! The value of a JSON key, as an id, metadata, text or counts.
 
-use crate::reader::counts::{Counted, Pairs, whole};
+use crate::document::whole;
+use crate::reader::counts::{Counted, Pairs};
 use crate::reader::join_texts;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};

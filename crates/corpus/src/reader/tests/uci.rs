@@ -42,6 +42,8 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
         check("2\n3\n2\n1 1 1\n2 x 1\n", "line 5: ", "`2 x 1`");
         check("2\n3\n3\n1 1 1\n2 1 1\n", "line 5: ", "has 2 entries, but its header says 3");
         check("2\n3\n1\n1 1 1\n2 1 1\n", "line 4: ", "has 2 entries");
+        check("2\n3\n3\n1 1 1\n2 1 1\n\n\n", "line 5: ", "has 2 entries, but its header says 3");
+        check("2\n3\n2\n1 1 1\n\n2 1 1\n", "line 5: ", "three whole numbers, not ``");
         check("2\n4\n1\n1 1 1\n", "line 2: ", "vocab.x.txt has 3");
         check("2\nmany\n", "line 2: ", "number of terms");
         for documents in ["5000000", "18446744073709551615"] {
