@@ -1,26 +1,23 @@
 //! A finished result in the formats of other programs: what `topicmill export` writes.
 //!
-//! Each format is one file here. It reads the result through [`Source`], shard by shard or table by table, and
-//! writes through [`Sink`], which makes every file complete or absent. Only what a format needs is computed: the
-//! topics of single tokens (`mallet_state`) and the relevance of terms (`relevance`). The same result gives the
-//! same bytes.
+//! Each format is one file here. It reads an [`OpenedResult`], shard by shard or table by table, and writes through [`Sink`],
+//! which makes every file complete or absent. Only what a format needs is computed: the topics of single tokens
+//! (`mallet_state`) and the relevance of terms (`relevance`). The same result gives the same bytes.
 
 mod mallet_state;
 mod phi;
 mod pyldavis;
 mod relevance;
 mod sink;
-mod source;
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 pub(crate) use sink::Sink;
-use source::Phi;
-pub(crate) use source::Source;
 
 use crate::failure::Failure;
+use crate::result::OpenedResult;
 
 /// The formats of an export, and what each writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,11 +55,11 @@ impl Format {
 /// # Errors
 /// The result is not complete, lacks what the format needs, or cannot be read; a file already exists, or cannot
 /// be written.
-pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), Failure> {
+pub(crate) fn export(result: &OpenedResult, format: Format, sink: &Sink) -> Result<(), Failure> {
     match format {
-        Format::MalletState => mallet_state::write(source, sink),
-        Format::PyLdavis => pyldavis::write(source, sink),
-        Format::Parquet => phi::write(source, sink),
+        Format::MalletState => mallet_state::write(result, sink),
+        Format::PyLdavis => pyldavis::write(result, sink),
+        Format::Parquet => phi::write(result, sink),
     }
 }
 

@@ -31,6 +31,8 @@ pub mod tables;
 
 pub mod job;
 
+pub mod result;
+
 pub mod plan;
 
 pub mod export;

@@ -16,11 +16,10 @@ mod warnings;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::evaluate::foreign::ForeignModel;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::output::{JOB_FILE, Output, is_gone};
-use crate::tables::phi;
+use crate::tables::phi::PublishedPhi;
 use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
     training_curve,
@@ -82,7 +81,7 @@ fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<Repo
         let message = "has no table topics; rerun the job with --overwrite";
         return Err(Failure::file(root, message));
     }
-    let model: ForeignModel = phi::read(root)?;
+    let phi = PublishedPhi::read(root)?;
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
     let trends = trends::Columns::count(root, &columns, &bounds, threads, &mut seen)?;
@@ -93,7 +92,7 @@ fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<Repo
     let statuses = collection.documents_by_status.clone();
     let new = drift.as_ref().filter(|_| documents.has_projected);
     let warnings = warnings::warnings(&statuses, &lines, new, &left_out);
-    let (topics, terms) = topics::topics(lines, model, &kept_terms(root)?, &documents, &bounds);
+    let (topics, terms) = topics::topics(lines, &phi, &kept_terms(root)?, &documents, &bounds);
     Ok(ReportData {
         facts: facts(root, &collection)?,
         warnings,

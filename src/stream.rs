@@ -19,7 +19,7 @@ mod room;
 
 pub(crate) use flow::{Options, Summary, run};
 pub(crate) use lines::Line;
-pub use model::{Source, StreamModel};
+pub use model::StreamModel;
 
 /// A line that contains a document, with the document's number.
 #[derive(Debug)]

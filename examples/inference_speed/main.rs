@@ -28,17 +28,19 @@ use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::job::defaults;
-use topicmill::stream::{Source, StreamModel};
+use topicmill::job::{Job, defaults};
+use topicmill::result::OpenedResult;
+use topicmill::stream::StreamModel;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let path = arguments.first().ok_or("RESULT [DOCUMENTS] [THREADS]")?;
     let number = |place: usize, default| arguments.get(place).map_or(Ok(default), |n| n.parse());
     let (wanted, threads) = (number(1, 2000)?, number(2, 2)?);
-    let source = Source::find(Path::new(path), &["project.method=cvb0".to_owned()])?;
-    let model = StreamModel::load(&source)?;
-    let documents = new_documents(&source, wanted)?;
+    let overrides = ["project.method=cvb0".to_owned()];
+    let (job, result) = OpenedResult::with_job(Path::new(path), &overrides)?;
+    let model = StreamModel::load(&job, &result)?;
+    let documents = new_documents(&job, &result, wanted)?;
     let parts = [&model.factors];
     let lab = Lab {
         factors: &parts,
@@ -86,12 +88,16 @@ fn methods() -> Vec<(&'static str, InferSettings)> {
 }
 
 /// Reads the first documents that have terms and were not trained on.
-fn new_documents(source: &Source, wanted: usize) -> Result<Vec<Document>, Box<dyn Error>> {
-    let collection = Collection::read(&source.root)?;
-    let rule = SampleRule::new(&source.job.sample, source.job.model.seed, u64::MAX);
+fn new_documents(
+    job: &Job,
+    result: &OpenedResult,
+    wanted: usize,
+) -> Result<Vec<Document>, Box<dyn Error>> {
+    let collection = result.collection()?;
+    let rule = SampleRule::new(&job.sample, job.model.seed, u64::MAX);
     let mut documents = Vec::new();
     for (place, shard) in collection.shards.iter().enumerate() {
-        let path = source.root.join(Collection::shard_name(place));
+        let path = result.root().join(Collection::shard_name(place));
         let mut reader = ShardReader::open(&path, Columns::Counts)?;
         let mut document = ShardDocument::default();
         let mut number = shard.first_document;

@@ -10,13 +10,10 @@ use super::args::StartArgs;
 use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job, start};
-use crate::checkpoint;
-use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template, keys};
 use crate::knowledge::constraints::{Constraint, Relation, check};
 use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
-use crate::tables::output::View;
-use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::result::OpenedResult;
 use store::is_remote;
 
 pub(super) const EXAMPLES: &str = "\
@@ -209,9 +206,7 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
 
 /// Checks constraints against the vocabulary of a result, and returns the words that it lacks.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
-    let file = View::require(&result.join(VOCABULARY_FILE))?;
-    let vocabulary = vocabulary_file::read(file.path())?;
-    check(constraints, &vocabulary, &job.tokens)
+    check(constraints, &OpenedResult::at(result).vocabulary()?, &job.tokens)
 }
 
 /// Returns the constraints of a finished job.
@@ -272,7 +267,7 @@ fn template(
     template.set("train.passes", i64::from(args.passes))?;
     template.set("train.patience", 0)?;
     // Another η would move every topic.
-    let header = checkpoint::read_header(&args.result.join(MODEL_FILE))?;
+    let header = OpenedResult::at(&args.result).header()?;
     if let Some(eta) = header.published_eta {
         template.set("model.eta", header.priors.eta)?;
         template.set("model.published_eta", eta)?;

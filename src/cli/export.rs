@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::Failure;
 use super::beside::named;
-use crate::export::{Format, Sink, Source, export};
+use crate::export::{Format, Sink, export};
+use crate::result::OpenedResult;
 
 /// The end of `--help`.
 pub(super) const EXAMPLES: &str = "\
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     let beside = || args.format.beside(&named(&args.result));
     let output = args.output.clone().unwrap_or_else(beside);
     let sink = Sink::new(&output, args.overwrite)?;
-    export(&Source::open(&args.result)?, args.format, &sink)?;
+    export(&OpenedResult::complete(&args.result)?, args.format, &sink)?;
     match args.quiet {
         true => Ok(()),
         false => super::print_data(&format!("{}\n", output.display())),

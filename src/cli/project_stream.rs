@@ -9,7 +9,8 @@ use clap::Args;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
-use crate::stream::{self, Options, Source, StreamModel, Summary};
+use crate::result::OpenedResult;
+use crate::stream::{self, Options, StreamModel, Summary};
 use mesh::guard;
 use mesh::interrupt::{self, Words};
 
@@ -90,8 +91,8 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
         return Err(failure.help("--stdin accepts -w, --set, --strict and --quiet"));
     }
     interrupt::set_words(SIGNAL_WORDS);
-    let source = Source::find(&args.run.job, &args.run.set)?;
-    let model = Arc::new(StreamModel::load(&source)?);
+    let (job, result) = OpenedResult::with_job(&args.run.job, &args.run.set)?;
+    let model = Arc::new(StreamModel::load(&job, &result)?);
     let options = Options {
         threads: Placement::independent_threads(args.run.placement.threads)?,
         strict: args.strict,

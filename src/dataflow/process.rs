@@ -19,8 +19,9 @@ use timely::worker::Worker;
 use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
 use super::progress::Progress;
-use crate::checkpoint::Header;
+use crate::checkpoint::{self, Header, Saved};
 use crate::failure::{Exit, Failure};
+use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 use corpus::block::Share;
@@ -171,6 +172,17 @@ impl Process {
             true => Ok(()),
             false => Err(other_settings(&path, what)),
         }
+    }
+
+    /// Reads the finished model of the output.
+    ///
+    /// # Errors
+    /// It cannot be read; those of [`check_header`](Self::check_header).
+    pub(crate) fn read_model(&self, collection: &Collection) -> Result<Saved, Failure> {
+        let saved = checkpoint::read(&self.output.local(MODEL_FILE)?)?;
+        let (vocabulary, path) = (&collection.vocabulary_fingerprint, self.output.path(MODEL_FILE));
+        self.check_header(&saved.header, vocabulary, path)?;
+        Ok(saved)
     }
 
     /// Whether this process may write into the output folder.

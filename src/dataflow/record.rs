@@ -12,7 +12,9 @@ use super::sample::Sample;
 use super::train::Trained;
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
+use crate::result::OpenedResult;
 use crate::tables::FileMetadata;
+use crate::tables::output::is_gone;
 use crate::tables::rows::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
@@ -66,12 +68,10 @@ impl TrainingRecord {
 
     /// Reads the record of the training of another result, for a job that uses its model: nothing of its own
     /// collection was held out.
-    pub(crate) fn of_result(folder: &Path) -> Result<Self, Failure> {
-        Ok(Self {
-            held_out_documents: 0,
-            heldout: Completion::default(),
-            ..read_json(&folder.join(RECORD))?
-        })
+    pub(crate) fn of_result(result: &OpenedResult) -> Result<Self, Failure> {
+        let record: Option<Self> = result.json(RECORD)?;
+        let record = record.ok_or_else(|| is_gone(&result.root().join(RECORD)))?;
+        Ok(Self { held_out_documents: 0, heldout: Completion::default(), ..record })
     }
 }
 

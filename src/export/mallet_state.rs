@@ -18,8 +18,9 @@ use std::io::{BufWriter, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Sink, Source};
+use super::Sink;
 use crate::failure::Failure;
+use crate::result::OpenedResult;
 use corpus::ShardDocument;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};
@@ -28,18 +29,18 @@ use lda::model::factors::{FactorTable, Factors};
 /// Sweeps over a document, the first of which is sequential.
 const SWEEPS: usize = 10;
 
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
+pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
     sink.check()?;
-    let model = source.model()?;
+    let (model, vocabulary) = result.model()?;
     let priors = model.header.published();
     let factors = Factors::prepare(&model.parameters(0, 1), &priors, |_| true, None);
     drop(model);
-    let terms = source.terms()?;
-    let terms: Vec<String> = terms.iter().map(|term| word(term)).collect();
+    let terms = vocabulary.kept_terms().iter();
+    let terms: Vec<String> = terms.map(|term| word(&term.term)).collect();
     let parts = [&factors];
     let mut drawing = Drawing {
         table: FactorTable::new(&parts),
-        seed: source.manifest.seed,
+        seed: result.manifest()?.seed,
         sampler: Sampler::default(),
         assigned: Vec::new(),
     };
@@ -51,7 +52,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
             write!(out, " {alpha}")?;
         }
         writeln!(out, "\n#beta : {}", priors.eta)?;
-        source.for_each_document(|number, document| {
+        result.for_each_document(|number, document| {
             let assigned = drawing.assign(number, document)?;
             let name = word(&document.source_id);
             for (place, &(term, topic)) in assigned.iter().enumerate() {

@@ -2,21 +2,22 @@
 
 use std::ops::Range;
 
-use super::{Sink, Source};
+use super::Sink;
 use crate::failure::Failure;
+use crate::result::OpenedResult;
 use crate::tables::FileMetadata;
 use crate::tables::wide;
 
 /// Writes φ as a table: `term`, then `topic_0`, `topic_1`, …, one row per kept term, by term id.
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
+pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
     sink.check()?;
-    let (phi, terms) = (source.phi()?, source.terms()?);
+    let (phi, manifest) = (result.phi()?, result.manifest()?);
     let metadata = FileMetadata {
-        job_id: source.manifest.job_id.clone(),
-        seed: source.manifest.seed,
-        model_hash: Some(phi.model_hash.clone()),
+        job_id: manifest.job_id,
+        seed: manifest.seed,
+        model_hash: phi.model_hash.clone(),
         topic_count: Some(phi.topics.len()),
-        vocabulary_size: Some(phi.vocabulary_size),
+        vocabulary_size: Some(phi.terms.len()),
         ..FileMetadata::default()
     };
     let column = |topic: usize, terms: Range<usize>| {
@@ -29,5 +30,5 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         }
         values
     };
-    sink.table(|path| wide::write(path, "phi", &metadata, &terms, phi.topics.len(), column))
+    sink.table(|path| wide::write(path, "phi", &metadata, &phi.terms, phi.topics.len(), column))
 }

@@ -7,28 +7,24 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::Sink;
 use super::relevance::Relevance;
-use super::{Sink, Source};
 use crate::failure::Failure;
+use crate::result::OpenedResult;
 use crate::tables::records::each_value;
 use lda::evaluate::map::topic_map;
 
 /// Terms that a bar chart shows.
 const BARS: usize = 30;
 
-pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
+pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
     sink.check()?;
-    let (phi, terms) = (source.phi()?, source.terms()?);
-    let table = source.require("topics")?;
-    let mut tokens = Vec::new();
-    each_value(table.path(), "tokens", |of_topic: i64| {
+    let phi = result.phi()?;
+    let (terms, mut tokens) = (&phi.terms, Vec::new());
+    each_value(result.file("topics")?.path(), "tokens", |of_topic: i64| {
         tokens.push(of_topic as f64);
         Ok(())
     })?;
-    if tokens.len() != phi.topics.len() {
-        let message = "does not have the model's topics; rerun the job with --overwrite";
-        return Err(Failure::file(table.path(), message));
-    }
     let places = topic_map(&phi.distributions(), &tokens).places;
     let relevance = Relevance::new(&phi, &tokens);
     let bars = BARS.min(terms.len());
@@ -41,8 +37,8 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), Failure> {
         options: Options { xlab: "PC1", ylab: "PC2" },
         order: (1..=tokens.len()).collect(),
     };
-    let shown = prepared.tinfo.fill(&relevance, &terms, bars);
-    prepared.tokens.fill(&relevance, &terms, &shown);
+    let shown = prepared.tinfo.fill(&relevance, terms, bars);
+    prepared.tokens.fill(&relevance, terms, &shown);
     sink.file(|out| Ok(serde_json::to_writer(out, &prepared).map_err(std::io::Error::from)?))
 }
 

@@ -4,7 +4,7 @@
 //! φ is sparse: in a topic that has no token of a term, the term counts only by the smoothing, and is not listed
 //! among the topic's terms.
 
-use super::Phi;
+use crate::tables::phi::PublishedPhi;
 use lda::evaluate::relevance::{Relevance as TermRelevance, most_relevant};
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
@@ -14,7 +14,7 @@ const LAMBDA_STEPS: u32 = 100;
 
 /// Terms and topics, weighted by tokens of the whole collection.
 pub(super) struct Relevance<'a> {
-    phi: &'a Phi,
+    phi: &'a PublishedPhi,
     /// N_k: tokens of each topic.
     tokens: &'a [f64],
     /// Σ_k φ_kw N_k for each term.
@@ -35,10 +35,10 @@ pub(super) struct RelevantTerm {
 
 impl<'a> Relevance<'a> {
     /// Prepares topics with these tokens.
-    pub(super) fn new(phi: &'a Phi, tokens: &'a [f64]) -> Self {
+    pub(super) fn new(phi: &'a PublishedPhi, tokens: &'a [f64]) -> Self {
         let smoothing = phi.topics.iter().zip(tokens);
         let everywhere: f64 = smoothing.map(|(topic, n)| topic.absent_weight * n).sum();
-        let mut totals = vec![everywhere; phi.vocabulary_size];
+        let mut totals = vec![everywhere; phi.terms.len()];
         for (topic, n) in phi.topics.iter().zip(tokens) {
             for &(term, weight) in &topic.weights {
                 totals[term as usize] += (f64::from(weight) - topic.absent_weight) * n;

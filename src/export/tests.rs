@@ -4,8 +4,9 @@
 use std::fs;
 use std::io::Write;
 
+use super::Sink;
 use super::relevance::{Relevance, RelevantTerm};
-use super::{Phi, Sink};
+use crate::tables::phi::PublishedPhi;
 use lda::evaluate::relevance::Relevance as TermRelevance;
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
@@ -13,7 +14,7 @@ use lda::model::published::PublishedTopic;
 const TERMS: usize = 40;
 
 /// Three topics of sparse terms, and one without tokens.
-fn phi() -> (Phi, Vec<f64>) {
+fn phi() -> (PublishedPhi, Vec<f64>) {
     let topics = (0..4_usize).map(|k| {
         let is_listed = |w: &usize| k < 3 && (w * 7 + k * 3) % 5 < 2;
         let weights: Vec<(u32, f32)> = (0..TERMS)
@@ -27,11 +28,12 @@ fn phi() -> (Phi, Vec<f64>) {
             ..PublishedTopic::default()
         }
     });
-    let phi = Phi { topics: topics.collect(), vocabulary_size: TERMS, model_hash: String::new() };
+    let terms = (0..TERMS).map(|term| term.to_string()).collect();
+    let phi = PublishedPhi { topics: topics.collect(), terms, ..PublishedPhi::default() };
     (phi, vec![500.0, 20.0, 3000.0, 0.0])
 }
 
-fn dense(phi: &Phi) -> Vec<Vec<f64>> {
+fn dense(phi: &PublishedPhi) -> Vec<Vec<f64>> {
     let of = |topic: &PublishedTopic| {
         let mut row = vec![topic.absent_weight; TERMS];
         for &(term, weight) in &topic.weights {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
 use super::data::{Terms, Topic};
 use super::documents::Shown;
-use crate::evaluate::foreign::ForeignModel;
+use crate::tables::phi::PublishedPhi;
 use crate::tables::read::{TermLine, TopicLine};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::map::{nearest, topic_map};
@@ -26,21 +26,12 @@ pub(super) struct Topics {
 /// Returns the topics and the terms that they show.
 pub(super) fn topics(
     lines: Vec<TopicLine>,
-    model: ForeignModel,
+    phi: &PublishedPhi,
     terms: &[TermLine],
     documents: &Shown,
     bounds: &Bounds,
 ) -> (Topics, Terms) {
-    let (weights, smoothing) = by_topic(model, lines.len());
-    let distributions: Vec<TermDistribution<'_>> = weights
-        .iter()
-        .zip(&smoothing)
-        .map(|(entries, &absent_weight)| TermDistribution {
-            entries,
-            absent_weight,
-            vocabulary_size: terms.len(),
-        })
-        .collect();
+    let distributions = phi.distributions();
     let tokens: Vec<f64> = lines.iter().map(|line| line.tokens as f64).collect();
     let map = topic_map(&distributions, &tokens);
     let nearest = nearest(&distributions, NEAREST);
@@ -77,22 +68,6 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
         *text = clip(text, NAME_CHARS);
     }
     topic
-}
-
-/// Returns φ by topic, terms ascending, and the probability of every other term in each.
-fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f64>) {
-    let mut listed = vec![0; topics];
-    let entries = model.rows.iter().flatten();
-    entries.for_each(|&(topic, _)| listed[topic as usize] += 1);
-    let mut weights: Vec<_> = listed.into_iter().map(Vec::with_capacity).collect();
-    // This frees the rows one by one.
-    for (term, row) in model.rows.into_iter().enumerate() {
-        for (topic, beyond) in row {
-            let weight = f64::from(beyond) + model.smoothing[topic as usize];
-            weights[topic as usize].push((term as u32, weight as f32));
-        }
-    }
-    (weights, model.smoothing)
 }
 
 /// Returns the terms that some position of the slider shows, with the logarithms of their probabilities; the most

@@ -1,15 +1,19 @@
-//! φ from Parquet, in the form of `evaluate::foreign`: the tables of a topicmill output, in full; or a table of an
-//! external model, with a row for each topic and term of its columns `topic`, `term` and `weight`.
+//! φ from Parquet: as the tables of a result publish it ([`PublishedPhi`]); or in the form of `evaluate::foreign`, that
+//! of a result or of an external table with a row for each topic and term in columns `topic`, `term` and `weight`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Float64Array, RecordBatch};
 
 use super::parts::{Batches, footer, part_files};
+use super::read::{kept_terms, table_schema};
+use super::records::{record, records};
 use crate::evaluate::foreign::{ForeignModel, SMALLEST, Weights};
 use crate::failure::Failure;
 use corpus::cells;
+use lda::evaluate::TermDistribution;
+use lda::model::published::PublishedTopic;
 use parquet::errors::ParquetError;
 
 /// Names of the columns of an external table.
@@ -56,10 +60,9 @@ pub fn read(path: &Path) -> Result<ForeignModel, Failure> {
         return Err(Failure::file(path, problem));
     };
     let schema = footer(first)?.1.schema().clone();
-    let topics = table.parent().unwrap_or(Path::new("")).join("topics");
-    let is_ours = schema.index_of("rank").is_ok() && topics.is_dir();
-    if is_ours {
-        return read_output(table.parent().unwrap_or(Path::new("")), parts);
+    let root = table.parent().unwrap_or(Path::new(""));
+    if schema.index_of("rank").is_ok() && root.join("topics").is_dir() {
+        return Ok(PublishedPhi::read(root)?.into());
     }
     let named = |names: &[&str]| {
         let fields = schema.fields().iter();
@@ -115,89 +118,104 @@ fn read_rows(
     Ok(model)
 }
 
-/// Reads φ of a topicmill output: `topic_terms`, the weight of all other terms from `topics`, and α.
-fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, Failure> {
-    let (mut smoothing, mut alpha) = (Vec::new(), Vec::new());
-    let mut batches = Batches::new(part_files(&root.join("topics"))?, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let absent = numbers_of(path, &batch, "absent_weight")?;
-        smoothing.extend(absent.values().iter().copied());
-        alpha.extend(numbers_of(path, &batch, "alpha")?.values().iter().copied());
+record! {
+    struct TopicRecord {
+        alpha: f64,
+        absent_weight: f64,
     }
-    let mut terms: Vec<String> = Vec::new();
-    let mut batches = Batches::new(part_files(&root.join("vocabulary"))?, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let listed = column(path, &batch, "term_id", "whole number", cells::whole_numbers)?;
-        let texts = texts(path, &batch, "term")?;
-        let kept = (0..batch.num_rows()).filter(|&row| listed.is_valid(row));
-        terms.extend(kept.map(|row| texts.value(row).to_owned()));
+}
+
+record! {
+    struct WeightRecord {
+        topic: i32,
+        term_id: i32,
+        weight: f32,
     }
-    let mut rows: Vec<Vec<(u16, f32)>> = vec![Vec::new(); terms.len()];
-    let mut batches = Batches::new(parts, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics = whole_numbers(path, &batch, "topic")?;
-        let numbers = whole_numbers(path, &batch, "term_id")?;
-        let weights = numbers_of(path, &batch, "weight")?;
-        for row in 0..batch.num_rows() {
-            let (topic, term) = (topics.value(row) as usize, numbers.value(row) as usize);
-            if topic >= smoothing.len() || term >= terms.len() {
-                let problem = "contains a topic or a term that `topics` or `vocabulary` lacks";
-                return Err(Failure::file(path, problem));
-            }
-            let beyond = (weights.value(row) - smoothing[topic]) as f32;
-            if beyond >= SMALLEST {
-                rows[term].push((topic as u16, beyond));
+}
+
+/// φ and α of a result, from its tables `topics`, `topic_terms` and `vocabulary`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PublishedPhi {
+    /// The kept terms, by term id.
+    pub(crate) terms: Vec<String>,
+    /// Each topic's listed terms, ascending, and the probability of every other term; without counts.
+    pub(crate) topics: Vec<PublishedTopic>,
+    /// α_k.
+    pub(crate) alpha: Vec<f64>,
+    /// The hash that names the model.
+    pub(crate) model_hash: Option<String>,
+}
+
+impl PublishedPhi {
+    /// The tables that it is read from.
+    pub(crate) const TABLES: [&str; 3] = ["topics", "topic_terms", "vocabulary"];
+
+    /// Reads the tables in `root`.
+    ///
+    /// # Errors
+    /// One cannot be read, lacks a column, or names a topic or term that the others lack.
+    pub(crate) fn read(root: &Path) -> Result<Self, Failure> {
+        let schema = table_schema(&root.join("topics"))?;
+        let hash = schema.metadata.into_iter().find(|pair| pair.0 == "model_hash");
+        let mut phi = Self { model_hash: hash.map(|pair| pair.1), ..Self::default() };
+        for topic in records::<TopicRecord>(root, "topics")? {
+            let TopicRecord { absent_weight, alpha } = topic?;
+            phi.topics.push(PublishedTopic { absent_weight, ..PublishedTopic::default() });
+            phi.alpha.push(alpha);
+        }
+        phi.terms = kept_terms(root)?.into_iter().map(|line| line.term).collect();
+        let mut rows = records::<WeightRecord>(root, "topic_terms")?;
+        while let Some(row) = rows.next().transpose()? {
+            let (topic, term) = (row.topic as usize, row.term_id as usize);
+            let topic = phi.topics.get_mut(topic).filter(|_| term < phi.terms.len());
+            let Some(topic) = topic else {
+                let problem = format!(
+                    "has topic {} with term {}, which do not exist; run `topicmill verify`",
+                    row.topic, row.term_id
+                );
+                return Err(Failure::file(rows.path(), problem));
+            };
+            topic.weights.push((row.term_id as u32, row.weight));
+        }
+        // The table has them by rank.
+        phi.topics.iter_mut().for_each(|topic| topic.weights.sort_unstable_by_key(|it| it.0));
+        Ok(phi)
+    }
+
+    /// Returns the topics as term distributions.
+    pub(crate) fn distributions(&self) -> Vec<TermDistribution<'_>> {
+        let topics = self.topics.iter();
+        topics.map(|topic| TermDistribution::of(topic, self.terms.len())).collect()
+    }
+}
+
+impl From<PublishedPhi> for ForeignModel {
+    fn from(phi: PublishedPhi) -> Self {
+        let mut rows = vec![Vec::new(); phi.terms.len()];
+        for (number, topic) in (0..).zip(&phi.topics) {
+            for &(term, weight) in &topic.weights {
+                let beyond = (f64::from(weight) - topic.absent_weight) as f32;
+                if beyond >= SMALLEST {
+                    rows[term as usize].push((number, beyond));
+                }
             }
         }
+        Self {
+            terms: phi.terms,
+            rows,
+            smoothing: phi.topics.iter().map(|topic| topic.absent_weight).collect(),
+            alpha: Some(phi.alpha),
+            form: "the tables of a topicmill output".to_owned(),
+        }
     }
-    rows.iter_mut().for_each(|row| row.sort_unstable_by_key(|&(topic, _)| topic));
-    Ok(ForeignModel {
-        terms,
-        rows,
-        smoothing,
-        alpha: Some(alpha),
-        form: "the tables of a topicmill output".to_owned(),
-    })
 }
 
 fn numbers_of(path: &Path, batch: &RecordBatch, name: &str) -> Result<Float64Array, Failure> {
     filled(path, batch, name, "number", cells::numbers)
 }
 
-fn whole_numbers(path: &Path, batch: &RecordBatch, name: &str) -> Result<Int64Array, Failure> {
-    filled(path, batch, name, "whole number", cells::whole_numbers)
-}
-
-fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, Failure> {
-    filled(path, batch, name, "text", cells::texts)
-}
-
-/// Returns a column without nulls.
+/// Returns a column without nulls, as `read` converts it; `kind` names what a cell should be.
 fn filled<A: Array>(
-    path: &Path,
-    batch: &RecordBatch,
-    name: &str,
-    kind: &str,
-    read: impl Fn(&dyn Array) -> Option<A>,
-) -> Result<A, Failure> {
-    let array = column(path, batch, name, kind, read)?;
-    match array.null_count() {
-        0 => Ok(array),
-        nulls => {
-            let problem = format!(
-                "column {name} has values that are null or not {kind}s: {nulls} of {} in a batch",
-                array.len()
-            );
-            Err(Failure::file(path, problem))
-        }
-    }
-}
-
-/// Returns a column as `read` converts it; `kind` names what a cell should be.
-fn column<A: Array>(
     path: &Path,
     batch: &RecordBatch,
     name: &str,
@@ -207,5 +225,13 @@ fn column<A: Array>(
     let refuse = |problem: String| Failure::file(path, problem);
     let array = batch.column_by_name(name);
     let array = array.ok_or_else(|| refuse(format!("has no column {name}")))?;
-    read(array).ok_or_else(|| refuse(format!("column {name} does not contain {kind}s")))
+    let array =
+        read(array).ok_or_else(|| refuse(format!("column {name} does not contain {kind}s")))?;
+    match array.null_count() {
+        0 => Ok(array),
+        nulls => Err(refuse(format!(
+            "column {name} has values that are null or not {kind}s: {nulls} of {} in a batch",
+            array.len()
+        ))),
+    }
 }

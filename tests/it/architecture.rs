@@ -93,6 +93,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
             "checkpoint",
             "tables",
             "job",
+            "result",
             "plan",
             "export",
             "report",

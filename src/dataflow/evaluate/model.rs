@@ -4,7 +4,6 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::checkpoint;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
 use crate::evaluate::foreign::terms::Mapping;
@@ -61,9 +60,8 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Fa
             output.root().display()
         )));
     }
-    let saved = checkpoint::read(&output.local(MODEL_FILE)?)?;
+    let saved = run.read_model(collection)?;
     let header = &saved.header;
-    run.check_header(header, &collection.vocabulary_fingerprint, output.path(MODEL_FILE))?;
     let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;

@@ -4,28 +4,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Run;
-use crate::checkpoint::{self, Header, Saved};
+use crate::checkpoint::{self, Header};
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::record::{TrainingRecord, read_json, write_trained, write_training};
 use crate::failure::Failure;
 use crate::job::state::{MODEL_FILE, TRAINED_FILE};
+use crate::result::OpenedResult;
 use corpus::collection::Collection;
-use corpus::vocabulary::{TermStatus, Vocabulary};
-use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use corpus::vocabulary::TermStatus;
 use lda::evaluate::drift::DriftSums;
 
 impl<'a> Run<'a> {
     /// Publishes the model of the result in `folder`, and what is known of its training, as this job's. From then on
     /// the job does not need that result.
     pub(super) fn adopt(&self, folder: &Path, collection: &Collection) -> Result<(), Failure> {
-        let (saved, _) = read_result("model.from", folder)?;
+        let result = OpenedResult::at(folder);
+        let (saved, _) = result.model()?;
         let (job, output) = (&self.process.job, &self.process.output);
-        let path = folder.join(TRAINED_FILE);
         // There are no sums if that job projected nothing.
-        let trained = match path.exists() {
-            true => read_json(&path)?,
-            false => DriftSums::new(saved.header.topic_count, 0),
-        };
+        let trained = result.json(TRAINED_FILE)?;
+        let trained = trained.unwrap_or_else(|| DriftSums::new(saved.header.topic_count, 0));
         let has_changed = saved.header.vocabulary_hash != collection.vocabulary_fingerprint
             || [saved.header.topic_count, trained.topics.len()] != [job.model.topics; 2];
         if has_changed {
@@ -35,7 +33,7 @@ impl<'a> Run<'a> {
             ))
             .help("run again with --overwrite"));
         }
-        let record = TrainingRecord::of_result(folder)?;
+        let record = TrainingRecord::of_result(&result)?;
         write_training(self.process, &record, &[], collection)?;
         write_trained(self.process, &trained)?;
         let header = Header { settings_hash: job.train_hash(), ..saved.header.clone() };
@@ -61,19 +59,5 @@ impl<'a> Run<'a> {
             Ok(Some(Arc::new(trained)))
         })?;
         Ok(trained.as_ref())
-    }
-}
-
-/// Reads the model and the vocabulary of the result in `folder`, which `key` names.
-pub(super) fn read_result(key: &str, folder: &Path) -> Result<(Saved, Vocabulary), Failure> {
-    let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
-    let vocabulary = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
-    match vocabulary.fingerprint() == saved.header.vocabulary_hash {
-        true => Ok((saved, vocabulary)),
-        false => Err(Failure::data(format!(
-            "{key}: model and vocabulary of {} do not belong together",
-            folder.display()
-        ))
-        .help("copy that folder again, or make that result again")),
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
             )));
         }
         if is_complete {
-            let saved = self.shared.saved.get(|| self.read_model(collection))?;
+            let saved = self.shared.saved.get(|| self.process.read_model(collection))?;
             if self.process.job.model_from.is_none() {
                 summary.already_complete.push("train".to_owned());
             }
@@ -273,15 +273,6 @@ impl<'a> Run<'a> {
             }))
         })?;
         Ok(Arc::clone(model))
-    }
-
-    /// Reads the finished model.
-    pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, Failure> {
-        let path = self.process.output.path(MODEL_FILE);
-        let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
-        let vocabulary = &collection.vocabulary_fingerprint;
-        self.process.check_header(&saved.header, vocabulary, path)?;
-        Ok(saved)
     }
 
     /// Refuses a checkpoint of another job before any documents are read. The code that resumes handles

@@ -87,7 +87,7 @@ impl Run<'_> {
         }
         let collection = read_collection(self.process)?;
         if !self.stages.trains() {
-            self.read_model(&collection)?;
+            self.process.read_model(&collection)?;
         }
         output.check_tables()?;
         output.reopen()?;

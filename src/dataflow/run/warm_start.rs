@@ -1,15 +1,12 @@
 //! The result that training starts from.
 
-use std::path::Path;
-
 use super::Run;
-use super::adopt::read_result;
 use crate::dataflow::finish::Before;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
 use crate::job::Job;
-use corpus::collection::Collection;
+use crate::result::OpenedResult;
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use lda::model::Priors;
 use lda::model::parameters::Row;
@@ -32,7 +29,8 @@ impl<'a> Run<'a> {
             let (Some(folder), Some(unassigned)) = (&job.warm_start, job.train.warm_start) else {
                 return Ok(None);
             };
-            let (saved, known) = read_result("train.warm_start", folder)?;
+            let result = OpenedResult::at(folder);
+            let (saved, known) = result.model()?;
             let header = &saved.header;
             let vocabulary = read_vocabulary(self.process)?;
             let kept = vocabulary.kept_terms().iter();
@@ -50,7 +48,7 @@ impl<'a> Run<'a> {
                 let pruned = self.grow_on(&known, eta).ok().flatten();
                 match pruned.map(|(tree, _)| tree).as_ref() == header.priors.tree.as_deref() {
                     true => model = model.of_same_knowledge(),
-                    false => self.check_same_sample(folder)?,
+                    false => self.check_same_sample(&result)?,
                 }
             }
             Ok::<_, Failure>(Some(Start { model, before }))
@@ -66,9 +64,10 @@ impl<'a> Run<'a> {
     }
 
     /// Checks that the model was trained on the same sample, as only some documents are visited.
-    fn check_same_sample(&self, folder: &Path) -> Result<(), Failure> {
+    fn check_same_sample(&self, result: &OpenedResult) -> Result<(), Failure> {
+        let folder = result.root();
         let (job, before) = (&self.process.job, Job::load(folder, &[])?);
-        let [ours, theirs] = [read_collection(self.process)?, Collection::read(folder)?];
+        let [ours, theirs] = [read_collection(self.process)?, result.collection()?];
         let has_its_terms = job.vocabulary_from.as_deref() == Some(folder)
             && before.corpus_hash_without_terms() == job.corpus_hash_without_terms();
         let is_same = (has_its_terms || before.corpus_hash() == job.corpus_hash())

@@ -5,27 +5,20 @@ use std::path::Path;
 
 use super::{Neighbourhood, TopicMatch};
 use crate::failure::Failure;
-use crate::tables::read::kept_terms;
-use crate::tables::records::{record, records};
+use crate::tables::phi::PublishedPhi;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, distances, match_topics};
+use lda::model::published::PublishedTopic;
 
 /// A topic: its listed terms, ascending, and the weight of every other term.
 type Topic = (Vec<(u32, f32)>, f64);
-
-/// A model as its tables publish it.
-struct PublishedModel {
-    /// The kept terms, by term id.
-    terms: Vec<String>,
-    topics: Vec<Topic>,
-}
 
 /// Matches the topics of two models over the terms that both have.
 ///
 /// # Errors
 /// A table cannot be read; the vocabularies have no common term.
 pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
-    let (first, second) = (PublishedModel::read(a)?, PublishedModel::read(b)?);
+    let (first, second) = (PublishedPhi::read(a)?, PublishedPhi::read(b)?);
     let mut shared: HashMap<&str, u32> = HashMap::new();
     let own: HashSet<&str> = first.terms.iter().map(String::as_str).collect();
     for term in second.terms.iter().filter(|t| own.contains(t.as_str())) {
@@ -39,7 +32,7 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
         );
         return Err(Failure::file(a, message));
     }
-    let (p, q) = (first.on(&shared), second.on(&shared));
+    let (p, q) = (on(&first, &shared), on(&second, &shared));
     let vocabulary_size = shared.len();
     let matching = match_topics(&views(&p, vocabulary_size), &views(&q, vocabulary_size));
     Ok(TopicMatch {
@@ -59,17 +52,17 @@ pub(crate) fn neighbourhood(
     topic: usize,
     most: usize,
 ) -> Result<Neighbourhood, Failure> {
-    let model = PublishedModel::read(root)?;
-    let Some((entries, _)) = model.topics.get(topic) else {
+    let model = PublishedPhi::read(root)?;
+    let Some(published) = model.topics.get(topic) else {
         return Err(Failure::file(root, format!("has no topic {topic}")));
     };
     let heavier = |a: &&(u32, f32), b: &&(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    let mut heaviest: Vec<&(u32, f32)> = entries.iter().collect();
+    let mut heaviest: Vec<&(u32, f32)> = published.weights.iter().collect();
     heaviest.sort_unstable_by(heavier);
     let named = |(term, weight): &(u32, f32)| (model.terms[*term as usize].clone(), *weight);
     let terms = heaviest.into_iter().map(named).collect();
     let numbers = model.terms.iter().map(String::as_str).zip(0..).collect();
-    let topics = model.on(&numbers);
+    let topics = on(&model, &numbers);
     let views = views(&topics, model.terms.len());
     let distances = distances(&views[topic..=topic], &views);
     let others = distances.into_iter().enumerate().filter(|(other, _)| *other != topic);
@@ -88,56 +81,21 @@ fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> 
     views.collect()
 }
 
-record! {
-    struct PublishedTopic {
-        absent_weight: f64,
-    }
-}
-
-record! {
-    struct TopicTerm {
-        topic: i32,
-        term_id: i32,
-        weight: f32,
-    }
-}
-
-impl PublishedModel {
-    fn read(root: &Path) -> Result<Self, Failure> {
-        let terms: Vec<String> = kept_terms(root)?.into_iter().map(|it| it.term).collect();
-        let topics = records::<PublishedTopic>(root, "topics")?;
-        let topics = topics.map(|topic| Ok((Vec::new(), topic?.absent_weight)));
-        let mut topics: Vec<Topic> = topics.collect::<Result<_, Failure>>()?;
-        let mut rows = records::<TopicTerm>(root, "topic_terms")?;
-        while let Some(row) = rows.next().transpose()? {
-            let (topic, term) = (row.topic, row.term_id);
-            let known = usize::try_from(term).is_ok_and(|t| t < terms.len());
-            let place = usize::try_from(topic).ok().filter(|_| known);
-            let Some((entries, _)) = place.and_then(|t| topics.get_mut(t)) else {
-                let message = format!("has topic {topic} with term {term}, which do not exist");
-                let message = format!("{message}; run `topicmill verify`");
-                return Err(Failure::file(rows.path(), message));
-            };
-            entries.push((term as u32, row.weight));
+/// Returns the topics over the shared terms only, in their numbering, each normalised to 1.
+fn on(phi: &PublishedPhi, shared: &HashMap<&str, u32>) -> Vec<Topic> {
+    let number = |term: u32| shared.get(phi.terms[term as usize].as_str()).copied();
+    let topic = |published: &PublishedTopic| {
+        let absent = published.absent_weight;
+        let kept = |&(term, weight): &(u32, f32)| Some((number(term)?, weight));
+        let mut kept: Vec<(u32, f32)> = published.weights.iter().filter_map(kept).collect();
+        kept.sort_unstable_by_key(|entry| entry.0);
+        let listed: f64 = kept.iter().map(|entry| f64::from(entry.1)).sum();
+        let mass = listed + absent * (shared.len() - kept.len()) as f64;
+        let scale = if mass > 0.0 { 1.0 / mass } else { 0.0 };
+        for entry in &mut kept {
+            entry.1 = (f64::from(entry.1) * scale) as f32;
         }
-        Ok(Self { terms, topics })
-    }
-
-    /// Returns the topics over the shared terms only, in their numbering, each normalised to 1.
-    fn on(&self, shared: &HashMap<&str, u32>) -> Vec<Topic> {
-        let number = |term: u32| shared.get(self.terms[term as usize].as_str()).copied();
-        let topic = |(entries, absent): &Topic| {
-            let kept = |&(term, weight): &(u32, f32)| Some((number(term)?, weight));
-            let mut kept: Vec<(u32, f32)> = entries.iter().filter_map(kept).collect();
-            kept.sort_unstable_by_key(|entry| entry.0);
-            let listed: f64 = kept.iter().map(|entry| f64::from(entry.1)).sum();
-            let mass = listed + absent * (shared.len() - kept.len()) as f64;
-            let scale = if mass > 0.0 { 1.0 / mass } else { 0.0 };
-            for entry in &mut kept {
-                entry.1 = (f64::from(entry.1) * scale) as f32;
-            }
-            (kept, absent * scale)
-        };
-        self.topics.iter().map(topic).collect()
-    }
+        (kept, absent * scale)
+    };
+    phi.topics.iter().map(topic).collect()
 }

@@ -22,7 +22,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct View {
     path: PathBuf,
-    _copy: Option<Temporary>,
+    copy: Option<Temporary>,
 }
 
 impl View {
@@ -31,17 +31,42 @@ impl View {
     /// # Errors
     /// The store refuses or does not respond; the disk fails.
     pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, Failure> {
-        if !is_remote(path) {
-            let path = path.to_owned();
-            return Ok(Self { path, _copy: None });
+        let root = path.parent().filter(|parent| is_remote(parent));
+        let view = Self::copy(root.unwrap_or(path), [path], wanted)?;
+        if view.copy.is_none() {
+            return Ok(Self { path: path.to_owned(), copy: None });
+        }
+        let name = root.and_then(|root| path.strip_prefix(root).ok());
+        Ok(Self { path: name.map_or(view.path.clone(), |name| view.path.join(name)), ..view })
+    }
+
+    /// Opens a folder for reading only what is below `names` in it.
+    ///
+    /// # Errors
+    /// The store refuses or does not respond; the disk fails.
+    pub(crate) fn of_parts(root: &Path, names: &[&str]) -> Result<Self, Failure> {
+        let paths: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
+        Self::copy(root, paths.iter().map(PathBuf::as_path), Wanted::All)
+    }
+
+    /// Opens the folder `root`: if it is in an object store, a copy of what is at or below `paths`.
+    fn copy<'a>(
+        root: &Path,
+        paths: impl IntoIterator<Item = &'a Path>,
+        wanted: Wanted,
+    ) -> Result<Self, Failure> {
+        if !is_remote(root) {
+            return Ok(Self { path: root.to_owned(), copy: None });
         }
         let owned = Temporary::at(store::temporary("view"));
         let copy = owned.as_ref().to_owned();
-        let root = path.parent().filter(|parent| is_remote(parent));
-        let root = root.unwrap_or(path);
         let store = store::working_in(&copy, root, &[])?;
         let here = |path: &Path| copy.join(path.strip_prefix(root).unwrap_or(path));
-        for entry in store.list(path)? {
+        let mut entries = Vec::new();
+        for path in paths {
+            entries.extend(store.list(path)?);
+        }
+        for entry in entries {
             if wanted == Wanted::Outline
                 && is_large_table(&entry)
                 && let Source::Object(object) = store.open(&entry.path)?
@@ -54,7 +79,7 @@ impl View {
                 store.local(&entry.path)?;
             }
         }
-        Ok(Self { path: here(path), _copy: Some(owned) })
+        Ok(Self { path: copy, copy: Some(owned) })
     }
 
     /// Opens a file or folder that every complete result has.
