@@ -1,7 +1,8 @@
 //! The report: a finished result on one HTML page, without network access.
 //!
 //! [`report`] reads a result's tables and returns the page. It holds only aggregates and the first rows of each
-//! topic (`bounds`), so that its size grows with the topics and not with the documents, which are streamed twice.
+//! topic (`bounds`), so that its size grows with the topics and not with the documents. Of the tables about documents,
+//! only parts with a document that the page shows are read, once.
 //! Nothing in it depends on time, place or workers: the same result gives the same page. `data` is the content of
 //! the page, and `page` inserts it into the files below `page/`, which do all drawing.
 
@@ -30,36 +31,26 @@ use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
 use data::{Drift, Facts, ReportData};
 
-/// The tables that a report is made from.
-const TABLES: [&str; 12] = [
-    "document_topics",
-    "documents",
+/// The tables that are read whole.
+const TABLES: [&str; 10] = [
     "drift",
     "evaluation",
     "labels",
-    "predictions",
     "topic_changes",
     "topic_documents",
     "topic_terms",
+    "topic_trends",
     "topics",
     "training_log",
     "vocabulary",
 ];
 
-/// How many times the documents are read.
-pub(crate) const READINGS: u64 = 2;
-
-/// Returns the page of an output whose tables are all published; if it is in an object store, fetches copies of
-/// them first. Documents are read on several threads, and `seen` is told how many have been read since it was last
-/// called.
+/// Returns the page of an output whose tables are all published; if it is in an object store, fetches copies of what
+/// it needs first. Documents are read on several threads.
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
-pub(crate) fn report(
-    output: &Output,
-    threads: usize,
-    seen: impl FnMut(u64),
-) -> Result<String, Failure> {
+pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure> {
     for table in TABLES {
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;
@@ -69,31 +60,23 @@ pub(crate) fn report(
         return Err(is_gone(&output.path(COLLECTION_FILE)));
     }
     let root = output.local_root(&[COLLECTION_FILE, JOB_FILE])?;
-    let threads = threads.min(bounds::MOST_THREADS);
-    Ok(page::page(&gather(root, threads, seen)?))
-}
-
-/// Gathers the data of the page about the result in `root`.
-fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<ReportData, Failure> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;
     if lines.is_empty() {
         let message = "has no table topics; rerun the job with --overwrite";
         return Err(Failure::file(root, message));
     }
-    let phi = PublishedPhi::read(root)?;
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
-    let trends = trends::Columns::count(root, &columns, &bounds, threads, &mut seen)?;
     let best = documents::Best::read(root, &bounds)?;
-    let (trends, left_out, documents) =
-        documents::pass(root, lines.len(), trends, &best, threads, &mut seen)?;
+    let documents = best.shown(output, &collection, lines.len(), &columns, threads)?;
+    let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
-    let statuses = collection.documents_by_status.clone();
-    let new = drift.as_ref().filter(|_| documents.has_projected);
-    let warnings = warnings::warnings(&statuses, &lines, new, &left_out);
-    let (topics, terms) = topics::topics(lines, &phi, &kept_terms(root)?, &documents, &bounds);
-    Ok(ReportData {
+    let new = drift.as_ref().filter(|drift| drift.run.documents > 0);
+    let warnings = warnings::warnings(&collection.documents_by_status, &lines, new);
+    let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
+    let (topics, terms) = topics::topics(lines, &phi, &kept, &documents, &bounds);
+    Ok(page::page(&ReportData {
         facts: facts(root, &collection)?,
         warnings,
         topics: topics.topics,
@@ -105,7 +88,7 @@ fn gather(root: &Path, threads: usize, mut seen: impl FnMut(u64)) -> Result<Repo
         curve: curve(training_curve(root)?),
         figures: evaluation_figures(root)?,
         drift,
-    })
+    }))
 }
 
 /// Returns the columns of `documents` whose values are shown: the job's, and volumes if there are any.

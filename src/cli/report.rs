@@ -56,7 +56,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
 /// Writes the page into the result's folder; returns its path and size.
 fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
     let output = Output::lead(root)?;
-    let page = report(&output, cores(), |_| ())?;
+    let page = report(&output, cores())?;
     output.write_beside(REPORT, page.as_bytes())?;
     output.leave()?;
     Ok((output.path(REPORT), page.len()))
@@ -67,7 +67,7 @@ fn elsewhere(root: &Path, file: &Path, overwrite: bool) -> Result<(PathBuf, usiz
     let sink = Sink::new(file, overwrite)?;
     sink.check()?;
     let output = Output::follow(root)?;
-    let page = report(&output, cores(), |_| ())?;
+    let page = report(&output, cores())?;
     output.leave()?;
     sink.write(page.as_bytes())?;
     Ok((file.to_owned(), page.len()))

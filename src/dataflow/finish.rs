@@ -16,7 +16,7 @@ use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
 use crate::job::{Job, Summary, TopicFaults};
-use crate::report::{READINGS, report};
+use crate::report::report;
 use crate::tables::output::{JOB_FILE, REPORT};
 use crate::tables::rows::{
     PhraseRow, TopicDocumentRow, TopicNodeRow, TopicTermRow, TrainingLogRow, VocabularyRow,
@@ -297,9 +297,8 @@ impl Finisher<'_> {
             output.remove(REPORT)?;
             return Ok(None);
         }
-        let total = READINGS * self.finished.collection.documents;
-        progress.begin("report", "rows", Some(total));
-        let page = report(output, self.process.placement.threads, |read| progress.add(read))?;
+        progress.begin("report", "page", None);
+        let page = report(output, self.process.placement.threads)?;
         output.write_atomic(REPORT, page.as_bytes())?;
         Ok(Some(output.path(REPORT)))
     }

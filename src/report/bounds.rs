@@ -1,12 +1,8 @@
-//! The maximum content of a report. Its size is bounded by these and the number of topics, K: the more topics, the
-//! less each shows, down to a minimum.
+//! The maximum content of a report. Its size is bounded by these, by `topic_trends` and by the number of topics, K: the
+//! more topics, the less each shows, down to a minimum.
 
 /// Metadata columns that are shown.
 pub(super) const MOST_COLUMNS: usize = 8;
-/// Distinct values of a column that are counted; a column with more is left out.
-pub(super) const MOST_DISTINCT: usize = 100_000;
-/// Threads that read documents: each remembers what it has seen of every column, up to 10 MiB.
-pub(super) const MOST_THREADS: usize = 8;
 /// Points of the training curve.
 pub(super) const CURVE_POINTS: usize = 400;
 /// Groups of `drift`.
@@ -31,19 +27,13 @@ pub(super) struct Bounds {
     pub(crate) terms: usize,
     /// Documents of a topic.
     pub(crate) documents: usize,
-    /// Values of a column.
-    pub(crate) values: usize,
 }
 
 impl Bounds {
     /// Returns the bounds of a report with K topics.
     pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
-        Self {
-            terms: share(30_000).clamp(10, 30),
-            documents: share(20_000).clamp(5, 20),
-            values: share(120_000).clamp(12, 60),
-        }
+        Self { terms: share(30_000).clamp(10, 30), documents: share(20_000).clamp(5, 20) }
     }
 }
 
@@ -63,12 +53,12 @@ mod tests {
     fn many_topics_show_less_each_and_never_nothing() {
         let shown = |topics| {
             let bounds = Bounds::of(topics);
-            (bounds.terms, bounds.documents, bounds.values)
+            (bounds.terms, bounds.documents)
         };
-        assert_eq!(shown(0), (30, 20, 60));
-        assert_eq!(shown(1000), (30, 20, 60));
-        assert_eq!(shown(2000), (15, 10, 60));
-        assert_eq!(shown(65_535), (10, 5, 12));
+        assert_eq!(shown(0), (30, 20));
+        assert_eq!(shown(1000), (30, 20));
+        assert_eq!(shown(2000), (15, 10));
+        assert_eq!(shown(65_535), (10, 5));
     }
 
     #[test]

@@ -1,17 +1,20 @@
-//! The documents of each topic, and the pass over all documents that collects what is shown of them and adds up
-//! the trends.
+//! The documents of each topic. Of the tables with a part for each shard of the collection, only parts with such a
+//! document are read.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
-use super::data::{Documents, Trend};
-use super::trends::{Columns, LeftOut, Sums, values};
+use super::data::Documents;
 use crate::failure::Failure;
+use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
-use crate::tables::projected::{Piece, ProjectedDocument, ProjectedReader};
-use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
-use corpus::sample::Split;
+use crate::tables::projected::{ProjectedDocument, ProjectedReader};
+use crate::tables::read::{PredictionLine, TopicDocumentLine, topic_documents};
+use crate::tables::records::Records;
+use corpus::collection::Collection;
+use corpus::dates::day_of;
+use corpus::labels::split;
 
 /// The documents in which topics are largest.
 pub(super) struct Best {
@@ -26,8 +29,14 @@ pub(super) struct Shown {
     pub(crate) shown: Documents,
     /// For each topic, document (its place there) and share in thousandths, alternating.
     pub(crate) of_topics: Vec<Vec<u32>>,
-    /// Whether there are documents beyond the sample.
-    pub(crate) has_projected: bool,
+}
+
+/// What a part has about a shown document.
+enum OfDocument {
+    /// Its topics and values.
+    Inferred(Vec<u32>, Vec<Option<String>>),
+    /// The topic of a label that it is predicted to have.
+    Predicted(i32),
 }
 
 impl Best {
@@ -41,8 +50,47 @@ impl Best {
         Ok(Self { lines, places })
     }
 
-    /// Returns the shown documents, before the pass fills them in.
-    fn shown(&self, topics: usize, columns: &[String]) -> Shown {
+    /// Returns the shown documents, with their values of `columns` of `documents`.
+    pub(crate) fn shown(
+        &self,
+        output: &Output,
+        collection: &Collection,
+        topics: usize,
+        columns: &[String],
+        threads: usize,
+    ) -> Result<Shown, Failure> {
+        let mut shown = self.listed(topics, columns);
+        if !collection.labels.is_empty() {
+            shown.shown.predicted = vec![Vec::new(); self.places.len()];
+        }
+        let mut parts = Vec::new();
+        for (number, shard) in collection.shards.iter().enumerate() {
+            let first = shard.first_document as i64;
+            let end = first + shard.documents as i64;
+            if self.places.range(first..end).next().is_some() {
+                parts.push(Part::fetch(output, number, !collection.labels.is_empty())?);
+            }
+        }
+        let table = &mut shown.shown;
+        for found in visit_pieces(threads, &parts, |part| part.read(self, columns))? {
+            for (place, found) in found {
+                let place = place as usize;
+                match found {
+                    OfDocument::Predicted(topic) => table.predicted[place].push(topic),
+                    OfDocument::Inferred(topics, values) => {
+                        table.topics[place] = topics;
+                        for (column, value) in table.values.iter_mut().zip(values) {
+                            column[place] = value;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Returns the shown documents with what `topic_documents` has about them.
+    fn listed(&self, topics: usize, columns: &[String]) -> Shown {
         let mut ids = vec![String::new(); self.places.len()];
         let mut of_topics = vec![Vec::new(); topics];
         for line in &self.lines {
@@ -62,90 +110,87 @@ impl Best {
                 columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
             },
             of_topics,
-            has_projected: false,
         }
     }
+}
 
-    /// Returns the topics of each document's predicted labels; none if topics are not labels.
-    fn predicted(&self, root: &Path) -> Result<Vec<Vec<i32>>, Failure> {
-        let lines = predictions(root, &self.places.keys().copied().collect())?;
-        let mut predicted = match lines.is_empty() {
-            true => Vec::new(),
-            false => vec![Vec::new(); self.places.len()],
+/// The parts of `documents`, `document_topics` and, with labels, `predictions` about a shard of the collection.
+struct Part {
+    documents: PathBuf,
+    topics: PathBuf,
+    predictions: Option<PathBuf>,
+}
+
+impl Part {
+    /// Finds them; of an output in an object store, fetches copies.
+    fn fetch(output: &Output, shard: usize, has_labels: bool) -> Result<Self, Failure> {
+        let part = |table: &str| {
+            let name = format!("{table}/{}", part_name(shard as u64));
+            match output.is_published(&name)? {
+                true => output.local(&name),
+                false => Err(is_gone(&output.path(&name))),
+            }
         };
-        for line in lines.iter().filter(|line| line.predicted) {
-            predicted[self.places[&line.doc_id] as usize].push(line.topic);
-        }
-        Ok(predicted)
+        Ok(Self {
+            documents: part("documents")?,
+            topics: part("document_topics")?,
+            predictions: has_labels.then(|| part("predictions")).transpose()?,
+        })
     }
-}
 
-/// What a thread has found in its documents.
-struct Found {
-    sums: Sums,
-    /// For each shown document, its place, topics and values.
-    shown: Vec<(u32, Vec<u32>, Vec<Option<String>>)>,
-    has_projected: bool,
-}
-
-impl Found {
-    fn read(&mut self, document: &ProjectedDocument, columns: &Columns, best: &Best) {
-        self.sums.add(columns, document);
-        let is_projected = document.split == Some(Split::Projected) && !document.topics.is_empty();
-        self.has_projected |= is_projected;
-        let Some(&place) = best.places.get(&document.doc_id) else {
-            return;
-        };
-        let first = document.topics.iter().take(DOCUMENT_TOPICS);
-        let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
-        let values = document.values.iter().map(|value| {
-            let texts = values(value.as_deref().unwrap_or_default()).join(", ");
-            (!texts.is_empty()).then(|| clip(&texts, NAME_CHARS))
-        });
-        self.shown.push((place, topics.collect(), values.collect()));
-    }
-}
-
-/// Reads every document with its topics once; there are no trends if nothing was projected.
-pub(super) fn pass(
-    root: &Path,
-    topics: usize,
-    columns: Columns,
-    best: &Best,
-    threads: usize,
-    seen: impl FnMut(u64),
-) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), Failure> {
-    let mut shown = best.shown(topics, columns.names());
-    shown.shown.predicted = best.predicted(root)?;
-    if !ProjectedReader::is_projected(root)? {
-        return Ok((Vec::new(), Vec::new(), shown));
-    }
-    let nothing = || Found { sums: columns.sums(topics), shown: Vec::new(), has_projected: false };
-    let read = |found: &mut Found, piece: &Piece| {
-        let mut reader = ProjectedReader::of_piece(piece, columns.names());
+    /// Returns what they have about shown documents, by the documents' places.
+    fn read(&self, best: &Best, columns: &[String]) -> Result<Vec<(u32, OfDocument)>, Failure> {
+        let mut found = Vec::new();
+        let [documents, topics] = [&self.documents, &self.topics].map(|path| vec![path.clone()]);
+        let mut reader = ProjectedReader::new(documents, topics, columns);
         let mut document = ProjectedDocument::default();
-        let mut documents = 0;
         while reader.read_into(&mut document)? {
-            found.read(&document, &columns, best);
-            documents += 1;
+            let Some(&place) = best.places.get(&document.doc_id) else { continue };
+            let first = document.topics.iter().take(DOCUMENT_TOPICS);
+            let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
+            let values = document.values.iter().map(|cell| shown_value(cell.as_deref()?));
+            found.push((place, OfDocument::Inferred(topics.collect(), values.collect())));
         }
-        Ok(documents)
-    };
-    let mut sums = columns.sums(topics);
-    for found in visit_pieces(threads, &Piece::all(root)?, nothing, read, seen)? {
-        sums.merge(found.sums);
-        shown.has_projected |= found.has_projected;
-        for (place, topics, values) in found.shown {
-            shown.shown.topics[place as usize] = topics;
-            for (column, value) in shown.shown.values.iter_mut().zip(values) {
-                column[place as usize] = value;
+        for line in Records::<PredictionLine>::of(self.predictions.iter().cloned().collect()) {
+            let line = line?;
+            if let Some(&place) = best.places.get(&line.doc_id).filter(|_| line.predicted) {
+                found.push((place, OfDocument::Predicted(line.topic)));
             }
         }
+        Ok(found)
     }
-    let (trends, left_out) = columns.trends(sums);
-    Ok((trends, left_out, shown))
 }
 
 fn thousandths(weight: f32) -> u32 {
     (f64::from(weight) * 1000.0).round() as u32
+}
+
+/// Returns a cell as it is shown: the distinct elements of a JSON list, or the cell itself; of a moment, its day.
+fn shown_value(cell: &str) -> Option<String> {
+    let values = split(cell.trim(), "").into_iter();
+    let mut values: Vec<String> = values.map(|value| day_of(&value).into_owned()).collect();
+    values.sort_unstable();
+    values.dedup();
+    let text = values.join(", ");
+    (!text.is_empty()).then(|| clip(&text, NAME_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_lists_days_or_texts() {
+        let shown = |cell: &str| shown_value(cell).unwrap_or_default();
+        assert_eq!(shown(r#"["b", "a"]"#), "a, b");
+        assert_eq!(shown("[1998, null, 1999, 1998]"), "1998, 1999");
+        assert_eq!(shown(r#"["2021-03-04T05:06:07Z", "2021-03-04T09:00:00Z"]"#), "2021-03-04");
+        assert_eq!(shown("[not json"), "[not json");
+        assert_eq!(shown("2021-03-04T05:06:07Z"), "2021-03-04");
+        assert_eq!(shown("July 4, 2021"), "2021-07-04");
+        assert_eq!(shown("7/4/2021 5:06"), "7/4/2021");
+        assert_eq!(shown(" x "), "x");
+        assert_eq!(shown(&"ä".repeat(90)).chars().count(), NAME_CHARS);
+        assert_eq!(["", "[]"].map(shown_value), [None, None]);
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::bounds::NAMED_TOPICS;
 use super::data::{Drift, Warning};
-use super::trends::{LeftOut, NO_VALUE};
 use crate::tables::read::TopicLine;
 use corpus::DocumentStatus;
 
@@ -13,7 +12,6 @@ pub(super) fn warnings(
     statuses: &BTreeMap<String, u64>,
     topics: &[TopicLine],
     drift: Option<&Drift>,
-    left_out: &[LeftOut],
 ) -> Vec<Warning> {
     let mut warnings = of_topics(topics);
     warnings.extend(drift.and_then(of_drift));
@@ -22,17 +20,6 @@ pub(super) fn warnings(
         of_status(status, count)
     });
     warnings.extend(statuses);
-    warnings.extend(left_out.iter().map(|column| {
-        plain(
-            format!("Column {} is not shown: {}.", column.name, column.reason),
-            match column.reason {
-                NO_VALUE => "Check the spelling of its key or column in the job.",
-                _ => {
-                    "Ignore this if it contains ids. To see topics by its values, group them first."
-                }
-            },
-        )
-    }));
     warnings
 }
 

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, FieldRef, Schema};
@@ -95,52 +94,39 @@ pub(super) fn describe(schema: &Schema) -> Vec<ColumnManifest> {
     schema.fields().iter().map(column).collect()
 }
 
-/// Passes pieces of a table to `visit` on several threads, in order; each thread has a state of its own. `visit` returns
-/// how many documents it has read, and these numbers are passed to `seen`, on the calling thread. Returns the states.
+/// Passes pieces of a table to `visit` on several threads; returns the results in the order of the pieces.
 ///
 /// # Errors
 /// Returns the failure of the first piece that has one.
-pub(crate) fn visit_pieces<P: Sync, S: Send>(
+pub(crate) fn visit_pieces<P: Sync, T: Send>(
     threads: usize,
     pieces: &[P],
-    state: impl Fn() -> S + Sync,
-    visit: impl Fn(&mut S, &P) -> Result<u64, Failure> + Sync,
-    seen: impl FnMut(u64),
-) -> Result<Vec<S>, Failure> {
+    visit: impl Fn(&P) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
     let next = AtomicUsize::new(0);
-    let work = |read: Sender<u64>| {
-        let mut own = state();
+    let work = || {
+        let mut own = Vec::new();
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = pieces.get(place) else {
-                return Ok(own);
+                return own;
             };
-            match visit(&mut own, piece) {
-                Ok(documents) => read.send(documents).unwrap_or_default(),
-                Err(failure) => {
-                    next.store(pieces.len(), Ordering::Relaxed);
-                    return Err((place, failure));
-                }
+            let visited = visit(piece);
+            if visited.is_err() {
+                next.store(pieces.len(), Ordering::Relaxed);
             }
+            own.push((place, visited));
         }
     };
-    let mut ended: Vec<Result<S, (usize, Failure)>> = thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        let start = |_| {
-            let read = sender.clone();
-            scope.spawn(|| work(read))
-        };
-        let started: Vec<_> = (0..threads.clamp(1, pieces.len().max(1))).map(start).collect();
-        drop(sender);
-        receiver.iter().for_each(seen);
-        let end = |thread: ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-        };
-        started.into_iter().map(end).collect()
+    let mut visited: Vec<(usize, Result<T, Failure>)> = thread::scope(|scope| {
+        let threads = 0..threads.clamp(1, pieces.len().max(1));
+        let started: Vec<_> = threads.map(|_| scope.spawn(work)).collect();
+        let joined =
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|e| resume_unwind(e)));
+        joined.flatten().collect()
     });
-    ended.sort_by_key(|end| end.as_ref().err().map_or(pieces.len(), |failed| failed.0));
-    let states = ended.into_iter();
-    states.map(|end| end.map_err(|(_, failure)| failure)).collect()
+    visited.sort_by_key(|(place, _)| *place);
+    visited.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The record batches of some parts, one part after the other.
@@ -236,29 +222,23 @@ mod tests {
     fn every_piece_is_visited_once_whatever_the_threads() {
         let pieces: Vec<u64> = (1..=100).collect();
         for threads in [0, 1, 3, 200] {
-            let mut seen = 0;
-            let visit = |sum: &mut u64, piece: &u64| {
-                *sum += piece;
-                Ok(1)
-            };
-            let sums = visit_pieces(threads, &pieces, u64::default, visit, |n| seen += n);
-            assert_eq!((sums.unwrap().iter().sum(), seen), (5050_u64, 100));
+            assert_eq!(visit_pieces(threads, &pieces, |&piece| Ok(piece)).unwrap(), pieces);
         }
     }
 
     #[test]
     fn the_first_failure_is_returned_whichever_thread_meets_it() {
         let pieces: Vec<u64> = (0..50).collect();
-        let visit = |(): &mut (), piece: &u64| match piece {
+        let visit = |piece: &u64| match piece {
             7 => {
                 thread::sleep(std::time::Duration::from_millis(20));
                 Err(Failure::data("the seventh"))
             }
             8.. => Err(Failure::data("a later one")),
-            _ => Ok(1),
+            _ => Ok(()),
         };
         for threads in 1..4 {
-            let ended = visit_pieces(threads, &pieces, || (), visit, |_| ());
+            let ended = visit_pieces(threads, &pieces, visit);
             assert!(ended.unwrap_err().report().contains("the seventh"));
         }
     }

@@ -1,7 +1,6 @@
 //! The documents of a result, read back in order: one row of `documents` with its rows of `document_topics` at a
 //! time, in bounded memory.
 
-use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -52,45 +51,6 @@ record! {
     }
 }
 
-/// Parts of `documents` and of `document_topics` with the same documents.
-#[derive(Debug)]
-pub(crate) struct Piece {
-    documents: Vec<PathBuf>,
-    topics: Vec<PathBuf>,
-}
-
-impl Piece {
-    /// Returns all parts of a result.
-    fn whole(root: &Path) -> Result<Self, Failure> {
-        let topics = part_files(&root.join("document_topics"))?;
-        if topics.is_empty() {
-            let message = "has no table document_topics: its job has project.method \"none\", or \
-                           it is not a result; name a complete result";
-            return Err(Failure::file(root, message));
-        }
-        let documents = part_files(&root.join("documents"))?;
-        Ok(Self { documents, topics })
-    }
-
-    /// Returns the pieces of a result, in order: a part of each table, or everything if their files have other names
-    /// than this program gives them.
-    ///
-    /// # Errors
-    /// The folder cannot be read, or has no projection.
-    pub(crate) fn all(root: &Path) -> Result<Vec<Self>, Failure> {
-        let Self { documents, topics } = Self::whole(root)?;
-        let names = |parts: &[PathBuf]| -> Vec<_> {
-            parts.iter().map(|part| part.file_name().map(OsStr::to_owned)).collect()
-        };
-        if names(&documents) != names(&topics) {
-            return Ok(vec![Self { documents, topics }]);
-        }
-        let pairs = documents.into_iter().zip(topics);
-        let piece = |(documents, topics)| Self { documents: vec![documents], topics: vec![topics] };
-        Ok(pairs.map(piece).collect())
-    }
-}
-
 /// Reads documents with their topics.
 pub struct ProjectedReader {
     documents: Batches,
@@ -123,14 +83,6 @@ impl ProjectedReader {
         }
     }
 
-    /// Whether a result has a projection.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub(crate) fn is_projected(root: &Path) -> Result<bool, Failure> {
-        Ok(!part_files(&root.join("document_topics"))?.is_empty())
-    }
-
     /// Opens a whole result.
     ///
     /// # Errors
@@ -144,13 +96,13 @@ impl ProjectedReader {
     /// # Errors
     /// As [`open`](Self::open); a column that the table lacks is detected only when reading.
     pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, Failure> {
-        let Piece { documents, topics } = Piece::whole(root)?;
-        Ok(Self::new(documents, topics, columns))
-    }
-
-    /// Opens a piece of a result, as [`open_with`](Self::open_with) opens all of it.
-    pub(crate) fn of_piece(piece: &Piece, columns: &[String]) -> Self {
-        Self::new(piece.documents.clone(), piece.topics.clone(), columns)
+        let topics = part_files(&root.join("document_topics"))?;
+        if topics.is_empty() {
+            let message = "has no table document_topics: its job has project.method \"none\", or \
+                           it is not a result; name a complete result";
+            return Err(Failure::file(root, message));
+        }
+        Ok(Self::new(part_files(&root.join("documents"))?, topics, columns))
     }
 
     /// Reads the next document into `document`; returns false after the last.

@@ -18,7 +18,7 @@ function overview() {
     warningsSection(),
     labelsSection(),
     section("Map of topics", {}, topicMap()),
-    data.trends.map(trendOverview),
+    data.trends.length ? data.trends.map(trendOverview) : trendHint(),
     h("div", { class: "pair" }, curveSection(), h("div", {}, driftSection(), statusSection())),
     figuresSection(),
   ];
@@ -63,7 +63,16 @@ function trendOverview(trend) {
 }
 
 function withoutValue(trend) {
-  return trend.without ? h("p", { class: "help" }, `${count(trend.without)} documents have no such value.`) : null;
+  const said = [
+    trend.without ? `${count(trend.without)} documents have no such value.` : "",
+    trend.others && trend.kind !== "name" ? `The ${count(trend.others)} rarest values are not shown.` : "",
+  ].filter(Boolean);
+  return said.length ? h("p", { class: "help" }, said.join(" ")) : null;
+}
+
+/** How to get trends, if documents have columns. */
+function trendHint() {
+  return data.documents.columns.length ? h("p", { class: "help" }, "To see topics by the values of a column, name it in project.trends.") : null;
 }
 
 function movingTopics(trend) {
