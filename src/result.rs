@@ -163,6 +163,14 @@ impl OpenedResult {
     /// # Errors
     /// A table cannot be read.
     pub(crate) fn phi(&self) -> Result<PublishedPhi, Failure> {
+        for table in PublishedPhi::TABLES {
+            if !exists(&self.root.join(table))? {
+                let root = self.root.display();
+                return Err(Failure::data(format!(
+                    "{root} has no table {table}; rerun the job with --overwrite"
+                )));
+            }
+        }
         PublishedPhi::read(View::of_parts(&self.root, &PublishedPhi::TABLES)?.path())
     }
 
