@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
 use crate::tables::Manifest;
-use crate::tables::output::{JOB_FILE, MANIFEST, SUCCESS, View, exists, incomplete};
+use crate::tables::output::{JOB_FILE, MANIFEST, SUCCESS, View, exists, incomplete, is_gone};
 use crate::tables::phi::PublishedPhi;
 use corpus::ShardDocument;
 use corpus::collection::{COLLECTION_FILE, Collection};
@@ -164,11 +164,9 @@ impl OpenedResult {
     /// A table cannot be read.
     pub(crate) fn phi(&self) -> Result<PublishedPhi, Failure> {
         for table in PublishedPhi::TABLES {
-            if !exists(&self.root.join(table))? {
-                let root = self.root.display();
-                return Err(Failure::data(format!(
-                    "{root} has no table {table}; rerun the job with --overwrite"
-                )));
+            let path = self.root.join(table);
+            if !exists(&path)? {
+                return Err(is_gone(&path));
             }
         }
         PublishedPhi::read(View::of_parts(&self.root, &PublishedPhi::TABLES)?.path())
