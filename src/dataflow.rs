@@ -19,7 +19,6 @@ mod label_model;
 pub(crate) mod maxent;
 mod meeting;
 mod merge;
-mod names;
 mod outbox;
 pub mod process;
 pub mod process_model;

@@ -19,6 +19,8 @@ pub use {corpus, lda, liveness, mesh, store};
 
 pub mod failure;
 
+mod wire;
+
 pub mod assignments;
 
 pub mod knowledge;

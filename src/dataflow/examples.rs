@@ -1,8 +1,7 @@
 //! Training documents as examples for the other models that are learnt from them: the worker that reads a
 //! document packs it, and all workers gather them.
 
-use bytemuck::{cast_slice, pod_collect_to_vec};
-
+use crate::wire::Wire;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, SmallestKeys, Split};
 use lda::infer::Bag;
@@ -25,14 +24,6 @@ pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, w
     smallest.bound()
 }
 
-/// Packs a document: its number, the number of its terms, terms, counts, proportions.
-pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
-    words.extend([number, bag.terms.len() as u64]);
-    words.extend(pod_collect_to_vec::<_, u64>(bag.terms));
-    words.extend(pod_collect_to_vec::<_, u64>(bag.counts));
-    words.extend(pod_collect_to_vec::<_, u64>(proportions));
-}
-
 /// A document with its proportions, in the buffer that it was received in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Example<'a> {
@@ -41,22 +32,16 @@ pub(super) struct Example<'a> {
     pub(super) proportions: &'a [f32],
 }
 
-/// Unpacks documents packed by `pack`.
-pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Example<'_>> {
-    let (mut documents, mut rest) = (Vec::new(), words);
-    while let [number, length, others @ ..] = rest {
-        let length = *length as usize;
-        let (terms, others) = others.split_at(length.div_ceil(2));
-        let (counts, others) = others.split_at(length.div_ceil(2));
-        let (proportions, others) = others.split_at(topics.div_ceil(2));
-        documents.push(Example {
-            number: *number,
-            bag: Bag { terms: &cast_slice(terms)[..length], counts: &cast_slice(counts)[..length] },
-            proportions: &cast_slice(proportions)[..topics],
-        });
-        rest = others;
+impl<'w> Wire<'w> for Example<'w> {
+    fn pack(&self, words: &mut Vec<u64>) {
+        let Bag { terms, counts } = self.bag;
+        (self.number, terms, counts, self.proportions).pack(words);
     }
-    documents
+
+    fn unpack(words: &mut &'w [u64]) -> Option<Self> {
+        let (number, terms, counts, proportions) = Wire::unpack(words)?;
+        Some(Self { number, bag: Bag { terms, counts }, proportions })
+    }
 }
 
 #[cfg(test)]
@@ -64,7 +49,6 @@ mod tests {
     use super::*;
     use corpus::labels::Label;
     use corpus::settings::{SampleSettings, SampleSize};
-    use lda::regression::Examples;
 
     #[test]
     fn documents_without_labels_are_not_those_that_are_wanted() {
@@ -86,28 +70,5 @@ mod tests {
         };
         assert_eq!([considered(&[]), considered(&[400, 300])], [20, 20]);
         assert_eq!(considered(&[30, 20]), 200);
-    }
-
-    #[test]
-    fn documents_come_out_as_they_were_packed() {
-        for topics in [1, 4, 5] {
-            let proportions: Vec<f32> = (0..topics).map(|k| 0.1 + k as f32).collect();
-            let bags = [(vec![2, 7, u32::MAX], vec![1, u32::MAX >> 9, 3]), (vec![], vec![])];
-            let (mut words, mut expected) = (Vec::new(), Examples::new(topics));
-            for (number, (terms, counts)) in (5..).zip(&bags) {
-                pack(number, Bag { terms, counts }, &proportions, &mut words);
-                let values = counts.iter().map(|&n| n as f32);
-                expected.push(terms.iter().copied().zip(values), &proportions);
-            }
-            let mut found = Examples::new(topics);
-            let documents = unpack(&words, topics);
-            assert_eq!([documents[0].number, documents[1].number], [5, 6]);
-            for document in &documents {
-                let Bag { terms, counts } = document.bag;
-                let values = counts.iter().map(|&n| n as f32);
-                found.push(terms.iter().copied().zip(values), document.proportions);
-            }
-            assert_eq!(found, expected);
-        }
     }
 }

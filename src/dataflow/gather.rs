@@ -15,6 +15,7 @@ use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
+use crate::wire::{OwnedWire, packed, unpacked};
 
 /// How long a worker without work sleeps before it checks again.
 pub(super) const PARK: Duration = Duration::from_millis(100);
@@ -67,6 +68,17 @@ pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> 
     let gathered = all_gather_blocks(worker, pieces.collect());
     let blocks = gathered.iter().flatten();
     blocks.flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied()).collect()
+}
+
+/// Gathers values of all workers on every worker, in the order of the workers.
+pub(super) fn gather_values<T: OwnedWire>(worker: &mut Worker, mine: Vec<T>) -> Vec<T> {
+    let pieces = packed(mine).chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
+    let gathered = all_gather_blocks(worker, pieces);
+    let of_worker = |blocks: &Vec<Block>| -> Vec<T> {
+        let words = blocks.iter().map(Block::words).collect::<Vec<_>>().concat();
+        unpacked(&words).collect()
+    };
+    gathered.iter().flat_map(of_worker).collect()
 }
 
 /// Waits until every worker has called it.

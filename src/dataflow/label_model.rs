@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::examples::{Example, key_bound, pack, unpack};
+use super::examples::{Example, key_bound};
 use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::checkpoint::labels::{self, LABELS_FILE};
 use crate::failure::Failure;
 use crate::job::Job;
+use crate::wire::{Wire, unpacked};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::labels::LabelReader;
@@ -125,11 +126,11 @@ fn read(
         }
         reader.read(&document.metadata, &mut labels);
         if rule.split_of(number, Some(&labels)) == Split::Sample {
-            let target = [labels.len() as f32];
-            pack(number, document.bag(), &target, &mut read.terms);
+            let (bag, proportions) = (document.bag(), &[labels.len() as f32][..]);
+            Example { number, bag, proportions }.pack(&mut read.terms);
             let terms: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
-            let (terms, counts) = (&terms[..], &vec![1; labels.len()][..]);
-            pack(number, Bag { terms, counts }, &[], &mut read.labels);
+            let bag = Bag { terms: &terms, counts: &vec![1; labels.len()] };
+            Example { number, bag, proportions: &[] }.pack(&mut read.labels);
         }
         Ok(())
     };
@@ -140,7 +141,7 @@ fn read(
 /// Fits the regression from terms to the number of labels.
 fn fit(words: &[u64]) -> Result<Linear, Failure> {
     let mut examples = Examples::new(1);
-    for document in in_order(words, 1) {
+    for document in in_order(words) {
         examples.push(count_features(document.bag), document.proportions);
     }
     Linear::fit(&examples, PRIOR_VARIANCE, ITERATIONS)
@@ -158,14 +159,14 @@ fn topics(words: &[u64], job: &Job, count: usize) -> Result<LabelTopics, Failure
 /// Returns the documents as bags of labels.
 fn bags(words: &[u64]) -> Bags {
     let mut bags = Bags::default();
-    for document in in_order(words, 0) {
+    for document in in_order(words) {
         bags.push(document.number, document.bag.terms, document.bag.counts);
     }
     bags
 }
 
-fn in_order(words: &[u64], targets: usize) -> Vec<Example<'_>> {
-    let mut documents = unpack(words, targets);
+fn in_order(words: &[u64]) -> Vec<Example<'_>> {
+    let mut documents: Vec<Example<'_>> = unpacked(words).collect();
     documents.sort_unstable_by_key(|document| document.number);
     documents
 }

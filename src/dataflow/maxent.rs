@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::examples::{key_bound, pack, unpack};
+use super::examples::{Example, key_bound};
 use super::gather::gather_records;
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
@@ -19,6 +19,7 @@ use super::splits::Splits;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::failure::Failure;
 use crate::job::Job;
+use crate::wire::{Wire, unpacked};
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
 use lda::infer::maxent::{Classifier, features};
@@ -146,7 +147,7 @@ impl MaxEntPlan<'_> {
                 let proportions = projector
                     .infer(bag, table, &settings, &mut stream)
                     .map_err(Failure::drawing("document", number))?;
-                pack(number, bag, proportions, &mut words);
+                Example { number, bag, proportions }.pack(&mut words);
                 Ok(())
             };
             for_each_document(
@@ -167,7 +168,7 @@ impl MaxEntPlan<'_> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
-        let mut documents = unpack(gathered, topics);
+        let mut documents: Vec<Example<'_>> = unpacked(gathered).collect();
         documents.sort_unstable_by_key(|document| self.key(document.number));
         documents.truncate(settings.documents);
         documents.sort_unstable_by_key(|document| document.number);

@@ -19,6 +19,7 @@ use super::manifest::Manifest;
 use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
 use crate::failure::Failure;
+use crate::wire::name_hash;
 use lda::evaluate::comparison::{Figure, Measures};
 pub(crate) use model::neighbourhood;
 
@@ -217,7 +218,7 @@ impl Join {
     /// ids at a time.
     fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), Failure> {
         for part in 0..parts {
-            let is_of_part = |id: &str| id_hash(id) % parts == part;
+            let is_of_part = |id: &str| name_hash(id) % parts == part;
             let [first, second] = [all_held(a, is_of_part)?, all_held(b, is_of_part)?];
             // None: several documents have the id.
             let mut partners: HashMap<&str, Option<&Held>> = HashMap::new();
@@ -270,10 +271,4 @@ fn one_model(a: &Path, b: &Path) -> Result<bool, Failure> {
 
 fn topic_count(root: &Path) -> Result<usize, Failure> {
     Ok(table_schema(&root.join("topics"))?.rows as usize)
-}
-
-/// Hashes an id, the same way on all systems (FNV-1a).
-fn id_hash(id: &str) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    id.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -87,6 +87,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
         "src",
         &[
             "failure",
+            "wire",
             "assignments",
             "knowledge",
             "evaluate",

@@ -13,11 +13,11 @@ use super::{IngestShared, begin};
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, gather_records};
-use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
-use crate::dataflow::outbox::Outbox;
+use crate::dataflow::outbox::{MOST_NAME_BYTES, Outbox};
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
 use crate::failure::Failure;
+use crate::wire::{packed, unpacked};
 use corpus::input::{Input, InputError, InputFile};
 use corpus::reader::{Candidate, candidate, metadata_keys};
 use corpus::settings::{CorpusSettings, Format};
@@ -31,16 +31,10 @@ struct Editions {
 }
 
 impl Editions {
-    /// Takes messages: a volume's edition, its file, its id.
+    /// Takes messages: a volume's edition, its id, its file.
     fn receive(&mut self, words: &[u64]) {
-        let mut rest = words;
-        while let [one, two, file, others @ ..] = rest {
-            let Some((htid, others)) = unpack_name(others) else {
-                return;
-            };
-            rest = others;
-            let mut other = (htid, *file);
-            let kept = self.kept.entry([*one, *two]);
+        for (edition, mut other) in unpacked::<([u64; 2], (String, u64))>(words) {
+            let kept = self.kept.entry(edition);
             let kept = kept.or_insert_with(|| other.clone());
             if *kept == other {
                 continue;
@@ -91,10 +85,8 @@ pub(super) fn find(
             (counts.iter_mut().zip(has)).for_each(|(count, &has)| *count += i64::from(has));
         }
         if let Some(Candidate { htid, edition: Some([one, two]), .. }) = volume {
-            let mut message = vec![one, two, place as u64];
-            pack_name(&htid, &mut message);
             let target = outbox.target(one);
-            outbox.send(0, target, message);
+            outbox.send(0, target, packed([([one, two], (htid, place as u64))]));
             delivery.send(outbox.full());
         }
         process.progress.add(1);

@@ -6,19 +6,19 @@ use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use super::drafts::Draft;
-use crate::dataflow::gather::all_gather;
+use crate::dataflow::gather::gather_values;
 use corpus::{Body, DocumentStatus};
 
 /// The most reasons kept.
 const MOST: usize = 20;
 
 /// The rank of a document's reason, its draft, and its number there.
-type Key = (u8, u64, u64);
+type Key = [u64; 3];
 
 /// The rank of documents that are merely empty.
-const EMPTY: u8 = 1;
+const EMPTY: u64 = 1;
 /// The rank of documents that are filtered out.
-const FILTERED: u8 = 2;
+const FILTERED: u64 = 2;
 
 /// The first reasons in the order of the input; last those of documents that are merely empty, and of filtered ones.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Remarks {
                 DocumentStatus::Filtered => FILTERED,
                 _ => 0,
             };
-            let key = (rank, draft.key, draft.documents);
+            let key = [rank, draft.key, draft.documents];
             let mut kept = self.0.lock();
             if kept.len() == MOST {
                 match kept.last_entry() {
@@ -47,14 +47,11 @@ impl Remarks {
 
     /// Keeps the first reasons of all processes. All workers must call this, after their last document.
     pub(super) fn gather(&self, worker: &mut Worker) {
-        let mine = serde_json::to_vec(&self.0.lock().iter().collect::<Vec<_>>());
-        let all = all_gather(worker, &mine.expect("numbers and texts can be JSON"));
+        let mine: Vec<(Key, String)> =
+            self.0.lock().iter().map(|(key, reason)| (*key, reason.clone())).collect();
+        let all = gather_values(worker, mine);
         let mut kept = self.0.lock();
-        for some in all {
-            let some: Vec<(Key, String)> =
-                serde_json::from_slice(&some).expect("a worker wrote it");
-            kept.extend(some);
-        }
+        kept.extend(all);
         while kept.len() > MOST {
             kept.pop_last();
         }
@@ -63,14 +60,14 @@ impl Remarks {
     /// Returns the reasons, each with file, place and remedy, except those of filtered documents.
     pub(super) fn reasons(&self) -> Vec<String> {
         let kept = self.0.lock();
-        let of_unread = kept.iter().filter(|((rank, ..), _)| *rank < FILTERED);
+        let of_unread = kept.iter().filter(|([rank, ..], _)| *rank < FILTERED);
         of_unread.map(|(_, reason)| reason.clone()).collect()
     }
 
     /// Returns the first reason why a document was filtered out.
     pub(super) fn filtered(&self) -> Option<String> {
         let kept = self.0.lock();
-        let mut filtered = kept.iter().filter(|((rank, ..), _)| *rank == FILTERED);
+        let mut filtered = kept.iter().filter(|([rank, ..], _)| *rank == FILTERED);
         filtered.next().map(|(_, reason)| reason.clone())
     }
 }

@@ -1,16 +1,17 @@
 //! Terms, as the workers of ingest send them to each other.
 //!
-//! A term is its tokens, its documents, its status, and its name. Terms follow each other without a gap and may be cut
-//! between any two words.
+//! Terms follow each other without a gap and may be cut between any two words.
 
 use crate::dataflow::block::MAX_BLOCK_WORDS;
-use crate::dataflow::names::{pack_name, unpack_name};
+use crate::wire::Wire;
 use corpus::vocabulary::{TermStatus, VocabularyTerm};
+
+/// A term: its tokens, its documents, its status, and its name.
+type Words<'w> = ([u64; 3], &'w str);
 
 /// Appends a term.
 pub(super) fn push(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64, status: u8) {
-    words.extend([tokens, documents, status.into()]);
-    pack_name(term, words);
+    ([tokens, documents, status.into()], term).pack(words);
 }
 
 /// Takes a block's worth of words, if there are as many.
@@ -32,28 +33,15 @@ impl Terms {
     /// [`TermStatus::ALL`].
     pub(super) fn take(&mut self, words: &[u64], visit: &mut impl FnMut(VocabularyTerm)) {
         self.rest.extend_from_slice(words);
-        let mut at = 0;
-        while let Some((term, after)) = first(&self.rest[at..]) {
-            visit(term);
-            at += after;
+        let mut complete = 0;
+        let mut rest = &self.rest[..];
+        while let Some(([tokens, documents, status], term)) = Words::unpack(&mut rest) {
+            complete = self.rest.len() - rest.len();
+            let status = TermStatus::ALL[status as usize];
+            visit(VocabularyTerm { term: term.to_owned(), tokens, documents, status });
         }
-        self.rest.drain(..at);
+        self.rest.drain(..complete);
     }
-}
-
-/// Returns the first term and the number of its words, if it is complete.
-fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
-    let [tokens, documents, status, rest @ ..] = words else {
-        return None;
-    };
-    let (term, after) = unpack_name(rest)?;
-    let term = VocabularyTerm {
-        term,
-        tokens: *tokens,
-        documents: *documents,
-        status: TermStatus::ALL[*status as usize],
-    };
-    Some((term, words.len() - after.len()))
 }
 
 #[cfg(test)]

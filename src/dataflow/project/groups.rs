@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::ProjectPlan;
-use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
+use crate::dataflow::outbox::MOST_NAME_BYTES;
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
+use crate::wire::{Wire, name_hash};
 use store::Writer;
 
 /// Groups that a worker sums before it sends them.
@@ -148,7 +149,7 @@ impl<S: Sums + Clone> Groups<S> {
             let hash = name_hash(&name);
             let target = outbox.target(hash % self.buckets);
             let mut packed = Vec::new();
-            pack_name(&name, &mut packed);
+            name.pack(&mut packed);
             sums.take(|piece| {
                 let head = [hash, (packed.len() + piece.len()) as u64];
                 let message = [&head, &packed[..], piece].concat();
@@ -225,7 +226,8 @@ fn by_name(messages: &[u64]) -> BTreeMap<String, Vec<Range<usize>>> {
     let mut start = 0;
     while let Some(&length) = messages.get(start) {
         let end = start + 1 + length as usize;
-        if let Some((name, piece)) = unpack_name(&messages[start + 1..end]) {
+        let mut piece = &messages[start + 1..end];
+        if let Some(name) = String::unpack(&mut piece) {
             groups.entry(name).or_default().push(end - piece.len()..end);
         }
         start = end;

@@ -46,6 +46,8 @@ pub enum Stage {
     Start = 26,
     /// The groups of documents of a bootstrap, and those that its replicates draw.
     Bootstrap = 27,
+    /// The worker, the part of a table or the pass that a name belongs to.
+    Name = 28,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.
