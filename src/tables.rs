@@ -1,13 +1,13 @@
 //! The output of a job: typed, long Parquet tables, and the protocol that makes each file complete
 //! or absent.
 //!
-//! `rows` declares the columns of all tables (docs/FORMATS.md lists them), and `writer` writes them. `output` owns
-//! the output folder: temporary names, publishing, the lock; `manifest` lists the files. `verify` and `digest` read
-//! everything back; `read` reads tables for display.
+//! A table is a file: its columns (docs/FORMATS.md lists them), its check and, if it is summed while documents are
+//! projected, its roll-up; and a line in [the list](TABLES). `writer` writes tables. `output` owns the output folder:
+//! temporary names, publishing, the lock; `manifest` lists the files. `verify` and `digest` read everything back; `read`
+//! reads tables for display.
 
 pub mod compare;
 pub mod digest;
-pub mod documents;
 pub mod manifest;
 mod metadata;
 pub mod output;
@@ -16,7 +16,7 @@ pub mod phi;
 pub mod projected;
 pub mod read;
 pub(crate) mod records;
-pub mod rows;
+pub(crate) mod rollup;
 mod schema;
 pub(crate) mod verify;
 pub(crate) mod views;
@@ -33,7 +33,6 @@ pub use metadata::FileMetadata;
 pub(crate) use metadata::{COMMIT, VERSION};
 pub use output::Output;
 pub(crate) use output::part_name;
-pub(crate) use rows::TABLES;
 pub use schema::Row;
 pub(crate) use schema::TableSpec;
 pub(crate) use verify::VerifyReport;
@@ -42,6 +41,47 @@ pub use writer::TableWriter;
 pub(crate) use writer::{PartInfo, write_part};
 
 use crate::failure::{Exit, Failure};
+
+/// Declares the list of tables: the file of each and its row, and `summed` if it has a roll-up.
+macro_rules! tables {
+    ($($vis:vis $table:ident $row:ident $($summed:ident)?;)*) => {
+        $( $vis mod $table; )*
+
+        /// Every table that a job can write, by name.
+        pub(crate) const TABLES: [TableSpec; [$( stringify!($table) ),*].len()] =
+            [$( $table::$row::SPEC ),*];
+
+        /// Starts the roll-ups of all tables that have one, except `drift`, of which more than the table is needed.
+        pub(crate) fn roll_ups(context: &rollup::RollUpContext, start: &mut impl rollup::StartRollUp) {
+            $( tables!(@start $table $($summed)? context start); )*
+        }
+    };
+    (@start $table:ident summed $context:ident $start:ident) => { $table::roll_up($context, $start) };
+    (@start $table:ident $context:ident $start:ident) => {};
+}
+
+tables! {
+    pub(crate) document_scores DocumentScoreRow;
+    pub(crate) document_topics DocumentTopicRow;
+    pub documents DocumentRow;
+    pub(crate) drift DriftRow;
+    pub(crate) evaluation EvaluationRow;
+    pub(crate) group_topics GroupTopicRow summed;
+    pub(crate) labels LabelRow;
+    pub(crate) phrases PhraseRow;
+    pub(crate) predictions PredictionRow;
+    pub(crate) topic_changes TopicChangeRow;
+    pub(crate) topic_correlations TopicCorrelationRow summed;
+    pub(crate) topic_documents TopicDocumentRow;
+    pub(crate) topic_nodes TopicNodeRow;
+    pub(crate) topic_scores TopicScoreRow;
+    pub(crate) topic_term_diagnostics TopicTermDiagnosticsRow;
+    pub(crate) topic_terms TopicTermRow;
+    pub(crate) topic_trends TopicTrendRow summed;
+    pub topics TopicRow;
+    pub(crate) training_log TrainingLogRow;
+    pub(crate) vocabulary VocabularyRow;
+}
 
 /// Version of the tables' columns; increases when a column changes its meaning.
 const SCHEMA_VERSION: u32 = 2;

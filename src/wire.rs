@@ -97,13 +97,17 @@ impl<'w, T: Wire<'w>> Wire<'w> for Vec<T> {
     }
 }
 
-impl<const N: usize> Wire<'_> for [u64; N] {
+impl<'w, T: Wire<'w> + Copy + Default, const N: usize> Wire<'w> for [T; N] {
     fn pack(&self, words: &mut Vec<u64>) {
-        words.extend(self);
+        self.iter().for_each(|value| value.pack(words));
     }
 
-    fn unpack(words: &mut &[u64]) -> Option<Self> {
-        take(words, N)?.try_into().ok()
+    fn unpack(words: &mut &'w [u64]) -> Option<Self> {
+        let mut values = [T::default(); N];
+        for value in &mut values {
+            *value = T::unpack(words)?;
+        }
+        Some(values)
     }
 }
 

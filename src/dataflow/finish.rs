@@ -3,7 +3,6 @@
 mod changes;
 mod evaluation;
 mod labels;
-mod rollups;
 mod topics;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,17 +10,20 @@ use std::path::PathBuf;
 
 use super::ingest::read_vocabulary;
 use super::process::Process;
-use super::project::{Drift, Projected, Tally, written_parts};
+use super::project::{Projected, ProjectedDrift, Tally, written_parts};
 use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
-use crate::job::{Job, Summary, TopicFaults};
+use crate::job::{DriftSummary, Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::{JOB_FILE, REPORT};
-use crate::tables::rows::{
-    PhraseRow, TopicDocumentRow, TopicNodeRow, TopicTermRow, TrainingLogRow, VocabularyRow,
-};
+use crate::tables::phrases::PhraseRow;
+use crate::tables::topic_documents::TopicDocumentRow;
+use crate::tables::topic_nodes::TopicNodeRow;
+use crate::tables::topic_terms::TopicTermRow;
+use crate::tables::training_log::TrainingLogRow;
 use crate::tables::views::views_sql;
+use crate::tables::vocabulary::VocabularyRow;
 use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
@@ -86,9 +88,10 @@ pub(crate) fn finish(
     let planted = finisher.planted()?;
     summary.planted_found = planted;
     let mut written = BTreeMap::new();
-    if finisher.tally.is_some() {
+    if let Some(projected) = finished.projected {
         let look = || written_parts(process, finished.collection, finished.metadata);
         written = process.seen(look)?;
+        written.extend(projected.written.clone());
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
     summary.topic_faults = Some(TopicFaults::of(&summary.topics));
@@ -96,24 +99,42 @@ pub(crate) fn finish(
     finisher.write_topic_terms(&mut written)?;
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
-    finisher.write_drift(&mut written)?;
     match finisher.drift() {
         _ if process.job.model_from.is_some() => {}
-        Some(drift) => write_trained(process, &drift.trained)?,
+        Some(drift) => write_trained(process, &drift.whole.trained)?,
         None => process.output.remove(TRAINED_FILE)?,
     }
-    finisher.write_rollups(&mut written)?;
     finisher.write_labels(&mut written)?;
     finisher.write_topic_nodes(priors, &mut written)?;
     finisher.write_phrases(&mut written)?;
     summary.changes = finisher.write_changes(&mut written)?;
     summary.labels = finisher.label_summary();
     let held_out = finisher.record.held_out_documents;
-    summary.drift = (finisher.drift()).and_then(|drift| drift.summary(held_out));
+    summary.drift = finisher.drift().and_then(|drift| drift_summary(drift, held_out));
     finisher.settle(&written)?;
     finisher.describe()?;
     summary.report = finisher.write_report()?;
     finisher.complete(&written)
+}
+
+/// Returns the line about drift at the end of a run with `held_out` held-out documents; `None` without new documents. It
+/// advises training again only if the model is another result's and there are other new documents.
+fn drift_summary(drift: &ProjectedDrift, held_out: u64) -> Option<DriftSummary> {
+    let (documents, figures) = (drift.whole.new.documents, &drift.figures);
+    let has_others = documents.unsigned_abs() > held_out;
+    let [groups, to_retrain] = drift.groups.unwrap_or_default();
+    (documents > 0).then(|| DriftSummary {
+        documents,
+        known_term_share: figures.known_term_share,
+        known_token_share: figures.known_token_share,
+        topic_shift_js: figures.topic_shift_js,
+        loglik_shift: figures.loglik_shift,
+        are_held_out: !has_others,
+        retrain: drift.is_foreign && figures.advises_training(),
+        groups,
+        groups_to_retrain: if drift.is_foreign && has_others { to_retrain } else { 0 },
+        too_many_groups: drift.groups.is_none(),
+    })
 }
 
 type Written = BTreeMap<String, PartInfo>;
@@ -139,7 +160,7 @@ impl Finisher<'_> {
         Ok(())
     }
 
-    fn drift(&self) -> Option<&Drift> {
+    fn drift(&self) -> Option<&ProjectedDrift> {
         self.finished.projected.map(|projected| &projected.drift)
     }
 
@@ -230,7 +251,7 @@ impl Finisher<'_> {
                 topic: topic as i32,
                 rank,
                 doc_id: best.1 as i64,
-                source_id: &best.2,
+                source_id: best.2.clone(),
                 weight: best.0,
             })
         });

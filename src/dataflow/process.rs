@@ -326,11 +326,6 @@ impl<T> Once<T> {
         let Ok(value) = made;
         value
     }
-
-    /// Returns the value, if it was made.
-    pub(crate) fn made(&self) -> Option<&T> {
-        self.0.get()
-    }
 }
 
 /// Numbers 0, 1, 2, …, each taken by one worker: an idle worker takes the next piece of work.

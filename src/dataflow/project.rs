@@ -21,17 +21,16 @@
 //! no note, and counts the others again.
 
 mod counters;
-mod drift;
-mod groups;
-mod kinds;
+mod keyed;
 mod labels;
 mod operators;
 mod parts;
-mod rollups;
 mod shard;
 mod tally;
+mod values;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,13 +44,15 @@ use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use crate::failure::Failure;
-use crate::tables::FileMetadata;
+use crate::tables::drift::{Drift, RunSums};
+use crate::tables::topic_trends::TrendColumn;
+use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use counters::Counters;
-pub(crate) use drift::{Drift, DriftLine, Listed};
+pub(crate) use counters::SharedSums;
 pub(crate) use labels::{LabelSums, SCORES};
-use lda::evaluate::drift::DriftSums;
+use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
@@ -59,9 +60,9 @@ use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use operators::{State, infer, reduce, shards, write};
 use parts::PartWriter;
-pub(crate) use rollups::{RollUpShared, RolledUp, count_values};
 use shard::Inference;
-pub(crate) use tally::{FIXED_POINT, Tally, fixed, written_parts};
+pub(crate) use tally::{Tally, written_parts};
+pub(crate) use values::trend_columns;
 
 /// A projection: its documents, its model, and how the result is written.
 pub(crate) struct ProjectPlan {
@@ -89,6 +90,10 @@ pub(crate) struct ProjectPlan {
     pub(crate) trained: Option<Arc<DriftSums>>,
     /// Numbers the process's shards as they are taken.
     pub(crate) shards: Arc<Tickets>,
+    /// The metadata columns whose trends are requested.
+    pub(crate) columns: Arc<[TrendColumn]>,
+    /// The sums of the process's workers.
+    pub(crate) sums: Arc<SharedSums>,
     /// The metadata of every part; parts of another model are recognised by its model hash.
     pub(crate) metadata: FileMetadata,
 }
@@ -99,30 +104,53 @@ impl ProjectPlan {
         self.metadata.topic_count.unwrap_or(0)
     }
 
+    /// Returns the drift of no document.
+    fn drift(&self) -> Drift {
+        let (collection, topics) = (&self.collection, &self.published);
+        let (kept, all) = (collection.terms_kept as usize, collection.terms_total as usize);
+        let mut known = TermSet::new(kept);
+        // Under a tree, the terms of its structures are listed even in topics without them.
+        let weights = topics.iter().flat_map(|topic| topic.weights.iter().zip(&topic.counts));
+        let seen = weights.filter(|&(_, &count)| count > 0.0);
+        seen.for_each(|(&(term, _), _)| known.insert(term));
+        let trained = self.trained.as_deref().cloned();
+        Drift { known, sizes: [topics.len(), kept, all], trained }
+    }
+
     /// Returns the tally of no document.
     fn tally(&self) -> Tally {
         Tally {
             labels: LabelSums::none(self.collection.labels.len()),
-            model_hash: self.metadata.model_hash.clone(),
-            settings_hash: self.metadata.settings_hash.clone(),
             ..Tally::new(self.topic_count(), self.process.job.project.documents_per_topic)
         }
     }
 }
 
-/// The result of projection besides the tables that it has written.
+/// The drift of the new documents.
+#[derive(Debug)]
+pub(crate) struct ProjectedDrift {
+    /// The sums over all documents.
+    pub(crate) whole: RunSums,
+    /// The figures of all new documents.
+    pub(crate) figures: DriftFigures,
+    /// The numbers of their groups, and of those to be trained on; `None` if there are too many for one row each.
+    pub(crate) groups: Option<[usize; 2]>,
+    /// Whether the model is of another result.
+    pub(crate) is_foreign: bool,
+}
+
+/// The result of projection besides the parts of each shard.
 #[derive(Debug)]
 pub(crate) struct Projected {
     /// The tally of all documents.
     pub(crate) tally: Tally,
     /// The drift of the new ones.
-    pub(crate) drift: Drift,
-    /// Sums over documents, if the job requests them.
-    pub(crate) rolled_up: Option<RolledUp>,
+    pub(crate) drift: ProjectedDrift,
+    /// The parts of the tables that are summed over documents, by path.
+    pub(crate) written: BTreeMap<String, PartInfo>,
 }
 
-/// Projects the collection. All workers must call this, those of one process with the same `shared`. Returns
-/// the result on the first one.
+/// Projects the collection. All workers must call this. Returns the result on the first one.
 ///
 /// # Errors
 /// A file cannot be read or written, or a draw cannot be made; a signal was received, once the
@@ -130,11 +158,10 @@ pub(crate) struct Projected {
 pub(crate) fn project(
     worker: &mut Worker,
     plan: ProjectPlan,
-    shared: &RollUpShared,
 ) -> Result<Option<Projected>, Failure> {
     let index = worker.index();
     let (plan, state) = (Rc::new(plan), State::new());
-    let counters = Rc::new(RefCell::new(Counters::new(&plan, shared, index)));
+    let counters = Rc::new(RefCell::new(Counters::new(&plan, index)));
     let inference = Inference::new(&plan, &counters);
     let (kept, probe) = (Rc::clone(&counters), ProbeHandle::new());
     let dataflow = worker.next_dataflow_index();
@@ -156,5 +183,5 @@ pub(crate) fn project(
             return Err(error);
         }
     }
-    Ok((index == 0).then(|| counters.borrow_mut().finish()))
+    (index == 0).then(|| counters.borrow_mut().finish()).transpose()
 }

@@ -15,7 +15,7 @@ use crate::job::state::TRAINED_FILE;
 use crate::result::OpenedResult;
 use crate::tables::FileMetadata;
 use crate::tables::output::is_gone;
-use crate::tables::rows::TrainingLogRow;
+use crate::tables::training_log::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
 use lda::evaluate::drift::DriftSums;

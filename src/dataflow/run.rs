@@ -25,7 +25,7 @@ use super::label_model::{LabelShared, label_model};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
-use super::project::{ProjectPlan, Projected, RollUpShared, count_values, project, written_parts};
+use super::project::{ProjectPlan, Projected, SharedSums, project, trend_columns, written_parts};
 use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
@@ -34,6 +34,7 @@ use crate::checkpoint::Saved;
 use crate::failure::Failure;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::tables::FileMetadata;
+use crate::tables::topic_trends::TrendColumn;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::stop_words;
@@ -66,7 +67,8 @@ pub(crate) struct RunShared {
     maxent: MaxEntShared,
     labels: LabelShared,
     joint: JointShared,
-    rollups: RollUpShared,
+    values: [Tickets; 2],
+    sums: Arc<SharedSums>,
     shards: Arc<Tickets>,
 }
 
@@ -139,9 +141,10 @@ impl<'a> Run<'a> {
         if self.stages == Stages::Ingest {
             return Ok(summary);
         }
+        let mut columns = Arc::default();
         if self.stages.projects() {
             // Before training, so that a problem with a column is found early.
-            count_values(worker, self.process, &collection, &self.shared.rollups)?;
+            columns = trend_columns(worker, self.process, &collection, &self.shared.values)?;
         }
         let rule = sample_rule(worker, self.process, &self.shared.sample, &collection)?;
         let model = self.train(worker, &collection, &rule, &mut summary)?;
@@ -151,7 +154,10 @@ impl<'a> Run<'a> {
         }
         let metadata = self.metadata(&collection, &model);
         let projected = match infer {
-            Some(_) => self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?,
+            Some(_) => {
+                let documents = (&collection, &rule, columns);
+                self.project(worker, documents, &model, &metadata, &mut summary)?
+            }
             None => None,
         };
         if worker.index() == 0 {
@@ -208,8 +214,7 @@ impl<'a> Run<'a> {
     fn project(
         &self,
         worker: &mut Worker,
-        collection: &Arc<Collection>,
-        rule: &SampleRule,
+        (collection, rule, columns): (&Arc<Collection>, &SampleRule, Arc<[TrendColumn]>),
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
@@ -260,9 +265,11 @@ impl<'a> Run<'a> {
             together,
             trained: self.trained_elsewhere()?.cloned(),
             shards: Arc::clone(&self.shared.shards),
+            columns,
+            sums: Arc::clone(&self.shared.sums),
             metadata: metadata.clone(),
         };
-        let projected = project(worker, plan, &self.shared.rollups)?;
+        let projected = project(worker, plan)?;
         let seconds = started.elapsed().as_secs_f64() - training;
         summary.project = Some(ProjectSummary {
             seconds,

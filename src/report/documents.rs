@@ -10,15 +10,16 @@ use crate::failure::Failure;
 use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
-use crate::tables::read::{PredictionLine, TopicDocumentLine, topic_documents};
+use crate::tables::read::{PredictionLine, topic_documents};
 use crate::tables::records::Records;
 use corpus::collection::Collection;
 use corpus::dates::day_of;
 use corpus::labels::split;
+use crate::tables::topic_documents::TopicDocumentRow;
 
 /// The documents in which topics are largest.
 pub(super) struct Best {
-    lines: Vec<TopicDocumentLine>,
+    lines: Vec<TopicDocumentRow>,
     /// Document → its place among the shown ones.
     places: BTreeMap<i64, u32>,
 }

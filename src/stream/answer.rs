@@ -7,7 +7,7 @@ use super::bag::Bagger;
 use super::lines::{Content, Line};
 use super::{Numbered, StreamModel};
 use crate::failure::Failure;
-use crate::tables::rows::DocumentRow;
+use crate::tables::documents::DocumentRow;
 use corpus::reader::line::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;

@@ -1,21 +1,52 @@
 //! The rows of table `documents`, and the names of the job's metadata columns, which follow the table's own.
 
-use super::rows::{DocumentRow, DocumentTopicRow};
-use super::schema::{Cell, Kind, Row};
+use std::collections::BTreeMap;
+
+use super::document_topics::DocumentTopicRow;
+use super::manifest::Manifest;
+use super::records::{Records, record, records};
+use super::schema::{Builder, Cell, Kind, Row, table};
+use super::verify::VerifyReport;
+use crate::failure::Failure;
 use corpus::sample::Split;
 use corpus::{DocumentStatus, ShardDocument};
 use lda::infer::summary::Projection;
+use std::path::Path;
+
+table! {
+    /// One row per input document, always. The job's metadata columns follow the table's own, as nullable
+    /// text under their own names. `tokens_total = tokens_in_vocabulary + tokens_stopped + tokens_unknown`;
+    /// the columns from `top_topic` on are `None` where the document has no terms or nothing was projected.
+    "documents", sorted_by [doc_id], looked_up_by [source_id];
+    pub(crate) struct DocumentRow<'a> {
+        doc_id: i64,                   /// Number of the document, from 0, in the input's order.
+        source_id: &'a str,            /// The input's own id; `<file>@<place>` where it has none: the byte of its record, or in Parquet and Arrow its row, from 0.
+        group_id: Option<&'a str>,     /// The volume this document is a section of.
+        section: Option<i32>,          /// Position of the document within its volume, from 0; `None` without a volume.
+        status: DocumentStatus,        /// The status of the document.
+        split: Split,                  /// Its split: trained on, held out, or neither.
+        tokens_total: i64,             /// Tokens the tokenizer found.
+        tokens_in_vocabulary: i64,     /// Tokens in the vocabulary: what the topics explain.
+        tokens_stopped: i64,           /// Tokens that are stop words.
+        tokens_unknown: i64,           /// All other tokens: pruned terms, and terms never seen in ingest.
+        top_topic: Option<i32>,        /// The topic with the largest proportion (the lowest number among equals).
+        top_weight: Option<f32>,       /// Its proportion, 0 to 1.
+        entropy: Option<f32>,          /// Entropy of the proportions, in nats.
+        loglik_per_token: Option<f64>, /// Log-likelihood of its tokens in the vocabulary given its proportions, nats per token.
+        dropped_mass: Option<f32>,     /// Proportions below the threshold or beyond the top N, summed; 1 − Σ weight.
+    }
+}
 
 impl Cell for Split {
     const KIND: Kind = Kind::Text;
-    fn append(self, builder: &mut super::schema::Builder) -> usize {
+    fn append(&self, builder: &mut Builder) -> usize {
         self.name().append(builder)
     }
 }
 
 impl Cell for DocumentStatus {
     const KIND: Kind = Kind::Text;
-    fn append(self, builder: &mut super::schema::Builder) -> usize {
+    fn append(&self, builder: &mut Builder) -> usize {
         self.name().append(builder)
     }
 }
@@ -73,4 +104,177 @@ pub fn metadata_columns(names: &[String]) -> Vec<String> {
         name
     });
     unique.collect()
+}
+
+/// How far a document's weights plus its dropped mass may be from 1, as sums of f32.
+const MASS_TOLERANCE: f64 = 1e-4;
+
+/// The totals over documents that the other checks need.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(super) documents: i64,
+    /// Σ tokens_in_vocabulary.
+    pub(super) tokens_in_vocabulary: i64,
+    /// Documents by their top topic.
+    pub(super) by_top_topic: BTreeMap<i32, i64>,
+}
+
+/// Checks this table against `document_topics`, both read once, side by side. Without `document_topics`, weights are not checked; without `documents` (nothing was
+/// projected), nothing is, and only the manifest counts the documents.
+pub(super) fn check(
+    root: &Path,
+    manifest: &Manifest,
+    report: &mut VerifyReport,
+) -> Result<Totals, Failure> {
+    let mut totals = Totals::default();
+    if !manifest.tables.contains_key("documents") {
+        totals.documents = manifest.documents_by_status.values().sum::<u64>() as i64;
+        return Ok(totals);
+    }
+    let mut by_status = BTreeMap::new();
+    let projected = manifest.tables.contains_key("document_topics");
+    let mut weights = Weights(records(root, "document_topics")?);
+    for document in records::<Document>(root, "documents")? {
+        let document = document?;
+        document.verify(&mut totals, &mut by_status, report);
+        if projected {
+            let of_document = weights.take(document.doc_id, report)?;
+            document.verify_weights(&of_document, report);
+        }
+    }
+    if projected {
+        weights.finish(report)?;
+    }
+    let mut expected = manifest.documents_by_status.clone();
+    expected.retain(|_, count| *count > 0);
+    report.expect(by_status == expected, || {
+        format!("documents: by status {by_status:?}, the manifest says {expected:?}")
+    });
+    Ok(totals)
+}
+
+record! {
+    struct Document {
+        doc_id: i64,
+        status: String,
+        tokens_total: i64,
+        tokens_in_vocabulary: i64,
+        tokens_stopped: i64,
+        tokens_unknown: i64,
+        top_topic: Option<i32>,
+        top_weight: Option<f32>,
+        dropped_mass: Option<f32>,
+    }
+}
+
+impl Document {
+    fn verify(
+        &self,
+        totals: &mut Totals,
+        by_status: &mut BTreeMap<String, u64>,
+        report: &mut VerifyReport,
+    ) {
+        let (doc_id, expected) = (self.doc_id, totals.documents);
+        report.expect(doc_id == expected, || {
+            format!("documents: doc_id {doc_id} where {expected} is expected")
+        });
+        totals.documents = doc_id.saturating_add(1);
+
+        let (total, in_vocabulary) = (self.tokens_total, self.tokens_in_vocabulary);
+        let (stopped, unknown) = (self.tokens_stopped, self.tokens_unknown);
+        let sum = in_vocabulary + stopped + unknown;
+        let sound = total == sum && in_vocabulary >= 0 && stopped >= 0 && unknown >= 0;
+        report.expect(sound, || {
+            format!(
+                "document {doc_id}: {total} tokens, but {in_vocabulary} in the vocabulary, \
+                 {stopped} stopped, {unknown} unknown"
+            )
+        });
+        totals.tokens_in_vocabulary += in_vocabulary;
+
+        let name = &self.status;
+        let status = DocumentStatus::from_name(name);
+        let has_terms = status.is_some_and(DocumentStatus::has_terms);
+        report.expect(status.is_some() && has_terms == (in_vocabulary > 0), || {
+            format!("document {doc_id}: status {name:?} with {in_vocabulary} tokens")
+        });
+        match by_status.get_mut(name) {
+            Some(count) => *count += 1,
+            None => drop(by_status.insert(name.clone(), 1)),
+        }
+        if let Some(topic) = self.top_topic {
+            *totals.by_top_topic.entry(topic).or_default() += 1;
+        }
+    }
+
+    fn verify_weights(&self, weights: &DocumentWeights, report: &mut VerifyReport) {
+        let doc_id = self.doc_id;
+        let has_terms = self.tokens_in_vocabulary > 0;
+        let top = self.top_topic.zip(self.top_weight);
+        let agree = self.dropped_mass.is_some() == has_terms && top.is_some() == has_terms;
+        report.expect(agree, || {
+            format!("document {doc_id}: its proportions and tokens contradict each other")
+        });
+        let Some(dropped) = self.dropped_mass else {
+            report.expect(weights.first.is_none(), || {
+                format!("document {doc_id}: no terms, but rows in document_topics")
+            });
+            return;
+        };
+        let mass = weights.sum + f64::from(dropped);
+        report.expect((mass - 1.0).abs() <= MASS_TOLERANCE, || {
+            format!("document {doc_id}: weights and dropped mass sum to {mass}, not 1")
+        });
+        report.expect(weights.first.is_none() || weights.first == top, || {
+            let first = weights.first;
+            format!("document {doc_id}: top_topic is {top:?}, but rank 1 is {first:?}")
+        });
+    }
+}
+
+/// The weights of one document in `document_topics`.
+#[derive(Debug, Default)]
+struct DocumentWeights {
+    sum: f64,
+    /// Topic and weight of rank 1.
+    first: Option<(i32, f32)>,
+}
+
+/// A cursor over `document_topics`.
+struct Weights(Records<DocumentTopicRow>);
+
+impl Weights {
+    /// Reads the rows up to and including those of `doc_id`.
+    fn take(&mut self, doc_id: i64, report: &mut VerifyReport) -> Result<DocumentWeights, Failure> {
+        let mut weights = DocumentWeights::default();
+        let (mut last_rank, mut last_weight) = (0, f32::INFINITY);
+        while let Some(row) = self.0.next_if(|row| row.doc_id <= doc_id)? {
+            let (id, rank, weight) = (row.doc_id, row.rank, row.weight);
+            if id < doc_id {
+                report.problem(|| format!("document_topics: doc_id {id} is out of order"));
+                continue;
+            }
+            let sound = rank == last_rank + 1 && (0.0..=last_weight).contains(&weight);
+            report.expect(sound, || {
+                format!(
+                    "document {doc_id}: rank {rank}, weight {weight} follows {last_rank}, \
+                     {last_weight}"
+                )
+            });
+            (last_rank, last_weight) = (rank, weight);
+            weights.sum += f64::from(weight);
+            weights.first.get_or_insert((row.topic, weight));
+        }
+        Ok(weights)
+    }
+
+    /// Reports remaining rows, which belong to no document.
+    fn finish(&mut self, report: &mut VerifyReport) -> Result<(), Failure> {
+        if let Some(row) = self.0.next().transpose()? {
+            let id = row.doc_id;
+            report
+                .problem(|| format!("document_topics: doc_id {id} does not exist, or is repeated"));
+        }
+        Ok(())
+    }
 }

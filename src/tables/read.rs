@@ -22,7 +22,7 @@ pub(crate) use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };
 pub(crate) use texts::{
-    ChangeLine, LabelLine, PredictionLine, TopicDocumentLine, predictions, topic_documents,
+    ChangeLine, LabelLine, PredictionLine, predictions, topic_documents,
 };
 pub use texts::{TermLine, kept_terms};
 

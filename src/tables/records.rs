@@ -162,22 +162,9 @@ impl<V: Value> Value for Option<V> {
     }
 }
 
-/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are not
-/// columns, and get their defaults.
-macro_rules! record {
-    (
-        $(#[$doc:meta])*
-        $vis:vis struct $record:ident {
-            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
-            $( ; $( $(#[$other_doc:meta])* $other_vis:vis $other:ident : $other_type:ty, )* )?
-        }
-    ) => {
-        $(#[$doc])*
-        $vis struct $record {
-            $( $(#[$field_doc])* $field_vis $field: $type, )*
-            $( $( $(#[$other_doc])* $other_vis $other: $other_type, )* )?
-        }
-
+/// Implements [`Record`] for a struct, given its columns and its other fields.
+macro_rules! read_columns {
+    ($record:ident { $( $field:ident : $type:ty, )* } { $( $other:ident, )* }) => {
         impl $crate::tables::records::Record for $record {
             const COLUMNS: &'static [&'static str] = &[$( stringify!($field), )*];
             type Columns = ($( <$type as $crate::tables::records::Value>::Column, )*);
@@ -194,10 +181,33 @@ macro_rules! record {
                 let ($( $field, )*) = columns;
                 Self {
                     $( $field: $crate::tables::records::Value::read($field, row), )*
-                    $( $( $other: Default::default(), )* )?
+                    $( $other: Default::default(), )*
                 }
             }
         }
+    };
+}
+pub(crate) use read_columns;
+
+/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are not
+/// columns, and get their defaults.
+macro_rules! record {
+    (
+        $(#[$doc:meta])*
+        $vis:vis struct $record:ident {
+            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
+            $( ; $( $(#[$other_doc:meta])* $other_vis:vis $other:ident : $other_type:ty, )* )?
+        }
+    ) => {
+        $(#[$doc])*
+        $vis struct $record {
+            $( $(#[$field_doc])* $field_vis $field: $type, )*
+            $( $( $(#[$other_doc])* $other_vis $other: $other_type, )* )?
+        }
+
+        $crate::tables::records::read_columns!(
+            $record { $( $field: $type, )* } { $( $( $other, )* )? }
+        );
     };
 }
 pub(crate) use record;

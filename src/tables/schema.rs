@@ -1,5 +1,4 @@
-//! The declaration of tables (`rows` has them all): one plain row struct for each, from which its schema and its
-//! column builders are derived.
+//! The declaration of tables: one plain row struct for each, from which its schema and its column builders are derived.
 //!
 //! Types are limited to those that every reader supports: signed integers, f32 and f64, booleans, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
@@ -12,6 +11,8 @@ use arrow_array::builder::{
     StringBuilder,
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
+
+use super::verify::Check;
 
 /// Declares the types of columns: docs, variant, name, Arrow type and builder of each.
 macro_rules! kinds {
@@ -106,6 +107,8 @@ pub struct TableSpec {
     pub(crate) sorted_by: &'static [&'static str],
     /// The columns that get a bloom filter.
     pub(crate) looked_up_by: &'static [&'static str],
+    /// Checks its rows, once all files match the manifest.
+    pub(crate) check: Option<Check>,
 }
 
 impl TableSpec {
@@ -117,7 +120,7 @@ impl TableSpec {
     }
 }
 
-/// A row of a table; the `tables!` macro implements it for each row struct.
+/// A row of a table; the `table!` macro implements it for each row struct.
 pub trait Row {
     /// The table it belongs to.
     const SPEC: TableSpec;
@@ -126,22 +129,22 @@ pub trait Row {
 }
 
 /// A value that a row can hold.
-pub(crate) trait Cell: Copy {
+pub(crate) trait Cell {
     /// The type of its column.
     const KIND: Kind;
     /// Whether its column may hold nulls.
     const NULLABLE: bool = false;
     /// Appends the value to a builder of [`Self::KIND`]; returns the bytes of text appended.
-    fn append(self, builder: &mut Builder) -> usize;
+    fn append(&self, builder: &mut Builder) -> usize;
 }
 
 macro_rules! plain_cells {
     ($($type:ty => $kind:ident),*) => {$(
         impl Cell for $type {
             const KIND: Kind = Kind::$kind;
-            fn append(self, builder: &mut Builder) -> usize {
+            fn append(&self, builder: &mut Builder) -> usize {
                 match builder {
-                    Builder::$kind(b) => b.append_value(self),
+                    Builder::$kind(b) => b.append_value(*self),
                     _ => unreachable!("builders are made from the same declaration as the row"),
                 }
                 0
@@ -154,7 +157,7 @@ plain_cells!(i32 => I32, i64 => I64, f32 => F32, f64 => F64, bool => Bool);
 
 impl Cell for &str {
     const KIND: Kind = Kind::Text;
-    fn append(self, builder: &mut Builder) -> usize {
+    fn append(&self, builder: &mut Builder) -> usize {
         match builder {
             Builder::Text(b) => b.append_value(self),
             _ => unreachable!("builders are made from the same declaration as the row"),
@@ -163,12 +166,19 @@ impl Cell for &str {
     }
 }
 
+impl Cell for String {
+    const KIND: Kind = Kind::Text;
+    fn append(&self, builder: &mut Builder) -> usize {
+        self.as_str().append(builder)
+    }
+}
+
 impl Cell for &[String] {
     const KIND: Kind = Kind::TextList;
-    fn append(self, builder: &mut Builder) -> usize {
+    fn append(&self, builder: &mut Builder) -> usize {
         match builder {
             Builder::TextList(b) => {
-                for text in self {
+                for text in *self {
                     b.values().append_value(text);
                 }
                 b.append(true);
@@ -182,7 +192,7 @@ impl Cell for &[String] {
 impl<C: Cell> Cell for Option<C> {
     const KIND: Kind = C::KIND;
     const NULLABLE: bool = true;
-    fn append(self, builder: &mut Builder) -> usize {
+    fn append(&self, builder: &mut Builder) -> usize {
         match self {
             Some(value) => value.append(builder),
             None => {
@@ -193,53 +203,67 @@ impl<C: Cell> Cell for Option<C> {
     }
 }
 
-/// Declares the tables: for each, a struct for its rows, which implements [`Row`]; and all of them as `TABLES`. The
-/// docs of a column follow it.
-macro_rules! tables {
-    ($(
+/// Declares a table: a struct for its rows, which implements [`Row`]; the docs of a column follow it. Rows that borrow
+/// nothing can also be read back ([`Record`](super::records::Record)) and sent.
+macro_rules! table {
+    (
         $(#[$doc:meta])*
-        $table:literal $(, sorted_by [$($sorted:ident),*])? $(, looked_up_by [$($looked_up:ident),*])?;
+        $table:literal $(, sorted_by [$($sorted:ident),*])? $(, looked_up_by [$($looked_up:ident),*])?
+            $(, checked_by $check:ident)?;
         $vis:vis struct $row:ident $(<$life:lifetime>)? {
             $( $column:ident : $type:ty, $(#[$column_doc:meta])* )*
         }
-    )*) => {
-        /// Every table that a job can write, by name.
-        pub(crate) const TABLES: [TableSpec; [$($table),*].len()] = [$( $row::SPEC ),*];
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $row $(<$life>)? {
+            $( $(#[$column_doc])* $vis $column: $type, )*
+        }
 
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, PartialEq)]
-            $vis struct $row $(<$life>)? {
-                $( $(#[$column_doc])* $vis $column: $type, )*
+        impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
+            const SPEC: $crate::tables::TableSpec = $crate::tables::TableSpec {
+                name: $table,
+                columns: &[$(
+                    $crate::tables::schema::Column {
+                        name: stringify!($column),
+                        kind: <$type as $crate::tables::schema::Cell>::KIND,
+                        nullable: <$type as $crate::tables::schema::Cell>::NULLABLE,
+                    },
+                )*],
+                sorted_by: &[$($( stringify!($sorted) ),*)?],
+                looked_up_by: &[$($( stringify!($looked_up) ),*)?],
+                check: $crate::tables::schema::table!(@first $(Some($check),)? None,),
+            };
+
+            fn append(&self, builders: &mut [$crate::tables::schema::Builder]) -> usize {
+                let mut builders = builders.iter_mut();
+                let mut bytes = 0;
+                $(
+                    if let Some(builder) = builders.next() {
+                        bytes += $crate::tables::schema::Cell::append(&self.$column, builder);
+                    }
+                )*
+                bytes
+            }
+        }
+
+        $crate::tables::schema::table!(@owned $row $(<$life>)? { $( $column: $type, )* });
+    };
+    (@first $first:expr, $($others:expr,)*) => { $first };
+    (@owned $row:ident <$life:lifetime> { $($columns:tt)* }) => {};
+    (@owned $row:ident { $( $column:ident : $type:ty, )* }) => {
+        $crate::tables::records::read_columns!($row { $( $column: $type, )* } {});
+
+        impl $crate::wire::Wire<'_> for $row {
+            fn pack(&self, words: &mut Vec<u64>) {
+                $( self.$column.pack(words); )*
             }
 
-            impl $(<$life>)? Row for $row $(<$life>)? {
-                const SPEC: TableSpec = TableSpec {
-                    name: $table,
-                    columns: &[$(
-                        Column {
-                            name: stringify!($column),
-                            kind: <$type as Cell>::KIND,
-                            nullable: <$type as Cell>::NULLABLE,
-                        },
-                    )*],
-                    sorted_by: &[$($( stringify!($sorted) ),*)?],
-                    looked_up_by: &[$($( stringify!($looked_up) ),*)?],
-                };
-
-                fn append(&self, builders: &mut [Builder]) -> usize {
-                    let mut builders = builders.iter_mut();
-                    let mut bytes = 0;
-                    $(
-                        if let Some(builder) = builders.next() {
-                            bytes += self.$column.append(builder);
-                        }
-                    )*
-                    bytes
-                }
+            fn unpack(words: &mut &[u64]) -> Option<Self> {
+                Some(Self { $( $column: $crate::wire::Wire::unpack(words)?, )* })
             }
-        )*
+        }
     };
 }
 
-pub(crate) use tables;
+pub(crate) use table;

@@ -24,11 +24,16 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use super::document_topics::DocumentTopicRow;
+use super::documents::DocumentRow;
+use super::labels::LabelRow;
 use super::parts::{Batches, footer, part_files};
-use super::rows::{
-    DocumentRow, DocumentTopicRow, LabelRow, PhraseRow, PredictionRow, TopicDocumentRow, TopicRow,
-    TopicTermRow, VocabularyRow,
-};
+use super::phrases::PhraseRow;
+use super::predictions::PredictionRow;
+use super::topic_documents::TopicDocumentRow;
+use super::topic_terms::TopicTermRow;
+use super::topics::TopicRow;
+use super::vocabulary::VocabularyRow;
 use super::*;
 use corpus::DocumentStatus;
 use corpus::sample::Split;
@@ -154,7 +159,7 @@ fn write_topics(output: &Output) {
         topic,
         rank: 1,
         doc_id: 5,
-        source_id: "document 5",
+        source_id: "document 5".to_owned(),
         weight: 0.7,
     });
     part!(output, "topic_documents", rows);
@@ -297,7 +302,8 @@ fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part");
     let mut writer = TableWriter::create(&path, &TopicDocumentRow::SPEC, &metadata()).unwrap();
-    let row = TopicDocumentRow { topic: 0, rank: 1, doc_id: 0, source_id: "", weight: 0.5 };
+    let row =
+        TopicDocumentRow { topic: 0, rank: 1, doc_id: 0, source_id: String::new(), weight: 0.5 };
     let error = writer.push_with(&row, &[None]).unwrap_err();
     assert!(error.to_string().contains("metadata values for"), "{error}");
     writer.push(&row).unwrap();

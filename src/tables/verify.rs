@@ -3,19 +3,14 @@
 //! and term distributions that sum to 1, token counts that agree. Memory is bounded by the number of topics, not by the
 //! collection.
 
-mod diagnostics;
-mod documents;
-mod ranks;
-mod rollups;
-mod topics;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::TABLES;
+use super::documents::{self, Totals};
 use super::manifest::{Manifest, PartManifest};
 use super::output::{SUCCESS, incomplete, is_part_name};
 use super::parts::{footer, hash_file};
+use super::{TABLES, topics, vocabulary};
 use crate::failure::Failure;
 use corpus::collection::Collection;
 use store::{Disk, Store};
@@ -46,7 +41,7 @@ impl VerifyReport {
         self.problem_count == 0
     }
 
-    fn problem(&mut self, problem: impl FnOnce() -> String) {
+    pub(super) fn problem(&mut self, problem: impl FnOnce() -> String) {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_SHOWN {
             self.problems.push(problem());
@@ -54,7 +49,7 @@ impl VerifyReport {
     }
 
     /// Records a problem unless `sound`.
-    fn expect(&mut self, sound: bool, problem: impl FnOnce() -> String) {
+    pub(super) fn expect(&mut self, sound: bool, problem: impl FnOnce() -> String) {
         if !sound {
             self.problem(problem);
         }
@@ -74,10 +69,77 @@ pub fn verify(root: &Path) -> Result<VerifyReport, Failure> {
     let mut report = VerifyReport::default();
     verify_files(root, &manifest, &mut report)?;
     if report.is_sound() {
-        let totals = documents::verify(root, &manifest, &mut report)?;
-        topics::verify(root, &totals, &mut report)?;
+        verify_tables(root, &manifest, &mut report)?;
     }
     Ok(report)
+}
+
+/// What the check of a table needs to know of others.
+pub(crate) struct Known<'a> {
+    pub(super) root: &'a Path,
+    pub(super) totals: Totals,
+    /// The number of kept terms, if there is a vocabulary.
+    pub(super) kept: Option<i32>,
+    /// `topics.absent_weight` of each topic.
+    pub(super) absent_weights: Vec<f64>,
+}
+
+impl Known<'_> {
+    /// Returns the number of topics.
+    pub(super) fn topic_count(&self) -> usize {
+        self.absent_weights.len()
+    }
+}
+
+/// Checks the rows of a table.
+pub(crate) type Check = fn(&Known<'_>, &mut VerifyReport) -> Result<(), Failure>;
+
+/// Checks the tables that are there: first those of which others depend.
+fn verify_tables(
+    root: &Path,
+    manifest: &Manifest,
+    report: &mut VerifyReport,
+) -> Result<(), Failure> {
+    let totals = documents::check(root, manifest, report)?;
+    let mut kept = None;
+    if manifest.tables.contains_key("vocabulary") {
+        kept = Some(vocabulary::check(root, &totals, report)?);
+    }
+    if !manifest.tables.contains_key("topics") {
+        return Ok(());
+    }
+    let absent_weights = topics::check(root, &totals, report)?;
+    let known = Known { root, totals, kept, absent_weights };
+    let there = TABLES.iter().filter(|table| manifest.tables.contains_key(table.name));
+    there.filter_map(|table| table.check).try_for_each(|check| check(&known, report))
+}
+
+/// How far a sum of shares may exceed 1.
+pub(super) const SHARES_WITHIN: f64 = 1e-4;
+
+/// Checks that rows are sorted by (topic, rank), with ranks from 1 without gaps within a topic.
+pub(super) struct Ranks {
+    table: &'static str,
+    topic_count: usize,
+    last: (i32, i32),
+}
+
+impl Ranks {
+    pub(super) fn new(table: &'static str, topic_count: usize) -> Self {
+        Self { table, topic_count, last: (-1, 0) }
+    }
+
+    pub(super) fn next(&mut self, topic: i32, rank: i32, report: &mut VerifyReport) {
+        let (last_topic, last_rank) = self.last;
+        let continues = topic == last_topic && rank == last_rank + 1;
+        let begins = topic > last_topic && rank == 1;
+        let exists = usize::try_from(topic).is_ok_and(|t| t < self.topic_count);
+        let table = self.table;
+        report.expect((continues || begins) && exists, || {
+            format!("{table}: topic {topic}, rank {rank} follows {last_topic}, {last_rank}")
+        });
+        self.last = (topic, rank);
+    }
 }
 
 fn verify_files(

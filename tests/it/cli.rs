@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use topicmill::tables::Output as OutputFolder;
-use topicmill::tables::rows::TopicRow;
+use topicmill::tables::topics::TopicRow;
 use topicmill::tables::{FileMetadata, Manifest, Row, TableWriter};
 
 use crate::workdir::Workdir;

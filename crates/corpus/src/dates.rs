@@ -1,5 +1,6 @@
 //! Dates in metadata, as people and programs write them.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -26,7 +27,7 @@ struct Date {
 }
 
 /// The precision of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DateUnit {
     /// `1998-07-21`.
     Day,
@@ -165,7 +166,7 @@ pub fn day_of(value: &str) -> Cow<'_, str> {
 }
 
 /// The grouping of a column's dates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
     unit: DateUnit,
     is_day_first: bool,

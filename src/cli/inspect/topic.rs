@@ -10,9 +10,9 @@ use crate::cli::{Failure, figures, plan};
 use crate::report::clip;
 use crate::tables::compare::{Neighbourhood, neighbourhood};
 use crate::tables::read::{
-    LabelLine, PredictionLine, TopicDocumentLine, TopicLine, predictions, topic_documents,
-    topic_lines,
+    LabelLine, PredictionLine, TopicLine, predictions, topic_documents, topic_lines,
 };
+use crate::tables::topic_documents::TopicDocumentRow;
 
 /// Number of nearest topics.
 const NEAREST: usize = 5;
@@ -30,7 +30,7 @@ struct View {
     topics: Vec<TopicLine>,
     topic: usize,
     around: Neighbourhood,
-    documents: Vec<TopicDocumentLine>,
+    documents: Vec<TopicDocumentRow>,
     predictions: Vec<PredictionLine>,
 }
 
@@ -182,7 +182,7 @@ impl View {
     fn json(&self, terms: usize) -> Value {
         let line = self.line();
         let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": figures::single(*weight) });
-        let document = |line: &TopicDocumentLine| {
+        let document = |line: &TopicDocumentRow| {
             json!({
                 "doc_id": line.doc_id,
                 "source_id": line.source_id,
@@ -257,7 +257,7 @@ mod tests {
                 ],
                 nearest: vec![(2, 0.31)],
             },
-            documents: vec![TopicDocumentLine {
+            documents: vec![TopicDocumentRow {
                 topic: 1,
                 rank: 1,
                 doc_id: 7,

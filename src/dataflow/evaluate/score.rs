@@ -9,7 +9,7 @@ use crate::dataflow::splits::Splits;
 use crate::evaluate::measure::Likelihood;
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
-use crate::tables::rows::DocumentScoreRow;
+use crate::tables::document_scores::DocumentScoreRow;
 use crate::tables::{FileMetadata, Row, TableWriter, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;

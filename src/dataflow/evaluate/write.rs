@@ -4,8 +4,9 @@ use super::model::Loaded;
 use super::{Evaluation, Made};
 use crate::evaluate::measure::TopicScores;
 use crate::failure::Failure;
+use crate::tables::evaluation::EvaluationRow;
 use crate::tables::output::{JOB_FILE, MANIFEST};
-use crate::tables::rows::{EvaluationRow, TopicScoreRow};
+use crate::tables::topic_scores::TopicScoreRow;
 use crate::tables::{FileMetadata, Manifest};
 use corpus::collection::Collection;
 

@@ -3,7 +3,7 @@
 use super::{Before, Finisher, Written};
 use crate::failure::Failure;
 use crate::tables::read::ChangeLine;
-use crate::tables::rows::TopicChangeRow;
+use crate::tables::topic_changes::TopicChangeRow;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::hellinger;
 use lda::model::published::PublishedTopic;

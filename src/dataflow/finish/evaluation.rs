@@ -1,13 +1,12 @@
-//! `evaluation`: every figure of quality with its method; and `drift`, of which it repeats some
-//! figures.
+//! `evaluation`: every figure of quality with its method.
 
 use super::{Finisher, Written};
-use crate::dataflow::project::DriftLine;
 use crate::evaluate::measure::mean;
 use crate::failure::Failure;
-use crate::tables::rows::{DriftRow, EvaluationRow};
+use crate::tables::evaluation::EvaluationRow;
 use corpus::sample::Split;
 use lda::evaluate::completion;
+use lda::evaluate::drift::DriftFigures;
 
 impl Finisher<'_> {
     /// Writes every figure with its method. `planted`: topics found, and planted.
@@ -55,20 +54,9 @@ impl Finisher<'_> {
         };
         let mut figures: Vec<Figure> = splits.into_iter().map(likelihood).collect();
         if let Some(drift) = self.drift() {
-            figures.extend(drift_figures(&drift.run));
+            figures.extend(drift_figures(&drift.figures));
         }
         figures
-    }
-
-    /// Writes `drift`, if documents were projected.
-    pub(super) fn write_drift(&self, written: &mut Written) -> Result<(), Failure> {
-        let Some(drift) = self.drift() else {
-            return Ok(());
-        };
-        let groups = drift.groups.iter();
-        let groups = groups.map(|line| drift_row(line, line.figures.advises_training()));
-        let run = drift_row(&drift.run, drift.advises_training());
-        self.write(groups.chain([run]), written)
     }
 }
 
@@ -86,14 +74,13 @@ pub(super) fn figure(
 }
 
 /// Returns the figures of drift of all new documents.
-fn drift_figures(line: &DriftLine) -> [Figure; 6] {
+fn drift_figures(of: &DriftFigures) -> [Figure; 6] {
     let new = "held_out+projected";
     let figure = |metric, method, unit, value| figure(metric, method, new, unit, value);
     let terms = "distinct terms but stop and frequent ones";
     let [tokens, kept] = ["all tokens but stop words", "tokens of kept terms"];
     let topics = "against sample, listed topics";
     let likelihood = "own_proportions, against sample";
-    let of = &line.figures;
     let (kept_share, hellinger) = (of.known_kept_token_share, of.topic_shift_hellinger);
     [
         figure("known_term_share", terms, "share", of.known_term_share),
@@ -103,25 +90,4 @@ fn drift_figures(line: &DriftLine) -> [Figure; 6] {
         figure("topic_shift_hellinger", topics, "1", hellinger),
         figure("loglik_shift", likelihood, "nats/token", of.loglik_shift),
     ]
-}
-
-fn drift_row(line: &DriftLine, retrain: bool) -> DriftRow<'_> {
-    let figures = &line.figures;
-    DriftRow {
-        scope: if line.group.is_some() { "group" } else { "run" },
-        group_id: line.group.as_deref(),
-        documents: line.documents,
-        tokens: line.tokens,
-        tokens_in_vocabulary: line.kept_tokens,
-        known_tokens: line.known_tokens,
-        terms: figures.terms as i64,
-        known_terms: figures.known_terms as i64,
-        known_term_share: figures.known_term_share,
-        known_token_share: figures.known_token_share,
-        topic_shift_js: figures.topic_shift_js,
-        topic_shift_hellinger: figures.topic_shift_hellinger,
-        loglik_per_token: figures.loglik_per_token,
-        loglik_shift: figures.loglik_shift,
-        retrain,
-    }
 }

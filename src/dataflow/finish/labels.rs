@@ -5,7 +5,7 @@ use super::{Finisher, Written};
 use crate::dataflow::project::{LabelSums, SCORES};
 use crate::failure::Failure;
 use crate::job::LabelSummary;
-use crate::tables::rows::LabelRow;
+use crate::tables::labels::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
 impl Finisher<'_> {

@@ -6,7 +6,8 @@ use super::{Finisher, Written};
 use crate::dataflow::coherence::TopTerm;
 use crate::failure::Failure;
 use crate::tables::read::{LabelLine, TopicLine};
-use crate::tables::rows::{TopicRow, TopicTermDiagnosticsRow};
+use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
+use crate::tables::topics::TopicRow;
 use lda::evaluate::diagnostics::terms::{
     TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
 };

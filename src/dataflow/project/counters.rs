@@ -1,81 +1,246 @@
 //! A worker's counts of documents, the sums that it owns, and the first worker's results from them.
 //!
 //! While documents are inferred, sums that take much memory go to the workers that own them; when all documents are
-//! inferred, the rest follows. Then owners report how many groups they have, turn their sums into rows, and send those
-//! to the first worker.
+//! inferred, the rest follows. Then owners report how many keys they have, turn their sums into lines, and write those or
+//! send them to the first worker, which writes the tables.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use parking_lot::Mutex;
 
-use super::drift::{DriftCounter, DriftLine};
-use super::kinds::{
-    CELL_ROWS, CELLS, GROUP_TOPICS, GROUPED, OWNED, PAIR_ROWS, PAIRS, PRESENCE, TALLY,
-};
-use super::rollups::{Correlations, GroupTopics, RollUpShared, RolledUp, Trends};
-use super::tally::BestDocuments;
-use super::{Listed, ProjectPlan, Projected, Tally};
-use crate::dataflow::block::Block;
-use crate::dataflow::gather::{cut, join};
+use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, pending};
+use super::tally::part_path;
+use super::{ProjectPlan, Projected, ProjectedDrift, Tally};
+use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
-use crate::tables::PartInfo;
-use corpus::ShardDocument;
-use corpus::sample::Split;
+use crate::tables::drift::Drift;
+use crate::tables::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
+use crate::tables::{PartInfo, Row, roll_ups, write_part};
+use crate::wire::{Wire, packed, unpacked};
 
-/// Results of a worker: the best of its own documents, and the results of the groups that it owns.
-#[derive(Serialize, Deserialize)]
-struct Owned {
-    best: BestDocuments,
-    drift: Vec<DriftLine>,
-    groups: BTreeMap<String, PartInfo>,
+/// The kinds of blocks, numbers below [`KINDS`] in their tags. Above them is the number of the roll-up.
+const TALLY: u64 = 0;
+const BEST: u64 = 1;
+const KEYED: u64 = 2;
+const WHOLE: u64 = 3;
+const KEYS: u64 = 4;
+const LINES: u64 = 5;
+const PARTS: u64 = 6;
+
+/// Sums that the workers of a process share, by table.
+#[derive(Debug, Default)]
+pub(crate) struct SharedSums(Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>);
+
+impl SharedSums {
+    fn of<R: RollUp>(&self) -> Pending<R::Key, R::Sums> {
+        let mut all = self.0.lock();
+        let made =
+            all.entry(R::Row::SPEC.name).or_insert_with(|| Arc::new(pending::<R::Key, R::Sums>()));
+        let shared: &Pending<R::Key, R::Sums> =
+            made.downcast_ref().expect("a table has one roll-up");
+        Arc::clone(shared)
+    }
+}
+
+/// The parts of tables that have been written, by path.
+type Written = BTreeMap<String, PartInfo>;
+
+/// A roll-up on one worker.
+struct Rolled<R: RollUp> {
+    roll_up: R,
+    number: u64,
+    keyed: KeyedSums<R::Key, R::Sums>,
+    /// Sums over the worker's own documents, and over all.
+    whole: [R::Whole; 2],
+    /// Keys of all workers.
+    keys: u64,
+    /// On the first worker.
+    lines: Vec<R::Line>,
+    written: Written,
+}
+
+/// A roll-up of any type.
+trait AnyRollUp {
+    fn add(&mut self, document: &ListedDocument<'_>, outbox: &mut Outbox);
+    fn send(&mut self, outbox: &mut Outbox);
+    fn receive(&mut self, kind: u64, words: &[u64]);
+    fn send_count(&mut self, outbox: &mut Outbox);
+    fn send_lines(&mut self, plan: &ProjectPlan, outbox: &mut Outbox) -> Result<(), Failure>;
+    fn finish(&mut self, plan: &ProjectPlan) -> Result<Written, Failure>;
+}
+
+impl<R: RollUp> Rolled<R> {
+    fn new(roll_up: R, number: u64, plan: &ProjectPlan, worker: usize) -> Self {
+        let placement = &plan.process.placement;
+        let (workers, threads) = (placement.workers(), placement.threads);
+        let buckets = match R::DOCUMENTS_A_BUCKET {
+            Some(documents) => plan.collection.documents.div_ceil(documents).max(1),
+            None => workers as u64,
+        };
+        let path = plan.process.output.temporary_path(&format!("sums-{}", R::Row::SPEC.name));
+        let keyed = KeyedSums::new(
+            KEYED + KINDS * number,
+            WorkerPlace { index: worker, workers, threads },
+            (buckets, path),
+            roll_up.empty(),
+            plan.sums.of::<R>(),
+            R::MOST_KEYS.unwrap_or(0),
+        );
+        let whole = [roll_up.whole(), roll_up.before()];
+        let (lines, written) = (Vec::new(), BTreeMap::new());
+        Self { roll_up, number, keyed, whole, keys: 0, lines, written }
+    }
+
+    fn has_too_many_keys(&self) -> bool {
+        R::MOST_KEYS.is_some_and(|most| self.keys > most)
+    }
+}
+
+impl<R: RollUp> AnyRollUp for Rolled<R> {
+    fn add(&mut self, document: &ListedDocument<'_>, outbox: &mut Outbox) {
+        let Self { roll_up, keyed, whole: [own, _], .. } = self;
+        roll_up.add(document, own, &mut |key, count| keyed.add(key, outbox, count));
+    }
+
+    fn send(&mut self, outbox: &mut Outbox) {
+        self.keyed.send(outbox);
+        let (tag, mut parts) = (WHOLE + KINDS * self.number, Vec::new());
+        self.whole[0].take(&mut |part| {
+            part.pack(&mut parts);
+            if parts.len() >= WORDS_A_MESSAGE {
+                outbox.send_all(tag, std::mem::take(&mut parts));
+            }
+        });
+        if !parts.is_empty() {
+            outbox.send_all(tag, parts);
+        }
+    }
+
+    fn receive(&mut self, kind: u64, words: &[u64]) {
+        match kind {
+            KEYED => self.keyed.receive(words),
+            WHOLE => unpacked(words).for_each(|part| self.whole[1].add(part)),
+            KEYS => self.keys += words[0],
+            LINES => self.lines.extend(unpacked(words)),
+            _ => self.written.extend(
+                unpacked::<PartWords>(words)
+                    .map(|(path, [rows, bytes], sha256)| (path, PartInfo { rows, bytes, sha256 })),
+            ),
+        }
+    }
+
+    fn send_count(&mut self, outbox: &mut Outbox) {
+        outbox.send_all(KEYS + KINDS * self.number, vec![self.keyed.count()]);
+    }
+
+    fn send_lines(&mut self, plan: &ProjectPlan, outbox: &mut Outbox) -> Result<(), Failure> {
+        if self.has_too_many_keys() {
+            return self.keyed.discard();
+        }
+        if R::IS_IN_PARTS && self.keys == 0 {
+            return Ok(());
+        }
+        for bucket in self.keyed.buckets() {
+            let (whole, mut lines) = (&self.whole[1], Vec::new());
+            let roll_up = &self.roll_up;
+            let visit = |key, sums| roll_up.lines(key, sums, whole, &mut lines);
+            self.keyed.each(bucket, visit)?;
+            if R::IS_IN_PARTS {
+                let part = write(plan, bucket, roll_up.rows(lines, whole))?;
+                outbox.send(PARTS + KINDS * self.number, 0, packed([part]));
+            } else {
+                let send = |line| outbox.send(LINES + KINDS * self.number, 0, packed([line]));
+                lines.into_iter().for_each(send);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, plan: &ProjectPlan) -> Result<Written, Failure> {
+        let mut written = std::mem::take(&mut self.written);
+        if !R::IS_IN_PARTS {
+            let rows = self.roll_up.rows(std::mem::take(&mut self.lines), &self.whole[1]);
+            written.extend([plan.process.output.write_table(&plan.metadata, rows)?]);
+        }
+        Ok(written)
+    }
+}
+
+/// A part of a table as words: its path, rows and bytes, and its hash.
+type PartWords = (String, [u64; 2], String);
+
+/// Writes a part of a table; returns its path and what the manifest needs.
+fn write<R: Row>(plan: &ProjectPlan, number: u64, rows: Vec<R>) -> Result<PartWords, Failure> {
+    let (output, table) = (&plan.process.output, R::SPEC.name);
+    let temporary = output.temporary_path(&format!("{table}-{number:05}"));
+    let PartInfo { rows, bytes, sha256 } = write_part(&temporary, &plan.metadata, rows)?;
+    let path = part_path(table, number as usize);
+    output.publish(&temporary, &path)?;
+    Ok((path, [rows, bytes], sha256))
 }
 
 /// The counters of a worker.
 pub(super) struct Counters {
+    plan: Rc<ProjectPlan>,
     tally: Tally,
-    drift: DriftCounter,
-    groups: Option<GroupTopics>,
-    trends: Option<Trends>,
-    correlations: Option<Correlations>,
-    /// Over all workers, the groups of drift that they own, and the groups of topics that they have sent.
-    grouped: Vec<i64>,
-    /// On the first worker: the sums of all tallies, and the blocks of each worker's [`Owned`].
+    drift: Rolled<Drift>,
+    /// The other roll-ups, by number from 1.
+    others: Vec<Box<dyn AnyRollUp>>,
+    /// On the first worker: the sums of all tallies, and the blocks of each worker's best documents.
     sums: Vec<i64>,
-    owned: BTreeMap<usize, Vec<Block>>,
+    best: BTreeMap<usize, Vec<Block>>,
+}
+
+/// Starts the roll-ups of a worker.
+struct Starting<'a> {
+    plan: &'a ProjectPlan,
+    worker: usize,
+    started: Vec<Box<dyn AnyRollUp>>,
+}
+
+impl StartRollUp for Starting<'_> {
+    fn start<R: RollUp>(&mut self, roll_up: R) {
+        let number = self.started.len() as u64 + 1;
+        self.started.push(Box::new(Rolled::new(roll_up, number, self.plan, self.worker)));
+    }
 }
 
 impl Counters {
     /// Creates the counters that the plan's job needs.
-    pub(super) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Self {
-        let rolled_up = plan.process.job.project.rollups.then_some(plan);
+    pub(super) fn new(plan: &Rc<ProjectPlan>, worker: usize) -> Self {
+        let mut starting = Starting { plan, worker, started: Vec::new() };
+        if plan.process.job.project.rollups {
+            let context = RollUpContext {
+                seed: plan.process.job.model.seed,
+                topic_count: plan.topic_count(),
+                columns: Arc::clone(&plan.columns),
+            };
+            roll_ups(&context, &mut starting);
+        }
         Self {
             tally: plan.tally(),
-            drift: DriftCounter::new(plan, worker),
-            groups: rolled_up.map(|plan| GroupTopics::new(plan, worker)),
-            trends: rolled_up.and_then(|plan| Trends::new(plan, shared, worker)),
-            correlations: rolled_up.and_then(|plan| Correlations::new(plan, shared, worker)),
-            grouped: Vec::new(),
+            drift: Rolled::new(plan.drift(), 0, plan, worker),
+            others: starting.started,
             sums: Vec::new(),
-            owned: BTreeMap::new(),
+            best: BTreeMap::new(),
+            plan: Rc::clone(plan),
         }
     }
 
+    fn roll_ups(&mut self) -> impl Iterator<Item = &mut dyn AnyRollUp> {
+        let drift: &mut dyn AnyRollUp = &mut self.drift;
+        let others = self.others.iter_mut().map(|it| &mut **it as &mut dyn AnyRollUp);
+        std::iter::once(drift).chain(others)
+    }
+
     /// Counts a document with terms.
-    pub(super) fn add(
-        &mut self,
-        number: u64,
-        (document, split): (&ShardDocument, Split),
-        listed: Listed<'_>,
-        outbox: &mut Outbox,
-    ) {
-        self.drift.add(document, split, listed, outbox);
-        let (trends, correlations) = (self.trends.iter_mut(), self.correlations.iter_mut());
-        let groups = self.groups.iter_mut();
-        groups.for_each(|it| it.add(document, listed.topics, outbox));
-        trends.for_each(|it| it.add(number, document, listed));
-        correlations.for_each(|it| it.add(listed.topics));
+    pub(super) fn add(&mut self, document: &ListedDocument<'_>, outbox: &mut Outbox) {
+        self.roll_ups().for_each(|it| it.add(document, outbox));
     }
 
     /// Adds the tally of a shard whose documents are all counted.
@@ -85,83 +250,61 @@ impl Counters {
 
     /// Sends what has not been sent yet, once the documents of all workers are counted.
     pub(super) fn send(&mut self, outbox: &mut Outbox) {
-        self.drift.send(outbox);
-        self.groups.iter_mut().for_each(|it| it.send(outbox));
-        self.trends.iter().for_each(|it| it.send(outbox));
-        self.correlations.iter().for_each(|it| it.send(outbox));
+        self.roll_ups().for_each(|it| it.send(outbox));
         let to_first = &mut |tag, words| outbox.send_block(tag, 0, words);
         give_vector(&self.tally.sums(), TALLY, to_first);
     }
 
-    /// Sends the numbers of groups to all workers, once all sums have arrived.
+    /// Sends the numbers of keys to all workers, once all sums have arrived.
     pub(super) fn send_counts(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
-        let sent = self.groups.as_ref().map_or(0, GroupTopics::sent);
-        let to_all = &mut |tag, words| outbox.send_all(tag, words);
-        give_vector(&[self.drift.count(), sent], GROUPED, to_all);
+        self.roll_ups().for_each(|it| it.send_count(outbox));
         Ok(())
     }
 
     /// Takes a block that a worker has sent.
     pub(super) fn receive(&mut self, block: Block) {
-        let (trends, correlations) = (&mut self.trends, &mut self.correlations);
-        match (block.tag() % KINDS, trends, correlations) {
-            (TALLY, ..) => add_piece(&mut self.sums, &block),
-            (GROUPED, ..) => add_piece(&mut self.grouped, &block),
-            (GROUP_TOPICS, ..) => {
-                let groups = self.groups.iter_mut();
-                groups.for_each(|it| it.receive(block.words()));
+        match block.tag() % KINDS {
+            TALLY => add_piece(&mut self.sums, &block),
+            BEST => self.best.entry(block.source()).or_default().push(block),
+            kind => {
+                let roll_up = self.roll_ups().nth((block.tag() / KINDS) as usize);
+                roll_up.expect("all workers have the same").receive(kind, block.words());
             }
-            (CELLS | CELL_ROWS, Some(trends), _) => trends.cells.receive(&block),
-            (PRESENCE, _, Some(correlations)) => add_piece(&mut correlations.all, &block),
-            (PAIRS | PAIR_ROWS, _, Some(correlations)) => correlations.pairs.receive(&block),
-            (OWNED, ..) => self.owned.entry(block.source()).or_default().push(block),
-            (kind, ..) => self.drift.receive(kind, block.words()),
         }
     }
 
-    /// Turns the sums that this worker owns into rows, once all counts have arrived, and writes or sends them.
+    /// Turns the sums that this worker owns into lines, once all counts have arrived, and writes or sends them.
     pub(super) fn send_owned(&mut self, outbox: &mut Outbox) -> Result<(), Failure> {
-        self.trends.iter().for_each(|it| it.send_rows(outbox));
-        self.correlations.iter().for_each(|it| it.send_rows(outbox));
-        let owned = Owned {
-            best: self.tally.best.clone(),
-            drift: self.drift.owned(self.grouped[0])?,
-            groups: match &mut self.groups {
-                Some(groups) => groups.write(self.grouped[1])?,
-                None => BTreeMap::new(),
-            },
-        };
-        let json = serde_json::to_vec(&owned).expect("numbers and texts are JSON");
-        for (piece, words) in (0..).zip(cut(&json)) {
-            outbox.send_block(OWNED + KINDS * piece, 0, words);
+        let plan = Rc::clone(&self.plan);
+        self.roll_ups().try_for_each(|it| it.send_lines(&plan, outbox))?;
+        let best = packed(std::mem::take(&mut self.tally.best.topics));
+        for (piece, words) in (0..).zip(best.chunks(MAX_BLOCK_WORDS)) {
+            outbox.send_block(BEST + KINDS * piece, 0, words.to_vec());
         }
         Ok(())
     }
 
-    /// Returns the result on the first worker, once everything has arrived.
-    pub(super) fn finish(&mut self) -> Projected {
+    /// Writes the tables on the first worker, once everything has arrived; returns the result.
+    pub(super) fn finish(&mut self) -> Result<Projected, Failure> {
         let mut tally = Tally::from_sums(&self.sums, &self.tally);
-        let (mut groups, mut drift) = (BTreeMap::new(), Vec::new());
-        for mut blocks in std::mem::take(&mut self.owned).into_values() {
+        for mut blocks in std::mem::take(&mut self.best).into_values() {
             blocks.sort_by_key(Block::tag);
-            let owned: Owned = serde_json::from_slice(&join(&blocks)).expect("written by a worker");
-            tally.best.merge(&owned.best);
-            groups.extend(owned.groups);
-            drift.extend(owned.drift);
+            let words = blocks.iter().map(Block::words).collect::<Vec<_>>().concat();
+            tally.best.merge(unpacked(&words));
         }
-        let columns = (self.trends.iter()).flat_map(|it| it.columns.to_vec());
-        let columns = columns.collect();
-        let (trends, correlations) = (self.trends.iter_mut(), self.correlations.iter_mut());
-        let rolled_up = RolledUp {
-            groups,
-            columns,
-            trends: trends.flat_map(Trends::lines).collect(),
-            correlations: correlations.flat_map(Correlations::lines).collect(),
+        let (plan, mut written) = (Rc::clone(&self.plan), BTreeMap::new());
+        let groups = if self.drift.has_too_many_keys() {
+            None
+        } else {
+            let to_retrain = self.drift.lines.iter().filter(|line| line.retrain);
+            Some([self.drift.lines.len(), to_retrain.count()])
         };
-        Projected {
-            tally,
-            drift: self.drift.finish(self.grouped[0], drift),
-            rolled_up: self.groups.is_some().then_some(rolled_up),
+        for roll_up in self.roll_ups() {
+            written.extend(roll_up.finish(&plan)?);
         }
+        let whole = self.drift.whole[1].clone();
+        let is_foreign = self.drift.roll_up.trained.is_some();
+        let drift = ProjectedDrift { figures: Drift::figures(&whole), whole, groups, is_foreign };
+        Ok(Projected { tally, drift, written })
     }
 }

@@ -1,9 +1,10 @@
 //! The labels that documents are predicted to have, and how well those match their actual labels.
 
-use super::tally::fixed;
-use super::{FIXED_POINT, ProjectPlan};
+use super::ProjectPlan;
+use crate::tables::rollup::fixed;
 use corpus::labels::LabelReader;
 use corpus::sample::Split;
+use lda::evaluate::completion::FIXED_POINT;
 use lda::evaluate::labels::{DocumentScores, LabelCounts, score};
 use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;

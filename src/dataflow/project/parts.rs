@@ -7,8 +7,10 @@ use super::ProjectPlan;
 use super::labels::RankedLabel;
 use super::tally::{self, Tally, part_path, parts};
 use crate::failure::Failure;
+use crate::tables::document_topics::DocumentTopicRow;
+use crate::tables::documents::DocumentRow;
 use crate::tables::documents::metadata_columns;
-use crate::tables::rows::{DocumentRow, DocumentTopicRow, PredictionRow};
+use crate::tables::predictions::PredictionRow;
 use crate::tables::{Row, TableWriter};
 use corpus::ShardDocument;
 use corpus::sample::Split;
@@ -71,7 +73,7 @@ impl PartWriter {
             return Ok(false);
         };
         if let Some(parts) = self.open.take() {
-            parts.publish(&self.plan, inferred.shard, tally)?;
+            parts.publish(&self.plan, inferred.shard, &tally)?;
         }
         Ok(true)
     }
@@ -131,15 +133,15 @@ impl Parts {
     }
 
     /// Publishes the parts, then the note that they are complete.
-    fn publish(self, plan: &ProjectPlan, shard: usize, mut tally: Tally) -> Result<(), Failure> {
-        tally.parts = vec![self.documents.finish()?, self.topics.finish()?];
+    fn publish(self, plan: &ProjectPlan, shard: usize, tally: &Tally) -> Result<(), Failure> {
+        let mut written = vec![self.documents.finish()?, self.topics.finish()?];
         if let Some(predictions) = self.predictions {
-            tally.parts.push(predictions.finish()?);
+            written.push(predictions.finish()?);
         }
         let output = &plan.process.output;
         for (path, table) in self.temporary.iter().zip(parts(&plan.collection)) {
             output.publish(path, &part_path(table, shard))?;
         }
-        tally::publish(&plan.process, shard, &tally)
+        tally::publish(&plan.process, shard, written, &plan.metadata, tally)
     }
 }

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::ProjectPlan;
 use super::counters::Counters;
-use super::drift::Listed;
 use super::labels::{Predicted, Predictor};
 use super::parts::{Document, Inferred};
 use super::tally::{self, Tally, part_path, parts};
@@ -13,6 +12,7 @@ use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::job::WorkStage;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
+use crate::tables::rollup::ListedDocument;
 use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
@@ -147,10 +147,14 @@ impl Inference {
         };
         let topics = row.topics.iter();
         let topics: Vec<_> = topics.map(|&(topic, weight)| (weight, topic as u16)).collect();
-        let listed =
-            Listed { topics: &topics, loglik_per_token: row.loglik_per_token.unwrap_or(0.0) };
-        let mut counters = self.counters.borrow_mut();
-        counters.add(row.doc_id as u64, (read, split), listed, outbox);
+        let listed = ListedDocument {
+            number: row.doc_id as u64,
+            read,
+            split,
+            topics: &topics,
+            loglik_per_token: row.loglik_per_token.unwrap_or(0.0),
+        };
+        self.counters.borrow_mut().add(&listed, outbox);
         Ok(())
     }
 
@@ -174,13 +178,14 @@ impl Inference {
             self.infer_topics(&mut document, &mut shard.tally, table)?;
         }
         if let Some(projection) = &document.projection {
-            let listed = Listed {
+            let listed = ListedDocument {
+                number: document.number,
+                read: &document.read,
+                split: document.split,
                 topics: &projection.topics,
                 loglik_per_token: projection.loglik_per_token(),
             };
-            let counted = (&document.read, document.split);
-            let mut counters = self.counters.borrow_mut();
-            counters.add(document.number, counted, listed, outbox);
+            self.counters.borrow_mut().add(&listed, outbox);
         }
         shard.next += 1;
         shard.tally.documents += 1;

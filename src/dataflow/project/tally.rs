@@ -2,32 +2,27 @@
 //! evaluation. All sums are integers, so that their order does not matter.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
 
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
+use crate::tables::rollup::fixed;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::Split;
+use lda::evaluate::completion::FIXED_POINT;
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
 use lda::math::special::ln;
 
-/// Masses are summed in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
-pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
-
 /// Sums over some documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Hash of the model they were projected on.
-    pub(crate) model_hash: Option<String>,
-    /// Hash of the settings they were projected with.
-    pub(crate) settings_hash: String,
-    /// The parts written, in the order of [`parts`]; only in the tally of a single shard.
-    pub(crate) parts: Vec<PartInfo>,
     /// Documents, of any status.
     pub(crate) documents: u64,
     /// Sums over the documents of each topic.
@@ -76,9 +71,6 @@ impl Tally {
     /// Creates an empty tally, for documents without labels.
     pub(crate) fn new(topic_count: usize, documents_per_topic: usize) -> Self {
         Self {
-            model_hash: None,
-            settings_hash: String::new(),
-            parts: Vec::new(),
             documents: 0,
             topics: vec![TopicTally::default(); topic_count],
             likelihood: [[0; 3]; 3],
@@ -93,7 +85,7 @@ impl Tally {
         (sums.iter_mut().zip(other.sums())).for_each(|(sum, more)| *sum += more);
         let mut merged = Self::from_sums(&sums, self);
         merged.best = std::mem::take(&mut self.best);
-        merged.best.merge(&other.best);
+        merged.best.merge(other.best.topics.iter().cloned());
         *self = merged;
     }
 
@@ -199,24 +191,62 @@ impl BestDocuments {
         }
     }
 
-    /// Considers all documents of `other`.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (topic, best) in other.topics.iter().enumerate() {
+    /// Considers other documents, by topic.
+    pub(crate) fn merge(&mut self, topics: impl IntoIterator<Item = Vec<(f32, u64, String)>>) {
+        for (topic, best) in topics.into_iter().enumerate() {
             for (weight, document, source_id) in best {
-                self.add(topic, *weight, *document, source_id);
+                self.add(topic, weight, document, &source_id);
             }
         }
     }
 }
 
-/// Converts a mass or a likelihood to fixed point, by [`FIXED_POINT`].
-pub(crate) fn fixed(value: f64) -> i64 {
-    (value * FIXED_POINT).round_ties_even() as i64
-}
-
 /// Returns the path of the note of a shard, below the output's root.
 fn note_name(number: usize) -> String {
     format!("checkpoints/projected/shard-{number:05}.json")
+}
+
+/// The first line of a shard's note: what it was projected with, and its parts.
+#[derive(Serialize, Deserialize)]
+struct NoteHead {
+    /// Hash of the model.
+    model_hash: Option<String>,
+    /// Hash of the settings.
+    settings_hash: String,
+    /// The parts written, in the order of [`parts`].
+    parts: Vec<PartInfo>,
+}
+
+/// Reads the note of a shard, if it has been projected with the same model and settings: its parts, and the rest, which
+/// is its tally.
+fn read_note(
+    process: &Process,
+    number: usize,
+    parts: &[&str],
+    metadata: &FileMetadata,
+) -> Result<Option<(Vec<PartInfo>, BufReader<File>)>, Failure> {
+    let path = process.output.local(&note_name(number))?;
+    let mut note = match File::open(&path) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(Failure::io(path)(source)),
+    };
+    let mut line = Vec::new();
+    note.read_until(b'\n', &mut line).map_err(Failure::io(path))?;
+    let is_current = |head: &NoteHead| {
+        head.model_hash == metadata.model_hash
+            && head.settings_hash == metadata.settings_hash
+            && head.parts.len() == parts.len()
+    };
+    let Some(head) = serde_json::from_slice(&line).ok().filter(is_current) else {
+        return Ok(None);
+    };
+    for table in parts {
+        if !process.output.is_published(&part_path(table, number))? {
+            return Ok(None);
+        }
+    }
+    Ok(Some((head.parts, note)))
 }
 
 /// Reads the tally of a shard, if it has been projected with the same model and settings.
@@ -226,30 +256,24 @@ pub(crate) fn read(
     parts: &[&str],
     metadata: &FileMetadata,
 ) -> Result<Option<Tally>, Failure> {
-    let path = process.output.local(&note_name(number))?;
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Failure::io(path)(source)),
-    };
-    let is_current = |tally: &Tally| {
-        tally.model_hash == metadata.model_hash
-            && tally.settings_hash == metadata.settings_hash
-            && tally.parts.len() == parts.len()
-    };
-    let tally = serde_json::from_slice(&bytes).ok().filter(is_current);
-    for table in parts {
-        if tally.is_some() && !process.output.is_published(&part_path(table, number))? {
-            return Ok(None);
-        }
-    }
-    Ok(tally)
+    let note = read_note(process, number, parts, metadata)?;
+    Ok(note.and_then(|(_, tally)| serde_json::from_reader(tally).ok()))
 }
 
 /// Records that a shard is projected.
-pub(crate) fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Failure> {
-    let json = serde_json::to_vec(tally).expect("numbers and texts are JSON");
-    process.output.write_atomic(&note_name(number), &json)
+pub(crate) fn publish(
+    process: &Process,
+    number: usize,
+    parts: Vec<PartInfo>,
+    metadata: &FileMetadata,
+    tally: &Tally,
+) -> Result<(), Failure> {
+    let FileMetadata { model_hash, settings_hash, .. } = metadata.clone();
+    let head = serde_json::to_string(&NoteHead { model_hash, settings_hash, parts });
+    let tally = serde_json::to_string(tally);
+    let note = head.and_then(|head| Ok([head, tally?].join("\n")));
+    let note = note.expect("numbers and texts are JSON");
+    process.output.write_atomic(&note_name(number), note.as_bytes())
 }
 
 /// All tables of which a shard may have a part.
@@ -279,11 +303,11 @@ pub(crate) fn written_parts(
     let mut written = BTreeMap::new();
     for number in 0..collection.shards.len() {
         let tables = parts(collection);
-        let Some(tally) = read(process, number, tables, metadata)? else {
+        let Some((parts, _)) = read_note(process, number, tables, metadata)? else {
             return Ok(Err(note_name(number)));
         };
         let paths = tables.iter().map(|table| part_path(table, number));
-        written.extend(paths.zip(tally.parts));
+        written.extend(paths.zip(parts));
     }
     Ok(Ok(written))
 }

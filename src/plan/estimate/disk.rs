@@ -4,7 +4,7 @@ use super::weights::Weights;
 use super::{listed_rows, pairs, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::rows::MOST_TOPICS;
+use crate::tables::topic_correlations::{MOST_TOPICS, ROW_BYTES};
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
 /// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (1.0 to 1.8).
@@ -14,9 +14,8 @@ const SHARD_BYTES: f64 = 1.4;
 /// Bytes per document without its metadata (27 to 54), and per byte of metadata (0.8 and 0.9 for text).
 const DOCUMENT_BYTES: f64 = 40.0;
 const METADATA_BYTES: f64 = 0.9;
-/// Bytes per row of `document_topics` (4.3 to 5.3), of `topic_correlations`, of a dense and a sparse `topic_terms`.
+/// Bytes per row of `document_topics` (4.3 to 5.3), of a dense and a sparse `topic_terms`.
 const TOPIC_ROW_BYTES: f64 = 5.0;
-const CORRELATION_BYTES: f64 = 15.0;
 const DENSE_ROW_BYTES: f64 = 14.0;
 const SPARSE_ROW_BYTES: f64 = 6.2;
 /// Topics that a document lists (3 to 13), even if it may list more.
@@ -74,7 +73,7 @@ pub(super) fn disk(
         + weights * row
         + whole as f64 * DENSE_ROW_BYTES
         + distinct as f64 * TERM_BYTES
-        + correlations as f64 * CORRELATION_BYTES
+        + correlations as f64 * ROW_BYTES
         + REPORT_BYTES;
     let file = weights * WEIGHT_BYTES;
     let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));

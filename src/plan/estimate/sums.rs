@@ -3,9 +3,13 @@
 use super::{listed_rows, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::rows::{
-    DRIFT_BUCKET, LEAST_VALUES, MOST_GROUPS, MOST_PAIRS, MOST_TOPICS, MOST_VALUES, TOPIC_BUCKET,
-};
+use crate::tables::drift::DRIFT_BUCKET;
+use crate::tables::drift::MOST_GROUPS;
+use crate::tables::group_topics::TOPIC_BUCKET;
+use crate::tables::topic_correlations::MOST_TOPICS;
+use crate::tables::topic_trends::LEAST_VALUES;
+use crate::tables::topic_trends::MOST_PAIRS;
+use crate::tables::topic_trends::MOST_VALUES;
 use lda::evaluate::bootstrap::Sum;
 
 /// Bytes per volume and topic of its sections.

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::failure::Failure;
+pub(crate) use crate::tables::drift::DriftLine;
 use crate::tables::records::{record, records};
 
 record! {
@@ -56,27 +57,6 @@ record! {
 /// The table cannot be read, or lacks a column.
 pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, Failure> {
     records(root, "evaluation")?.collect()
-}
-
-record! {
-    /// The displayed columns of a row of `drift`.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    pub(crate) struct DriftLine {
-        /// The group; `None` for the run as a whole.
-        pub(crate) group_id: Option<String>,
-        /// New documents.
-        pub(crate) documents: i64,
-        /// The share of their distinct terms that the model knows, 0 to 1.
-        pub(crate) known_term_share: Option<f64>,
-        /// The share of their tokens that the model knows, 0 to 1.
-        pub(crate) known_token_share: Option<f64>,
-        /// Jensen–Shannon distance of their topics from those of the training sample, 0 to 1.
-        pub(crate) topic_shift_js: Option<f64>,
-        /// Their log-likelihood per token minus that of the training sample, nats.
-        pub(crate) loglik_shift: Option<f64>,
-        /// Whether the model should be retrained.
-        pub(crate) retrain: bool,
-    }
 }
 
 /// Reads the rows of `drift`, in order; none without the table.

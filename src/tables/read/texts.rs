@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::tables::records::{record, records};
+use crate::tables::topic_documents::TopicDocumentRow;
 
 record! {
     /// A kept term of `vocabulary`.
@@ -102,27 +103,11 @@ pub(crate) fn predictions(
     records(root, "predictions")?.only(is_wanted)
 }
 
-record! {
-    /// A row of `topic_documents`.
-    #[derive(Clone, Debug, PartialEq)]
-    pub(crate) struct TopicDocumentLine {
-        /// The topic, from 0.
-        pub(crate) topic: i32,
-        /// 1 for the document with the largest proportion.
-        pub(crate) rank: i32,
-        pub(crate) doc_id: i64,
-        /// The input's own id.
-        pub(crate) source_id: String,
-        /// The topic's proportion in it, 0 to 1.
-        pub(crate) weight: f32,
-    }
-}
-
 /// Reads up to `most` documents of each topic, by topic and rank; none without the table.
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentLine>, Failure> {
-    let is_first = |line: &TopicDocumentLine| line.rank as usize <= most;
+pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentRow>, Failure> {
+    let is_first = |line: &TopicDocumentRow| line.rank as usize <= most;
     records(root, "topic_documents")?.only(is_first)
 }

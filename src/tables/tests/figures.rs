@@ -1,10 +1,17 @@
 //! The sample output's tables of figures.
 
 use super::*;
-use crate::tables::rows::{
-    DocumentScoreRow, DriftRow, EvaluationRow, GroupTopicRow, TopicChangeRow, TopicCorrelationRow,
-    TopicNodeRow, TopicScoreRow, TopicTermDiagnosticsRow, TopicTrendRow, TrainingLogRow,
-};
+use crate::tables::document_scores::DocumentScoreRow;
+use crate::tables::drift::DriftRow;
+use crate::tables::evaluation::EvaluationRow;
+use crate::tables::group_topics::GroupTopicRow;
+use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topic_correlations::TopicCorrelationRow;
+use crate::tables::topic_nodes::TopicNodeRow;
+use crate::tables::topic_scores::TopicScoreRow;
+use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
+use crate::tables::topic_trends::TopicTrendRow;
+use crate::tables::training_log::TrainingLogRow;
 
 pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
     let rows = (0..3).flat_map(|topic| {
@@ -28,8 +35,8 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
     });
     part!(output, "topic_term_diagnostics", rows);
     let line = |group_id: Option<&'static str>, terms: i64| DriftRow {
-        scope: if group_id.is_some() { "group" } else { "run" },
-        group_id,
+        scope: if group_id.is_some() { "group" } else { "run" }.to_owned(),
+        group_id: group_id.map(str::to_owned),
         documents: 2,
         tokens: 8,
         tokens_in_vocabulary: 6,
@@ -124,7 +131,7 @@ fn write_trees(output: &Output) {
 fn write_rollups(output: &Output) {
     let rows = [(0, 0.4), (2, 0.3), (1, 0.2)].into_iter().zip(1..);
     let rows = rows.map(|((topic, weight), rank)| GroupTopicRow {
-        group_id: "volume",
+        group_id: "volume".to_owned(),
         topic,
         weight,
         rank,
@@ -135,8 +142,8 @@ fn write_rollups(output: &Output) {
     let values = [(Some("1905"), 1, 1), (None, 0, 2), (None, 4, 3)];
     let rows = values.into_iter().flat_map(|(value, value_count, documents)| {
         [(0, 0.5), (2, 0.25)].map(|(topic, share)| TopicTrendRow {
-            name: "year",
-            value,
+            name: "year".to_owned(),
+            value: value.map(str::to_owned),
             value_count,
             topic,
             share,

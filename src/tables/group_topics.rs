@@ -1,0 +1,159 @@
+//! The topics of each volume. Buckets of volumes are the parts of the table.
+
+use std::collections::BTreeMap;
+
+use super::records::records;
+use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
+use super::schema::table;
+use super::verify::{Known, SHARES_WITHIN, VerifyReport};
+use crate::failure::Failure;
+use lda::evaluate::completion::FIXED_POINT;
+
+/// Approximate number of documents whose groups are summed together, for a part.
+pub(crate) const TOPIC_BUCKET: u64 = 1 << 18;
+
+table! {
+    /// The topics of each volume, summed over its sections. One row per volume and topic that is listed in a
+    /// section.
+    "group_topics", sorted_by [group_id, rank], looked_up_by [group_id], checked_by check;
+    pub(crate) struct GroupTopicRow {
+        group_id: String, /// The volume.
+        topic: i32,        /// The topic, from 0.
+        weight: f32,       /// Σ_d θ_dk N_d / Σ_d N_d over its sections d, with θ as listed in `document_topics`.
+        rank: i32,         /// 1 for the volume's largest weight, the lower topic first among equals.
+        tokens: i64,       /// Σ_d N_d: tokens in the vocabulary.
+        documents: i64,    /// Sections with such tokens.
+    }
+}
+
+/// Starts the roll-up.
+pub(super) fn roll_up(_: &RollUpContext, start: &mut impl StartRollUp) {
+    start.start(GroupTopics);
+}
+
+/// The sums of each volume.
+struct GroupTopics;
+
+/// Sums over the sections of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct GroupSums {
+    documents: i64,
+    tokens: i64,
+    /// Σ θ_dk N_d, in fixed point.
+    topics: BTreeMap<u64, i64>,
+}
+
+/// The places of documents and tokens among those of topics.
+const DOCUMENTS: u64 = u64::MAX;
+const TOKENS: u64 = u64::MAX - 1;
+
+impl Sums for GroupSums {
+    type Part = (u64, i64);
+
+    fn take(&mut self, send: &mut dyn FnMut((u64, i64))) {
+        let Self { documents, tokens, topics } = std::mem::take(self);
+        send((DOCUMENTS, documents));
+        send((TOKENS, tokens));
+        topics.into_iter().for_each(send);
+    }
+
+    fn add(&mut self, (place, value): (u64, i64)) {
+        match place {
+            DOCUMENTS => self.documents += value,
+            TOKENS => self.tokens += value,
+            topic => *self.topics.entry(topic).or_default() += value,
+        }
+    }
+}
+
+impl RollUp for GroupTopics {
+    type Key = str;
+    type Sums = GroupSums;
+    type Whole = ();
+    type Line = GroupTopicRow;
+    type Row = GroupTopicRow;
+
+    const DOCUMENTS_A_BUCKET: Option<u64> = Some(TOPIC_BUCKET);
+    const IS_IN_PARTS: bool = true;
+
+    fn empty(&self) -> GroupSums {
+        GroupSums::default()
+    }
+
+    fn whole(&self) {}
+
+    fn add(
+        &mut self,
+        document: &ListedDocument<'_>,
+        (): &mut (),
+        each: &mut dyn FnMut(&str, &mut dyn FnMut(&mut GroupSums)),
+    ) {
+        let Some(group) = &document.read.group else {
+            return;
+        };
+        each(group, &mut |sums| {
+            let tokens = document.read.tokens_in_vocabulary();
+            sums.documents += 1;
+            sums.tokens += tokens as i64;
+            for &(weight, topic) in document.topics {
+                let mass = fixed(f64::from(weight) * tokens as f64);
+                *sums.topics.entry(topic.into()).or_default() += mass;
+            }
+        });
+    }
+
+    fn lines(&self, key: String, sums: GroupSums, (): &(), lines: &mut Vec<GroupTopicRow>) {
+        let mut topics: Vec<(u64, i64)> = sums.topics.into_iter().collect();
+        topics.sort_by_key(|&(_, mass)| std::cmp::Reverse(mass));
+        lines.extend((1..).zip(topics).map(|(rank, (topic, mass))| GroupTopicRow {
+            group_id: key.clone(),
+            topic: topic as i32,
+            weight: (mass as f64 / FIXED_POINT / sums.tokens as f64) as f32,
+            rank,
+            tokens: sums.tokens,
+            documents: sums.documents,
+        }));
+    }
+
+    fn rows(&self, lines: Vec<GroupTopicRow>, (): &()) -> Vec<GroupTopicRow> {
+        lines
+    }
+}
+
+fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
+    const TABLE: &str = "group_topics";
+    let (mut group, mut last, mut sum) = (None::<String>, (0, f32::INFINITY), 0.0);
+    for row in records::<GroupTopicRow>(known.root, TABLE)? {
+        let row = row?;
+        let (rank, weight, topic) = (row.rank, row.weight, row.topic);
+        if group.as_ref() != Some(&row.group_id) {
+            group = Some(row.group_id);
+            (last, sum) = ((0, f32::INFINITY), 0.0);
+        }
+        sum += f64::from(weight);
+        let sound = rank == last.0 + 1
+            && (0.0..=last.1).contains(&weight)
+            && sum <= 1.0 + SHARES_WITHIN
+            && (0..known.topic_count() as i32).contains(&topic)
+            && (1..=known.totals.documents).contains(&row.documents);
+        report.expect(sound, || {
+            format!("{TABLE}: {group:?}, topic {topic}: rank {rank}, weight {weight} follows {last:?}; {sum} in all")
+        });
+        last = (rank, weight);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_travel_in_parts() {
+        let topics = (0..9).map(|topic| (topic, -7)).collect();
+        let mut sums = GroupSums { documents: 3, tokens: 1 << 40, topics };
+        let (expected, mut added) = (sums.clone(), GroupSums::default());
+        sums.take(&mut |part| added.add(part));
+        assert_eq!((sums, added), (GroupSums::default(), expected));
+    }
+}

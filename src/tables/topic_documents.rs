@@ -1,0 +1,31 @@
+//! The documents of each topic.
+
+use super::records::records;
+use super::schema::table;
+use super::verify::{Known, Ranks, VerifyReport};
+use crate::failure::Failure;
+
+table! {
+    /// The documents in which each topic's proportion is largest.
+    "topic_documents", sorted_by [topic, rank], looked_up_by [source_id], checked_by check;
+    pub(crate) struct TopicDocumentRow {
+        topic: i32,         /// The topic, from 0.
+        rank: i32,          /// 1 for the document with the largest proportion, then without gaps.
+        doc_id: i64,        /// The document.
+        source_id: String, /// The input's own id.
+        weight: f32,        /// The topic's proportion in it, 0 to 1.
+    }
+}
+
+fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
+    let mut ranks = Ranks::new("topic_documents", known.topic_count());
+    for row in records::<TopicDocumentRow>(known.root, "topic_documents")? {
+        let row = row?;
+        let doc_id = row.doc_id;
+        ranks.next(row.topic, row.rank, report);
+        report.expect((0..known.totals.documents).contains(&doc_id), || {
+            format!("topic_documents: document {doc_id} does not exist")
+        });
+    }
+    Ok(())
+}

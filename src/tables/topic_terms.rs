@@ -1,0 +1,58 @@
+//! The terms of each topic.
+
+use super::records::{record, records};
+use super::schema::table;
+use super::topics::MASS_TOLERANCE;
+use super::verify::{Known, Ranks, VerifyReport};
+use crate::failure::Failure;
+
+table! {
+    /// The terms of each topic, the sparse φ. A term of the vocabulary without a row has the probability
+    /// `topics.absent_weight`, so that φ can be rebuilt in full.
+    "topic_terms", sorted_by [topic, rank], looked_up_by [term], checked_by check;
+    pub(crate) struct TopicTermRow<'a> {
+        topic: i32,    /// The topic, from 0.
+        term_id: i32,  /// The term's number, from 0.
+        term: &'a str, /// The term.
+        weight: f32,   /// Its probability in the topic, smoothing included.
+        count: f64,    /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
+        rank: i32,     /// 1 for the topic's most probable term, then without gaps.
+    }
+}
+
+record! {
+    struct TopicTerm {
+        topic: i32,
+        term_id: i32,
+        weight: f32,
+        rank: i32,
+    }
+}
+
+fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
+    let Some(kept) = known.kept else {
+        return Ok(());
+    };
+    let (root, absent) = (known.root, &known.absent_weights);
+    let mut sums = vec![(0.0, 0_i32); absent.len()];
+    let mut ranks = Ranks::new("topic_terms", absent.len());
+    for row in records::<TopicTerm>(root, "topic_terms")? {
+        let row = row?;
+        let (topic, term, weight) = (row.topic, row.term_id, row.weight);
+        ranks.next(topic, row.rank, report);
+        report.expect((0..kept).contains(&term) && weight >= 0.0, || {
+            format!("topic_terms: topic {topic} has term {term} with weight {weight}")
+        });
+        if let Some((sum, rows)) = usize::try_from(topic).ok().and_then(|t| sums.get_mut(t)) {
+            *sum += f64::from(weight);
+            *rows += 1;
+        }
+    }
+    for (topic, ((sum, rows), absent)) in sums.into_iter().zip(absent).enumerate() {
+        let mass = sum + absent * f64::from(kept - rows);
+        report.expect((mass - 1.0).abs() <= MASS_TOLERANCE, || {
+            format!("topic {topic}: its terms' probabilities sum to {mass}, not 1")
+        });
+    }
+    Ok(())
+}
