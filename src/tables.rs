@@ -6,6 +6,7 @@
 //! temporary names, publishing, the lock; `manifest` lists the files. `verify` and `digest` read everything back; `read`
 //! reads tables for display.
 
+pub(crate) mod check;
 pub mod compare;
 pub mod digest;
 pub mod manifest;
@@ -18,6 +19,7 @@ pub mod read;
 pub(crate) mod records;
 pub(crate) mod rollup;
 mod schema;
+pub(crate) mod trend_columns;
 pub(crate) mod verify;
 pub(crate) mod views;
 pub(crate) mod wide;
@@ -27,6 +29,7 @@ use std::path::Path;
 
 use parquet::errors::ParquetError;
 
+pub(crate) use check::VerifyReport;
 pub use digest::digest;
 pub use manifest::Manifest;
 pub use metadata::FileMetadata;
@@ -35,7 +38,6 @@ pub use output::Output;
 pub(crate) use output::part_name;
 pub use schema::Row;
 pub(crate) use schema::TableSpec;
-pub(crate) use verify::VerifyReport;
 pub use verify::verify;
 pub use writer::TableWriter;
 pub(crate) use writer::{PartInfo, write_part};

@@ -95,9 +95,11 @@ pub(crate) fn finish(
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
     summary.topic_faults = Some(TopicFaults::of(&summary.topics));
-    finisher.write_vocabulary(&mut written)?;
-    finisher.write_topic_terms(&mut written)?;
-    finisher.write_topic_documents(&mut written)?;
+    finisher.write(VocabularyRow::all(&vocabulary), &mut written)?;
+    finisher.write(TopicTermRow::all(topics, &vocabulary), &mut written)?;
+    if let Some(tally) = finisher.tally {
+        finisher.write(TopicDocumentRow::all(&tally.best.topics), &mut written)?;
+    }
     finisher.write_evaluation(planted, &mut written)?;
     match finisher.drift() {
         _ if process.job.model_from.is_some() => {}
@@ -105,8 +107,15 @@ pub(crate) fn finish(
         None => process.output.remove(TRAINED_FILE)?,
     }
     finisher.write_labels(&mut written)?;
-    finisher.write_topic_nodes(priors, &mut written)?;
-    finisher.write_phrases(&mut written)?;
+    if let Some(tree) = &priors.tree {
+        let paths = TopicNodeRow::paths(tree);
+        finisher
+            .write(TopicNodeRow::all(tree, &paths, &finished.nodes, &vocabulary), &mut written)?;
+    }
+    if process.job.phrases.detection.is_some() {
+        let named = PhraseRow::named(&finished.collection.phrases);
+        finisher.write(PhraseRow::all(&named), &mut written)?;
+    }
     summary.changes = finisher.write_changes(&mut written)?;
     summary.labels = finisher.label_summary();
     let held_out = finisher.record.held_out_documents;
@@ -166,96 +175,6 @@ impl Finisher<'_> {
 
     fn term(&self, term: u32) -> &str {
         &self.vocabulary.kept_terms()[term as usize].term
-    }
-
-    fn write_vocabulary(&self, written: &mut Written) -> Result<(), Failure> {
-        let terms = self.vocabulary.terms().iter().enumerate();
-        let rows = terms.map(|(place, term)| VocabularyRow {
-            term_id: (place < self.vocabulary.kept()).then_some(place as i32),
-            term: &term.term,
-            count: term.tokens as i64,
-            document_count: term.documents as i64,
-            status: term.status.name(),
-        });
-        self.write(rows, written)
-    }
-
-    /// Writes `phrases`, if the job looks for any.
-    fn write_phrases(&self, written: &mut Written) -> Result<(), Failure> {
-        if self.process.job.phrases.detection.is_none() {
-            return Ok(());
-        }
-        let phrases = self.finished.collection.phrases.iter();
-        let mut named: Vec<_> = phrases.map(|phrase| (phrase.name(), phrase)).collect();
-        named.sort_unstable_by(|(a, of_a), (b, of_b)| (a, &of_a.first).cmp(&(b, &of_b.first)));
-        let rows = named.iter().map(|(name, phrase)| PhraseRow {
-            phrase: name,
-            first: &phrase.first,
-            second: &phrase.second,
-            pass: phrase.pass as i32,
-            count: phrase.count as i64,
-            score: phrase.score,
-        });
-        self.write(rows, written)
-    }
-
-    fn write_topic_terms(&self, written: &mut Written) -> Result<(), Failure> {
-        let topics = self.topics.iter().enumerate();
-        let rows = topics.flat_map(|(topic, published)| {
-            let weights = &published.weights;
-            let mut order: Vec<usize> = (0..weights.len()).collect();
-            order.sort_unstable_by(|&a, &b| weights[b].1.total_cmp(&weights[a].1).then(a.cmp(&b)));
-            (1..).zip(order).map(move |(rank, index)| {
-                let (term, weight) = weights[index];
-                TopicTermRow {
-                    topic: topic as i32,
-                    term_id: term as i32,
-                    term: self.term(term),
-                    weight,
-                    count: published.counts[index],
-                    rank,
-                }
-            })
-        });
-        self.write(rows, written)
-    }
-
-    /// Writes `topic_nodes`, if the prior over terms is a tree.
-    fn write_topic_nodes(&self, priors: &Priors, written: &mut Written) -> Result<(), Failure> {
-        let Some(tree) = &priors.tree else {
-            return Ok(());
-        };
-        let paths = (0..tree.node_count() as u32).map(|node| tree.names_to(node).join("/"));
-        let paths: Vec<String> = paths.collect();
-        let of_topics = (0..).zip(&self.finished.nodes);
-        let rows = of_topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic, node)));
-        let rows = rows.map(|(topic, found)| TopicNodeRow {
-            topic,
-            node: found.node as i32,
-            parent: tree.parent(found.node) as i32,
-            path: &paths[found.node as usize],
-            term: tree.term_of(found.node).map(|term| self.term(term)),
-            weight: found.weight as f32,
-            count: found.count,
-        });
-        self.write(rows, written)
-    }
-
-    fn write_topic_documents(&self, written: &mut Written) -> Result<(), Failure> {
-        let Some(tally) = self.tally else {
-            return Ok(());
-        };
-        let topics = tally.best.topics.iter().enumerate();
-        let rows = topics.flat_map(|(topic, best)| {
-            (1..).zip(best).map(move |(rank, best)| TopicDocumentRow {
-                topic: topic as i32,
-                rank,
-                doc_id: best.1 as i64,
-                source_id: best.2.clone(),
-                weight: best.0,
-            })
-        });
-        self.write(rows, written)
     }
 
     /// Returns how many of the topics that the job planted were found, and how many it planted.

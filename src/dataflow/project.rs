@@ -45,7 +45,7 @@ use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use crate::failure::Failure;
 use crate::tables::drift::{Drift, RunSums};
-use crate::tables::topic_trends::TrendColumn;
+use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;

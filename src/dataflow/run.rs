@@ -34,7 +34,7 @@ use crate::checkpoint::Saved;
 use crate::failure::Failure;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::tables::FileMetadata;
-use crate::tables::topic_trends::TrendColumn;
+use crate::tables::trend_columns::TrendColumn;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::stop_words;

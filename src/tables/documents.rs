@@ -6,7 +6,7 @@ use super::document_topics::DocumentTopicRow;
 use super::manifest::Manifest;
 use super::records::{Records, record, records};
 use super::schema::{Builder, Cell, Kind, Row, table};
-use super::verify::VerifyReport;
+use super::check::{Totals, VerifyReport};
 use crate::failure::Failure;
 use corpus::sample::Split;
 use corpus::{DocumentStatus, ShardDocument};
@@ -108,16 +108,6 @@ pub fn metadata_columns(names: &[String]) -> Vec<String> {
 
 /// How far a document's weights plus its dropped mass may be from 1, as sums of f32.
 const MASS_TOLERANCE: f64 = 1e-4;
-
-/// The totals over documents that the other checks need.
-#[derive(Debug, Default)]
-pub(crate) struct Totals {
-    pub(super) documents: i64,
-    /// Σ tokens_in_vocabulary.
-    pub(super) tokens_in_vocabulary: i64,
-    /// Documents by their top topic.
-    pub(super) by_top_topic: BTreeMap<i32, i64>,
-}
 
 /// Checks this table against `document_topics`, both read once, side by side. Without `document_topics`, weights are not checked; without `documents` (nothing was
 /// projected), nothing is, and only the manifest counts the documents.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::records::{record, records};
 use super::rollup::{ListedDocument, RollUp, Sums, fixed};
 use super::schema::table;
-use super::verify::{Known, VerifyReport};
+use super::check::{Known, VerifyReport};
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::sample::Split;

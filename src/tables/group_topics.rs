@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
 use super::schema::table;
-use super::verify::{Known, SHARES_WITHIN, VerifyReport};
+use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::completion::FIXED_POINT;
 

@@ -1,6 +1,7 @@
 //! The phrases of a collection.
 
 use super::schema::table;
+use corpus::phrases::Phrase;
 
 table! {
     /// The detected phrases, if the job detects any.
@@ -12,5 +13,26 @@ table! {
         pass: i32,       /// The pass that found it, from 1.
         count: i64,      /// How often the two follow each other in the text of that pass.
         score: f64,      /// Their normalised pointwise mutual information there.
+    }
+}
+
+impl<'a> PhraseRow<'a> {
+    /// Returns phrases with their names, in the order of the table.
+    pub(crate) fn named(phrases: &[Phrase]) -> Vec<(String, &Phrase)> {
+        let mut named: Vec<_> = phrases.iter().map(|phrase| (phrase.name(), phrase)).collect();
+        named.sort_unstable_by(|(a, of_a), (b, of_b)| (a, &of_a.first).cmp(&(b, &of_b.first)));
+        named
+    }
+
+    /// Returns all rows.
+    pub(crate) fn all(named: &'a [(String, &'a Phrase)]) -> impl Iterator<Item = Self> {
+        named.iter().map(|(name, phrase)| Self {
+            phrase: name,
+            first: &phrase.first,
+            second: &phrase.second,
+            pass: phrase.pass as i32,
+            count: phrase.count as i64,
+            score: phrase.score,
+        })
     }
 }

@@ -1,30 +1,23 @@
 //! Tables for display: the schema and the first rows of any table, all as text, and typed rows of those that
 //! `inspect` and the report show.
 
-mod figures;
-mod texts;
-
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, StringArray};
 use arrow_schema::DataType;
 use serde::Serialize;
 
 use super::TABLES;
+pub(crate) use super::drift::DriftLine;
 use super::manifest::ColumnManifest;
-use super::parts::{Batches, describe, footer, part_files};
+use super::parts::{Batches, column, describe, footer, part_files};
 use super::records::{record, records};
+use super::topic_documents::TopicDocumentRow;
 use crate::failure::Failure;
 use corpus::cells;
-pub(crate) use figures::{
-    CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
-};
-pub(crate) use texts::{
-    ChangeLine, LabelLine, PredictionLine, predictions, topic_documents,
-};
-pub use texts::{TermLine, kept_terms};
 
 /// The schema of a table, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,4 +206,191 @@ fn parts(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Err(Failure::file(path, message));
     }
     Ok(parts)
+}
+
+record! {
+    /// A round of `training_log` that measured held-out documents.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub(crate) struct CurvePoint {
+        /// The round, from 0.
+        pub(crate) round: i32,
+        /// The pass over the training sample, from 0.
+        pub(crate) pass: i32,
+        /// `online` or `gibbs`.
+        pub(crate) phase: String,
+        /// Documents trained on so far, counted at each visit.
+        pub(crate) documents_seen: i64,
+        /// Log-likelihood per held-out token, nats.
+        pub(crate) heldout_loglik_per_token: Option<f64>,
+    }
+}
+
+/// Reads the held-out likelihood during training, in order of the rounds; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, Failure> {
+    let is_measured = |point: &CurvePoint| point.heldout_loglik_per_token.is_some();
+    records(root, "training_log")?.only(is_measured)
+}
+
+record! {
+    /// A row of `evaluation`.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub(crate) struct FigureLine {
+        pub(crate) metric: String,
+        /// How it was measured.
+        pub(crate) method: String,
+        /// The documents that it was measured on.
+        pub(crate) split: String,
+        /// Its unit.
+        pub(crate) unit: String,
+        pub(crate) value: f64,
+        /// Its standard error, if there is one.
+        pub(crate) standard_error: Option<f64>,
+    }
+}
+
+/// Reads the rows of `evaluation`, in order; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, Failure> {
+    records(root, "evaluation")?.collect()
+}
+
+/// Reads the rows of `drift`, in order; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn drift_lines(root: &Path) -> Result<Vec<DriftLine>, Failure> {
+    records(root, "drift")?.collect()
+}
+
+record! {
+    /// A kept term of `vocabulary`.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TermLine {
+        /// Its number.
+        pub(crate) term_id: Option<i32>,
+        /// The term.
+        pub term: String,
+        /// Its tokens in the collection.
+        pub count: i64,
+    }
+}
+
+/// Reads the kept terms of `vocabulary`, by number.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, Failure> {
+    records(root, "vocabulary")?.only(|line: &TermLine| line.term_id.is_some())
+}
+
+record! {
+    /// A row of `labels`.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+    pub(crate) struct LabelLine {
+        pub(crate) label: String,
+        /// Documents of the collection with this label.
+        pub(crate) documents: i64,
+        /// Those that were not trained on; like the next three, `None` if nothing was projected.
+        pub(crate) evaluated: Option<i64>,
+        /// Documents with labels, not trained on, for which it is predicted.
+        pub(crate) predicted: Option<i64>,
+        /// Those that have the label.
+        pub(crate) hits: Option<i64>,
+        /// 2 hits / (predicted + evaluated); `None` if both are 0.
+        pub(crate) f1: Option<f64>,
+    }
+}
+
+impl LabelLine {
+    /// Returns hits / predicted; `None` if the label is never predicted.
+    pub(crate) fn precision(&self) -> Option<f64> {
+        share(self.hits?, self.predicted?)
+    }
+
+    /// Returns hits / evaluated; `None` if no such document has the label.
+    pub(crate) fn recall(&self) -> Option<f64> {
+        share(self.hits?, self.evaluated?)
+    }
+}
+
+fn share(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+record! {
+    /// A row of `topic_changes`.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+    pub(crate) struct ChangeLine {
+        /// Hellinger distance between the topic's terms before and now.
+        pub(crate) distance: f64,
+        /// Its new top terms.
+        pub(crate) gained: Vec<String>,
+        /// Those that are no longer top terms.
+        pub(crate) lost: Vec<String>,
+    }
+}
+
+record! {
+    /// A row of `predictions`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct PredictionLine {
+        pub(crate) doc_id: i64,
+        /// The label's topic.
+        pub(crate) topic: i32,
+        /// Whether it is predicted.
+        pub(crate) predicted: bool,
+        /// Whether the document has this label; `None` if it has no labels.
+        pub(crate) actual: Option<bool>,
+    }
+}
+
+/// Reads the rows of `predictions` for these documents, in order; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn predictions(
+    root: &Path,
+    documents: &BTreeSet<i64>,
+) -> Result<Vec<PredictionLine>, Failure> {
+    let is_wanted = |line: &PredictionLine| documents.contains(&line.doc_id);
+    records(root, "predictions")?.only(is_wanted)
+}
+
+/// Reads up to `most` documents of each topic, by topic and rank; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentRow>, Failure> {
+    let is_first = |line: &TopicDocumentRow| line.rank as usize <= most;
+    records(root, "topic_documents")?.only(is_first)
+}
+
+/// Passes the values of text columns of a part of `documents` to `visit`, row by row and in bounded memory: the
+/// column's place among `columns`, and the value. Returns the number of rows.
+///
+/// # Errors
+/// The part cannot be read, or lacks a column.
+pub(crate) fn document_values(
+    part: &Path,
+    columns: &[String],
+    mut visit: impl FnMut(usize, Option<&str>),
+) -> Result<u64, Failure> {
+    let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut batches = Batches::new(vec![part.to_owned()], Some(&names));
+    let mut rows = 0;
+    while let Some(batch) = batches.next()? {
+        rows += batch.num_rows() as u64;
+        for (place, name) in names.iter().enumerate() {
+            let values: &StringArray = column(batches.path(), &batch, name)?;
+            for row in 0..values.len() {
+                visit(place, values.is_valid(row).then(|| values.value(row)));
+            }
+        }
+    }
+    Ok(rows)
 }

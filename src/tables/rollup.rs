@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::schema::Row;
-use super::topic_trends::TrendColumn;
+use super::trend_columns::TrendColumn;
 use crate::wire::{OwnedWire, name_hash};
 use corpus::ShardDocument;
 use corpus::sample::Split;

@@ -12,7 +12,7 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-use super::verify::Check;
+use super::check::Check;
 
 /// Declares the types of columns: docs, variant, name, Arrow type and builder of each.
 macro_rules! kinds {

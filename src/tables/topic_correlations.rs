@@ -3,7 +3,7 @@
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
 use super::schema::table;
-use super::verify::{Known, SHARES_WITHIN, VerifyReport};
+use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 

@@ -2,7 +2,7 @@
 
 use super::records::records;
 use super::schema::table;
-use super::verify::{Known, Ranks, VerifyReport};
+use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
 
 table! {
@@ -14,6 +14,21 @@ table! {
         doc_id: i64,        /// The document.
         source_id: String, /// The input's own id.
         weight: f32,        /// The topic's proportion in it, 0 to 1.
+    }
+}
+
+impl TopicDocumentRow {
+    /// Returns all rows, given each topic's documents: weight, number, the input's own id.
+    pub(crate) fn all(topics: &[Vec<(f32, u64, String)>]) -> impl Iterator<Item = Self> {
+        (0..).zip(topics).flat_map(|(topic, best)| {
+            (1..).zip(best).map(move |(rank, (weight, number, source_id))| Self {
+                topic,
+                rank,
+                doc_id: *number as i64,
+                source_id: source_id.clone(),
+                weight: *weight,
+            })
+        })
     }
 }
 

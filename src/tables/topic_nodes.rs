@@ -1,6 +1,9 @@
 //! The nodes of a tree-structured prior, by topic.
 
 use super::schema::table;
+use corpus::vocabulary::Vocabulary;
+use lda::model::published::PublishedNode;
+use lda::model::tree::Tree;
 
 table! {
     /// How the topics of a tree-structured prior use its nodes. One row per topic and node within the tree's
@@ -14,5 +17,33 @@ table! {
         term: Option<&'a str>, /// Its term, if it is a leaf: a sense of that term.
         weight: f32,           /// The probability that a token of the topic passes it.
         count: f64,            /// Its expected tokens in the sample.
+    }
+}
+
+impl<'a> TopicNodeRow<'a> {
+    /// Returns the names on the way to each node of the prior's tree.
+    pub(crate) fn paths(tree: &Tree) -> Vec<String> {
+        (0..tree.node_count() as u32).map(|node| tree.names_to(node).join("/")).collect()
+    }
+
+    /// Returns all rows, given the nodes of each topic that have tokens.
+    pub(crate) fn all(
+        tree: &'a Tree,
+        paths: &'a [String],
+        nodes: &'a [Vec<PublishedNode>],
+        vocabulary: &'a Vocabulary,
+    ) -> impl Iterator<Item = Self> {
+        let of_topics = (0..).zip(nodes);
+        let rows = of_topics.flat_map(|(topic, nodes)| nodes.iter().map(move |node| (topic, node)));
+        let term = |term: u32| &vocabulary.kept_terms()[term as usize].term[..];
+        rows.map(move |(topic, found)| Self {
+            topic,
+            node: found.node as i32,
+            parent: tree.parent(found.node) as i32,
+            path: &paths[found.node as usize],
+            term: tree.term_of(found.node).map(term),
+            weight: found.weight as f32,
+            count: found.count,
+        })
     }
 }

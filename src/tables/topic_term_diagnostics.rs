@@ -2,7 +2,7 @@
 
 use super::records::{record, records};
 use super::schema::table;
-use super::verify::{Known, Ranks, VerifyReport};
+use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
 
 /// Tolerance for a sum of f32 probabilities.

@@ -3,8 +3,10 @@
 use super::records::{record, records};
 use super::schema::table;
 use super::topics::MASS_TOLERANCE;
-use super::verify::{Known, Ranks, VerifyReport};
+use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
+use corpus::vocabulary::Vocabulary;
+use lda::model::published::PublishedTopic;
 
 table! {
     /// The terms of each topic, the sparse φ. A term of the vocabulary without a row has the probability
@@ -17,6 +19,31 @@ table! {
         weight: f32,   /// Its probability in the topic, smoothing included.
         count: f64,    /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
         rank: i32,     /// 1 for the topic's most probable term, then without gaps.
+    }
+}
+
+impl<'a> TopicTermRow<'a> {
+    /// Returns all rows.
+    pub(crate) fn all(
+        topics: &'a [PublishedTopic],
+        vocabulary: &'a Vocabulary,
+    ) -> impl Iterator<Item = Self> {
+        topics.iter().enumerate().flat_map(move |(topic, published)| {
+            let weights = &published.weights;
+            let mut order: Vec<usize> = (0..weights.len()).collect();
+            order.sort_unstable_by(|&a, &b| weights[b].1.total_cmp(&weights[a].1).then(a.cmp(&b)));
+            (1..).zip(order).map(move |(rank, index)| {
+                let (term, weight) = weights[index];
+                Self {
+                    topic: topic as i32,
+                    term_id: term as i32,
+                    term: &vocabulary.kept_terms()[term as usize].term,
+                    weight,
+                    count: published.counts[index],
+                    rank,
+                }
+            })
+        })
     }
 }
 

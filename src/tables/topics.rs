@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::documents::Totals;
 use super::records::{record, records};
 use super::schema::table;
-use super::verify::VerifyReport;
+use super::check::{Totals, VerifyReport};
 use crate::failure::Failure;
 
 /// How far a topic's term probabilities may be from 1, as sums of f32.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::documents::Totals;
 use super::records::{record, records};
 use super::schema::table;
-use super::verify::VerifyReport;
+use super::check::{Totals, VerifyReport};
 use crate::failure::Failure;
+use corpus::vocabulary::Vocabulary;
 
 table! {
     /// Every term that ingest counted, kept or not. The kept ones come first, by number.
@@ -17,6 +17,19 @@ table! {
         count: i64,           /// Tokens in the collection.
         document_count: i64,  /// Documents that hold the term.
         status: &'a str,      /// `kept`, `stop`, `rare` or `frequent`: why the term was left out, if it was.
+    }
+}
+
+impl<'a> VocabularyRow<'a> {
+    /// Returns all rows.
+    pub(crate) fn all(vocabulary: &'a Vocabulary) -> impl Iterator<Item = Self> {
+        vocabulary.terms().iter().enumerate().map(|(place, term)| Self {
+            term_id: (place < vocabulary.kept()).then_some(place as i32),
+            term: &term.term,
+            count: term.tokens as i64,
+            document_count: term.documents as i64,
+            status: term.status.name(),
+        })
     }
 }
 

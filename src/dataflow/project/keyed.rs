@@ -140,7 +140,8 @@ impl<K: Key + ?Sized, S: Sums + Clone> KeyedSums<K, S> {
     pub(super) fn send(&self, outbox: &mut Outbox) {
         let WorkerPlace { index, threads, .. } = self.worker;
         for stripe in self.pending.iter().skip(index % threads).step_by(threads) {
-            for (key, sums) in std::mem::take(&mut *stripe.lock()) {
+            let unsent = std::mem::take(&mut *stripe.lock());
+            for (key, sums) in unsent {
                 let owner = outbox.target(self.bucket(key.borrow()));
                 if owner / threads == index / threads {
                     stripe.lock().insert(key, sums);

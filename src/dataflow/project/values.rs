@@ -15,7 +15,7 @@ use crate::dataflow::process::{Process, Tickets};
 use crate::dataflow::sample::for_each_document;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
-use crate::tables::topic_trends::{
+use crate::tables::trend_columns::{
     MOST_DISTINCT, MOST_VALUE_BYTES, TrendColumn, ValueCounts, shares_of_named,
 };
 use crate::wire::{Wire, packed};

@@ -7,9 +7,9 @@ use crate::tables::drift::DRIFT_BUCKET;
 use crate::tables::drift::MOST_GROUPS;
 use crate::tables::group_topics::TOPIC_BUCKET;
 use crate::tables::topic_correlations::MOST_TOPICS;
-use crate::tables::topic_trends::LEAST_VALUES;
-use crate::tables::topic_trends::MOST_PAIRS;
-use crate::tables::topic_trends::MOST_VALUES;
+use crate::tables::trend_columns::LEAST_VALUES;
+use crate::tables::trend_columns::MOST_PAIRS;
+use crate::tables::trend_columns::MOST_VALUES;
 use lda::evaluate::bootstrap::Sum;
 
 /// Bytes per volume and topic of its sections.
