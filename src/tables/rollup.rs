@@ -106,6 +106,10 @@ pub(crate) trait RollUp: Sized + 'static {
     }
 
     /// Adds a document: to `whole`, and by `each` to the sums of its keys.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the function that adds is passed to the function that finds a key"
+    )]
     fn add(
         &mut self,
         document: &ListedDocument<'_>,
