@@ -1,6 +1,6 @@
 //! How well an evaluation explains each document.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// The score of each document in an evaluation, by method.

@@ -1,6 +1,6 @@
 //! The topics of each document.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// The topics of each document, the sparse θ. One row per document and topic whose proportion reaches

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::records::{record, records};
 use super::rollup::{ListedDocument, RollUp, Sums, fixed};
-use super::schema::table;
+use super::records::table;
 use super::check::{Known, VerifyReport};
 use crate::failure::Failure;
 use corpus::ShardDocument;

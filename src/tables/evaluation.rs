@@ -1,6 +1,6 @@
 //! Figures of quality.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// Every figure of quality with its method, its unit and its documents, so that only comparable figures

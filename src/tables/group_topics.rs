@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
-use super::schema::table;
+use super::records::table;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::completion::FIXED_POINT;

@@ -1,6 +1,6 @@
 //! The labels of documents, and how well they are predicted.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// The label of each topic, if documents have labels, and how well it is predicted. The columns from `evaluated`

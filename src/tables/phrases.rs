@@ -1,6 +1,6 @@
 //! The phrases of a collection.
 
-use super::schema::table;
+use super::records::table;
 use corpus::phrases::Phrase;
 
 table! {

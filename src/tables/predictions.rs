@@ -1,6 +1,6 @@
 //! The labels of each document.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// The labels of each document, if documents have labels. One row per document and label that is predicted, or

@@ -211,3 +211,68 @@ macro_rules! record {
     };
 }
 pub(crate) use record;
+
+/// Declares a table: a struct for its rows, which implements [`Row`]; the docs of a column follow it. Rows that borrow
+/// nothing can also be read back ([`Record`]) and sent.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $table:literal $(, sorted_by [$($sorted:ident),*])? $(, looked_up_by [$($looked_up:ident),*])?
+            $(, checked_by $check:ident)?;
+        $vis:vis struct $row:ident $(<$life:lifetime>)? {
+            $( $column:ident : $type:ty, $(#[$column_doc:meta])* )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $row $(<$life>)? {
+            $( $(#[$column_doc])* $vis $column: $type, )*
+        }
+
+        impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
+            const SPEC: $crate::tables::TableSpec = $crate::tables::TableSpec {
+                name: $table,
+                columns: &[$(
+                    $crate::tables::schema::Column {
+                        name: stringify!($column),
+                        kind: <$type as $crate::tables::schema::Cell>::KIND,
+                        nullable: <$type as $crate::tables::schema::Cell>::NULLABLE,
+                    },
+                )*],
+                sorted_by: &[$($( stringify!($sorted) ),*)?],
+                looked_up_by: &[$($( stringify!($looked_up) ),*)?],
+                check: $crate::tables::records::table!(@first $(Some($check),)? None,),
+            };
+
+            fn append(&self, builders: &mut [$crate::tables::schema::Builder]) -> usize {
+                let mut builders = builders.iter_mut();
+                let mut bytes = 0;
+                $(
+                    if let Some(builder) = builders.next() {
+                        bytes += $crate::tables::schema::Cell::append(&self.$column, builder);
+                    }
+                )*
+                bytes
+            }
+        }
+
+        $crate::tables::records::table!(@owned $row $(<$life>)? { $( $column: $type, )* });
+    };
+    (@first $first:expr, $($others:expr,)*) => { $first };
+    (@owned $row:ident <$life:lifetime> { $($columns:tt)* }) => {};
+    (@owned $row:ident { $( $column:ident : $type:ty, )* }) => {
+        $crate::tables::records::read_columns!($row { $( $column: $type, )* } {});
+
+        impl $crate::wire::Wire<'_> for $row {
+            fn pack(&self, words: &mut Vec<u64>) {
+                $( self.$column.pack(words); )*
+            }
+
+            fn unpack(words: &mut &[u64]) -> Option<Self> {
+                Some(Self { $( $column: $crate::wire::Wire::unpack(words)?, )* })
+            }
+        }
+    };
+}
+
+pub(crate) use table;

@@ -1,6 +1,6 @@
 //! How topics have moved since the result that training started from.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// How topics have moved since the result that training started from. One row per topic.

@@ -2,7 +2,7 @@
 
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
-use super::schema::table;
+use super::records::table;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::correlation::{Presence, Together, in_units};

@@ -1,7 +1,7 @@
 //! The documents of each topic.
 
 use super::records::records;
-use super::schema::table;
+use super::records::table;
 use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! The nodes of a tree-structured prior, by topic.
 
-use super::schema::table;
+use super::records::table;
 use corpus::vocabulary::Vocabulary;
 use lda::model::published::PublishedNode;
 use lda::model::tree::Tree;

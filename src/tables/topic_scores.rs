@@ -1,6 +1,6 @@
 //! The coherence of each topic in an evaluation.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// The score of each topic in an evaluation, by metric.

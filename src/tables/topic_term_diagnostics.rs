@@ -1,7 +1,7 @@
 //! The top terms of each topic, with their figures.
 
 use super::records::{record, records};
-use super::schema::table;
+use super::records::table;
 use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
 

@@ -1,7 +1,7 @@
 //! The terms of each topic.
 
 use super::records::{record, records};
-use super::schema::table;
+use super::records::table;
 use super::topics::MASS_TOLERANCE;
 use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;

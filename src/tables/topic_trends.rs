@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
-use super::schema::table;
+use super::records::table;
 use super::trend_columns::TrendColumn;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;

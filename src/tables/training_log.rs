@@ -1,6 +1,6 @@
 //! The rounds of training.
 
-use super::schema::table;
+use super::records::table;
 
 table! {
     /// One row per training round. The columns of time and traffic are the only ones of any table that may

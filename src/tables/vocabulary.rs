@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::records::{record, records};
-use super::schema::table;
+use super::records::table;
 use super::check::{Totals, VerifyReport};
 use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
