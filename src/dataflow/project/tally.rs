@@ -203,7 +203,7 @@ impl BestDocuments {
 
 /// Returns the path of the note of a shard, below the output's root.
 fn note_name(number: usize) -> String {
-    format!("checkpoints/projected/shard-{number:05}.json")
+    format!("checkpoints/projected/shard-{number:05}.jsonl")
 }
 
 /// The first line of a shard's note: what it was projected with, and its parts.

@@ -155,9 +155,12 @@ fn check_file(path: &Path) {
             let round = assignments::round_of(&name).expect("named by its round");
             assignments::read(path, round, TOPICS, |_, _, _| Ok(())).expect("whole");
         }
-        "json" => {
+        "json" | "jsonl" => {
             let text = fs::read_to_string(path).expect("readable");
-            serde_json::from_str::<serde_json::Value>(&text).expect("whole");
+            let values = serde_json::Deserializer::from_str(&text).into_iter();
+            let count =
+                values.map(|value: Result<serde_json::Value, _>| value.expect("whole")).count();
+            assert_eq!(count, if extension == "json" { 1 } else { 2 }, "{}", path.display());
         }
         "tsv" => drop(vocabulary_file::read(path).expect("a whole vocabulary")),
         "toml" | "sql" => assert!(fs::read_to_string(path).expect("readable").ends_with('\n')),
