@@ -12,10 +12,10 @@ use crate::tables::parts::visit_pieces;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::read::{PredictionLine, topic_documents};
 use crate::tables::records::Records;
+use crate::tables::topic_documents::TopicDocumentRow;
 use corpus::collection::Collection;
 use corpus::dates::day_of;
 use corpus::labels::split;
-use crate::tables::topic_documents::TopicDocumentRow;
 
 /// The documents in which topics are largest.
 pub(super) struct Best {

@@ -369,28 +369,3 @@ pub(crate) fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocum
     let is_first = |line: &TopicDocumentRow| line.rank as usize <= most;
     records(root, "topic_documents")?.only(is_first)
 }
-
-/// Passes the values of text columns of a part of `documents` to `visit`, row by row and in bounded memory: the
-/// column's place among `columns`, and the value. Returns the number of rows.
-///
-/// # Errors
-/// The part cannot be read, or lacks a column.
-pub(crate) fn document_values(
-    part: &Path,
-    columns: &[String],
-    mut visit: impl FnMut(usize, Option<&str>),
-) -> Result<u64, Failure> {
-    let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut batches = Batches::new(vec![part.to_owned()], Some(&names));
-    let mut rows = 0;
-    while let Some(batch) = batches.next()? {
-        rows += batch.num_rows() as u64;
-        for (place, name) in names.iter().enumerate() {
-            let values: &StringArray = column(batches.path(), &batch, name)?;
-            for row in 0..values.len() {
-                visit(place, values.is_valid(row).then(|| values.value(row)));
-            }
-        }
-    }
-    Ok(rows)
-}
