@@ -13,8 +13,9 @@ use super::watching::Watch;
 use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
+use crate::job::state::recorded_state;
 use crate::job::{Job, Stages, Summary, Worded};
-use crate::tables::output::{Output, Place, SUCCESS, exists};
+use crate::tables::output::{Output, Place};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
 use mesh::secret::SECRET_VARIABLE;
@@ -38,8 +39,8 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
 /// Prints what is about to run, if a person is to see it.
 ///
 /// # Errors
-/// The output cannot be checked: this build has no S3 support, or the store does not respond; stdout cannot be
-/// written.
+/// The output cannot be read: it is damaged, this build has no S3 support, or the store does not respond; stdout cannot
+/// be written.
 pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
@@ -51,24 +52,15 @@ pub(super) fn describe(
         return Ok(());
     }
     let mut rows = plan::describe(job, placement);
-    rows.push(("output", described(&job.output.path)?));
+    let state = recorded_state(job).map(|(state, _)| state.to_string());
+    // What is damaged does not matter if it is to be removed.
+    let state = if args.overwrite { state.unwrap_or("damaged".to_owned()) } else { state? };
+    rows.push(("output", format!("{} ({state})", job.output.path.display())));
     rows.push(match &job.model_from {
         Some(_) if stages == Stages::All => ("stages", "ingest, project".to_owned()),
         _ => ("stages", stages.to_string()),
     });
     super::print(&plan::rows(&rows))
-}
-
-/// Describes the output folder: "out/news (begun)".
-fn described(path: &Path) -> Result<String, Failure> {
-    let state = if exists(&path.join(SUCCESS))? {
-        "complete"
-    } else if exists(path)? {
-        "begun"
-    } else {
-        "not begun"
-    };
-    Ok(format!("{} ({state})", path.display()))
 }
 
 /// The messages for signals.

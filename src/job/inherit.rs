@@ -67,7 +67,7 @@ impl Source {
             let key = keys::key(path).expect("a source has keys only");
             let value = key.kind.value(&entry.value, folder);
             let value_in = |source: &Self| Some(source.get(path)?.value.clone());
-            let default = key.default_value().and_then(|value| key.kind.value(&value, folder));
+            let default = key.default_value();
             let there = value_in(&theirs).or(default.clone());
             if value != there && value != value_in(&derived).or(default) {
                 let there = there.filter(|value| *value != Value::from(""));

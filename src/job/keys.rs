@@ -190,13 +190,15 @@ impl Key {
         self.kind.words()
     }
 
-    /// Returns its default value.
+    /// Returns its default value, in the one form of its kind.
     pub(super) fn default_value(&self) -> Option<Value> {
         let Preset::Default(text) = self.preset else {
             return None;
         };
         let value = ValueDeserializer::parse(text).and_then(serde::Deserialize::deserialize);
-        Some(value.expect("the defaults of the rows are TOML"))
+        let value =
+            self.kind.value(&value.expect("the defaults of the rows are TOML"), "".as_ref());
+        Some(value.unwrap_or_else(|| panic!("the default of {} is not of its kind", self.path)))
     }
 }
 
@@ -281,11 +283,8 @@ mod tests {
 
     #[test]
     fn every_default_is_of_its_kind() {
-        for key in SECTIONS.iter().flat_map(|section| section.keys) {
-            if let Some(value) = key.default_value() {
-                let found = key.kind.value(&value, "/jobs".as_ref());
-                assert!(found.is_some(), "{}: {value}", key.path);
-            }
-        }
+        let keys = SECTIONS.iter().flat_map(|section| section.keys);
+        let defaults = keys.filter_map(Key::default_value).count();
+        assert!(defaults > 100);
     }
 }

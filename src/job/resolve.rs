@@ -130,7 +130,7 @@ impl Values {
                     None => return Err(entry.invalid(key.path, key.allowed())),
                     value => value,
                 },
-                None => (key.default_value()).and_then(|value| key.kind.value(&value, folder)),
+                None => key.default_value(),
             };
             self.0.extend(value.map(|value| (key.path, value)));
         }

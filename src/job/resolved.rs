@@ -25,6 +25,28 @@ impl Job {
         sections.join("\n")
     }
 
+    /// Returns the keys that differ from their defaults, as TOML, by section; without the input and the output.
+    pub(crate) fn own_keys(&self) -> impl Iterator<Item = (&'static str, String)> {
+        const SHOWN: [&str; 4] = ["corpus.base", "corpus.input", "output.path", "synth.path"];
+        let own = |key: &&Key| !SHOWN.contains(&key.path) && self.differs(key);
+        let sections = SECTIONS.iter().map(move |section| {
+            let keys = section.keys.iter().filter(own);
+            let keys: Vec<String> = keys
+                .filter_map(|key| {
+                    Some(format!("{} = {}", key.name(), self.values.value(key.path)?))
+                })
+                .collect();
+            (section.name, keys.join(", "))
+        });
+        sections.filter(|(_, keys)| !keys.is_empty())
+    }
+
+    /// Whether a key has an effect, and not its default.
+    pub(super) fn differs(&self, key: &Key) -> bool {
+        let default = key.default_value();
+        self.values.value(key.path).is_some_and(|value| Some(value) != default.as_ref())
+    }
+
     /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`,
     /// `[vocabulary]` and `[synth]`, with the contents of files; not of the job file's location.
     pub fn corpus_hash(&self) -> String {

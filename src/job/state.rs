@@ -180,44 +180,56 @@ impl RunState {
                 return Ok(Some("projection"));
             }
         }
-        // A result can be used without its input.
-        let found = self.collection.as_ref().zip(identify(&job.corpus).ok());
-        let is_other = found.is_some_and(|(ours, (_, found))| ours.input_fingerprint != found);
-        Ok(is_other.then_some("input"))
+        Ok(None)
     }
 }
 
-/// Returns the state of the output folder of `job`.
+/// Returns the state of the output folder of `job`, and whether its input is still the one that was read.
 ///
 /// # Errors
 /// Something there cannot be read or is damaged.
 pub(crate) fn output_state(job: &Job) -> Result<OutputState, Failure> {
+    let (state, collection) = recorded_state(job)?;
+    // A result can be used without its input.
+    let found = collection.zip(identify(&job.corpus).ok());
+    let is_other = found.is_some_and(|(ours, (_, found))| ours.input_fingerprint != found);
+    let is_ours = matches!(state, OutputState::Complete | OutputState::Resumable { .. });
+    if is_ours && is_other { Ok(OutputState::OtherJob { differs: "input" }) } else { Ok(state) }
+}
+
+/// Returns the state of the output folder of `job`, as far as the folder shows it, and the collection in it.
+///
+/// # Errors
+/// Something there cannot be read or is damaged.
+pub(crate) fn recorded_state(job: &Job) -> Result<(OutputState, Option<Collection>), Failure> {
     let root = &job.output.path;
     if let Some(found) = foreign_at(root)? {
-        return Ok(OutputState::NotOurs { found });
+        return Ok((OutputState::NotOurs { found }, None));
     }
     if !exists(root)? {
-        return Ok(OutputState::Empty);
+        return Ok((OutputState::Empty, None));
     }
     if let Some(holder) = holder(root)? {
-        return Ok(OutputState::InUse { holder });
+        return Ok((OutputState::InUse { holder }, None));
     }
     let view = View::open(root, Wanted::Outline)?;
     let root = view.path();
-    let state = RunState::read_view(root, None)?;
-    if state.is_empty() {
-        return Ok(OutputState::Empty);
-    }
-    if let Some(differs) = state.difference(job, root)? {
-        return Ok(OutputState::OtherJob { differs });
-    }
-    let next = match (&state.collection, &state.model) {
-        _ if state.complete => return Ok(OutputState::Complete),
-        (None, _) => "ingest",
-        (Some(_), None) => "train",
-        (Some(_), Some(_)) => "project",
+    let read = RunState::read_view(root, None)?;
+    let state = if read.is_empty() {
+        OutputState::Empty
+    } else if let Some(differs) = read.difference(job, root)? {
+        OutputState::OtherJob { differs }
+    } else if read.complete {
+        OutputState::Complete
+    } else {
+        let next = match (&read.collection, &read.model) {
+            (None, _) => "ingest",
+            (Some(_), None) => "train",
+            (Some(_), Some(_)) => "project",
+        };
+        OutputState::Resumable { next }
     };
-    Ok(OutputState::Resumable { next })
+    Ok((state, read.collection))
 }
 
 /// Returns the header of the newest undamaged checkpoint; an error if all are damaged.

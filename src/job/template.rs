@@ -35,7 +35,7 @@ impl Template {
         let mut template = Self::default();
         for key in SECTIONS.iter().flat_map(|section| section.keys) {
             let value = job.values.value(key.path).cloned();
-            if let Some(value) = value.filter(|value| key.default_value().as_ref() != Some(value)) {
+            if let Some(value) = value.filter(|_| job.differs(key)) {
                 // The key was found, so it is known.
                 let _ = template.set(key.path, value);
             }

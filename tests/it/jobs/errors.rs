@@ -199,7 +199,7 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
 
     let plan = workdir.output(&["plan", job]);
     assert_eq!(plan.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&plan.stdout).contains("10 topics, seed 1"));
+    assert!(String::from_utf8_lossy(&plan.stdout).contains("model       topics = 10\n"));
     assert!(plan.stderr.is_empty());
 
     let cases: [(&[&str], i32, &str); 6] = [
