@@ -1,14 +1,13 @@
 //! The job file: parsed, overridden, and checked once into settings that are always valid.
 //!
 //! `keys` has a row for every key. `source` holds the file as written, with positions; `resolve` checks it and
-//! fills in defaults; `fill` turns the values into settings, read as `words` defines. `resolved` writes a job
+//! fills in defaults; serde makes the settings of the values, which have the names of the keys. `resolved` writes a job
 //! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`],
 //! [`ProgressSnapshot`] and [`Summary`] describe the stages to run, their progress and the outcome.
 //! docs/JOB.md describes every key for users.
 
 pub mod defaults;
 mod files;
-mod fill;
 mod inherit;
 pub mod keys;
 mod kind;
@@ -22,12 +21,12 @@ mod stages;
 pub mod state;
 mod summary;
 mod template;
-mod words;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use toml::Value;
 
 use crate::evaluate::settings::EvaluateSettings;
@@ -37,24 +36,26 @@ use corpus::collection::Collection;
 use corpus::compression::read_within;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
-    CorpusSettings, PhraseSettings, SampleSettings, TokenSettings, VocabularySettings,
+    CorpusSettings, PhraseSettings, SampleSettings, SampleSize, SectionSize, TokenSettings,
+    VocabularySettings,
 };
 use corpus::synth_settings::SynthSettings;
 use corpus::tokenizer::Tokenizer;
 use files::NamedFile;
-use lda::model::settings::ModelSettings;
+use lda::infer::settings::Method;
+use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_method, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
+pub(crate) use kind::{word, worded};
 pub(crate) use progress::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub(crate) use stages::Stages;
 pub(crate) use summary::{
     DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TrainSummary,
 };
 pub(crate) use template::Template;
-pub(crate) use words::Worded;
 
 /// The most bytes of a job file that are read.
 const JOB_FILE_BYTES: u64 = 16 << 20;
@@ -103,7 +104,7 @@ pub struct Job {
 }
 
 /// Section `[output]` of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OutputSettings {
     /// The result's folder, relative to the current directory, or its address in an object store.
     pub path: PathBuf,
@@ -115,19 +116,20 @@ pub struct OutputSettings {
 }
 
 /// Section `[cluster]` of a job: part of no hash, since it changes no result.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct ClusterSection {
     /// The file with the secret that the processes of a run share; absolute or relative to the current directory.
     pub(crate) secret_file: Option<PathBuf>,
 }
 
 /// Section `[synth]` of a job: the corpus that the run generates before it reads it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SynthStage {
     /// The folder to create, relative to the current directory: JSON Lines files `documents-*.jsonl`, and
     /// `answer/`, which the input does not match.
     pub(crate) path: PathBuf,
     /// The shape of the corpus.
+    #[serde(flatten)]
     pub settings: SynthSettings,
 }
 
@@ -147,7 +149,7 @@ impl SynthStage {
         }
         let section = keys::section("synth").expect("it is in the table");
         let values = resolve_alone(section, &source, path, &absolute(Path::new("")))?;
-        Ok(values.synth())
+        Ok(values.section("synth"))
     }
 
     /// Returns the value of `corpus.input` if the job does not set it.
@@ -216,25 +218,26 @@ impl Job {
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
-            corpus: values.corpus(),
-            tokens: values.tokens(),
-            phrases: values.phrases(),
-            vocabulary: values.vocabulary(),
-            sample: values.sample(),
-            model: values.model(),
-            tree: values.tree(),
-            train: values.train(),
+            corpus: values.within("corpus", "htrc"),
+            tokens: values.section("tokens"),
+            phrases: values.section("phrases"),
+            vocabulary: values.section("vocabulary"),
+            sample: values.section("sample"),
+            model: values.section("model"),
+            tree: values.names("tree.file").then(|| values.section("tree")),
+            train: values.section("train"),
             warm_start: values.get("train.warm_start"),
             vocabulary_from: values.get("vocabulary.from"),
             model_from: values.get("model.from"),
-            project: values.project(),
-            evaluate: values.evaluate(),
-            output: values.output(),
-            cluster: values.cluster(),
-            synth: source.has("synth").then(|| values.synth()),
+            project: values.within("project", "maxent"),
+            evaluate: values.section("evaluate"),
+            output: values.section("output"),
+            cluster: values.section("cluster"),
+            synth: source.has("synth").then(|| values.section("synth")),
             files: Vec::new(),
             values,
         };
+        job.settle();
         if source.get("corpus.base").is_none() {
             // A folder's name may not be UTF-8.
             job.corpus.base = folder;
@@ -244,6 +247,34 @@ impl Job {
         job.files.extend(tree);
         phrases::load(&job.phrases, &job.tokens)?;
         Ok(job)
+    }
+
+    /// Fills the settings that follow from several keys.
+    fn settle(&mut self) {
+        let values = &self.values;
+        if values.get("phrases.detect") {
+            self.phrases.detection = Some(values.section("phrases"));
+        }
+        self.corpus.needs_order = self.phrases.need_order();
+        self.corpus.languages = values.languages();
+        if values.names("corpus.labels") {
+            self.corpus.labels = Some(values.section("corpus"));
+        }
+        if self.corpus.htrc.section == SectionSize::Pages(0) {
+            self.corpus.htrc.section = SectionSize::Volume;
+        }
+        if self.model_from.is_some() {
+            self.sample = SampleSettings { size: SampleSize::Fraction(0.0), held_out: 0.0 };
+        }
+        if self.model.alpha.is_none() {
+            self.model.alpha = values.get::<Option<f64>>("model.alpha_sum").map(Alpha::Sum);
+        }
+        if values.names("train.warm_start") {
+            self.train.warm_start = values.get("train.unassign");
+        }
+        if values.get::<Option<Method>>("project.method").is_some() {
+            self.project.infer = Some(values.section("project"));
+        }
     }
 
     /// Returns the job's tokenizer, which also joins `found`, the phrases detected in its collection.

@@ -17,7 +17,7 @@ use std::path::Path;
 use crate::failure::{Exit, Failure};
 use lda::tree::Tree;
 use lda::tree::constraints::Strengths;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use constraints::Constraint;
@@ -33,7 +33,8 @@ pub(crate) use pruned::Pruned;
 pub(crate) const EDGE_PRIORS: RangeInclusive<f64> = 1e-30..=1e30;
 
 /// The kind of knowledge in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
     /// A text file of linked words.
     Constraints,

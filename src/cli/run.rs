@@ -14,7 +14,7 @@ use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::state::recorded_state;
-use crate::job::{Job, Stages, Summary, Worded};
+use crate::job::{Job, Stages, Summary, word};
 use crate::tables::output::{Output, Place};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
@@ -282,7 +282,7 @@ fn without_tokens(summary: &Summary, job: &Job) -> Option<String> {
              tokens.min_length = {}, tokens.numbers = {})",
             figures::grouped(*empty),
             figures::grouped(all),
-            job.tokens.rule.word(),
+            word(job.tokens.rule),
             job.tokens.min_length,
             job.tokens.numbers,
         )

@@ -1,12 +1,15 @@
 //! The settings of an evaluation, already checked.
 
+use serde::Deserialize;
+
 use corpus::sample::Split;
 use lda::evaluate::coherence::window::C_V_TERMS;
 use lda::evaluate::coherence::{NPMI_TERMS, UMASS_TERMS};
 use lda::model::settings::Alpha;
 
 /// A figure of quality, or a family of them, that `topicmill evaluate` computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Metric {
     /// Held-out likelihood by document completion: `lda::evaluate::completion`.
     Completion,
@@ -17,6 +20,7 @@ pub(crate) enum Metric {
     /// NPMI coherence of the topics: `lda::evaluate::coherence`.
     Npmi,
     /// C_V coherence of the topics: `lda::evaluate::coherence::window`.
+    #[serde(rename = "c_v")]
     CV,
 }
 
@@ -28,7 +32,7 @@ impl Metric {
 }
 
 /// Section `[evaluate]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct EvaluateSettings {
     /// The metrics, in this order; each once.
     pub(crate) metrics: Vec<Metric>,

@@ -3,7 +3,6 @@
 
 use toml::Value;
 
-use super::words::Worded;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The sum of α for an external model whose files do not contain it: the value of a fixed α.
@@ -34,7 +33,7 @@ pub(super) fn values(method: Method) -> [(&'static str, Value); 7] {
         ("project.burn_in", infer.burn_in_sweeps.into()),
         ("project.sweeps", infer.kept_sweeps.into()),
         ("project.chains", infer.chains.into()),
-        ("project.estimator", infer.estimator.word().into()),
+        ("project.estimator", "soft".into()),
         ("project.iterations", infer.iterations.into()),
         ("project.tolerance", infer.tolerance.into()),
         ("project.temperature", infer.temperature.into()),

@@ -186,7 +186,7 @@ impl Key {
     }
 
     /// Returns the words that are allowed.
-    pub fn words(&self) -> &'static [&'static str] {
+    pub fn words(&self) -> Vec<&'static str> {
         self.kind.words()
     }
 

@@ -4,7 +4,10 @@
 use std::path::Path;
 
 use corpus::encoding::TextEncoding;
+use corpus::settings::StopWords;
 use corpus::stop_words::is_name;
+use serde::Serialize;
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use toml::Value;
 
 use crate::knowledge::EDGE_PRIORS;
@@ -14,8 +17,8 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
 pub(super) const COUNT: u64 = u32::MAX as u64;
 
-/// The word that [`Kind::Auto`] allows beside its kind.
-const AUTO: &[&str] = &["auto"];
+/// The word for a value that follows from others.
+pub(super) const AUTO: &[&str] = &["auto"];
 
 /// The values of a key.
 #[derive(Debug)]
@@ -33,11 +36,13 @@ pub(super) enum Kind {
     /// A number, or a list of them.
     Prior(Reals),
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(WordList),
     /// A list of these words, each at most once.
-    Words(&'static [&'static str]),
-    /// A text; empty for none.
+    Words(WordList),
+    /// A text.
     Text,
+    /// A text; empty for none.
+    Optional,
     /// A text that is not empty.
     Name,
     /// A file or folder to read, relative to the job file's folder; empty for none.
@@ -48,10 +53,8 @@ pub(super) enum Kind {
     List(fn(&[&str]) -> bool, &'static str),
     /// Lists of stop words.
     StopWords,
-    /// One of these words, or a value of this kind.
-    WordOr(&'static [&'static str], &'static Kind),
-    /// A value of this kind, or "auto".
-    Auto(&'static Kind),
+    /// A value of this kind, or one of these words. With the first of them there is none.
+    Or(&'static [&'static str], &'static Kind),
 }
 
 /// A range of numbers: the condition, and its wording in an error.
@@ -99,12 +102,12 @@ impl Kind {
                 None => range.value(value),
             },
             Self::Word(words) => {
-                text().filter(|word| words.contains(&&word[..])).map(Value::String)
+                text().filter(|word| words().contains(&&word[..])).map(Value::String)
             }
             Self::Words(words) => list(value, |chosen| {
-                is_distinct(chosen) && chosen.iter().all(|word| words.contains(word))
+                is_distinct(chosen) && chosen.iter().all(|word| words().contains(word))
             }),
-            Self::Text => text().map(Value::String),
+            Self::Text | Self::Optional => text().map(Value::String),
             Self::Name => text().filter(|name| !name.is_empty()).map(Value::String),
             Self::File => text().map(|name| located(&name, folder)),
             Self::Encoding => {
@@ -113,10 +116,10 @@ impl Kind {
             }
             Self::List(holds, _) => list(value, holds),
             Self::StopWords => stop_words(&list(value, |_| true)?, folder),
-            Self::WordOr(words, kind) => {
-                Self::Word(words).value(value, folder).or_else(|| kind.value(value, folder))
+            Self::Or(words, kind) => {
+                let word = text().filter(|word| words.contains(&&word[..])).map(Value::String);
+                word.or_else(|| kind.value(value, folder))
             }
-            Self::Auto(kind) => Self::WordOr(AUTO, kind).value(value, folder),
         }
     }
 
@@ -135,9 +138,11 @@ impl Kind {
             Self::ZeroOr(least, most) => format!("0, or a whole number from {least} to {most}"),
             Self::Real(range) | Self::Mib(range) => range.1.into(),
             Self::Prior(range) => format!("{}, or a list of them", range.1),
-            Self::Word(words) => format!("one of {}", all(words, ", ")),
-            Self::Words(words) => format!("a list of {}, without repetition", all(words, ", ")),
-            Self::Text | Self::File => "a text in quotes".into(),
+            Self::Word(_) | Self::Or(_, Self::Word(_)) => {
+                format!("one of {}", all(&self.words(), ", "))
+            }
+            Self::Words(words) => format!("a list of {}, without repetition", all(words(), ", ")),
+            Self::Text | Self::Optional | Self::File => "a text in quotes".into(),
             Self::Name => "a text, not empty".into(),
             Self::Encoding => {
                 "an encoding that contains ASCII: \"utf-8\", \"windows-1252\", \"iso-8859-2\", \"gbk\", …".into()
@@ -148,25 +153,38 @@ impl Kind {
                                 or a list of these"
                     .into()
             }
-            Self::WordOr(words, kind) => {
+            Self::Or(words, kind) => {
                 format!("{}, or {}", kind.allowed(), all(words, " or "))
             }
-            Self::Auto(kind) => Self::WordOr(AUTO, kind).allowed(),
         }
     }
 
     /// Returns the words that a value may be.
-    pub(super) fn words(&self) -> &'static [&'static str] {
+    pub(super) fn words(&self) -> Vec<&'static str> {
         match self {
-            Self::Word(words) | Self::Words(words) | Self::WordOr(words, _) => words,
-            Self::Auto(_) => AUTO,
-            _ => &[],
+            Self::Word(words) | Self::Words(words) => words().to_vec(),
+            Self::Or(words, kind) => [words.to_vec(), kind.words()].concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns what a setting is read from: the value, with sizes in bytes; nothing if it says that there is none.
+    pub(super) fn setting(&self, value: &Value) -> Option<Value> {
+        match self {
+            Self::Or(words, _) if value.as_str() == Some(words[0]) => None,
+            Self::Or(_, kind) => kind.setting(value),
+            Self::Optional | Self::File => Some(value.clone()).filter(|value| *value != "".into()),
+            Self::Mib(_) => number(value).map(|mib| Value::Integer((mib * MIB) as i64)),
+            _ => Some(value.clone()),
         }
     }
 
     /// Whether a number or boolean after `--set` is a text of this kind, since the shell removes quotes.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text | Self::Name | Self::File | Self::Encoding | Self::List(..))
+        matches!(
+            self,
+            Self::Text | Self::Optional | Self::Name | Self::File | Self::Encoding | Self::List(..)
+        )
     }
 }
 
@@ -219,13 +237,59 @@ fn stop_words(lists: &Value, folder: &Path) -> Option<Value> {
         return Some(Value::Array(Vec::new()));
     }
     let list = |list: &Value| match list.as_str()? {
-        name if is_file(name) => Some(located(name, folder)),
+        name if StopWords::is_file(name) => Some(located(name, folder)),
         name => is_name(name).then(|| list.clone()),
     };
     collect(lists.iter().map(list))
 }
 
-/// Whether a list of stop words is a file rather than a language.
-pub(super) fn is_file(name: &str) -> bool {
-    name.contains('/') || name.ends_with(".txt")
+/// Words that a value may be.
+pub(super) type WordList = fn() -> &'static [&'static str];
+
+/// Returns the words for the variants of an enum, as serde reads them.
+pub(super) fn words_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut words: &'static [&'static str] = &[];
+    // It ends with an error, since there is no value.
+    let _ = T::deserialize(Variants(&mut words));
+    words
+}
+
+/// Returns the values of an enum, each with its word.
+pub(crate) fn worded<T: DeserializeOwned>() -> impl Iterator<Item = (&'static str, T)> {
+    words_of::<T>().iter().map(|word| {
+        let value = Value::from(*word).try_into();
+        (*word, value.expect("the names of variants without fields"))
+    })
+}
+
+/// Returns the word for a value of an enum.
+pub(crate) fn word<T: Serialize>(value: T) -> String {
+    let word = Value::try_from(value).ok().and_then(|value| Some(value.as_str()?.to_owned()));
+    word.expect("variants without fields are words")
+}
+
+/// A deserializer without a value, which keeps the names of an enum's variants.
+struct Variants<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Variants<'_> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("not an enum"))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        *self.0 = variants;
+        self.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
 }

@@ -8,12 +8,14 @@ use std::path::Path;
 
 pub(super) use implied::BY_FREQUENCY;
 
-use toml::Value;
+use serde::de::DeserializeOwned;
+use serde::de::value::UnitDeserializer;
+use toml::{Table, Value};
 
 use super::defaults;
 use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
+use super::kind::word;
 use super::source::Source;
-use super::words::{Setting, Worded};
 use super::{absolute, synth_input};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
@@ -83,19 +85,59 @@ pub(super) fn resolve_alone(
 pub(super) fn implied_by_method(source: &Source) -> Vec<&'static str> {
     let set = |path| source.get(path).map(|entry| &entry.value);
     // Errors are reported when the values are taken.
-    let method = set("project.method").and_then(Method::read);
+    let method = set("project.method").and_then(|value| value.clone().try_into::<Method>().ok());
     let implied = method.into_iter().flat_map(defaults::values);
     let implied = implied.filter(|(path, value)| set(path) == Some(value));
     implied.map(|(path, _)| path).collect()
 }
 
+/// Reads the settings in a section.
+fn read<T: DeserializeOwned>(name: &str, table: Table) -> T {
+    let read = Value::Table(table).try_into();
+    read.unwrap_or_else(|error| panic!("[{name}], whose values are checked: {error}"))
+}
+
 impl Values {
     /// Returns the setting of a key; its default if it has no effect.
-    pub(super) fn get<T: Setting>(&self, path: &'static str) -> T {
-        let value = self.value(path).cloned();
-        let value = value.or_else(|| keys::key(path)?.default_value());
-        let setting = value.as_ref().and_then(T::read);
-        setting.unwrap_or_else(|| panic!("{path} is checked to be a setting: {value:?}"))
+    pub(super) fn get<T: DeserializeOwned>(&self, path: &'static str) -> T {
+        let read = match keys::key(path).and_then(|key| self.setting(key)) {
+            Some(value) => value.try_into(),
+            None => T::deserialize(UnitDeserializer::new()),
+        };
+        read.unwrap_or_else(|error: toml::de::Error| panic!("{path}, which is checked: {error}"))
+    }
+
+    /// Returns the settings in a section, which have the names of its keys.
+    pub(super) fn section<T: DeserializeOwned>(&self, name: &'static str) -> T {
+        read(name, self.table(name))
+    }
+
+    /// Returns the settings in a section, of which one has the name of another section, with its settings.
+    pub(super) fn within<T: DeserializeOwned>(&self, name: &'static str, inner: &str) -> T {
+        let mut table = self.table(name);
+        table.insert(inner.to_owned(), self.table(inner).into());
+        read(name, table)
+    }
+
+    fn table(&self, name: &str) -> Table {
+        let keys = keys::section(name).into_iter().flat_map(|section| section.keys);
+        let set = keys.filter_map(|key| Some((key.name().to_owned(), self.setting(key)?)));
+        set.collect()
+    }
+
+    /// Returns what the setting of a key is read from; by its default if it has no effect.
+    fn setting(&self, key: &Key) -> Option<Value> {
+        let is_replaced = |[one, other]: &[&str; 2]| *other == key.path && self.has(one);
+        let default =
+            || key.default_value().filter(|_| !keys::ALTERNATIVES.iter().any(is_replaced));
+        key.kind.setting(&self.value(key.path).cloned().or_else(default)?)
+    }
+
+    /// Returns the languages that are read, if languages are identified.
+    pub(super) fn languages(&self) -> Option<Vec<String>> {
+        let languages: Vec<String> = self.get("corpus.languages");
+        let identifies = self.get("corpus.identify_language") || !languages.is_empty();
+        identifies.then_some(languages)
     }
 
     /// Returns the value of a key, unless it has no effect.
@@ -213,7 +255,7 @@ impl Values {
         let Some(format) = self.get::<Option<Format>>("corpus.format") else {
             return Ok(());
         };
-        let with = format!("corpus.format = \"{}\"", format.word());
+        let with = format!("corpus.format = \"{}\"", word(format));
         let of_others = [
             ("corpus.header", matches!(format, Csv | Tsv)),
             ("corpus.counts", CorpusSettings::finds_counts(format)),
@@ -390,5 +432,65 @@ impl Values {
             source.refuse("evaluate.metrics", "a list of metrics, not empty".to_owned())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Job;
+    use crate::job::keys::{Key, SECTIONS};
+    use crate::job::state::MODEL_FILE;
+    use crate::tables::output::JOB_FILE;
+    use corpus::vocabulary_file::VOCABULARY_FILE;
+
+    /// Candidate values; for every key, one of them is valid and not the default.
+    const CANDIDATES: [&str; 11] =
+        ["true", "false", "2", "3", "0.7", "de", "m", "w", "[0.1, 0.2]", "[\"m\"]", "latin1"];
+
+    #[test]
+    fn every_key_is_read_into_a_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("m"), "must: word, other\n").unwrap();
+        for file in [MODEL_FILE, VOCABULARY_FILE, JOB_FILE] {
+            let path = folder.path().join("w").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "[model]\ntopics = 2\n").unwrap();
+        }
+        let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
+                    [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
+        let labelled = text.replace("topics = 2\n", "");
+        let job = |sets: &[String]| {
+            let has_labels = sets.iter().any(|set| set.starts_with("corpus.labels="));
+            let text = if has_labels { &labelled } else { text };
+            Job::parse(text, &folder.path().join("job.toml"), sets)
+        };
+        // Some keys have an effect in only one of these jobs.
+        let bases = [
+            "train.memory=auto",
+            "train.memory=off",
+            "train.schedule=residual",
+            "corpus.labels=m",
+            "tree.file=m",
+            "train.warm_start=w",
+            "phrases.detect=true",
+            "project.trends=[\"m\"]",
+            "evaluate.metrics=[\"npmi\"]",
+            "evaluate.metrics=[\"left-to-right\"]",
+        ];
+        let bases = bases.map(str::to_owned);
+        let is_read = |key: &Key, value: &str| {
+            bases.iter().any(|base| {
+                let set = job(&[base.clone(), format!("{}={value}", key.path)]);
+                let base = job(std::slice::from_ref(base)).unwrap();
+                // The values differ, of course; the question is whether a setting does.
+                let values = base.values.clone();
+                set.is_ok_and(|set| Job { values, ..set } != base)
+            })
+        };
+        for key in SECTIONS.iter().flat_map(|section| section.keys) {
+            let mut candidates = key.words().into_iter().chain(CANDIDATES);
+            let is_read = candidates.any(|value| is_read(key, value));
+            assert!(is_read, "{} changes no setting", key.path);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
 use crate::failure::Failure;
 use crate::knowledge::{self, Kind, Knowledge};
 use corpus::dates::DateUnit;
@@ -11,15 +13,19 @@ use lda::infer::summary::Listing;
 use lda::tree::constraints::Strengths;
 
 /// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TreeSettings {
     /// The file.
+    #[serde(rename = "file")]
     pub(crate) path: PathBuf,
     /// Its kind; if absent, its name decides.
+    #[serde(rename = "format")]
     pub(super) kind: Option<Kind>,
     /// How many words it names: the structures contain at most as many terms.
+    #[serde(skip)]
     pub(crate) word_count: usize,
     /// Whether it has nodes below nodes.
+    #[serde(skip)]
     pub(crate) is_hierarchy: bool,
     /// β₁.
     pub(crate) must_link: f64,
@@ -48,7 +54,7 @@ impl TreeSettings {
 }
 
 /// How the classifier of `MaxEnt` is trained: section `[maxent]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct MaxEntSettings {
     /// Maximum number of documents of the sample that it is trained on.
     pub(crate) documents: usize,
@@ -57,13 +63,15 @@ pub(crate) struct MaxEntSettings {
     /// Maximum number of iterations of L-BFGS.
     pub(crate) iterations: u32,
     /// Maximum number of bytes of memory for training it. Does not change the result.
+    #[serde(rename = "memory_mib")]
     pub(crate) most_bytes: u64,
 }
 
 /// Section `[project]` of a job, and `[maxent]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ProjectSettings {
     /// `None` stops after training (`method = "none"`).
+    #[serde(skip)]
     pub infer: Option<InferSettings>,
     /// How the classifier is trained, if the method needs one.
     pub(crate) maxent: MaxEntSettings,
@@ -84,6 +92,7 @@ pub struct ProjectSettings {
     /// Above 0, labels of at least this proportion are predicted.
     pub(crate) label_threshold: f64,
     /// Rows per topic in `topic_documents`.
+    #[serde(rename = "topic_documents")]
     pub(crate) documents_per_topic: usize,
     /// Terms per topic in `topics.top_terms`.
     pub(crate) top_terms: usize,

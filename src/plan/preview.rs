@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{Survey, of_format, survey_of};
 use crate::failure::Failure;
-use crate::job::{Job, Worded};
+use crate::job::{Job, worded};
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
@@ -191,8 +191,8 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
 /// Returns the words of the formats that an input has.
 fn words_of_formats(input: &Input) -> Vec<&'static str> {
     let has = |format| of_format(input, format).next().is_some();
-    let formats = Format::WORDS.iter().filter(|(_, format)| has(*format));
-    formats.map(|&(word, _)| word).collect()
+    let formats = worded::<Format>().filter(|(_, format)| has(*format));
+    formats.map(|(word, _)| word).collect()
 }
 
 /// Returns whether texts have tags, or character references.
@@ -211,7 +211,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let input = input::discover(&job.corpus)?;
     let has = |format| of_format(&input, format).next().is_some();
     let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
-    let mut formats = Format::WORDS.iter().map(|(_, format)| *format);
+    let mut formats = worded::<Format>().map(|(_, format)| format);
     if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
         // Such formats are counted already, and mostly without stop words.
         return Ok(());
@@ -274,7 +274,7 @@ fn first_records(
     asked: &[String],
 ) -> Result<Records, Failure> {
     let mut records = Records::new(settings, asked);
-    for &(_, format) in Format::WORDS {
+    for (_, format) in worded::<Format>() {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
-use crate::job::{SynthStage, Worded};
+use crate::job::{SynthStage, word, worded};
 use corpus::block::most_documents;
 use corpus::block::{self, Estimate};
 use corpus::compression::stripped;
@@ -105,7 +105,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         kind.files += 1;
         kind.bytes += file.bytes;
     }
-    for &(_, format) in Format::WORDS {
+    for (_, format) in worded::<Format>() {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         survey.count(format, &files, settings)?;
     }
@@ -143,7 +143,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
 
 fn name_of(file: &InputFile) -> String {
     let compression = format!("{:?}", file.compression).to_lowercase();
-    format!("{}, {compression}", file.format.word())
+    format!("{}, {compression}", word(file.format))
 }
 
 pub(super) fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {

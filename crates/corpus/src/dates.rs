@@ -28,6 +28,7 @@ struct Date {
 
 /// The precision of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DateUnit {
     /// `1998-07-21`.
     Day,

@@ -9,12 +9,21 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use super::language::{UNDETERMINED, identify};
 
 /// The encoding of texts that are not valid UTF-8. By default UTF-8: invalid bytes are replaced by U+FFFD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct TextEncoding(&'static Encoding);
 
 impl Default for TextEncoding {
     fn default() -> Self {
         Self(UTF_8)
+    }
+}
+
+impl TryFrom<String> for TextEncoding {
+    type Error = &'static str;
+
+    fn try_from(label: String) -> Result<Self, Self::Error> {
+        Self::of(&label).ok_or("no encoding that contains ASCII has this label")
     }
 }
 

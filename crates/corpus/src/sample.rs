@@ -7,7 +7,8 @@ use super::settings::{SampleSettings, SampleSize};
 use lda::math::random::{Stage, hash, hash_unit};
 
 /// The role of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Split {
     /// Trained on.
     Sample,

@@ -5,42 +5,48 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::encoding::TextEncoding;
 use super::language;
 
 /// Formats that `reader` can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// A file is a document.
     Text,
     /// A line is a JSON object.
+    #[serde(rename = "jsonl")]
     JsonLines,
+    /// JSON objects in an array, or one after the other, over any number of lines.
+    Json,
     /// Comma-separated values with a header.
     Csv,
     /// Tab-separated values with a header.
     Tsv,
     /// Parquet: a row is a document, or a term of one.
     Parquet,
+    /// Arrow IPC, files and streams: like Parquet.
+    Arrow,
     /// UCI bag of words: `docword*` beside `vocab*`.
     Uci,
     /// HathiTrust Extracted Features: a file is a volume.
     Htrc,
+    /// E-mail: messages, or an mbox of them.
+    Mail,
     /// A line is a document as MALLET imports it: id, label, text.
     Mallet,
     /// SVMlight's lines, and LIBSVM's: `label number:count …`.
+    #[serde(rename = "svmlight")]
     SvmLight,
     /// Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
     Vw,
     /// The lines of Blei's lda-c: `terms number:count …`, beside a vocabulary.
     LdaC,
     /// A sparse matrix of documents and terms, beside a vocabulary.
+    #[serde(rename = "mtx")]
     MatrixMarket,
-    /// Arrow IPC, files and streams: like Parquet.
-    Arrow,
-    /// JSON objects in an array, or one after the other, over any number of lines.
-    Json,
-    /// E-mail: messages, or an mbox of them.
-    Mail,
 }
 
 impl Format {
@@ -51,7 +57,8 @@ impl Format {
 }
 
 /// The treatment of a file that ends in the middle (a truncated gzip, a read error).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnDamage {
     /// Stop with an error that names the file.
     Fail,
@@ -60,7 +67,8 @@ pub enum OnDamage {
 }
 
 /// The treatment of HTML and XML in texts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Markup {
     /// Tags are text like any other.
     #[default]
@@ -70,7 +78,7 @@ pub enum Markup {
 }
 
 /// Section `[corpus]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct CorpusSettings {
     /// The folder that relative patterns start from: the job file's.
     pub base: PathBuf,
@@ -98,14 +106,19 @@ pub struct CorpusSettings {
     /// Columns or keys carried into the `documents` table, including that of the labels.
     pub metadata: Vec<String>,
     /// The languages that are read (all, if empty); absent if texts' languages are not identified.
+    #[serde(skip)]
     pub languages: Option<Vec<String>>,
     /// The source of documents' labels, if each label is to be a topic.
+    #[serde(skip)]
     pub labels: Option<LabelSettings>,
     /// Whether documents must be texts, because the order of their tokens matters.
+    #[serde(skip)]
     pub needs_order: bool,
     /// Bytes of (decompressed) input in a block; chosen from the input's size when absent.
+    #[serde(rename = "block_mib")]
     pub block_bytes: Option<u64>,
     /// A document with more bytes than this gets status `too_large`.
+    #[serde(rename = "max_document_mib")]
     pub max_document_bytes: u64,
     /// The treatment of damaged files.
     pub on_damage: OnDamage,
@@ -148,20 +161,24 @@ impl CorpusSettings {
 }
 
 /// The labels of documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LabelSettings {
     /// Their key or column.
+    #[serde(rename = "labels")]
     pub column: String,
     /// The separator, if they are in one text.
+    #[serde(rename = "label_separator")]
     pub separator: String,
     /// A label with fewer documents is dropped.
+    #[serde(rename = "label_min_documents")]
     pub min_documents: u64,
 }
 
 /// Section `[htrc]` of a job: the parts of Extracted Features that are read, and the size of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HtrcSettings {
     /// The size of a document.
+    #[serde(flatten)]
     pub section: SectionSize,
     /// Pages at the start of each volume that are not read.
     pub skip_first_pages: usize,
@@ -185,18 +202,22 @@ impl HtrcSettings {
 }
 
 /// The size of the sections that volumes are cut into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum SectionSize {
     /// This many pages.
+    #[serde(rename = "section_pages")]
     Pages(usize),
     /// Whole pages that together have at least this many words.
+    #[serde(rename = "section_words")]
     Words(u64),
     /// Not cut.
+    #[serde(skip)]
     Volume,
 }
 
 /// The rule that cuts text into tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TokenRule {
     /// Words of Unicode's UAX #29 that contain a letter or a digit.
     Words,
@@ -210,7 +231,7 @@ pub enum TokenRule {
 }
 
 /// Section `[tokens]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TokenSettings {
     /// The rule that cuts text.
     pub rule: TokenRule,
@@ -248,7 +269,7 @@ impl TokenSettings {
 }
 
 /// Section `[phrases]` of a job.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct PhraseSettings {
     /// A file of phrases, and of tokens that others replace.
     pub replacements: Option<PathBuf>,
@@ -257,6 +278,7 @@ pub struct PhraseSettings {
     /// The collection of a result, whose phrases are joined.
     pub found: Option<PathBuf>,
     /// The conditions for phrases in the texts, if they are detected.
+    #[serde(skip)]
     pub detection: Option<DetectionSettings>,
 }
 
@@ -268,7 +290,7 @@ impl PhraseSettings {
 }
 
 /// The conditions under which tokens that follow each other are a phrase.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct DetectionSettings {
     /// They follow each other at least this often.
     pub min_count: u64,
@@ -279,7 +301,8 @@ pub struct DetectionSettings {
 }
 
 /// The source of stop words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub enum StopWords {
     /// A language's list, by ISO 639-1 code.
     Language(String),
@@ -287,8 +310,21 @@ pub enum StopWords {
     File(PathBuf),
 }
 
+impl StopWords {
+    /// Whether a list of this name is a file rather than a language's.
+    pub fn is_file(name: &str) -> bool {
+        name.contains('/') || name.ends_with(".txt")
+    }
+}
+
+impl From<String> for StopWords {
+    fn from(name: String) -> Self {
+        if Self::is_file(&name) { Self::File(name.into()) } else { Self::Language(name) }
+    }
+}
+
 /// Section `[vocabulary]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct VocabularySettings {
     /// Lists of words that are never kept.
     pub stop_words: Vec<StopWords>,
@@ -303,7 +339,8 @@ pub struct VocabularySettings {
 }
 
 /// The size of the sample.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SampleSize {
     /// This share of the documents that have terms.
     Fraction(f64),
@@ -312,9 +349,10 @@ pub enum SampleSize {
 }
 
 /// Section `[sample]` of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct SampleSettings {
     /// How many documents are in the sample.
+    #[serde(flatten)]
     pub size: SampleSize,
     /// The share of the sample that is never trained on.
     pub held_out: f64,

@@ -10,6 +10,7 @@ pub struct SynthSettings {
     /// Documents.
     pub documents: u64,
     /// Distinct words that documents are made of, V: at least 1.
+    #[serde(alias = "terms")]
     pub vocabulary: usize,
     /// Mean of the documents' lengths in words; above 0.
     pub mean_length: f64,

@@ -2,11 +2,11 @@
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
-    Auto, Encoding, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
+    Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text, Whole, Word,
 };
-use crate::job::kind::{COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named};
-use crate::job::words::{FORMATS, MARKUP, ON_DAMAGE, RULES};
+use crate::job::kind::{AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, words_of};
 use corpus::language::is_code;
+use corpus::settings::{Format, Markup, OnDamage, TokenRule};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -30,13 +30,13 @@ pub(super) const CORPUS: Section = rows! {
     exclude: List(|_| true, "a text or a list of texts"), Default([]);
     /// `"text"`: a file is a document; `"json"`: objects in an array or over several lines; `"uci"`, `"lda-c"`, `"mtx"`, `"svmlight"`, `"vw"`: bags of words; `"htrc"`: Extracted Features; `"mail"`: e-mail, also mbox; `"mallet"`: id, label and
     /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
-    format: Word(FORMATS), Default("auto");
+    format: Or(AUTO, &Word(words_of::<Format>)), Default("auto");
     /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
     /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).
     encoding: Encoding, Default("utf-8"), Later;
     /// `"remove"`: tags, comments, scripts and styles of HTML and XML are removed from texts, and character references
     /// such as `&eacute;` decoded ([FORMATS.md](FORMATS.md#markup)).
-    markup: Word(MARKUP), Default("keep"), Later;
+    markup: Word(words_of::<Markup>), Default("keep"), Later;
     /// Whether the first line of CSV and TSV names the columns. If not, they are named by their numbers: `"1"`, `"2"`, ….
     header: Flag, Default(true), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
@@ -49,10 +49,10 @@ pub(super) const CORPUS: Section = rows! {
     /// Key of JSON Lines that holds an object of words and their counts, such as `"unigramCount"`, to be read instead of
     /// `text`. In Parquet and Arrow, the column with the count of the word in `text`: a row is a document's word
     /// ([FORMATS.md](FORMATS.md#long-tables)). `[tokens]` applies to each word.
-    counts: Text, Default(""), Later;
+    counts: Optional, Default(""), Later;
     /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
     /// the volume's own id.
-    group: Text, Default("");
+    group: Optional, Default("");
     /// Keys or columns copied unchanged into the table `documents`.
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
     /// Identify the language of each text, by its first 1,000 characters: column `language` of the table `documents`
@@ -65,21 +65,21 @@ pub(super) const CORPUS: Section = rows! {
         Default([]), Later;
     /// Key or column with a document's labels: a list, or a text in which `label_separator` separates them. Each label
     /// becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
-    labels: Text, Default(""), Later;
+    labels: Optional, Default(""), Later;
     /// The separator between the labels of a text; `""`: the text is one label.
     label_separator: Text, Default(","), Labelled, Later;
     /// Drop labels that fewer documents with terms have.
     label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
-    block_mib: Auto(&Mib(SIZE)), Default("auto");
+    block_mib: Or(AUTO, &Mib(SIZE)), Default("auto");
     /// A larger document is not tokenized: it gets status `too_large`.
     // Far above any book (the longest novels have 20 MiB), and far below a size at which one document would be the
     // slowest part of a run.
     max_document_mib: Mib(SIZE), Default(256);
     /// When a file is truncated: `"fail"` stops the run, `"keep"` continues with what could be read and one document
     /// of status `truncated`.
-    on_damage: Word(ON_DAMAGE), Default("fail");
+    on_damage: Word(words_of::<OnDamage>), Default("fail");
 };
 
 pub(super) const HTRC: Section = rows! {
@@ -119,7 +119,7 @@ pub(super) const TOKENS: Section = rows! {
     /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese); `"words"`: UAX #29 alone, for which each character of these
     /// scripts is a word; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
     // The same as `"words"` in all other scripts, so that a few texts in Chinese are not lost among those in English.
-    rule: Word(RULES), Default("dictionary");
+    rule: Word(words_of::<TokenRule>), Default("dictionary");
     /// Lower-case every token; `I` becomes `i`, in Turkish too.
     lower_case: Flag, Default(true);
     /// Shortest token kept, in characters. With the rule `"dictionary"`, a word of a script without spaces is kept from

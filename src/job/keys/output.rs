@@ -2,14 +2,18 @@
 
 use super::training::SWEEPS;
 use super::{Section, Stage, rows};
+use crate::evaluate::settings::Metric;
 use crate::job::kind::Kind::{
-    Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
+    File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{
-    CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
+    AUTO, CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
+    words_of,
 };
-use crate::job::words::{DATE_UNITS, ESTIMATORS, METHODS, METRICS, SPLITS};
+use corpus::dates::DateUnit;
+use corpus::sample::Split;
 use lda::evaluate::coherence::MOST_TERMS;
+use lda::infer::settings::{Estimator, Method};
 
 /// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
@@ -24,7 +28,7 @@ pub(super) const PROJECT: Section = rows! {
     /// after training. Sets those of the next four keys that the job does not set
     /// ([INFERENCE.md](INFERENCE.md#effort)). In a job that names its method, as a saved job does, overriding it
     /// replaces the values that it implies.
-    method: Word(METHODS), Default("cvb0");
+    method: Or(&["none"], &Word(words_of::<Method>)), Default("cvb0");
     /// Sampling methods: sweeps discarded after the first one (passes, for methods that sample documents together).
     burn_in: Whole(0, SWEEPS), Default(2), Inference;
     /// Sampling methods: sweeps or passes that are averaged.
@@ -33,7 +37,7 @@ pub(super) const PROJECT: Section = rows! {
     chains: Whole(1, 1_000), Default(1), Inference;
     /// Sampling methods: `"soft"` averages the conditional distributions of the tokens (θᵖ), `"counts"` the sampled
     /// topics.
-    estimator: Word(ESTIMATORS), Default("soft"), Inference;
+    estimator: Word(words_of::<Estimator>), Default("soft"), Inference;
     /// Maximum iterations of `"cvb0"` and `"variational"`.
     iterations: Whole(1, SWEEPS), Default(3), Inference;
     /// `"cvb0"` and `"variational"` stop when less than this share of a document's tokens moves.
@@ -53,7 +57,7 @@ pub(super) const PROJECT: Section = rows! {
     label_topics: Whole(0, 65_535), Default(50), Labelled, Later;
     /// Number of labels predicted for a document: those with the largest shares of its tokens. `"auto"` estimates the
     /// number from the document's terms (a linear regression: the Meta-Labeler).
-    label_count: Auto(&Whole(1, 65_535)), Default("auto"), Labelled, Later;
+    label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto"), Labelled, Later;
     /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
     label_threshold: Real(PART), Default(0.0), Labelled, Later;
     /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
@@ -63,7 +67,7 @@ pub(super) const PROJECT: Section = rows! {
         RolledUp, Later;
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
-    date_unit: Word(DATE_UNITS), Default("auto"), Inference, RolledUp, Later;
+    date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto"), Inference, RolledUp, Later;
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
     /// written.
     // They take little of a projection's time, and answer what most results are made for.
@@ -99,11 +103,11 @@ pub(super) const EVALUATE: Section = rows! {
 
     /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences.
     // The measure that training itself uses; it is cheap.
-    metrics: Words(METRICS), Default(["completion"]);
+    metrics: Words(words_of::<Metric>), Default(["completion"]);
     /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
     /// trained on, `"projected"` those not in the sample.
     // Documents that the model has not seen.
-    split: Word(SPLITS), Default("held_out");
+    split: Or(&["all"], &Word(words_of::<Split>)), Default("held_out");
     /// Maximum number of documents, chosen by their hash; 0 takes all.
     // The split already bounds them.
     documents: Whole(0, COUNT), Default(0);
@@ -118,7 +122,7 @@ pub(super) const EVALUATE: Section = rows! {
     completion_sweeps: Whole(1, SWEEPS), Default(16);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic; `"auto"`
     /// takes the model's own, or 5 / K if an external model has none.
-    alpha: Auto(&Prior(WITHIN_32_BITS)), Default("auto");
+    alpha: Or(AUTO, &Prior(WITHIN_32_BITS)), Default("auto");
     /// Top terms of a topic used by `"umass"` and `"npmi"`; 0 means 20 for `"umass"`, 10 for `"npmi"`. Also
     /// `--coherence-terms`.
     coherence_terms: ZeroOr(2, MOST_TERMS as u64), Default(0);
@@ -135,7 +139,7 @@ pub(super) const OUTPUT: Section = rows! {
     path: Name, Required("out/my-topics");
     /// For an output in an object store: the folder for working copies, on a local disk; `""` means the system's
     /// temporary folder. Does not change the result.
-    scratch: Text, Default("");
+    scratch: Optional, Default("");
     /// Whether the run writes `report.html`, a page about the result ([FORMATS.md](FORMATS.md#the-report)). Does not change
     /// the result; `topicmill report` writes it later.
     // Costs one more pass over the written tables.

@@ -1,12 +1,15 @@
 //! The rows about what is trained: `[sample]`, `[model]`, `[tree]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr};
-use crate::job::kind::{CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
-use crate::job::words::{
-    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES,
-    SCHEDULES, UNASSIGNED,
+use crate::job::kind::Kind::{File, Flag, Mib, Or, Prior, Real, Whole, Word};
+use crate::job::kind::{
+    AUTO, CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, words_of,
 };
+use crate::knowledge;
+use lda::infer::settings::Estimator;
+use lda::model::settings::{Geometry, LabelPrior};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::warm_start::Unassigned;
 
 /// Maximum number of sweeps over a document; few enough that sums fit in 32 bits.
 pub(super) const SWEEPS: u64 = 10_000;
@@ -45,19 +48,19 @@ pub(super) const MODEL: Section = rows! {
     /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` is the least of 0.1 per topic
     /// (but at least 10 in all), 2 √`topics`, and a fifth of the mean document length (but at least 1); 5 if α is
     /// fixed.
-    alpha_sum: Auto(&Real(CONCENTRATION)), Default("auto");
+    alpha_sum: Or(AUTO, &Real(CONCENTRATION)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
-    eta: Auto(&Real(CONCENTRATION)), Default("auto");
+    eta: Or(AUTO, &Real(CONCENTRATION)), Default("auto");
     /// That prior in the published topics, with which documents are also inferred; `"auto"` chooses it on the
     /// held-out documents.
-    published_eta: Auto(&Real(CONCENTRATION)), Default("auto");
+    published_eta: Or(AUTO, &Real(CONCENTRATION)), Default("auto");
     /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
     /// `train.memory = "off"`.
-    geometry: Word(GEOMETRIES), Default("mean");
+    geometry: Word(words_of::<Geometry>), Default("mean");
     /// The prior of a label in inference: in proportion to the documents that have it (`"frequency"`: Prior-LDA), or
     /// the same for every label (`"uniform"`: Labeled LDA).
     // Papanikolaou 2017, §6.3.
-    label_prior: Word(LABEL_PRIORS), Default("frequency"), Labelled, Later;
+    label_prior: Word(words_of::<LabelPrior>), Default("frequency"), Labelled, Later;
 };
 
 pub(super) const TREE: Section = rows! {
@@ -67,7 +70,7 @@ pub(super) const TREE: Section = rows! {
     /// ([TREES.md](TREES.md)). `""`: none.
     file: File, Default(""), Later;
     /// Form of the file: `"constraints"`, `"outline"`; `"auto"` decides by its name.
-    format: Word(KNOWLEDGE), Default("auto"), Later, Tree;
+    format: Or(AUTO, &Word(words_of::<knowledge::Kind>)), Default("auto"), Later, Tree;
     /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
     /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
@@ -85,17 +88,17 @@ pub(super) const TRAIN: Section = rows! {
     /// (`"smc"`); approximate them by `"online-vb"`, by `"scvb0"` or, for all documents at once, by `"batch-vb"` or
     /// `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
     /// remember nothing.
-    method: Word(LOCAL_METHODS), Default("sampled"), Later;
+    method: Word(words_of::<LocalMethod>), Default("sampled"), Later;
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
-    minibatch: WordOr(MINIBATCHES, &Whole(1, COUNT)), Default("auto"), NotBatch;
+    minibatch: Or(&["auto", "norms"], &Whole(1, COUNT)), Default("auto"), NotBatch;
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered; after a warm start, 20.
-    passes: Auto(&Whole(1, COUNT)), Default("auto");
+    passes: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
-    memory: Word(MEMORIES), Default("auto");
+    memory: Word(words_of::<Memory>), Default("auto");
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two billion tokens. A larger sample needs no remembered passes.
@@ -105,12 +108,12 @@ pub(super) const TRAIN: Section = rows! {
     /// proportional to Σ n² (`"influence-draws"`), or by how much their topics changed (`"residual"`); a pass is then
     /// as many draws as there are documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
-    schedule: Word(SCHEDULES), Default("uniform"), Later;
+    schedule: Word(words_of::<DocumentSchedule>), Default("uniform"), Later;
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
     importance: Flag, Default(false), Online, Drawn;
     /// c, the minimum influence of a document, in tokens; `"auto"` is the length of the shortest document.
-    residual_floor: Auto(&Real(POSITIVE)), Default("auto"), Residual;
+    residual_floor: Or(AUTO, &Real(POSITIVE)), Default("auto"), Residual;
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
     // So close to it, draws are nearly uniform without the switch.
     residual_switch: Real(NOT_NEGATIVE), Default(0.0), Residual;
@@ -140,18 +143,18 @@ pub(super) const TRAIN: Section = rows! {
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
     // The one that separates words, among those that keep the topics; docs/measurements/DEFAULTS.md.
-    unassign: Word(UNASSIGNED), Default("terms"), Later, WarmStart;
+    unassign: Word(words_of::<Unassigned>), Default("terms"), Later, WarmStart;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
-    alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    alpha_after: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
     /// Gibbs passes between two steps of learning α; `"auto"` is an eighth of them, 0 keeps α fixed.
-    alpha_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    alpha_every: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
     /// Gibbs passes between two samples of the counts whose average is published; `"auto"` is a fiftieth of them, 1 to 5;
     /// 0 publishes the last counts.
-    average_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    average_every: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
     /// What is averaged and published: `"counts"`, or `"soft"` (φ^p of Papanikolaou et al. 2017), with which each token
     /// counts in all topics by the probabilities of its next draw. Each soft sample takes one more round over the whole
     /// sample, in time proportional to `topics`.
-    estimator: Word(ESTIMATORS), Default("counts"), Later, Gibbs;
+    estimator: Word(words_of::<Estimator>), Default("counts"), Later, Gibbs;
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
     /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
     /// round reads its minibatch. With `memory = "off"` the default is 32. Does not change the result.
@@ -159,7 +162,7 @@ pub(super) const TRAIN: Section = rows! {
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
-    evaluate_every: Auto(&Whole(1, COUNT)), Default("auto");
+    evaluate_every: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// A phase ends after this many evaluations in a row without a gain: online, once every document has been visited; in
     /// the Gibbs phase, after the second step of α. 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.

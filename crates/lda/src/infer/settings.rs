@@ -1,7 +1,10 @@
 //! The settings of inference.
 
+use serde::Deserialize;
+
 /// How topic proportions are estimated from samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// θ^p: the full conditionals of the tokens, averaged (Papanikolaou 2017).
     Soft,
@@ -10,7 +13,8 @@ pub enum Estimator {
 }
 
 /// How a document's topics are inferred against a model (Yao, Mimno & McCallum 2009, §3–5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Gibbs3: each document alone, sampled against the frozen model.
     Gibbs,
@@ -25,6 +29,7 @@ pub enum Method {
     /// Zero-order collapsed variational inference, each document alone.
     Cvb0,
     /// A multinomial logistic regression from terms to proportions.
+    #[serde(rename = "maxent")]
     MaxEnt,
     /// Σ_w n_dw φ_kw, normalised: a baseline.
     NaiveBayes,
@@ -55,13 +60,15 @@ impl Method {
 }
 
 /// How a document's topics are inferred. Each method uses the values that apply to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct InferSettings {
     /// The method.
     pub method: Method,
     /// Sweeps discarded after the sequential first one.
+    #[serde(rename = "burn_in")]
     pub burn_in_sweeps: u32,
     /// Sweeps that are averaged, ≥ 1.
+    #[serde(rename = "sweeps")]
     pub kept_sweeps: u32,
     /// Independent chains that are averaged, ≥ 1.
     pub chains: u32,

@@ -1,7 +1,10 @@
 //! The settings of the model. They are not checked here.
 
+use serde::Deserialize;
+
 /// The prior of labels in inference, before a document is seen ([`labels`](crate::train::labels)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LabelPrior {
     /// The same for every label: Labeled LDA.
     #[default]
@@ -11,7 +14,8 @@ pub enum LabelPrior {
 }
 
 /// How topic–term factors e_kw are computed from λ_kw within a round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Geometry {
     /// The mean of the Dirichlet: e_kw = λ_kw / Σ_w λ_kw. Measured to be the better one.
     #[default]
@@ -21,9 +25,11 @@ pub enum Geometry {
 }
 
 /// The document–topic Dirichlet prior α that training begins with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
 pub enum Alpha {
     /// Symmetric, with this sum over the topics (A = Σ_k α_k).
+    #[serde(skip)]
     Sum(f64),
     /// Symmetric, with this value for each topic.
     Each(f64),
@@ -57,9 +63,10 @@ impl Alpha {
 /// let priors = Priors::new(&settings, 10_000, [2_000, 300_000], true);
 /// assert_eq!(priors.topic_count(), 20);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ModelSettings {
     /// Number of topics, K: 1 to 65,535. In a job, 0 stands for one topic per label of the collection.
+    #[serde(default)]
     pub topics: usize,
     /// The seed of every random choice; [`train`](crate::train::train()) takes its own.
     pub seed: u64,

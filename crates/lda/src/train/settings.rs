@@ -1,13 +1,16 @@
 //! The settings of training. They are not checked here: topicmill's `docs/JOB.md` lists the valid values and
 //! combinations.
 
+use serde::Deserialize;
+
 use super::warm_start::Unassigned;
 use super::{senses, units};
 use crate::infer::settings::Estimator;
 use crate::model::Priors;
 
 /// Whether training remembers the assignments of the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// If all of them, over all processes, fit in [`TrainSettings::memory_bytes`], or the schedule needs them.
     Auto,
@@ -21,7 +24,8 @@ pub enum Memory {
 /// other settings: [`Memory::Off`], except that `Cvb0` needs [`Memory::On`]; one pass with `Smc`; the geometry
 /// [`ExpPsi`](crate::model::settings::Geometry::ExpPsi) with `OnlineVb` and `BatchVb`, otherwise the mean; the schedule
 /// [`Uniform`](DocumentSchedule::Uniform) with `BatchVb` and `Cvb0`; a prune of 0 with `OnlineVb` and `Scvb0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LocalMethod {
     /// Samples its topics (Mimno 2012).
     Sampled,
@@ -51,16 +55,19 @@ impl LocalMethod {
 }
 
 /// How many documents a minibatch has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MinibatchSize {
-    /// This many, on average; at least 1.
-    Documents(usize),
     /// By the documents' norms ([`Norms::minibatch`](super::norms::Norms::minibatch)).
     Norms,
+    /// This many, on average; at least 1.
+    #[serde(untagged)]
+    Documents(usize),
 }
 
 /// Which documents a round visits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DocumentSchedule {
     /// Dealt to minibatches at random; each document once a pass.
     Uniform,
@@ -93,7 +100,7 @@ impl DocumentSchedule {
 /// How to train: section `[train]` of a topicmill job. Numbers that are `None` follow from the sample
 /// ([`Schedule::new`](super::schedule::Schedule::new)). [`train`](super::train()) ignores `sample_bytes` and
 /// the settings of checkpoints.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TrainSettings {
     /// The local step of an online round.
     pub method: LocalMethod,
@@ -112,11 +119,13 @@ pub struct TrainSettings {
     /// Whether assignments are remembered.
     pub memory: Memory,
     /// Bytes of remembered assignments, over all processes, up to which [`Memory::Auto`] keeps them.
+    #[serde(rename = "memory_mib")]
     pub memory_bytes: u64,
     /// The passes that are online, before Gibbs passes with remembered counts; 0 starts from random topics. Without
     /// memory all passes are online.
     pub online_passes: u32,
     /// Whether training starts from another model, and which assignments are forgotten if their priors differ.
+    #[serde(skip)]
     pub warm_start: Option<Unassigned>,
     /// Gibbs passes before the document–topic prior α is learnt for the first time.
     pub alpha_after: Option<u32>,
@@ -127,10 +136,13 @@ pub struct TrainSettings {
     /// The estimator that is averaged: counts, or φ^p ([`soft`](super::soft)), which needs Gibbs passes.
     pub estimator: Estimator,
     /// Bytes of remembered assignments that a process keeps in memory; the rest goes to disk.
+    #[serde(rename = "sample_mib")]
     pub sample_bytes: u64,
     /// Sweeps discarded after the sequential first one, in each online visit (B of Mimno 2012).
+    #[serde(rename = "burn_in")]
     pub burn_in_sweeps: u32,
     /// Sweeps that count, in each online visit, ≥ 1 (S of Mimno 2012).
+    #[serde(rename = "sweeps")]
     pub kept_sweeps: u32,
     /// t_0 of the step size (t_0 + t)^−κ, ≥ 0.
     pub step_offset: f64,

@@ -20,7 +20,8 @@ use crate::model::parameters::{Entry, Parameters, Row, add_to_row, grid_step, on
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Which assignments are forgotten if the prior over terms has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unassigned {
     /// None: the senses of a term share the counts of its topics evenly.
     Nothing,
