@@ -6,14 +6,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, StringArray};
+use arrow_array::Array;
 use arrow_schema::DataType;
 use serde::Serialize;
 
 use super::TABLES;
 pub(crate) use super::drift::DriftLine;
 use super::manifest::ColumnManifest;
-use super::parts::{Batches, column, describe, footer, part_files};
+use super::parts::{Batches, describe, footer, part_files};
 use super::records::{record, records};
 use super::topic_documents::TopicDocumentRow;
 use crate::failure::Failure;

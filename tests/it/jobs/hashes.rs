@@ -136,7 +136,7 @@ const MANY: [&[&str]; 8] = [
 ];
 
 #[test]
-fn outputs_of_earlier_versions_resume() {
+fn hashes_are_the_pinned_ones() {
     let mut found = String::new();
     let mut add = |name: &str, job: &Job| {
         let hashes =
