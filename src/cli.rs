@@ -48,6 +48,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use command::{Cli, Command};
+use mesh::settings::SettingNames;
 pub(crate) use screen::Display;
 
 use crate::job::Stages;
@@ -128,9 +129,27 @@ fn printable(message: &str) -> String {
     message.lines().map(line).collect()
 }
 
+/// The names of variables and flags in messages about the processes of a run.
+pub const NAMES: mesh::Names = mesh::Names {
+    program: "topicmill",
+    variables: mesh::variables!("TOPICMILL"),
+    settings: SettingNames {
+        processes: "-n",
+        process: "-p",
+        threads: "-w",
+        hosts: "--hosts FILE",
+        port: "--port",
+        tls: "--tls-ca",
+        compress: "--compress",
+        stall_timeout: "--stall-timeout",
+        ssh: "--ssh",
+    },
+};
+
 /// Ends the whole process when one of its threads fails, a peer is lost, or the process that started it
 /// exits. Call this before anything else.
 pub fn guard() {
+    NAMES.set();
     mesh::guard::install(|failure| {
         let version = match failure.exit {
             Exit::Internal => concat!("topicmill ", env!("CARGO_PKG_VERSION"), ": "),

@@ -7,7 +7,6 @@ use super::machine::cores;
 use super::warn;
 use mesh::environment::{self, Found, Wanted};
 use mesh::hosts::Peers;
-use mesh::settings::RUN_VARIABLE;
 use mesh::spawn;
 
 /// Worker threads of one process, ≥ 1.
@@ -222,7 +221,7 @@ impl Placement {
     /// Returns a token that only the processes of this attempt share: the variable `TOPICMILL_RUN`, or what a
     /// scheduler sets; empty without either.
     pub(crate) fn token(&self) -> String {
-        let own = std::env::var(RUN_VARIABLE).ok();
+        let own = std::env::var(super::NAMES.variables.run).ok();
         let found = match self {
             Self::Member { token, .. } => token.clone(),
             Self::Threads(_) | Self::Spawn { .. } => None,

@@ -18,7 +18,6 @@ use crate::job::{Job, Stages, Summary, word};
 use crate::tables::output::{Output, Place};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
-use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterSettings, spawn};
 
 /// Runs stages of a job.
@@ -326,7 +325,7 @@ fn run_in_children(
             .args(["-n", &processes, "-p", &process, "-w", &threads])
             .args(&args.given);
         if let Some(secret) = &secret {
-            command.env(SECRET_VARIABLE, secret);
+            command.env(super::NAMES.variables.secret, secret);
         }
         command
     };

@@ -22,7 +22,6 @@ use super::machine;
 use crate::dataflow::process::Process;
 use crate::job::Stages;
 use crate::job::process_status::{ExitStatus, ProcessStatus, STATUS_EVERY, replace, unix_millis};
-use mesh::settings::RUN_VARIABLE;
 
 /// How often the process is polled.
 const POLL: Duration = Duration::from_millis(200);
@@ -123,7 +122,7 @@ fn identity(process: &Process) -> ProcessStatus {
     ProcessStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         job: process.job.id(),
-        run: std::env::var(RUN_VARIABLE).unwrap_or_default(),
+        run: std::env::var(super::NAMES.variables.run).unwrap_or_default(),
         process: placement.process,
         processes: placement.processes(),
         threads: placement.threads,

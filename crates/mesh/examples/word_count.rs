@@ -15,9 +15,9 @@ use std::sync::Arc;
 use mesh::environment::{listed, variables};
 use mesh::family::{Event, Watch};
 use mesh::interrupt::{self, Interrupts};
-use mesh::secret::{SECRET_VARIABLE, Secret};
-use mesh::settings::{DEFAULT_STOP_TIMEOUT, RUN_VARIABLE};
-use mesh::{ClusterSettings, Failure, Placement, execute, guard, spawn};
+use mesh::secret::Secret;
+use mesh::settings::DEFAULT_STOP_TIMEOUT;
+use mesh::{ClusterSettings, Failure, Names, Placement, execute, guard, spawn};
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Exchange, Inspect, Probe, ToStream};
 
@@ -42,7 +42,7 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
     let (program, secret) = (std::env::current_exe()?, Secret::random_text()?);
     let command = |process: usize| {
         let mut command = Command::new(&program);
-        command.arg(process.to_string()).env(SECRET_VARIABLE, &secret);
+        command.arg(process.to_string()).env(Names::get().variables.secret, &secret);
         command
     };
     let watch: Watch = Arc::new(|event| {
@@ -62,7 +62,7 @@ fn count(process: usize) -> Result<ExitCode, Box<dyn Error>> {
     let placement = Placement { threads: 1, process, addresses: peers.addresses(PROCESSES)? };
     let settings = ClusterSettings {
         build: "word_count 1",
-        run: variables.get(RUN_VARIABLE).cloned().unwrap_or_default(),
+        run: variables.get(Names::get().variables.run).cloned().unwrap_or_default(),
         secret: Secret::find(None)?.map(|found| found.secret),
         ..ClusterSettings::default()
     };

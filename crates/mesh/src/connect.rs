@@ -16,6 +16,7 @@ use socket2::{Domain, Socket, Type};
 use super::channel::Channel;
 use super::exit::UsageError;
 use super::handshake::{dial, greet};
+use super::settings::VariableNames;
 use super::setup::Setup;
 use super::{ClusterError, ClusterSettings, Placement};
 
@@ -55,10 +56,13 @@ pub(super) fn connect(
 fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
     match addresses.iter().find(|address| !is_loopback(address)) {
         None => Ok(()),
-        Some(address) => Err(ClusterError::Usage(UsageError(format!(
-            "{address} is not a loopback address, so the processes need a secret: give all of them the same \
-             TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
-        )))),
+        Some(address) => {
+            let VariableNames { secret, secret_file, .. } = VariableNames::get();
+            Err(ClusterError::Usage(UsageError(format!(
+                "{address} is not a loopback address, so the processes need a secret: give all of them the same \
+                 {secret} or {secret_file}; `openssl rand -hex 32` makes a secret"
+            ))))
+        }
     }
 }
 

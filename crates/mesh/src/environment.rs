@@ -10,16 +10,9 @@ mod slurm;
 use std::collections::BTreeMap;
 
 use super::exit::UsageError;
-use super::hosts::{HOSTS_VARIABLE, Peers, parse_list};
+use super::hosts::{Peers, parse_list};
+use super::settings::{SettingNames, VariableNames};
 
-/// The variable for the number of this process, from 0.
-const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
-/// The variable for the number of processes.
-const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
-/// The variable for the first port on each host.
-const PORT_VARIABLE: &str = "TOPICMILL_PORT";
-/// The variable for the headless service through which the pods of a Kubernetes Job find each other.
-const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
 /// The first port on each host, unless another is given.
 const DEFAULT_PORT: u16 = 7101;
 
@@ -59,6 +52,109 @@ pub struct Wanted {
     pub peers: bool,
 }
 
+/// A program that numbers the processes it starts, and the variables in which it does.
+struct Launcher {
+    name: &'static str,
+    /// The variable with the number of the process.
+    rank: &'static str,
+    /// The variables with the number of processes; the first that is set counts.
+    size: &'static [&'static str],
+    /// The variable with the number of processes on this host, or "".
+    local: &'static str,
+    /// What else its variables say of a place; `None` if they are not of this process.
+    complete: fn(&Variables, Found) -> Result<Option<Found>, UsageError>,
+    /// The addresses of all processes from this port on, if its variables have them.
+    addresses: fn(&Variables, &Found, u16) -> Result<Option<Vec<String>>, UsageError>,
+}
+
+/// A launcher that says no more than numbers.
+const PLAIN: Launcher = Launcher {
+    name: "",
+    rank: "",
+    size: &[],
+    local: "",
+    complete: |_, found| Ok(Some(found)),
+    addresses: |_, _, _| Ok(None),
+};
+
+/// The launchers, the nearest to the process first: an `mpirun` within a SLURM job takes precedence over SLURM.
+const LAUNCHERS: [Launcher; 5] = [
+    Launcher {
+        name: "Open MPI",
+        rank: "OMPI_COMM_WORLD_RANK",
+        size: &["OMPI_COMM_WORLD_SIZE"],
+        local: "OMPI_COMM_WORLD_LOCAL_SIZE",
+        complete: |variables, found| {
+            Ok(Some(Found { token: variables.get("PMIX_NAMESPACE").cloned(), ..found }))
+        },
+        ..PLAIN
+    },
+    slurm::LAUNCHER,
+    PMI,
+    Launcher {
+        name: "RANK and WORLD_SIZE",
+        rank: "RANK",
+        size: &["WORLD_SIZE"],
+        local: "LOCAL_WORLD_SIZE",
+        addresses: |variables, found, port| {
+            let master = variables.get("MASTER_ADDR").map(String::as_str);
+            let is_here = matches!(master, Some("127.0.0.1" | "localhost" | "::1"));
+            is_here.then(|| here(found, port)).transpose()
+        },
+        ..PLAIN
+    },
+    Launcher {
+        name: KUBERNETES,
+        rank: "JOB_COMPLETION_INDEX",
+        addresses: |variables, found, port| {
+            let (job, service) = job_and_service(variables)?;
+            let address = |process| at(&format!("{job}-{process}.{service}"), port, 0);
+            (0..found.processes).map(address).collect::<Result<_, _>>().map(Some)
+        },
+        ..PLAIN
+    },
+];
+
+/// The process manager of MPICH and others.
+const PMI: Launcher = Launcher {
+    name: "PMI",
+    rank: "PMI_RANK",
+    size: &["PMI_SIZE"],
+    local: "MPI_LOCALNRANKS",
+    ..PLAIN
+};
+
+const KUBERNETES: &str = "Kubernetes";
+
+impl Launcher {
+    /// Returns the number of this process and the number of processes, if both are given. If the launcher does not
+    /// give the latter, it is that of our own variable.
+    fn numbers(&self, variables: &Variables) -> Result<Option<(usize, usize)>, UsageError> {
+        let mut sizes = self.size.iter().copied();
+        let size = match sizes.find(|name| variables.contains_key(*name)) {
+            Some(size) => size,
+            None if self.size.is_empty() => VariableNames::get().processes,
+            None => return Ok(None),
+        };
+        let (process, processes) = (number(variables, self.rank)?, count(variables, size)?);
+        let (Some(process), Some(processes)) = (process, processes) else {
+            return Ok(None);
+        };
+        below(variables, self.rank, process, processes)?;
+        Ok(Some((process, processes)))
+    }
+
+    /// Finds the place of a process that it has started.
+    fn find(&self, variables: &Variables) -> Result<Option<Found>, UsageError> {
+        let Some(numbers) = self.numbers(variables)? else {
+            return Ok(None);
+        };
+        let mut found = Found::new(self.name, numbers);
+        found.local = number(variables, self.local)?.unwrap_or(1).max(1);
+        (self.complete)(variables, found)
+    }
+}
+
 impl Found {
     /// Creates a place that `by` has numbered, without the addresses of the others.
     fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
@@ -74,147 +170,91 @@ pub fn variables() -> Variables {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// Finds this process's place in a run from `variables`; `None` if it is alone.
-///
-/// Our own variables take precedence, then the launcher nearest to the process: an `mpirun` within
-/// a SLURM job takes precedence over SLURM.
+/// Finds this process's place in a run from `variables`; `None` if it is alone. Our own variables take precedence over
+/// those of a launcher.
 ///
 /// # Errors
 /// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
 pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, UsageError> {
-    let Some(mut found) = candidate(variables)?.filter(|found| found.processes > 1) else {
-        return Ok(None);
+    let mut place = own(variables)?.map(|found| (found, &PLAIN));
+    for launcher in &LAUNCHERS {
+        if place.is_none() {
+            place = launcher.find(variables)?.map(|found| (found, launcher));
+        }
+    }
+    let Some((mut found, launcher)) = place else {
+        return refuse_half(variables).map(|()| None);
     };
+    if found.processes < 2 {
+        return Ok(None);
+    }
     if wanted.peers {
-        found.peers = Some(peers(variables, &found, wanted.port)?);
+        found.peers = Some(peers(variables, &found, launcher, wanted.port)?);
     }
     Ok(Some(found))
 }
 
-/// Returns the addresses in [`HOSTS_VARIABLE`], if it is set.
+/// Returns the addresses in the variable for [the hosts](VariableNames::hosts), if it is set.
 ///
 /// # Errors
 /// It is not a list of `host:port`.
 pub fn listed(variables: &Variables) -> Result<Option<Peers>, UsageError> {
-    let by = HOSTS_VARIABLE;
-    Ok(addresses(variables)?.map(|addresses| Peers::Listed { by, addresses }))
-}
-
-fn addresses(variables: &Variables) -> Result<Option<Vec<String>>, UsageError> {
-    let list = variables.get(HOSTS_VARIABLE);
-    let list = list.filter(|list| !list.is_empty());
-    list.map(|list| parse_list(list)).transpose()
-}
-
-/// Returns the place according to the first source that gives one.
-fn candidate(variables: &Variables) -> Result<Option<Found>, UsageError> {
-    let slurm = slurm::find(variables)?;
-    let pmi = plain(variables, "PMI", ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"])?;
-    // srun numbers its tasks for PMI too; mpiexec within a step numbers its own processes.
-    let is_same = |task: &Found| {
-        let other = pmi.as_ref();
-        other.is_none_or(|o| (o.process, o.processes) == (task.process, task.processes))
-    };
-    let slurm = slurm.filter(is_same);
-    let nearest = match own(variables)? {
-        Some(own) => Some(own),
-        None => open_mpi(variables)?.or(slurm).or(pmi),
-    };
-    let found = match nearest {
-        Some(found) => Some(found),
-        None => {
-            let names = ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"];
-            let torch = plain(variables, TORCH, names)?;
-            torch.or(kubernetes(variables)?)
-        }
-    };
-    match found {
-        Some(found) => Ok(Some(found)),
-        None => refuse_half(variables).map(|()| None),
-    }
+    let by = VariableNames::get().hosts;
+    let list = variables.get(by).filter(|list| !list.is_empty());
+    let addresses = list.map(|list| parse_list(list)).transpose()?;
+    Ok(addresses.map(|addresses| Peers::Listed { by, addresses }))
 }
 
 /// Returns the addresses of all processes: from our own variable, from the launcher, or on this
 /// machine if all are here.
-fn peers(variables: &Variables, found: &Found, port: Option<u16>) -> Result<Peers, UsageError> {
+fn peers(
+    variables: &Variables,
+    found: &Found,
+    launcher: &Launcher,
+    port: Option<u16>,
+) -> Result<Peers, UsageError> {
     if let Some(listed) = listed(variables)? {
         return Ok(listed);
     }
-    let port = match port {
-        Some(port) => port,
-        None => base_port(variables)?,
-    };
-    let by = found.by;
-    let on = |host: &dyn Fn(usize) -> String, step: usize| {
-        let address = |process| at(&host(process), port, step * process);
-        let addresses = (0..found.processes).map(address).collect::<Result<_, _>>();
-        addresses.map(|addresses| Peers::Listed { by, addresses })
-    };
-    let master = variables.get("MASTER_ADDR").map(String::as_str);
-    let here = by == TORCH && matches!(master, Some("127.0.0.1" | "localhost" | "::1"));
-    match by {
-        SLURM => slurm::peers(variables, found, port),
-        KUBERNETES => {
-            let (job, service) = job_and_service(variables)?;
-            on(&|process| format!("{job}-{process}.{service}"), 0)
+    let (by, processes) = (found.by, found.processes);
+    let port = port.map_or_else(|| base_port(variables), Ok)?;
+    let addresses = match (launcher.addresses)(variables, found, port)? {
+        Some(addresses) => addresses,
+        None if found.local == processes => here(found, port)?,
+        None => {
+            let hosts = SettingNames::get().hosts;
+            let variable = VariableNames::get().hosts;
+            let srun = "; or start it with srun, which sets it";
+            let more = if variables.contains_key("SLURM_JOB_ID") { srun } else { "" };
+            return Err(UsageError(format!(
+                "{by} says that this is process {} of {processes}, but not where the others are; pass {hosts}, or set \
+                 {variable} to a comma-separated list of host:port{more}",
+                found.process
+            )));
         }
-        _ if here || found.local == found.processes => on(&|_| "127.0.0.1".to_owned(), 1),
-        _ => {
-            let more = match variables.contains_key("SLURM_JOB_ID") {
-                true => "; or start it with srun, which sets it",
-                false => "",
-            };
-            Err(UsageError(format!(
-                "{by} says that this is process {} of {}, but not where the others are; pass --hosts FILE, or set \
-                 {HOSTS_VARIABLE} to a comma-separated list of host:port{more}",
-                found.process, found.processes
-            )))
-        }
-    }
+    };
+    Ok(Peers::Listed { by, addresses })
 }
 
-const SLURM: &str = "SLURM";
-const KUBERNETES: &str = "Kubernetes";
-const TORCH: &str = "RANK and WORLD_SIZE";
+/// Returns the addresses of processes that are all on this machine.
+fn here(found: &Found, port: u16) -> Result<Vec<String>, UsageError> {
+    (0..found.processes).map(|process| at("127.0.0.1", port, process)).collect()
+}
 
 /// Finds a place in our own variables; a list of hosts also gives the number of processes.
 fn own(variables: &Variables) -> Result<Option<Found>, UsageError> {
-    let Some(process) = number(variables, PROCESS_VARIABLE)? else {
+    let names = VariableNames::get();
+    let Some(process) = number(variables, names.process)? else {
         return Ok(None);
     };
-    let listed = addresses(variables)?.map(|addresses| addresses.len());
-    let processes = count(variables, PROCESSES_VARIABLE)?.or(listed);
-    let processes = processes.ok_or_else(|| half(PROCESS_VARIABLE, PROCESSES_VARIABLE))?;
-    below(variables, PROCESS_VARIABLE, process, processes)?;
-    Ok(Some(Found::new(PROCESS_VARIABLE, (process, processes))))
-}
-
-/// Finds a place in Open MPI's variables.
-fn open_mpi(variables: &Variables) -> Result<Option<Found>, UsageError> {
-    let names = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"];
-    let found = plain(variables, "Open MPI", names)?;
-    Ok(found.map(|found| Found { token: variables.get("PMIX_NAMESPACE").cloned(), ..found }))
-}
-
-/// Finds a place in variables of these names for the rank, the size, and the size on this host.
-fn plain(
-    variables: &Variables,
-    by: &'static str,
-    [rank, size, local]: [&'static str; 3],
-) -> Result<Option<Found>, UsageError> {
-    let Some(numbers) = pair(variables, rank, size)? else {
-        return Ok(None);
+    let listed = match listed(variables)? {
+        Some(Peers::Listed { addresses, .. }) => Some(addresses.len()),
+        _ => None,
     };
-    Ok(Some(Found {
-        local: number(variables, local)?.unwrap_or(1).max(1),
-        ..Found::new(by, numbers)
-    }))
-}
-
-/// Finds the place of a pod of an Indexed Job, if the number of processes is given.
-fn kubernetes(variables: &Variables) -> Result<Option<Found>, UsageError> {
-    let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
-    Ok(numbers.map(|numbers| Found::new(KUBERNETES, numbers)))
+    let processes = count(variables, names.processes)?.or(listed);
+    let processes = processes.ok_or_else(|| half(names.process, names.processes))?;
+    below(variables, names.process, process, processes)?;
+    Ok(Some(Found::new(names.process, (process, processes))))
 }
 
 /// Returns the names of the Job, which is the pod's name without its index, and of the service.
@@ -222,13 +262,13 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), UsageError
     let get = |variable: &'static str| {
         let value = variables.get(variable).filter(|value| !value.is_empty());
         let value = value.ok_or_else(|| missing(KUBERNETES, variable))?;
-        match value.len() <= MOST_NAME_BYTES {
-            true => Ok(value),
-            false => Err(wrong(variables, variable, "a host name of at most 255 bytes")),
+        if value.len() <= MOST_NAME_BYTES {
+            return Ok(value);
         }
+        Err(wrong(variables, variable, "a host name of at most 255 bytes"))
     };
     let index = get("JOB_COMPLETION_INDEX")?;
-    let service = get(SERVICE_VARIABLE)?;
+    let service = get(VariableNames::get().service)?;
     let pod = get("HOSTNAME")?;
     let job = pod.strip_suffix(&format!("-{index}")).ok_or_else(|| {
         let expected = "the pod's name: the job's name, a hyphen and the index";
@@ -239,32 +279,18 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), UsageError
 
 /// Refuses incomplete variables of our own: setting one means that the user wants several processes.
 fn refuse_half(variables: &Variables) -> Result<(), UsageError> {
-    let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
-    let is_of_service =
-        variables.contains_key(SERVICE_VARIABLE) && !variables.contains_key(PROCESSES_VARIABLE);
-    let given = match (is_alone, listed(variables)?) {
-        (false, _) => PROCESSES_VARIABLE,
-        (true, Some(_)) => HOSTS_VARIABLE,
-        (true, None) if is_of_service => {
-            return Err(half(SERVICE_VARIABLE, PROCESSES_VARIABLE));
-        }
-        (true, None) => return Ok(()),
-    };
-    Err(half(given, PROCESS_VARIABLE))
-}
-
-/// Returns the number of this process and the number of processes, if both are given.
-fn pair(
-    variables: &Variables,
-    index: &'static str,
-    all: &'static str,
-) -> Result<Option<(usize, usize)>, UsageError> {
-    let (Some(process), Some(processes)) = (number(variables, index)?, count(variables, all)?)
-    else {
-        return Ok(None);
-    };
-    below(variables, index, process, processes)?;
-    Ok(Some((process, processes)))
+    let names = VariableNames::get();
+    if number(variables, names.processes)?.is_some_and(|processes| processes > 1) {
+        return Err(half(names.processes, names.process));
+    }
+    if listed(variables)?.is_some() {
+        return Err(half(names.hosts, names.process));
+    }
+    let is_set = |name: &str| variables.contains_key(name);
+    if is_set(names.service) && !is_set(names.processes) {
+        return Err(half(names.service, names.processes));
+    }
+    Ok(())
 }
 
 fn below(
@@ -273,19 +299,19 @@ fn below(
     process: usize,
     processes: usize,
 ) -> Result<(), UsageError> {
-    match process < processes {
-        true => Ok(()),
-        false => Err(wrong(variables, variable, "below the number of processes")),
+    if process < processes {
+        return Ok(());
     }
+    Err(wrong(variables, variable, "below the number of processes"))
 }
 
 /// Returns the number of processes in a variable; `None` if it is not set or empty.
 fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>, UsageError> {
     let processes = number(variables, variable)?;
-    match processes.is_none_or(|processes| processes <= MOST_PROCESSES) {
-        true => Ok(processes),
-        false => Err(wrong(variables, variable, "at most 65536 processes")),
+    if processes.is_none_or(|processes| processes <= MOST_PROCESSES) {
+        return Ok(processes);
     }
+    Err(wrong(variables, variable, "at most 65536 processes"))
 }
 
 /// Returns the whole number in a variable; `None` if it is not set or empty.
@@ -297,10 +323,11 @@ fn number(variables: &Variables, variable: &'static str) -> Result<Option<usize>
 
 /// Returns the first port from the variable, or the default.
 fn base_port(variables: &Variables) -> Result<u16, UsageError> {
-    let port = number(variables, PORT_VARIABLE)?.unwrap_or(DEFAULT_PORT.into());
+    let name = VariableNames::get().port;
+    let port = number(variables, name)?.unwrap_or(DEFAULT_PORT.into());
     match u16::try_from(port) {
         Ok(port) if port > 0 => Ok(port),
-        _ => Err(wrong(variables, PORT_VARIABLE, "a port, from 1 to 65535")),
+        _ => Err(wrong(variables, name, "a port, from 1 to 65535")),
     }
 }
 
@@ -309,22 +336,27 @@ fn at(host: &str, port: u16, step: usize) -> Result<String, UsageError> {
     let step = u16::try_from(step).ok();
     match step.and_then(|step| port.checked_add(step)) {
         Some(port) => Ok(format!("{host}:{port}")),
-        None => Err(UsageError(format!("the ports of {host} exceed 65535; pass a lower --port"))),
+        None => {
+            let name = SettingNames::get().port;
+            Err(UsageError(format!("the ports of {host} exceed 65535; pass a lower {name}")))
+        }
     }
 }
 
 /// Returns the error that a variable is not what it must be.
 fn wrong(variables: &Variables, variable: &str, expected: &str) -> UsageError {
     let value = variables.get(variable).map_or("", String::as_str);
+    let SettingNames { processes, process, hosts, .. } = SettingNames::get();
     UsageError(format!(
-        "the variable {variable} is {value:?}, but must be {expected}; the flags -n, -p and --hosts override it"
+        "the variable {variable} is {value:?}, but must be {expected}; {processes}, {process} and {hosts} override it"
     ))
 }
 
 /// Returns the error that a variable of the program that started this process is missing.
 fn missing(by: &str, variable: &str) -> UsageError {
+    let hosts = SettingNames::get().hosts;
     UsageError(format!(
-        "this process was started by {by}, but the variable {variable} is missing; set it, or pass --hosts FILE"
+        "this process was started by {by}, but the variable {variable} is missing; set it, or pass {hosts}"
     ))
 }
 

@@ -24,11 +24,17 @@ use super::hosts::host_of;
 use super::proof::{
     ANSWER_BYTES, PROOF_BYTES, READY, Role, Transcript, Verdict, decode_answer, encode_answer,
 };
+use super::settings::VariableNames;
 use super::setup::Setup;
 
-/// The message about a process of another attempt.
-const OTHER_ATTEMPT: &str =
-    "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run";
+/// Returns the message about a process of another attempt.
+fn other_attempt() -> String {
+    let variable = VariableNames::get().run;
+    format!(
+        "belongs to another attempt ({variable} differs): it may be left over from an earlier run"
+    )
+}
+
 /// The time limit for a caller's greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// The time limit for one attempt to reach a host.
@@ -41,8 +47,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// stranger that has taken a port for a moment must not end a run.
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
-/// The message about a process with a different secret.
-const OTHER_SECRET: &str = "has a different secret: give all processes the same TOPICMILL_SECRET";
+/// Returns the message about a process with a different secret.
+fn other_secret() -> String {
+    format!("has a different secret: give all processes the same {}", VariableNames::get().secret)
+}
 
 /// Handles the caller at `place` among the callers, and keeps the connection if it belongs to the
 /// run.
@@ -72,7 +80,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     channel.receive(&mut proof, ANSWER_LIMIT)?;
     let secret = setup.secret.as_ref();
     if !said.is_proved(secret, Role::Dialler, &proof) {
-        setup.accuse(process, OTHER_SECRET.to_owned());
+        setup.accuse(process, other_secret());
         let refused = encode_answer(Verdict::Refused, &[0; PROOF_BYTES]);
         return channel.send(&refused, ANSWER_LIMIT);
     }
@@ -88,7 +96,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     // The caller finds differences in our greeting, which it trusts now.
     channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
     if setup.mine.is_left_over(&theirs) {
-        setup.accuse(process, OTHER_ATTEMPT.to_owned());
+        setup.accuse(process, other_attempt());
         return Ok(());
     }
     if let Some(difference) = difference_of_caller(setup, &theirs) {
@@ -125,7 +133,7 @@ pub(super) fn dial(setup: &Setup, process: usize) {
             }
             Err(Unanswered::Absent(reason)) => setup.trouble(process, reason),
             Err(Unanswered::Refused) => {
-                setup.accuse(process, OTHER_SECRET.to_owned());
+                setup.accuse(process, other_secret());
                 let since = *refused.get_or_insert_with(Instant::now);
                 if since.elapsed() >= REFUSED_LIMIT {
                     return setup.fail(setup.other_secret(process));
@@ -194,8 +202,8 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         return Err(absent("the program that listens there does not have the secret"));
     }
     if mine.is_left_over(&theirs) {
-        setup.accuse(process, OTHER_ATTEMPT.to_owned());
-        return Err(absent(OTHER_ATTEMPT));
+        setup.accuse(process, other_attempt());
+        return Err(absent(&other_attempt()));
     }
     match difference_of_listener(setup, process, &theirs, verdict) {
         Some(difference) => Err(Unanswered::Unfit(difference)),

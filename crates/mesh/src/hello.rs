@@ -7,6 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::settings::{Names, SettingNames};
 use super::{ClusterSettings, Placement};
 
 /// The bytes of a greeting's frame: magic, length of the rest, protocol.
@@ -176,8 +177,9 @@ impl Hello {
         if self.has_tls != other.has_tls {
             let with = |has_tls| if has_tls { "with" } else { "without" };
             return Some(format!(
-                "was started {} --tls-ca, this one {}",
+                "was started {} {}, this one {}",
                 with(other.has_tls),
+                SettingNames::get().tls,
                 with(self.has_tls)
             ));
         }
@@ -197,29 +199,27 @@ impl Terms {
     }
 
     fn difference(&self, other: &Terms) -> Option<String> {
-        if self.processes != other.processes {
-            return Some(format!(
-                "was started with -n {}, this one with -n {}",
-                other.processes, self.processes
-            ));
-        }
-        if self.threads != other.threads {
-            return Some(format!(
-                "was started with -w {}, this one with -w {}",
-                other.threads, self.threads
-            ));
+        let names = SettingNames::get();
+        let numbers = [
+            (names.processes, other.processes, self.processes),
+            (names.threads, other.threads, self.threads),
+        ];
+        if let Some((name, theirs, ours)) = numbers.iter().find(|(_, theirs, ours)| theirs != ours)
+        {
+            return Some(format!("was started with {name} {theirs}, this one with {name} {ours}"));
         }
         if self.compress != other.compress {
             let with = |compress| if compress { "with" } else { "without" };
             return Some(format!(
-                "was started {} --compress, this one {}",
+                "was started {} {}, this one {}",
                 with(other.compress),
+                names.compress,
                 with(self.compress)
             ));
         }
         (self.settings != other.settings).then(|| {
             format!(
-                "has different settings (hash {}, here {}): its job file or options differ",
+                "has different settings (hash {}, here {}): its job or options differ",
                 short(&other.settings),
                 short(&self.settings)
             )
@@ -234,7 +234,8 @@ fn name(hello: &Hello) -> String {
         text.trim_end_matches('\0').escape_default().to_string()
     };
     format!(
-        "topicmill {} (build {}, protocol {})",
+        "{} {} (build {}, protocol {})",
+        Names::get().program,
         text(&hello.version),
         text(&hello.build),
         hello.protocol
@@ -333,12 +334,12 @@ mod tests {
         assert_eq!(mine.difference(&mine), None);
         type Change = fn(&mut Hello, &mut Terms);
         let changes: [(Change, &str); 7] = [
-            (|h, _| h.version[0] = b'8', "topicmill 8."),
+            (|h, _| h.version[0] = b'8', "version 8."),
             (|h, _| h.build = *b"0123456789abcdef", "0123456789abcdef"),
-            (|h, _| h.has_tls = true, "with --tls-ca, this one without"),
-            (|_, t| t.processes = 5, "-n 5"),
-            (|_, t| t.threads = 1, "-w 1"),
-            (|_, t| t.compress = true, "with --compress, this one"),
+            (|h, _| h.has_tls = true, "with tls, this one without"),
+            (|_, t| t.processes = 5, "processes 5"),
+            (|_, t| t.threads = 1, "threads 1"),
+            (|_, t| t.compress = true, "with compress, this one"),
             (|_, t| t.settings[0] = 0xab, "hash ab070707, here 07070707"),
         ];
         for (change, words) in changes {

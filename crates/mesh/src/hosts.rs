@@ -2,8 +2,8 @@
 //!
 //! The first line is process 0. A `#` starts a comment, blank lines are skipped, a space may
 //! replace the colon (as in LightGBM's machine lists), and a host is an IPv4 address, a bracketed
-//! IPv6 address or a host name. The variable `TOPICMILL_HOSTS` has the same content, separated by
-//! commas. Nothing is resolved here, because a host may get its address after the file is written.
+//! IPv6 address or a host name. The variable for
+//! [the hosts](VariableNames::hosts) has the same content, separated by commas. Nothing is resolved here, because a host may get its address after the file is written.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -12,9 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::exit::UsageError;
-
-/// The variable with the addresses of all processes, in order, separated by commas.
-pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
+use crate::settings::{SettingNames, VariableNames};
 
 /// The most bytes of a host file that are read.
 const HOST_FILE_BYTES: u64 = 16 << 20;
@@ -89,12 +87,12 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
     }
 }
 
-/// Parses the value of [`HOSTS_VARIABLE`] into addresses, in order; errors count its entries as lines.
+/// Parses the value of the variable for [the hosts](VariableNames::hosts) into addresses, in order; errors count its entries as lines.
 ///
 /// # Errors
 /// An entry is not `host:port`, or an address occurs twice.
 pub fn parse_list(list: &str) -> Result<Vec<String>, UsageError> {
-    parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
+    parse(Path::new(VariableNames::get().hosts), &list.replace(',', "\n"))
 }
 
 /// Returns `addresses`, which came from `path`, if there is one for each process.
@@ -102,9 +100,10 @@ fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<Strin
     match addresses.len() == wanted {
         true => Ok(addresses),
         false => Err(UsageError(format!(
-            "{}: the number of addresses is {}, that of processes {wanted}; write one line per process, or change -n",
+            "{}: the number of addresses is {}, that of processes {wanted}; write one line per process, or change {}",
             path.display(),
-            addresses.len()
+            addresses.len(),
+            SettingNames::get().processes
         ))),
     }
 }
@@ -157,25 +156,22 @@ pub fn host_of(address: &str) -> &str {
 }
 
 /// Checks that `address` is `host:port`, and returns the port; the error is the problem.
-fn check(address: &str) -> Result<u16, &'static str> {
+fn check(address: &str) -> Result<u16, String> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
-    if host_of(address).is_empty() {
-        return Err("the host is missing");
-    }
-    if host.starts_with('-') {
-        return Err("a host name cannot begin with a hyphen");
-    }
-    if host.contains('@') {
-        return Err("a user does not belong here, but in the remote shell: --ssh 'ssh -l USER'");
-    }
-    if host.contains(char::is_whitespace) {
-        return Err("it contains a space");
-    }
-    if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
-        return Err("an IPv6 address goes in brackets, as in [::1]:7101");
-    }
+    let is_bare = !(host.starts_with('[') && host.ends_with(']'));
+    let refuse = |reason: &str| Err(reason.to_owned());
     match port.parse::<u16>() {
-        Ok(0) | Err(_) => Err("the port is not a number from 1 to 65535"),
+        _ if host_of(address).is_empty() => refuse("the host is missing"),
+        _ if host.starts_with('-') => refuse("a host name cannot begin with a hyphen"),
+        _ if host.contains('@') => Err(format!(
+            "a user does not belong here, but in the remote shell: {} 'ssh -l USER'",
+            SettingNames::get().ssh
+        )),
+        _ if host.contains(char::is_whitespace) => refuse("it contains a space"),
+        _ if host.contains(':') && is_bare => {
+            refuse("an IPv6 address goes in brackets, as in [::1]:7101")
+        }
+        Ok(0) | Err(_) => refuse("the port is not a number from 1 to 65535"),
         Ok(port) => Ok(port),
     }
 }
@@ -203,7 +199,7 @@ mod tests {
         assert_eq!(addresses, ["10.0.0.1:12400", "[::1]:12401"]);
         assert_eq!(parse_list("a:1,b:2,").unwrap(), ["a:1", "b:2"]);
         let error = parse_list("a:1,b").unwrap_err().to_string();
-        assert!(error.starts_with("TOPICMILL_HOSTS:2: \"b\""), "{error}");
+        assert!(error.starts_with("MESH_HOSTS:2: \"b\""), "{error}");
     }
 
     #[test]
@@ -221,7 +217,7 @@ mod tests {
         assert!(message("[]:80").contains("the host is missing"));
         assert!(message("a b:80").contains("space"));
         assert!(message("a b 80").contains("the port is missing"));
-        assert!(message("me@a:80").contains("--ssh 'ssh -l"));
+        assert!(message("me@a:80").contains("ssh 'ssh -l"));
         assert!(message("-oProxyCommand=x:80").contains("hyphen"));
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");

@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use super::ClusterError;
 use super::family::{Ending, Event, Family, Member, Watch, failed};
-use super::hosts::{HOSTS_VARIABLE, host_of};
+use super::hosts::host_of;
 use super::interrupt::Interrupts;
-use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
-use super::settings::RUN_VARIABLE;
-use super::spawn::{FOLLOW, token};
+use super::secret::{Secret, SecretError, random_hex};
+use super::settings::{SettingNames, VariableNames};
+use super::spawn::{token, variables};
 use crate::exit::Exit;
 
 /// The longest wait before a restart.
@@ -34,8 +34,9 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The processes to start, and their hosts.
 ///
-/// Process p of P runs `program command -n P -p p arguments`. Its environment has the addresses ([`HOSTS_VARIABLE`]),
-/// the name of the attempt ([`RUN_VARIABLE`]) and the secret ([`SECRET_VARIABLE`]). It should call
+/// Process p of P runs `program command -n P -p p arguments`, where `-n` and `-p` are the
+/// [names](crate::settings::SettingNames) of its flags. Its environment has the [addresses](VariableNames::hosts), the
+/// [name of the attempt](VariableNames::run) and the [secret](VariableNames::secret). It should call
 /// [`follow_parent`](crate::spawn::follow_parent).
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -137,9 +138,9 @@ impl Launch {
         command
             .current_dir(&self.directory)
             .args(self.arguments_of(process))
-            .envs(self.variables(token))
-            .env(SECRET_VARIABLE, secret)
-            .env_remove(SECRET_FILE_VARIABLE);
+            .envs(variables(&self.addresses, token))
+            .env(VariableNames::get().secret, secret)
+            .env_remove(VariableNames::get().secret_file);
         Member { command, greeting: None, is_read: true, is_remote: false }
     }
 
@@ -152,8 +153,8 @@ impl Launch {
             .arg("ssh")
             .arg(self.host(process))
             .arg(self.script(process, token))
-            .env_remove(SECRET_VARIABLE)
-            .env_remove(SECRET_FILE_VARIABLE);
+            .env_remove(VariableNames::get().secret)
+            .env_remove(VariableNames::get().secret_file);
         Member { command, greeting: Some(self.lines(secret)), is_read: true, is_remote: true }
     }
 
@@ -171,13 +172,11 @@ impl Launch {
         script.push(&directory);
         script.push(" || exit 64");
         let names = self.environment.iter().map(|(name, _)| name.as_str());
-        for name in std::iter::once(SECRET_VARIABLE).chain(names) {
+        let names: Vec<&str> = std::iter::once(VariableNames::get().secret).chain(names).collect();
+        for name in &names {
             script.push(format!("; IFS= read -r {name}"));
         }
-        script.push(format!("; export {SECRET_VARIABLE}"));
-        for (name, _) in &self.environment {
-            script.push(format!(" {name}"));
-        }
+        script.push(format!("; export {}", names.join(" ")));
         self.push_variables(&mut script, token);
         script.push("; exec ");
         self.push_program(&mut script, process);
@@ -188,7 +187,7 @@ impl Launch {
 
     /// Appends ` NAME=value` for each variable.
     fn push_variables(&self, words: &mut OsString, token: &str) {
-        for (name, value) in self.variables(token) {
+        for (name, value) in variables(&self.addresses, token) {
             words.push(format!(" {name}="));
             words.push(quote(value.as_ref()));
         }
@@ -203,17 +202,11 @@ impl Launch {
         }
     }
 
-    fn variables(&self, token: &str) -> [(&'static str, String); 3] {
-        [
-            (HOSTS_VARIABLE, self.addresses.join(",")),
-            (RUN_VARIABLE, token.to_owned()),
-            (FOLLOW, "1".to_owned()),
-        ]
-    }
-
     fn arguments_of(&self, process: usize) -> Vec<OsString> {
         let (processes, process) = (self.addresses.len().to_string(), process.to_string());
-        let place = [self.command, "-n", &processes, "-p", &process].map(OsString::from);
+        let names = SettingNames::get();
+        let place = [self.command, names.processes, &processes, names.process, &process];
+        let place = place.map(OsString::from);
         place.into_iter().chain(self.arguments.clone()).collect()
     }
 
@@ -269,7 +262,7 @@ mod tests {
     fn launch(addresses: &[&str]) -> Launch {
         Launch {
             addresses: addresses.iter().map(|a| (*a).to_owned()).collect(),
-            program: "/opt/it's here/topicmill".into(),
+            program: "/opt/it's here/program".into(),
             directory: "/data/a b".into(),
             command: "run",
             arguments: ["--set=a.b=c", "job $x.toml"].map(OsString::from).into(),
@@ -312,9 +305,9 @@ mod tests {
         let commands = launch.commands();
         assert_eq!(
             commands[0],
-            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,203.0.113.1:7101 \
-             TOPICMILL_RUN=ATTEMPT TOPICMILL_FOLLOW_PARENT=1 '/opt/it'\\''s here/topicmill' run \
-             -n 2 -p 0 --set=a.b=c 'job $x.toml'"
+            "cd '/data/a b' && MESH_HOSTS=127.0.0.1:7101,203.0.113.1:7101 \
+             MESH_RUN=ATTEMPT MESH_FOLLOW_PARENT=1 '/opt/it'\\''s here/program' run \
+             processes 2 process 0 --set=a.b=c 'job $x.toml'"
         );
         let remote = commands[1].to_str().unwrap();
         assert!(remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "), "{remote}");

@@ -52,12 +52,13 @@ use timely::worker::Worker;
 
 pub use farewell::traffic;
 pub use guard::Failure;
-pub use settings::ClusterSettings;
+pub use settings::{ClusterSettings, Names};
 pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
 use exit::{Exit, UsageError};
 use link::Link;
+use settings::SettingNames;
 use stall::Workers;
 
 /// The longest time that a worker without work sleeps.
@@ -180,8 +181,10 @@ where
     F: Fn(&mut Worker) -> Result<T, E> + Send + Sync + 'static,
 {
     if placement.threads == 0 || placement.process >= placement.processes() {
+        let SettingNames { process, processes, .. } = SettingNames::get();
         return Err(ClusterError::Usage(UsageError(format!(
-            "{} threads in process {} of {}: at least one thread is needed, and -p must be from 0 to -n minus 1",
+            "{} threads in process {} of {}: at least one thread is needed, and {process} must be from 0 to \
+             {processes} minus 1",
             placement.threads,
             placement.process,
             placement.processes()

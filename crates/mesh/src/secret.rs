@@ -13,11 +13,7 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
 use crate::exit::Exit;
-
-/// The environment variable with the secret.
-pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
-/// The environment variable with the path of a file that contains the secret.
-pub(crate) const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
+use crate::settings::VariableNames;
 
 /// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
 const LEAST_BYTES: usize = 16;
@@ -61,7 +57,8 @@ pub enum SecretError {
     },
     /// The environment variable is not UTF-8.
     #[error(
-        "the secret in {SECRET_VARIABLE} is not plain text; `openssl rand -hex 32` makes a good one"
+        "the secret in {} is not plain text; `openssl rand -hex 32` makes a good one",
+        VariableNames::get().secret
     )]
     NotText,
     /// The secret must be sent as one line, but is not.
@@ -119,18 +116,19 @@ impl Secret {
         text.filter(|text| !text.contains(['\n', '\r']))
     }
 
-    /// Finds the secret of this process: in `TOPICMILL_SECRET`, else in the file that
-    /// `TOPICMILL_SECRET_FILE` names, else in `file`.
+    /// Finds the secret of this process: in its [variable](VariableNames::secret), else in the file that the
+    /// [other](VariableNames::secret_file) names, else in `file`.
     ///
     /// # Errors
     /// The file cannot be read; the variable is not UTF-8; the secret has fewer than 16 bytes.
     pub fn find(file: Option<&Path>) -> Result<Option<Found>, SecretError> {
-        if let Some(value) = std::env::var_os(SECRET_VARIABLE) {
+        let names = VariableNames::get();
+        if let Some(value) = std::env::var_os(names.secret) {
             let text = value.into_string().map_err(|_| SecretError::NotText)?;
-            let secret = Secret::new(text.as_bytes(), SECRET_VARIABLE)?;
+            let secret = Secret::new(text.as_bytes(), names.secret)?;
             return Ok(Some(Found { secret, warning: None }));
         }
-        let named = std::env::var_os(SECRET_FILE_VARIABLE).map(PathBuf::from);
+        let named = std::env::var_os(names.secret_file).map(PathBuf::from);
         match named.as_deref().or(file) {
             Some(path) => Self::read(path).map(Some),
             None => Ok(None),

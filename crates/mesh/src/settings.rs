@@ -1,12 +1,11 @@
-//! The settings that the processes of a run share, their timeouts, and the requirements for joining.
+//! The settings that the processes of a run share, their timeouts, the requirements for joining, and the names by
+//! which a program's users know all this.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::secret::Secret;
 use super::tls::Tls;
-
-/// The environment variable with the name that all processes of one attempt share.
-pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
 
 /// How long the processes of a run wait for each other, by default.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
@@ -18,8 +17,7 @@ pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
 pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a worker may show no sign of life, by default: long, because a false alarm would recur at every restart,
-/// and a hang costs this time only once. topicmill ticks between documents, and the largest that it accepts by default,
-/// about 45 million tokens, takes 20 minutes at 100 sweeps and 300 ns per token.
+/// and a hang costs this time only once.
 pub const DEFAULT_STALL_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// How the processes of a run join and stay connected. For a run of one process, only the stall
@@ -63,5 +61,129 @@ impl Default for ClusterSettings {
             tls: None,
             compress: false,
         }
+    }
+}
+
+/// The names that messages use, so that a remedy is one that the program's users can follow: of the environment
+/// variables, and of the settings, as flags or otherwise. By default the variables begin with `MESH_`, and settings
+/// have the names of this library's fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// The program.
+    pub program: &'static str,
+    /// The environment variables.
+    pub variables: VariableNames,
+    /// The settings.
+    pub settings: SettingNames,
+}
+
+/// The names of environment variables; the macro [`variables!`](crate::variables) makes them from a prefix.
+#[derive(Clone, Copy, Debug)]
+pub struct VariableNames {
+    /// The secret.
+    pub secret: &'static str,
+    /// The path of a file that contains the secret.
+    pub secret_file: &'static str,
+    /// The name that all processes of one attempt share.
+    pub run: &'static str,
+    /// The addresses of all processes, in order, separated by commas.
+    pub hosts: &'static str,
+    /// The number of this process, from 0.
+    pub process: &'static str,
+    /// The number of processes.
+    pub processes: &'static str,
+    /// The first port on each host.
+    pub port: &'static str,
+    /// The headless service through which the pods of a Kubernetes Job find each other.
+    pub service: &'static str,
+    /// Set for processes that must end with their parent.
+    pub follow_parent: &'static str,
+}
+
+/// The names of settings in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingNames {
+    /// The number of processes.
+    pub processes: &'static str,
+    /// The number of this process. A launched process gets this and `processes` as arguments, if they are flags.
+    pub process: &'static str,
+    /// The worker threads of each process.
+    pub threads: &'static str,
+    /// What to pass for the addresses of all processes.
+    pub hosts: &'static str,
+    /// The first port on each host.
+    pub port: &'static str,
+    /// The encryption.
+    pub tls: &'static str,
+    /// The compression.
+    pub compress: &'static str,
+    /// How long a worker may show no sign of life.
+    pub stall_timeout: &'static str,
+    /// The remote shell.
+    pub ssh: &'static str,
+}
+
+/// Makes [`VariableNames`](crate::settings::VariableNames) that begin with a prefix:
+/// `mesh::variables!("MESH")` has `MESH_SECRET` and so on.
+#[macro_export]
+macro_rules! variables {
+    ($prefix:literal) => {
+        $crate::settings::VariableNames {
+            secret: concat!($prefix, "_SECRET"),
+            secret_file: concat!($prefix, "_SECRET_FILE"),
+            run: concat!($prefix, "_RUN"),
+            hosts: concat!($prefix, "_HOSTS"),
+            process: concat!($prefix, "_PROCESS"),
+            processes: concat!($prefix, "_PROCESSES"),
+            port: concat!($prefix, "_PORT"),
+            service: concat!($prefix, "_SERVICE"),
+            follow_parent: concat!($prefix, "_FOLLOW_PARENT"),
+        }
+    };
+}
+
+/// The names of a program that sets none.
+const OWN_NAMES: Names = Names {
+    program: "version",
+    variables: variables!("MESH"),
+    settings: SettingNames {
+        processes: "processes",
+        process: "process",
+        threads: "threads",
+        hosts: "hosts",
+        port: "port",
+        tls: "tls",
+        compress: "compress",
+        stall_timeout: "stall_timeout",
+        ssh: "ssh",
+    },
+};
+
+/// The names that the program has set.
+static NAMES: OnceLock<Names> = OnceLock::new();
+
+impl Names {
+    /// Sets the names of this process; call it before anything else of this library. The first call wins.
+    pub fn set(self) {
+        let _ = NAMES.set(self);
+    }
+
+    /// Returns the names of this process.
+    pub fn get() -> &'static Names {
+        NAMES.get().unwrap_or(&OWN_NAMES)
+    }
+}
+
+impl VariableNames {
+    /// Returns the names of this process's variables.
+    pub(crate) fn get() -> &'static VariableNames {
+        &Names::get().variables
+    }
+}
+
+impl SettingNames {
+    /// Returns the names of this process's settings.
+    pub(crate) fn get() -> &'static SettingNames {
+        &Names::get().settings
     }
 }

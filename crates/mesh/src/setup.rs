@@ -11,6 +11,7 @@ use super::channel::Channel;
 use super::exit::UsageError;
 use super::hello::Hello;
 use super::secret::Secret;
+use super::settings::VariableNames;
 use super::tls::Tls;
 use super::{ClusterError, ClusterSettings, Placement};
 
@@ -113,8 +114,10 @@ impl Setup {
         match self.secret {
             Some(_) => self.accuse(process, "was started without a secret".to_owned()),
             None => {
-                let difference = "was started with a secret (TOPICMILL_SECRET), this one without";
-                self.fail(self.mismatch(process, difference));
+                let variable = VariableNames::get().secret;
+                let difference =
+                    format!("was started with a secret ({variable}), this one without");
+                self.fail(self.mismatch(process, &difference));
             }
         }
     }
@@ -122,8 +125,9 @@ impl Setup {
     /// Returns the error for a process that rejects our proof.
     pub(super) fn other_secret(&self, process: usize) -> ClusterError {
         ClusterError::Usage(UsageError(format!(
-            "process {process} ({}) has a different secret; give all processes the same TOPICMILL_SECRET",
-            self.addresses[process]
+            "process {process} ({}) has a different secret; give all processes the same {}",
+            self.addresses[process],
+            VariableNames::get().secret
         )))
     }
 

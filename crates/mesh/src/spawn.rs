@@ -10,22 +10,19 @@ use std::time::SystemTime;
 use super::ClusterError;
 use super::family::{END, Ending, Family, Member, TERM, Watch, failed};
 use super::guard::{self, Failure};
-use super::hosts::HOSTS_VARIABLE;
 use super::interrupt::Interrupts;
 use super::secret::random_hex;
-use super::settings::RUN_VARIABLE;
+use super::settings::VariableNames;
 use crate::exit::Exit;
 
-/// The variable that is set for children that must end with their parent.
-pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
 /// The ports to choose from: below those that systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
 /// Starts `processes` processes on this machine, waits for them, and returns how they ended.
 ///
-/// `command` returns the command of the process with a number. Its environment gets the addresses of all
-/// ([`HOSTS_VARIABLE`]) and the name of the run ([`RUN_VARIABLE`]); it should call [`follow_parent`]. Process 0 keeps
-/// the standard output and error; the standard error of the others goes to `watch`, line by line. `interrupts` are
+/// `command` returns the command of the process with a number. Its environment gets the [addresses of
+/// all](VariableNames::hosts) and the [name of the run](VariableNames::run); it should call [`follow_parent`]. Process
+/// 0 keeps the standard output and error; the standard error of the others goes to `watch`, line by line. `interrupts` are
 /// passed on to all.
 ///
 /// # Errors
@@ -41,12 +38,22 @@ pub fn run(
     let token = token(&random_hex::<8>()?, 0);
     let member = |process: usize| {
         let mut command = command(process);
-        command.env(HOSTS_VARIABLE, hosts.join(",")).env(RUN_VARIABLE, &token).env(FOLLOW, "1");
+        command.envs(variables(&hosts, &token));
         Member { command, greeting: None, is_read: process > 0, is_remote: false }
     };
     let mut family = Family::start((0..processes).map(member).collect(), watch)?;
     let ending = family.wait(interrupts);
     ending.map_err(failed("wait for a process"))
+}
+
+/// Returns the variables of the processes of an attempt.
+pub(super) fn variables(hosts: &[String], token: &str) -> [(&'static str, String); 3] {
+    let names = VariableNames::get();
+    [
+        (names.hosts, hosts.join(",")),
+        (names.run, token.to_owned()),
+        (names.follow_parent, "1".to_owned()),
+    ]
 }
 
 /// Returns the token of an attempt: the launch, and the number of the attempt, from 0.
@@ -57,13 +64,13 @@ pub(super) fn token(launch: &str, attempt: u32) -> String {
 /// Returns the launch to which this process belongs: a unique name that all attempts of the launch share. `None`
 /// unless [`run`] or `launch` has started this process.
 pub fn launch_name() -> Option<String> {
-    let token = std::env::var(RUN_VARIABLE).ok().filter(|_| follows_parent())?;
+    let token = std::env::var(VariableNames::get().run).ok().filter(|_| follows_parent())?;
     token.rsplit_once('.').map(|(launch, _)| launch.to_owned())
 }
 
 /// Returns whether another process has started this one with [`run`] or `launch`.
 pub fn follows_parent() -> bool {
-    std::env::var_os(FOLLOW).is_some()
+    std::env::var_os(VariableNames::get().follow_parent).is_some()
 }
 
 /// Ends this process when the parent that started it with [`run`] or `launch` is gone, and stops it as
@@ -145,9 +152,9 @@ mod tests {
 
     #[test]
     fn children_are_told_where_all_are() {
-        let script = r#"[ "$TOPICMILL_FOLLOW_PARENT" = 1 ] &&
-            [ "${#TOPICMILL_RUN}" = 18 ] &&
-            echo "$TOPICMILL_HOSTS" | grep -Eq '^(127.0.0.1:[0-9]+,){2}127.0.0.1:[0-9]+$'"#;
+        let script = r#"[ "$MESH_FOLLOW_PARENT" = 1 ] &&
+            [ "${#MESH_RUN}" = 18 ] &&
+            echo "$MESH_HOSTS" | grep -Eq '^(127.0.0.1:[0-9]+,){2}127.0.0.1:[0-9]+$'"#;
         assert_eq!(run_script(script, 3).0, 0);
     }
 

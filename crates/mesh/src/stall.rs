@@ -17,6 +17,7 @@ use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
 use super::guard::{self, Failure, REMEDY};
+use super::settings::SettingNames;
 use crate::exit::Exit;
 use liveness::Liveness;
 
@@ -125,9 +126,10 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
                 exit: Exit::Unavailable,
                 message: format!(
                     "{}: no progress for {} s; {REMEDY}; if it stalls there again, report it or \
-                     raise --stall-timeout",
+                     raise {}",
                     stalled.join(", "),
-                    timeout.as_secs()
+                    timeout.as_secs(),
+                    SettingNames::get().stall_timeout
                 ),
             });
         }

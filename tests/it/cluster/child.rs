@@ -18,6 +18,7 @@ fn child() {
     let Ok(scenario) = std::env::var("CLUSTER_SCENARIO") else {
         return;
     };
+    topicmill::cli::NAMES.set();
     guard::install(|failure| eprintln!("{failure}"));
     spawn::follow_parent();
     let number = |name: &str| std::env::var(name).unwrap().parse::<usize>().unwrap();

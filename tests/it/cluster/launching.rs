@@ -44,6 +44,7 @@ fn run(processes: usize, scenario: &str, output: &Path, variables: &[(&str, &str
         command.envs(variables.iter().copied());
         command
     };
+    topicmill::cli::NAMES.set();
     let watch: Watch = Arc::new(|_| {});
     let ending = spawn::run(processes, &command, &watch, &mut Interrupts::default());
     ending.unwrap().code

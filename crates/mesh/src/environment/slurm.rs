@@ -4,10 +4,10 @@
 //! step, and is one process.
 
 use super::{
-    Found, MOST_NAME_BYTES, MOST_PROCESSES, SLURM, Variables, missing, number, pair, wrong,
+    Found, Launcher, MOST_NAME_BYTES, MOST_PROCESSES, PLAIN, PMI, Variables, missing, number, wrong,
 };
 use crate::exit::UsageError;
-use crate::hosts::Peers;
+use crate::settings::SettingNames;
 
 /// The first special step number: the batch script, the interactive shell and the like.
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
@@ -16,38 +16,46 @@ const MOST_NODES: usize = 1 << 16;
 /// Maximum number of digits in a node's number, including leading zeros.
 const MOST_DIGITS: usize = 20;
 
-/// Finds this task of a step; `None` outside of a step.
-pub(super) fn find(variables: &Variables) -> Result<Option<Found>, UsageError> {
+/// The variables of a task of a step.
+pub(super) const LAUNCHER: Launcher = Launcher {
+    name: "SLURM",
+    rank: "SLURM_PROCID",
+    size: &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"],
+    complete,
+    addresses,
+    ..PLAIN
+};
+
+/// Returns what the variables say of a task; `None` outside of a step, and in a process that another launcher has
+/// started within the step: srun numbers its tasks for PMI too, but mpiexec numbers its own processes.
+fn complete(variables: &Variables, task: Found) -> Result<Option<Found>, UsageError> {
     let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
-    if step as u64 >= FIRST_SPECIAL_STEP {
+    let pmi = PMI.numbers(variables)?;
+    let is_task = pmi.is_none_or(|numbers| numbers == (task.process, task.processes));
+    if step as u64 >= FIRST_SPECIAL_STEP || !is_task {
         return Ok(None);
     }
-    let count = match variables.contains_key("SLURM_STEP_NUM_TASKS") {
-        true => "SLURM_STEP_NUM_TASKS",
-        false => "SLURM_NTASKS",
-    };
-    let Some(numbers) = pair(variables, "SLURM_PROCID", count)? else {
-        return Ok(None);
-    };
     let no_list = || wrong(variables, "SLURM_STEP_TASKS_PER_NODE", "a list of tasks");
     let tasks = variables.get("SLURM_STEP_TASKS_PER_NODE");
     let tasks = tasks.map(|text| self::tasks(text).ok_or_else(no_list)).transpose()?;
-    let part = |name: &str| variables.get(name).map_or("0", String::as_str);
+    let restarts = variables.get("SLURM_RESTART_COUNT").map_or("0", String::as_str);
+    let job = variables.get("SLURM_JOB_ID");
     Ok(Some(Found {
         local: tasks.iter().flatten().copied().max().unwrap_or(1).max(1),
         threads: number(variables, "SLURM_CPUS_PER_TASK")?,
-        token: variables
-            .get("SLURM_JOB_ID")
-            .map(|job| format!("{job}.{step}.{}", part("SLURM_RESTART_COUNT"))),
-        ..Found::new(SLURM, numbers)
+        token: job.map(|job| format!("{job}.{step}.{restarts}")),
+        ..task
     }))
 }
 
 /// Returns the addresses of the step's tasks: a task's port is `port` plus its index on its node.
-pub(super) fn peers(variables: &Variables, task: &Found, port: u16) -> Result<Peers, UsageError> {
-    let list = variables
-        .get("SLURM_STEP_NODELIST")
-        .ok_or_else(|| missing(SLURM, "SLURM_STEP_NODELIST"))?;
+fn addresses(
+    variables: &Variables,
+    task: &Found,
+    port: u16,
+) -> Result<Option<Vec<String>>, UsageError> {
+    let list = variables.get("SLURM_STEP_NODELIST");
+    let list = list.ok_or_else(|| missing(LAUNCHER.name, "SLURM_STEP_NODELIST"))?;
     let nodes =
         expand(list).ok_or_else(|| wrong(variables, "SLURM_STEP_NODELIST", "node names"))?;
     let per_node = variables.get("SLURM_STEP_TASKS_PER_NODE");
@@ -65,14 +73,14 @@ pub(super) fn peers(variables: &Variables, task: &Found, port: u16) -> Result<Pe
     let places = places(&per_node, is_cyclic(variables));
     let mine = places.get(task.process).map(|&(node, _)| &nodes[node]);
     if let Some(own) = variables.get("SLURMD_NODENAME").filter(|own| Some(*own) != mine) {
+        let hosts = SettingNames::get().hosts;
         return Err(UsageError(format!(
             "SLURM placed this task on an unexpected node, {own}; start it with srun --distribution=block, or pass \
-             --hosts FILE"
+             {hosts}"
         )));
     }
     let address = |&(node, local): &(usize, usize)| super::at(&nodes[node], port, local);
-    let addresses = places.iter().map(address).collect::<Result<_, _>>()?;
-    Ok(Peers::Listed { by: SLURM, addresses })
+    places.iter().map(address).collect::<Result<_, _>>().map(Some)
 }
 
 /// Returns whether tasks are distributed round-robin over the nodes, instead of node by node.

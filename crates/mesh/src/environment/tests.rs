@@ -42,7 +42,7 @@ const STEP: &str = "SLURM_JOB_ID=17 SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_NTASKS=
 fn a_task_of_a_slurm_step_finds_its_peers() {
     let peers = "node1:7101 node1:7102 node2:7101 node2:7102";
     assert_eq!(told(STEP), format!("SLURM: 2 of 4, 2 a host, - threads, at {peers}, token 17.0.0"));
-    let more = format!("{STEP} SLURM_RESTART_COUNT=3 SLURM_CPUS_PER_TASK=8 TOPICMILL_PORT=9000");
+    let more = format!("{STEP} SLURM_RESTART_COUNT=3 SLURM_CPUS_PER_TASK=8 MESH_PORT=9000");
     let peers = "node1:9000 node1:9001 node2:9000 node2:9001";
     assert_eq!(
         told(&more),
@@ -82,8 +82,8 @@ fn a_slurm_step_that_makes_no_sense_is_an_error() {
         (STEP.replace("PROCID=2", "PROCID=4"), "below the number"),
         (STEP.replace("PROCID=2", "PROCID=x"), "a whole number"),
         (STEP.replace("SLURM_STEP_NODELIST=node[1-2]", ""), "SLURM_STEP_NODELIST is missing"),
-        (format!("{STEP} TOPICMILL_PORT=65535"), "lower --port"),
-        (format!("{STEP} TOPICMILL_PORT=0"), "from 1 to 65535"),
+        (format!("{STEP} MESH_PORT=65535"), "lower port"),
+        (format!("{STEP} MESH_PORT=0"), "from 1 to 65535"),
     ];
     for (text, expected) in cases {
         let told = told(&text);
@@ -118,17 +118,17 @@ fn who_is_on_other_hosts_must_be_said() {
     let error = told(mpi);
     assert!(
         error.contains("Open MPI says that this is process 1 of 3")
-            && error.contains("pass --hosts FILE, or set"),
+            && error.contains("pass hosts, or set"),
         "{error}"
     );
     let error = told(&format!("{mpi} SLURM_JOB_ID=1"));
     assert!(error.ends_with("start it with srun, which sets it"), "{error}");
-    let listed = told(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2,c:3"));
+    let listed = told(&format!("{mpi} MESH_HOSTS=a:1,b:2,c:3"));
     assert!(listed.ends_with("at a:1 b:2 c:3, token -"), "{listed}");
-    let few = find(&variables(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2")), WANTED);
+    let few = find(&variables(&format!("{mpi} MESH_HOSTS=a:1,b:2")), WANTED);
     let few = few.unwrap().unwrap().peers.unwrap().addresses(3);
     assert!(few.unwrap_err().to_string().contains("addresses is 2, that of processes 3"));
-    // With --hosts, the environment's addresses do not matter.
+    // If the addresses are given, the environment's addresses do not matter.
     let wanted = Wanted { peers: false, ..WANTED };
     let found = find(&variables(mpi), wanted).unwrap().unwrap();
     assert_eq!((found.process, found.processes, found.peers), (1, 3, None));
@@ -136,37 +136,37 @@ fn who_is_on_other_hosts_must_be_said() {
 
 #[test]
 fn a_pod_of_an_indexed_job_finds_the_others_by_name() {
-    let pod = "JOB_COMPLETION_INDEX=1 HOSTNAME=library-2-1 TOPICMILL_PROCESSES=2 \
-               TOPICMILL_SERVICE=peers KUBERNETES_SERVICE_HOST=10.0.0.1";
+    let pod = "JOB_COMPLETION_INDEX=1 HOSTNAME=library-2-1 MESH_PROCESSES=2 \
+               MESH_SERVICE=peers KUBERNETES_SERVICE_HOST=10.0.0.1";
     assert_eq!(
         told(pod),
         "Kubernetes: 1 of 2, 1 a host, - threads, \
          at library-2-0.peers:7101 library-2-1.peers:7101, token -"
     );
-    assert!(told(&pod.replace("TOPICMILL_SERVICE", "X")).contains("TOPICMILL_SERVICE is missing"));
+    assert!(told(&pod.replace("MESH_SERVICE", "X")).contains("MESH_SERVICE is missing"));
     assert!(told(&pod.replace("library-2-1", "other")).contains("HOSTNAME is \"other\""));
     assert_eq!(told("JOB_COMPLETION_INDEX=1 HOSTNAME=a-1"), "alone");
 }
 
 #[test]
 fn our_own_variables_go_first_and_must_be_whole() {
-    let own = "TOPICMILL_PROCESS=0 TOPICMILL_HOSTS=a:1,b:2";
-    let expected = "TOPICMILL_PROCESS: 0 of 2, 1 a host, - threads, at a:1 b:2, token -";
+    let own = "MESH_PROCESS=0 MESH_HOSTS=a:1,b:2";
+    let expected = "MESH_PROCESS: 0 of 2, 1 a host, - threads, at a:1 b:2, token -";
     assert_eq!(told(own), expected);
     assert_eq!(told(&format!("{own} {STEP}")), expected);
     let cases = [
-        ("TOPICMILL_HOSTS=a:1,b:2", "TOPICMILL_HOSTS is set, but"),
-        ("TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESSES is set, but"),
-        ("TOPICMILL_PROCESS=1", "TOPICMILL_PROCESS is set, but"),
-        ("TOPICMILL_PROCESS=2 TOPICMILL_PROCESSES=2", "below"),
-        ("TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESS says"),
-        ("TOPICMILL_PROCESS=0 TOPICMILL_HOSTS=a", "TOPICMILL_HOSTS:1"),
+        ("MESH_HOSTS=a:1,b:2", "MESH_HOSTS is set, but"),
+        ("MESH_PROCESSES=2", "MESH_PROCESSES is set, but"),
+        ("MESH_PROCESS=1", "MESH_PROCESS is set, but"),
+        ("MESH_PROCESS=2 MESH_PROCESSES=2", "below"),
+        ("MESH_PROCESS=1 MESH_PROCESSES=2", "MESH_PROCESS says"),
+        ("MESH_PROCESS=0 MESH_HOSTS=a", "MESH_HOSTS:1"),
     ];
     for (text, expected) in cases {
         let told = told(text);
         assert!(told.starts_with("error: ") && told.contains(expected), "{text}: {told}");
     }
-    assert_eq!(told("TOPICMILL_PROCESSES=1"), "alone");
+    assert_eq!(told("MESH_PROCESSES=1"), "alone");
 }
 
 #[test]
