@@ -21,10 +21,10 @@ use super::traffic::PeerTraffic;
 const TICK: Duration = Duration::from_millis(2);
 
 /// The links of the current run, or of the last one.
-static LINKS: Mutex<Vec<Link>> = Mutex::new(Vec::new());
+static LINKS: Mutex<Vec<Arc<Link>>> = Mutex::new(Vec::new());
 
 /// Begins a run on these links: from now on, a failure is reported on them.
-pub(super) fn begin(links: Vec<Link>) {
+pub(super) fn begin(links: Vec<Arc<Link>>) {
     *LINKS.lock() = links;
     guard::set_last_words(say);
 }
@@ -32,7 +32,7 @@ pub(super) fn begin(links: Vec<Link>) {
 /// Returns the traffic with every other process of the run, in order; empty for a run of one process.
 pub fn traffic() -> Vec<PeerTraffic> {
     let links = LINKS.lock();
-    let figures = links.iter().map(|link| link.peer.traffic.figures());
+    let figures = links.iter().map(|link| link.traffic.figures());
     figures.collect()
 }
 
@@ -44,13 +44,13 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
     let saying = Arc::new(AtomicUsize::new(0));
     let links = LINKS.lock().clone();
     for link in &links {
-        if teller == Some(link.peer.process) {
+        if teller == Some(link.process) {
             // The teller waits only for this.
-            let _ = link.peer.socket.shutdown(Shutdown::Write);
+            let _ = link.socket.shutdown(Shutdown::Write);
             continue;
         }
         saying.fetch_add(1, Ordering::SeqCst);
-        let (link, bytes, done) = (link.clone(), Arc::clone(&bytes), Arc::clone(&saying));
+        let (link, bytes, done) = (Arc::clone(link), Arc::clone(&bytes), Arc::clone(&saying));
         let told = std::thread::Builder::new().spawn(move || {
             tell(&link, &bytes);
             done.fetch_sub(1, Ordering::SeqCst);
@@ -59,7 +59,7 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
             saying.fetch_sub(1, Ordering::SeqCst);
         }
     }
-    let have_hung_up = || links.iter().all(|link| link.peer.is_closed.load(Ordering::SeqCst));
+    let have_hung_up = || links.iter().all(|link| link.is_closed.load(Ordering::SeqCst));
     while Instant::now() < ends && !(saying.load(Ordering::SeqCst) == 0 && have_hung_up()) {
         std::thread::sleep(TICK);
     }
@@ -67,12 +67,12 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
 
 /// Sends the farewell on one link, after any write in progress.
 fn tell(link: &Link, bytes: &[u8]) {
-    let (peer, mut sender) = (&link.peer, link.sender.lock());
+    let mut sender = link.sender.lock();
     if sender.is_closed {
         return;
     }
     // A process that cannot be told will see the connection break.
-    let _ = sender.frame(peer, Kind::Farewell, bytes);
+    let _ = sender.frame(link, Kind::Farewell, bytes);
     sender.is_closed = true;
-    let _ = peer.socket.shutdown(Shutdown::Write);
+    let _ = link.socket.shutdown(Shutdown::Write);
 }

@@ -4,9 +4,9 @@
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
 //! (`connect`, `setup`, `handshake`, `hello`), authenticates them (`proof`, [`secret`], [`tls`]), starts
-//! timely on the links between them (`link`, `peer`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
+//! timely on the links between them (`link`, `frame`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
-//! on this machine, [`launch`] on many hosts, and [`family`] watches them. [`guard`], `heartbeat`,
+//! on this machine, [`launch`] on many hosts, and [`family`] watches them. [`guard`], `link`,
 //! `stall` and `farewell` make sure that no process waits forever when something breaks, and that
 //! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
@@ -21,19 +21,15 @@ mod farewell;
 pub mod frame;
 pub mod guard;
 mod handshake;
-mod heartbeat;
 #[doc(hidden)]
 pub mod hello;
 pub mod hosts;
 pub mod interrupt;
 pub mod launch;
 mod link;
-mod peer;
 #[doc(hidden)]
 pub mod proof;
-mod receiver;
 pub mod secret;
-mod sender;
 pub mod settings;
 mod setup;
 pub mod spawn;
@@ -42,6 +38,7 @@ pub mod tls;
 mod traffic;
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use timely::WorkerConfig;
@@ -57,7 +54,7 @@ pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
 use exit::{Exit, UsageError};
-use link::Link;
+use link::{Link, Wire};
 use settings::SettingNames;
 use stall::Workers;
 
@@ -265,19 +262,19 @@ fn link_all(
     placement: &Placement,
     settings: &ClusterSettings,
     channels: Vec<Option<Channel>>,
-) -> std::io::Result<Vec<Option<Link>>> {
-    let mut links = Vec::with_capacity(channels.len());
-    for (process, channel) in channels.into_iter().enumerate() {
+) -> std::io::Result<Vec<Option<Wire>>> {
+    let make = |(process, channel): (usize, Option<Channel>)| {
         let address = &placement.addresses[process];
-        let make = |channel| Link::new(process, address, channel, settings);
-        links.push(channel.map(make).transpose()?);
+        let link = channel.map(|channel| Link::new(process, address, channel, settings));
+        Ok(link.transpose()?.map(Arc::new))
+    };
+    let links: Vec<_> =
+        channels.into_iter().enumerate().map(make).collect::<std::io::Result<_>>()?;
+    for link in links.iter().flatten() {
+        link.start_heartbeat()?;
     }
-    let made: Vec<Link> = links.iter().flatten().cloned().collect();
-    for link in &made {
-        heartbeat::start(link)?;
-    }
-    farewell::begin(made);
-    Ok(links)
+    farewell::begin(links.iter().flatten().cloned().collect());
+    Ok(links.into_iter().map(|link| link.map(Wire)).collect())
 }
 
 #[cfg(test)]
