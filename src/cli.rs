@@ -150,6 +150,13 @@ pub const NAMES: mesh::Names = mesh::Names {
 /// exits. Call this before anything else.
 pub fn guard() {
     NAMES.set();
+    store::Names {
+        program: "topicmill",
+        patience: "TOPICMILL_STORE_PATIENCE",
+        fault: "TOPICMILL_FAULT",
+        copies: "output.scratch",
+    }
+    .set();
     mesh::guard::install(|failure| {
         let version = match failure.exit {
             Exit::Internal => concat!("topicmill ", env!("CARGO_PKG_VERSION"), ": "),

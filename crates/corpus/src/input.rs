@@ -19,6 +19,7 @@ pub(crate) mod vocabulary;
 pub use error::{InputError, hint};
 use examine::{Examiner, Found, FoundFiles};
 pub use format::{BYTE_ORDER_MARK, kind_of_document, spans_lines, without_mark};
+pub use outputs::LOCK_MARK;
 use outputs::is_beside;
 pub use partition::partitions;
 use pattern::Matches;

@@ -17,8 +17,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::input::LOCK_MARK;
 use serde::{Deserialize, Serialize};
-use store::{Disk, LOCK, LOCK_MARK, Locking, Store as _};
+use store::{Disk, LOCK, Locking, Store as _};
 
 pub use self::answer::read_answer;
 use self::answer::{GENERATOR, Record, write_answer};

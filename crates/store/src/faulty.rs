@@ -1,7 +1,8 @@
 //! Injected faults, to test what a run leaves behind; only in builds with debug assertions.
 //!
 //! Every step that changes a local file or an object is numbered from 1, in the order in which this
-//! process takes them. The environment variable `TOPICMILL_FAULT` selects the fault:
+//! process takes them. The environment variable [`Names::fault`](crate::Names::fault) selects the
+//! fault:
 //!
 //! | value | |
 //! | --- | --- |
@@ -61,7 +62,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The faults that `TOPICMILL_FAULT` requests, and the number of steps so far.
+/// The faults that the variable requests, and the number of steps so far.
 #[derive(Debug, Default)]
 pub struct Faults {
     trace: Option<File>,
@@ -95,10 +96,11 @@ impl Faults {
     fn of_process() -> &'static Self {
         static FAULTS: OnceLock<Faults> = OnceLock::new();
         FAULTS.get_or_init(|| {
-            let Ok(text) = std::env::var("TOPICMILL_FAULT") else {
+            let variable = crate::names::get().fault;
+            let Ok(text) = std::env::var(variable) else {
                 return Self::default();
             };
-            Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} names no fault"))
+            Self::parse(&text).unwrap_or_else(|| panic!("{variable}={text} names no fault"))
         })
     }
 

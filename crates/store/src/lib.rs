@@ -7,6 +7,7 @@
 mod disk;
 pub mod faulty;
 mod lock;
+mod names;
 mod owned;
 #[cfg(feature = "s3")]
 pub mod s3;
@@ -24,6 +25,7 @@ pub use disk::{
     Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
 };
 pub use lock::run_in;
+pub use names::Names;
 pub use owned::{Temporary, remove_temporaries};
 pub use scratch::Scratch;
 pub use source::Source;
@@ -37,8 +39,6 @@ pub const TEMPORARY: &str = "_temporary";
 
 /// The lock of a folder that a run writes to.
 pub const LOCK: &str = "_lock";
-/// The first line of its text.
-pub const LOCK_MARK: &str = "topicmill output";
 
 /// Stores files under final names. Whenever the process stops, each file is complete or absent.
 ///
@@ -100,7 +100,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// The store refuses or does not answer.
     fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError>;
 
-    /// Returns the holder of the lock at `path`; `None` if it is free. A process that tries to take
+    /// Returns the holder of the lock at `path`; `None` if it is free. Writes nothing. A process that tries to take
     /// the lock during this call may find it taken.
     ///
     /// # Errors
@@ -215,7 +215,7 @@ pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
 pub fn temporary(kind: &str) -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let name = format!("topicmill-{kind}-{}-{serial}", std::process::id());
+    let name = format!("{}-{kind}-{}-{serial}", names::get().program, std::process::id());
     std::env::temp_dir().join(name)
 }
 

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use store::{LOCK, LOCK_MARK, Store, StoreError};
+use store::{LOCK, Store, StoreError};
+
+/// The first line of the lock of an output.
+pub const LOCK_MARK: &str = "topicmill output";
 
 /// Names of what Hadoop, Spark and Delta Lake write beside the data.
 const MARKS: [&str; 5] = ["_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log"];

@@ -1,7 +1,7 @@
 //! The client: blocking calls from any thread, over the crate `object_store`.
 //!
 //! Settings come from the usual `AWS_*` variables. Requests that fail temporarily are retried,
-//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files are uploaded in parts and downloaded
+//! each for at most as many seconds as [a variable](crate::Names::patience) says. Large files are uploaded in parts and downloaded
 //! in ranges, a few at a time, so that memory does not grow with the file.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -27,11 +27,9 @@ use tokio::task::JoinHandle;
 use super::explain::{explain, is_final, lacks_bucket};
 use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
-use crate::{SCHEME, StoreError, Writer, named};
+use crate::{SCHEME, StoreError, Writer, named, names};
 
-/// The variable for how many seconds a request is retried.
-const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
-/// The default of [`PATIENCE_VARIABLE`].
+/// How long a request is retried, by default.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The timeout of a request without a large body; after one that hung, a lease must still be renewed in time.
 const TIMEOUT: &str = "30 seconds";
@@ -69,7 +67,8 @@ impl Bucket {
             return Ok(Arc::clone(bucket));
         }
         let refuse = |reason: String| {
-            let message = format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}");
+            let patience = names::get().patience;
+            let message = format!("{reason}; check the variables AWS_… and {patience}");
             let url = Path::new(SCHEME).join(name);
             named(&url)(io::Error::new(io::ErrorKind::InvalidInput, message))
         };
@@ -343,7 +342,8 @@ impl Bucket {
     /// Returns the error for a local file that is the source or copy of an object.
     pub(super) fn disk(&self, key: &str, path: &Path, source: &io::Error) -> StoreError {
         let path = path.display();
-        let message = format!("{path}: {source}; check the disk, or set another output.scratch");
+        let copies = names::get().copies;
+        let message = format!("{path}: {source}; check the disk, or set another {copies}");
         named(&self.address(key))(io::Error::other(message))
     }
 
@@ -365,11 +365,12 @@ impl Bucket {
 
 /// Returns how long a request is retried.
 fn patience() -> Result<Duration, String> {
-    let Ok(text) = std::env::var(PATIENCE_VARIABLE) else {
+    let variable = names::get().patience;
+    let Ok(text) = std::env::var(variable) else {
         return Ok(PATIENCE);
     };
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
-        Err(_) => Err(format!("{PATIENCE_VARIABLE}={text} is not a number of seconds")),
+        Err(_) => Err(format!("{variable}={text} is not a number of seconds")),
     }
 }
