@@ -1,7 +1,7 @@
 //! The command line: the only place that knows flags and prints.
 //!
 //! `command` lists the subcommands, each of which is one file; `args` holds the flags that several files read, as
-//! typed, and `placement` checks those that say where a job runs. `progress` and `summary` display a run.
+//! typed, and `placement` checks those that say where a job runs. `summary` shows the end of a run.
 
 mod args;
 mod beside;
@@ -11,32 +11,25 @@ mod completions;
 mod constrain;
 mod evaluate;
 mod export;
-mod figures;
 mod forecast;
 mod forward;
 mod inspect;
 mod launch;
-mod machine;
 mod new;
-mod pace;
 mod peers;
 mod pictures;
 mod placement;
 mod plan;
-mod progress;
 mod project_stream;
 mod relay;
 mod report;
 mod run;
-mod screen;
-mod shares;
 mod starter;
 mod status;
 mod summary;
 mod synth;
 mod topics;
 mod verify;
-mod watching;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -49,9 +42,10 @@ use clap::{CommandFactory, FromArgMatches};
 pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use command::{Cli, Command};
 use mesh::settings::SettingNames;
-pub(crate) use screen::Display;
 
 use crate::job::Stages;
+use crate::observe::screen::Display;
+use crate::observe::{ExitStatus, end_current, figures, machine};
 use crate::tables::output::{LOCK, SUCCESS, check_ours, exists};
 use store::is_remote;
 
@@ -165,7 +159,7 @@ pub fn guard() {
         report(&Failure::message(failure.exit, format!("{version}{}", failure.message)));
         store::remove_temporaries();
         // Last, because the log may be on a file system that does not respond.
-        watching::end_current(failure.exit as u8, &failure.message);
+        end_current(ExitStatus { code: failure.exit as u8, reason: failure.message.clone() });
     });
     if let Err(error) = mesh::interrupt::install(warn) {
         warn(&format!("signals cannot be handled and will end the run at once: {error}"));

@@ -22,7 +22,6 @@ mod merge;
 mod outbox;
 pub mod process;
 pub mod process_model;
-pub(crate) mod progress;
 pub(crate) mod project;
 pub(crate) mod record;
 pub(crate) mod reference;

@@ -2,8 +2,8 @@
 //!
 //! `keys` has a row for every key. `source` holds the file as written, with positions; `resolve` checks it and
 //! fills in defaults; serde makes the settings of the values, which have the names of the keys. `resolved` writes a job
-//! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`],
-//! [`ProgressSnapshot`] and [`Summary`] describe the stages to run, their progress and the outcome.
+//! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`] are those that
+//! one command runs.
 //! docs/JOB.md describes every key for users.
 
 pub mod defaults;
@@ -11,15 +11,12 @@ mod files;
 mod inherit;
 pub mod keys;
 mod kind;
-pub mod process_status;
-mod progress;
 mod resolve;
 mod resolved;
 pub mod settings;
 mod source;
 mod stages;
 pub mod state;
-mod summary;
 mod template;
 
 use std::fs::File;
@@ -50,11 +47,7 @@ use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
 pub(crate) use kind::{word, worded};
-pub(crate) use progress::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub(crate) use stages::Stages;
-pub(crate) use summary::{
-    DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TrainSummary,
-};
 pub(crate) use template::Template;
 
 /// The most bytes of a job file that are read.

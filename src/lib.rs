@@ -31,6 +31,8 @@ pub mod checkpoint;
 
 pub mod tables;
 
+pub mod observe;
+
 pub mod job;
 
 pub mod result;

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::Display;
 use super::args::RunArgs;
 use super::beside::named;
 use super::pictures::table;
 use super::placement::Placement;
-use super::progress::Renderer;
 use super::run::{self, Here, dispatch, watched};
-use super::screen::Display;
 use super::{Exit, Failure, figures, plan};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, evaluate};
 use crate::dataflow::process::Process;
@@ -164,10 +163,9 @@ fn refuse_run(target: &Path) -> Result<(), Failure> {
 
 /// Runs this process's workers and shows the result.
 fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
-    let polled = Arc::clone(&evaluation.process);
-    let renderer = Renderer::start(here.display, move || polled.progress.snapshot());
+    let screen = run::show(&evaluation.process, here.display);
     let summary = evaluate(evaluation, here.settings);
-    drop(renderer);
+    drop(screen);
     let summary = summary?;
     match (evaluation.process.placement.process, here.display) {
         (1.., _) | (_, Display::Quiet) => Ok(()),

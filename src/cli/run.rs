@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use super::args::RunArgs;
 use super::placement::Placement;
-use super::progress::Renderer;
-use super::screen::Display;
-use super::shares::Shares;
-use super::watching::Watch;
-use super::{Exit, Failure, figures, machine, peers, plan, relay, summary};
+use super::{Display, Exit, Failure, figures, machine, peers, plan, relay, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::state::recorded_state;
-use crate::job::{Job, Stages, Summary, word};
+use crate::job::{Job, Stages, word};
+use crate::observe::summary::Summary;
+use crate::observe::whole::Others;
+use crate::observe::{ExitStatus, Observed, ProcessStatus, Watch, screen};
 use crate::tables::output::{Output, Place};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
@@ -162,17 +161,45 @@ pub(super) fn watched(
     stages: Stages,
     work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let watch = Watch::start(process, stages);
+    if process.placement.process == 0 {
+        ProcessStatus::clear(&process.output.logs());
+        process.set_joined();
+    }
+    let sharing = Arc::clone(process);
+    let observed = Observed {
+        logs: process.output.logs(),
+        // The log has the reason too, and the working folder keeps a copy of what a store refuses.
+        share: Box::new(move |name| drop(sharing.output.share_log(name))),
+        warn: super::warn,
+        look: Box::new(looking_at(process)),
+    };
+    let watch = Watch::of_process(observed, &stages.to_string());
     let result = work().map_err(|failure| match failure.exit {
         Exit::Io => process.output.check().err().unwrap_or(failure),
         _ => failure,
     });
-    match &result {
-        Ok(()) => watch.end(0, ""),
-        Err(failure) => watch.end(failure.exit as u8, &format!("{failure:#}")),
-    }
+    watch.end(match &result {
+        Ok(()) => ExitStatus::default(),
+        Err(failure) => ExitStatus { code: failure.exit as u8, reason: format!("{failure:#}") },
+    });
     result?;
     process.output.leave()
+}
+
+/// Returns what observes a process.
+fn looking_at(process: &Arc<Process>) -> impl Fn() -> ProcessStatus + Send + 'static {
+    let process = Arc::clone(process);
+    let placement = &process.placement;
+    let (here, processes) = (placement.process, placement.processes());
+    let identity = ProcessStatus::identity(process.job.id(), here, processes, placement.threads);
+    move || process.progress.status(&identity, process.is_joined())
+}
+
+/// Shows the progress of a run, until this is dropped.
+pub(super) fn show(process: &Arc<Process>, display: Display) -> Watch {
+    let others = Others::new(process.output.logs(), process.placement.processes());
+    let sinks = screen::of(display, super::prefix());
+    Watch::start(looking_at(process), Some(others), sinks)
 }
 
 /// Whether another process of the run reports for this one.
@@ -195,11 +222,9 @@ fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), 
 fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let display = here.display;
     let shared = Arc::new(RunShared::default());
-    let polled = Arc::clone(process);
-    let shares = Shares::new(process.output.logs(), process.placement.processes());
-    let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
+    let screen = show(process, display);
     let summary = run_stages(process, &shared, stages, here.settings);
-    drop(renderer);
+    drop(screen);
     let remarks = shared.remarks();
     for remark in &remarks {
         tracing::warn!(remark, "document without text");

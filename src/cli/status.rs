@@ -11,10 +11,9 @@ use serde_json::json;
 use self::processes::Processes;
 
 use super::args::StatusArgs;
-use super::watching::SHARE_EVERY;
 use super::{Failure, figures, machine, plan};
-use crate::job::process_status::STATUS_EVERY;
 use crate::job::state::RunState;
+use crate::observe::status::{SHARE_EVERY, STATUS_EVERY};
 use crate::tables::output::check_ours;
 use lda::train::RoundReport;
 use store::is_remote;
@@ -190,7 +189,7 @@ fn held_out(state: &RunState) -> Vec<(u64, f64)> {
     let evaluated = |report: &RoundReport| Some((report.round + 1, report.heldout?));
     let mut all: Vec<(u64, f64)> = log.iter().filter_map(evaluated).collect();
     let last = all.last().map_or(0, |&(round, _)| round);
-    let told = state.processes.first().map(|status| &status.heldout);
+    let told = state.processes.first().map(|status| &status.training.heldout);
     let told = told.into_iter().flatten();
     let new = told.filter(|evaluation| evaluation.round > last);
     all.extend(new.map(|evaluation| (evaluation.round, evaluation.loglik_per_token)));
@@ -242,7 +241,9 @@ fn json_of(state: &RunState, processes: &Processes<'_>) -> serde_json::Value {
 mod tests {
     use super::*;
     use crate::checkpoint::Header;
-    use crate::job::process_status::{Evaluation, ProcessStatus, unix_millis};
+    use crate::observe::status::{
+        Evaluation, PhaseProgress, ProcessStatus, TrainingProgress, unix_millis,
+    };
     use lda::model::Priors;
     use lda::train::RoundSeconds;
     use lda::train::schedule::Phase;
@@ -327,9 +328,15 @@ mod tests {
     fn signs_of_life_tell_of_a_run_whose_lock_is_not_seen() {
         let status = ProcessStatus {
             written_unix_ms: unix_millis(SystemTime::now()),
-            phase: "train".to_owned(),
-            unit: "rounds".to_owned(),
-            heldout: vec![Evaluation { round: 25, loglik_per_token: -8.5 }],
+            now: PhaseProgress {
+                phase: "train".to_owned(),
+                unit: "rounds".to_owned(),
+                ..Default::default()
+            },
+            training: TrainingProgress {
+                heldout: vec![Evaluation { round: 25, loglik_per_token: -8.5 }],
+                ..Default::default()
+            },
             ..Default::default()
         };
         let processes = vec![status];

@@ -7,7 +7,8 @@ mod topics;
 
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
-use crate::job::{IngestSummary, Job, LabelSummary, Summary, TopicFaults, TrainSummary};
+use crate::job::Job;
+use crate::observe::summary::{IngestSummary, LabelSummary, Summary, TopicFaults, TrainSummary};
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
 use store::is_remote;
@@ -227,7 +228,7 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{DriftSummary, ProjectSummary};
+    use crate::observe::summary::{DriftSummary, ProjectSummary};
     use crate::tables::read::TopicLine;
 
     fn rendered(width: usize) -> String {

@@ -1,16 +1,14 @@
 //! `topicmill synth --path FOLDER`: a corpus with planted topics.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
 use toml::Value;
 
 use super::args::SynthArgs;
-use super::progress::Renderer;
-use super::screen::Display;
-use super::{Failure, figures, plan};
-use crate::job::{ProgressSnapshot, SynthStage};
+use super::{Display, Failure, figures, plan};
+use crate::job::SynthStage;
+use crate::observe::{ProcessStatus, Progress, Watch, screen};
 use corpus::synth::{SynthSummary, synthesize};
 
 /// Generates the corpus.
@@ -33,20 +31,13 @@ pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
 /// # Errors
 /// See [`synthesize`].
 pub(super) fn make(stage: &SynthStage, display: Display) -> Result<SynthSummary, Failure> {
-    let done = Arc::new(AtomicU64::new(0));
-    let seen = Arc::clone(&done);
-    let total = Some(stage.settings.documents);
-    let renderer = Renderer::start(display, move || ProgressSnapshot {
-        phase: "synth",
-        done: seen.load(Ordering::Relaxed),
-        total,
-        unit: "documents",
-        note: String::new(),
-    });
-    let made = synthesize(&stage.settings, &stage.path, &mut |documents| {
-        done.store(documents, Ordering::Relaxed);
-    });
-    drop(renderer);
+    let progress = Arc::new(Progress::default());
+    progress.begin("synth", "documents", Some(stage.settings.documents));
+    let looked = Arc::clone(&progress);
+    let look = move || looked.status(&ProcessStatus::default(), false);
+    let screen = Watch::start(look, None, screen::of(display, super::prefix()));
+    let made = synthesize(&stage.settings, &stage.path, &mut |n| progress.set(n));
+    drop(screen);
     Ok(made?)
 }
 

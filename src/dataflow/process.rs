@@ -18,11 +18,11 @@ use timely::worker::Worker;
 
 use super::gather::{all_gather, barrier};
 use super::meeting::Meeting;
-use super::progress::Progress;
 use crate::checkpoint::{self, Header, Saved};
 use crate::failure::{Exit, Failure};
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Stages};
+use crate::observe::Progress;
 use crate::tables::output::Output;
 use corpus::block::Share;
 use corpus::collection::Collection;

@@ -98,6 +98,7 @@ pub fn train(
     let mut trainer = Trainer::new(worker, &plan, priors, saved)?;
     let rounds = plan.schedule.round_count();
     plan.process.progress.begin("train", "rounds", Some(rounds));
+    plan.process.progress.resume(trainer.rounds_taken);
     if let Some(saved) = saved {
         trainer.recall(worker, &saved.header)?;
     }

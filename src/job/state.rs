@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 
 use super::Job;
-use super::process_status::ProcessStatus;
 use crate::checkpoint::{self, Damage, Header};
 use crate::failure::Failure;
+use crate::observe::ProcessStatus;
 use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, exists, foreign_at, holder};
 use crate::tables::read::{TableListing, listing};

@@ -93,6 +93,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
             "evaluate",
             "checkpoint",
             "tables",
+            "observe",
             "job",
             "result",
             "plan",
@@ -142,7 +143,7 @@ const OUTSIDE_LDA: &[&str] = &[
     "crates/store/",
 ];
 
-const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
+const SCREEN: &[&str] = &["src/cli/", "src/main.rs", "src/observe/screen.rs"];
 
 const READ_PARQUET: &[&str] = &[
     "crates/corpus/src/cells.rs",
@@ -161,7 +162,7 @@ const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt 
 /// The code that changes files: a result's files go through `store`; logs and the statuses of
 /// processes do not, because they must not fail with it.
 const CHANGING_FILES: [&str; 3] =
-    ["crates/store/src/", "src/cli/watching/", "src/job/process_status.rs"];
+    ["crates/store/src/", "src/observe/log.rs", "src/observe/status.rs"];
 /// Calls that change files.
 const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
      OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";

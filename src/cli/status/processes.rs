@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::figures;
 use crate::cli::pictures::table;
-use crate::job::process_status::{CheckpointStatus, ExitStatus, ProcessStatus, since};
+use crate::observe::status::{CheckpointStatus, ExitStatus, PhaseProgress, ProcessStatus, since};
+use crate::observe::whole::Shares;
 
 /// The processes of the latest attempt, at one moment.
 pub(super) struct Processes<'a> {
@@ -19,17 +19,6 @@ pub(super) struct Processes<'a> {
     pub(super) here: &'a str,
     /// A process that has not written its status for this long is reported: it has missed five updates.
     pub(super) silent_after: Duration,
-}
-
-/// The progress of the current phase, over all processes.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct Overall {
-    phase: String,
-    unit: String,
-    done: u64,
-    total: Option<u64>,
-    per_second: f64,
-    left_seconds: Option<f64>,
 }
 
 impl Processes<'_> {
@@ -54,7 +43,7 @@ impl Processes<'_> {
 
     /// Returns how the first process that failed ended, if none has begun a phase.
     pub(super) fn refusal(&self) -> Option<&ExitStatus> {
-        let has_begun = |status: &ProcessStatus| !["", "join"].contains(&&status.phase[..]);
+        let has_begun = |status: &ProcessStatus| !["", "join"].contains(&&status.now.phase[..]);
         let mut ends = self.all.iter().filter_map(|status| status.exit.as_ref());
         let failed = ends.find(|exit| exit.code != 0);
         failed.filter(|_| !self.all.iter().any(has_begun))
@@ -70,7 +59,7 @@ impl Processes<'_> {
 
     /// Returns the newest checkpoint that the processes have reported, with the bytes of all its parts.
     pub(super) fn checkpoint(&self) -> Option<CheckpointStatus> {
-        let told = self.all.iter().filter_map(|one| one.checkpoint.as_ref());
+        let told = self.all.iter().filter_map(|one| one.training.checkpoint.as_ref());
         let newest = told.clone().max_by_key(|checkpoint| checkpoint.round)?;
         let parts = told.filter(|checkpoint| checkpoint.round == newest.round);
         Some(CheckpointStatus {
@@ -84,27 +73,11 @@ impl Processes<'_> {
         since(checkpoint.written_unix_ms, self.now)
     }
 
-    /// Returns the progress of the first process's phase: rounds count for the whole run, shares are summed, and
-    /// the slowest process determines the time left.
-    pub(super) fn overall(&self) -> Option<Overall> {
-        let first = self.all.iter().find(|status| !status.phase.is_empty())?;
-        let with =
-            |status: &&ProcessStatus| status.phase == first.phase && status.unit == first.unit;
-        let sharing: Vec<&ProcessStatus> = self.all.iter().filter(with).collect();
-        let mut overall = Overall {
-            phase: first.phase.clone(),
-            unit: first.unit.clone(),
-            done: first.done,
-            total: first.total,
-            per_second: first.per_second,
-            left_seconds: sharing.iter().filter_map(|status| status.left_seconds).reduce(f64::max),
-        };
-        if first.unit != "rounds" {
-            overall.done = sharing.iter().map(|status| status.done).sum();
-            overall.total = sharing.iter().map(|status| status.total).sum();
-            overall.per_second = sharing.iter().map(|status| status.per_second).sum();
-        }
-        Some(overall)
+    /// Returns the progress of the run in the first process's phase; its note has rows of their own.
+    pub(super) fn overall(&self) -> Option<PhaseProgress> {
+        let first = self.all.iter().find(|status| !status.now.phase.is_empty())?;
+        let own = PhaseProgress { note: String::new(), ..first.now.clone() };
+        Some(Shares::default().add(first.process, own, self.all, first.processes))
     }
 
     /// Returns a table with a line per process.
@@ -114,15 +87,17 @@ impl Processes<'_> {
             table.add_row([
                 status.process.to_string(),
                 status.host.clone(),
-                status.phase.clone(),
+                status.now.phase.clone(),
                 match &status.exit {
                     // Its last phase may have ended early.
                     Some(exit) if exit.code == 0 => String::new(),
-                    _ if status.phase.is_empty() => String::new(),
-                    _ => figures::amount(status.done, status.total, &status.unit),
+                    _ if status.now.phase.is_empty() => String::new(),
+                    _ => figures::amount(status.now.done, status.now.total, &status.now.unit),
                 },
                 match self.is_alive(status) {
-                    true => format!("{} {}/s", figures::rate(status.per_second), status.unit),
+                    true => {
+                        format!("{} {}/s", figures::rate(status.now.per_second), status.now.unit)
+                    }
                     false => String::new(),
                 },
                 status.memory_bytes.map_or_else(String::new, figures::bytes),
@@ -155,18 +130,6 @@ impl Processes<'_> {
     }
 }
 
-impl Overall {
-    /// Formats it: "train: 120 of 411 rounds (29 %), 14.2 rounds/s, 20 s left".
-    pub(super) fn line(&self) -> String {
-        let amount = figures::amount(self.done, self.total, &self.unit);
-        let total = self.total.filter(|&total| total > 0);
-        let percent = total.map_or_else(String::new, |total| figures::percent(self.done, total));
-        let mut parts = vec![format!("{}: {amount}{percent}", self.phase)];
-        parts.extend(figures::rate_and_left(self.per_second, &self.unit, self.left_seconds));
-        parts.join(", ")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
@@ -176,12 +139,15 @@ mod tests {
     fn status(process: usize, written: u64) -> ProcessStatus {
         ProcessStatus {
             process,
-            phase: "project".to_owned(),
-            unit: "documents".to_owned(),
-            done: 30,
-            total: Some(100),
-            per_second: 10.0,
-            left_seconds: Some(7.0 + process as f64),
+            now: PhaseProgress {
+                phase: "project".to_owned(),
+                unit: "documents".to_owned(),
+                done: 30,
+                total: Some(100),
+                per_second: 10.0,
+                left_seconds: Some(7.0 + process as f64),
+                ..Default::default()
+            },
             written_unix_ms: written,
             ..Default::default()
         }
@@ -203,7 +169,8 @@ mod tests {
         let overall = at(&all, 101).overall().unwrap();
         let expected = "project: 60 of 200 documents (30 %), 20.0 documents/s, 8 s left";
         assert_eq!(overall.line(), expected);
-        let rounds = all.map(|status| ProcessStatus { unit: "rounds".to_owned(), ..status });
+        let mut rounds = all;
+        rounds.iter_mut().for_each(|status| status.now.unit = "rounds".to_owned());
         let overall = at(&rounds, 101).overall().unwrap();
         assert_eq!((overall.done, overall.total), (30, Some(100)));
         assert_eq!(at(&[], 101).overall(), None);

@@ -1,7 +1,7 @@
 //! The lines on drift: how much of the new documents the model knows, and when to retrain.
 
 use crate::cli::figures;
-use crate::job::DriftSummary;
+use crate::observe::summary::DriftSummary;
 
 /// Shifts of fewer documents are not shown.
 const FEW_DOCUMENTS: i64 = 100;

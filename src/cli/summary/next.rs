@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::job::{Job, Summary};
+use crate::job::Job;
+use crate::observe::summary::Summary;
 
 /// Returns the next steps, a line for each command and its purpose.
 pub(super) fn lines(summary: &Summary, job: &Job, overrides: &[String]) -> String {

@@ -4,7 +4,7 @@ use super::evaluation::{Figure, figure};
 use super::{Finisher, Written};
 use crate::dataflow::project::{LabelSums, SCORES};
 use crate::failure::Failure;
-use crate::job::LabelSummary;
+use crate::observe::summary::LabelSummary;
 use crate::tables::labels::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 

@@ -15,7 +15,7 @@ use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
 use crate::failure::Failure;
-use crate::job::WorkStage;
+use crate::observe::WorkStage;
 use corpus::CorpusError;
 use corpus::block::{Block, BlockQueue};
 use corpus::collection::Collection;

@@ -10,7 +10,7 @@ use super::parts::{Document, Inferred};
 use super::tally::{self, Tally, part_path, parts};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
-use crate::job::WorkStage;
+use crate::observe::WorkStage;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::rollup::ListedDocument;
 use corpus::collection::Collection;

@@ -19,7 +19,7 @@ use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, MODEL_FILE, checkpoint_file, checkpoint_rounds};
-use crate::job::{Summary, TrainSummary};
+use crate::observe::summary::{Summary, TrainSummary};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use lda::model::Priors;

@@ -8,7 +8,7 @@ use crate::dataflow::gather::barrier;
 use crate::dataflow::ingest::{check_input, read_collection};
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
-use crate::job::Summary;
+use crate::observe::summary::Summary;
 use crate::tables::output::{MANIFEST, REPORT, is_gone};
 use crate::tables::{Manifest, TABLES};
 use corpus::collection::COLLECTION_FILE;

@@ -11,7 +11,7 @@ use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
 use crate::dataflow::rounds::{Merged, Sampling};
 use crate::failure::Failure;
-use crate::job::WorkStage;
+use crate::observe::WorkStage;
 use corpus::minibatches::Minibatch;
 use lda::math::random::Stage;
 use lda::model::Priors;

@@ -21,13 +21,13 @@ use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state};
 use topicmill::failure::Failure;
 use topicmill::job::Job;
-use topicmill::job::process_status::ProcessStatus;
 use topicmill::knowledge::{Content, Knowledge, constraints, outline};
 use topicmill::mesh::environment::{self, Wanted};
 use topicmill::mesh::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
 use topicmill::mesh::hello::{FRAME_BYTES, Hello};
 use topicmill::mesh::proof::{self, ANSWER_BYTES};
 use topicmill::mesh::{ClusterSettings, Placement, hosts};
+use topicmill::observe::status::ProcessStatus;
 use topicmill::tables::manifest::Manifest;
 
 /// The messages that a listener, a caller and a peer read: greeting, answer, header, farewell.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use indicatif::HumanCount;
 
 /// Groups digits: 12345 → "12,345".
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
 /// Formats a count with its noun: "1 file", "1,234 files".
-pub(super) fn counted(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: u64, noun: &str) -> String {
     let ending = match number {
         1 => "",
         _ if noun.ends_with("ch") => "es",
@@ -20,18 +20,18 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
 }
 
 /// Rounds an estimate to three significant digits: 1234567 → "1,230,000".
-pub(super) fn about(number: u64) -> String {
+pub(crate) fn about(number: u64) -> String {
     let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(2));
     grouped((number + unit / 2) / unit * unit)
 }
 
 /// Converts a single-precision figure for JSON, so that 0.3 does not become 0.30000001192092896.
-pub(super) fn single(figure: f32) -> f64 {
+pub(crate) fn single(figure: f32) -> f64 {
     figure.to_string().parse().unwrap_or(f64::NAN)
 }
 
 /// Formats a rate: three significant digits from 100 on, one decimal below, "0" for none.
-pub(super) fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second <= 0.0 {
         "0".to_owned()
     } else if per_second < 100.0 {
@@ -42,7 +42,7 @@ pub(super) fn rate(per_second: f64) -> String {
 }
 
 /// Formats progress, as in "120 of 411 rounds".
-pub(super) fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
+pub(crate) fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
     let counted = grouped(done);
     match total {
         Some(total) => format!("{counted} of {} {unit}", grouped(total)),
@@ -52,25 +52,25 @@ pub(super) fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
 }
 
 /// Formats a share, as in " (29 %)".
-pub(super) fn percent(done: u64, total: u64) -> String {
+pub(crate) fn percent(done: u64, total: u64) -> String {
     format!(" ({} %)", 100 * u128::from(done) / u128::from(total).max(1))
 }
 
 /// Returns "14.2 rounds/s" and "20 s left", as far as they are known.
-pub(super) fn rate_and_left(per_second: f64, unit: &str, left_seconds: Option<f64>) -> Vec<String> {
+pub(crate) fn rate_and_left(per_second: f64, unit: &str, left_seconds: Option<f64>) -> Vec<String> {
     let rate = (per_second > 0.0).then(|| format!("{} {unit}/s", rate(per_second)));
     let left = left_seconds.map(|left| format!("{} left", about_seconds(left)));
     rate.into_iter().chain(left).collect()
 }
 
 /// Rounds a parameter to five significant digits: 8.94427190999916 → "8.9443".
-pub(super) fn parameter(value: f64) -> String {
+pub(crate) fn parameter(value: f64) -> String {
     let rounded = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
 }
 
 /// Formats a figure to two digits of its standard error: "-6.455 ± 0.013"; "about -7.1" if that is not known.
-pub(super) fn with_error(figure: f64, error: Option<f64>) -> String {
+pub(crate) fn with_error(figure: f64, error: Option<f64>) -> String {
     match error.filter(|error| *error > 0.0 && error.is_finite()) {
         None => format!("about {figure:.1}"),
         Some(error) => {
@@ -82,7 +82,7 @@ pub(super) fn with_error(figure: f64, error: Option<f64>) -> String {
 }
 
 /// Formats bytes: 1536 → "1.5 KiB".
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
@@ -97,7 +97,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// Formats a duration: "3.2 s", "4 min 5 s", "2 h 10 min".
-pub(super) fn duration(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
@@ -107,7 +107,7 @@ pub(super) fn duration(time: Duration) -> String {
 }
 
 /// Formats estimated seconds: "8 s", "4 min", "2.5 h"; negative values and NaN become 0.
-pub(super) fn about_seconds(seconds: f64) -> String {
+pub(crate) fn about_seconds(seconds: f64) -> String {
     match seconds {
         seconds if seconds >= 5400.0 => format!("{:.1} h", seconds / 3600.0),
         seconds if seconds >= 90.0 => format!("{:.0} min", seconds / 60.0),
@@ -116,7 +116,7 @@ pub(super) fn about_seconds(seconds: f64) -> String {
 }
 
 /// Formats seconds as a duration; values that are not a duration become 0.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 

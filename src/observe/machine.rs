@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Returns the number of cores that this process may use.
-pub(super) fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Returns the bytes of memory that this process may use: the machine's, or the limit of its container or
 /// scheduler if that is lower; `None` if the system does not report it (Linux does).
-pub(super) fn memory_bytes() -> Option<u64> {
+pub(crate) fn memory_bytes() -> Option<u64> {
     let machine = of_file("/proc/meminfo", "MemTotal:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = limit_files(&groups).into_iter().filter_map(|file| {
@@ -41,18 +41,18 @@ fn limit_files(groups: &str) -> Vec<PathBuf> {
 }
 
 /// Returns the bytes of memory that this process uses now; `None` if the system does not report it.
-pub(super) fn resident_bytes() -> Option<u64> {
+pub(crate) fn resident_bytes() -> Option<u64> {
     of_file("/proc/self/status", "VmRSS:")
 }
 
 /// Returns the most bytes of memory that this process ever used; `None` if the system does not report it.
-pub(super) fn peak_resident_bytes() -> Option<u64> {
+pub(crate) fn peak_resident_bytes() -> Option<u64> {
     of_file("/proc/self/status", "VmHWM:")
 }
 
 /// Returns the bytes that are free at `path`, or where it will be created; `None` if the system does not
 /// report it, and in an object store.
-pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     if store::is_remote(path) {
         return None;
     }
@@ -63,7 +63,7 @@ pub(super) fn free_bytes(path: &Path) -> Option<u64> {
 }
 
 /// Returns the name of this host; "unknown" if neither the system nor `HOSTNAME` has it.
-pub(super) fn host() -> String {
+pub(crate) fn host() -> String {
     let system = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let named = system.or_else(|| std::env::var("HOSTNAME").ok());
     let named = named.map(|name| name.trim().to_owned());

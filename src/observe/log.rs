@@ -1,8 +1,8 @@
-//! The log file of a process: one thread writes the lines it receives.
+//! The log of a process: its start, its phases and its end, and all events of the program.
 //!
-//! A log must never end or stall a run. Callers only pass a line to the thread. If the thread is stuck (a disk
-//! that hangs), further lines are dropped; if the disk refuses a line, logging stops with one warning. Lines
-//! are kept in memory until the file may be opened.
+//! A log must never end or stall a run. Callers only pass a line to a thread, which writes the file. If the thread is
+//! stuck (a disk that hangs), further lines are dropped; if the disk refuses a line, logging stops with one warning.
+//! Lines are kept in memory until the file may be opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,18 +13,133 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::prelude::*;
+
+use super::status::{ExitStatus, ProcessStatus};
+use super::{Moment, Sink};
+
+/// Time between two lines about the progress of a phase.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// How long a process that ends waits for its log.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// Maximum number of lines that wait for the thread.
 const MOST_WAITING: usize = 1024;
 /// Maximum number of bytes kept before the file is open.
 const MOST_HELD: usize = 1 << 20;
 /// Maximum size of a log; a larger one is renamed to `….1.jsonl`, and a new one begun.
-pub(super) const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 
-/// A handle to the log; lines are whole JSON objects.
+/// The log of a watched process.
+pub(super) struct Log {
+    logs: PathBuf,
+    /// None if its thread could not be started.
+    journal: Option<Journal>,
+    is_open: bool,
+}
+
+/// Returns the name of the file, in the folder of logs, that is the log of process `process`.
+pub(super) fn file_name(process: usize) -> String {
+    format!("process-{process:05}.jsonl")
+}
+
+impl Log {
+    /// Starts the log, and sends it all events of this program and of `mesh`, and the warnings of other crates.
+    pub(super) fn start(logs: PathBuf, who: &ProcessStatus, stages: &str, warn: fn(&str)) -> Self {
+        let journal = Journal::start(warn).ok().filter(|journal| {
+            let ours = Targets::new()
+                .with_target("topicmill", LevelFilter::INFO)
+                .with_target("mesh", LevelFilter::INFO)
+                .with_default(LevelFilter::WARN);
+            let lines = tracing_subscriber::fmt::layer()
+                .json()
+                .flatten_event(true)
+                .with_current_span(false)
+                .with_span_list(false)
+                .with_ansi(false)
+                .with_writer(journal.clone())
+                .with_filter(ours);
+            tracing_subscriber::registry().with(lines).try_init().is_ok()
+        });
+        tracing::info!(
+            version = who.version,
+            job = who.job,
+            run = who.run,
+            process = who.process,
+            processes = who.processes,
+            threads = who.threads,
+            host = who.host,
+            pid = who.pid,
+            stages,
+            "process starts"
+        );
+        Self { logs, journal, is_open: false }
+    }
+
+    fn say_progress(status: &ProcessStatus) {
+        tracing::info!(
+            phase = status.now.phase,
+            done = status.now.done,
+            total = status.now.total,
+            unit = status.now.unit,
+            per_second = status.now.per_second,
+            rounds = status.training.rounds,
+            bytes_sent = status.bytes_sent,
+            memory_bytes = status.memory_bytes,
+            "phase continues"
+        );
+    }
+
+    fn say_end(&self, status: &ProcessStatus) {
+        let ran = status.written_unix_ms.saturating_sub(status.started_unix_ms);
+        let (seconds, peak_memory_bytes) = (ran as f64 / 1000.0, status.peak_memory_bytes);
+        let lines_dropped = self.journal.as_ref().map_or(0, Journal::dropped);
+        match &status.exit {
+            Some(ExitStatus { code, reason }) if *code != 0 => tracing::error!(
+                code,
+                reason,
+                seconds,
+                peak_memory_bytes,
+                lines_dropped,
+                "process ends"
+            ),
+            _ => {
+                tracing::info!(code = 0, seconds, peak_memory_bytes, lines_dropped, "process ends")
+            }
+        }
+    }
+}
+
+impl Sink for Log {
+    fn every(&self) -> Duration {
+        LINE_EVERY
+    }
+
+    fn take(&mut self, moment: Moment, status: &ProcessStatus) {
+        match moment {
+            Moment::Within => Self::say_progress(status),
+            Moment::Exit => self.say_end(status),
+            _ => {}
+        }
+        // Until this process has met the others, the output may be that of another run.
+        let Some(journal) = self.journal.as_ref().filter(|_| status.has_joined) else {
+            return;
+        };
+        if !self.is_open {
+            journal.open(self.logs.join(file_name(status.process)));
+            self.is_open = true;
+        }
+        if moment == Moment::Exit {
+            journal.flush(FLUSH_LIMIT);
+        }
+    }
+}
+
+/// A handle to the thread that writes; lines are whole JSON objects.
 #[derive(Clone, Debug)]
-pub(super) struct Journal {
+struct Journal {
     sender: SyncSender<Message>,
     dropped: Arc<AtomicU64>,
 }
@@ -38,7 +153,7 @@ enum Message {
 
 impl Journal {
     /// Starts the thread. If logging has to stop, `give_up` receives the reason.
-    pub(super) fn start(give_up: fn(&str)) -> io::Result<Self> {
+    fn start(give_up: fn(&str)) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
         let dropped = Arc::<AtomicU64>::default();
         let counted = Arc::clone(&dropped);
@@ -49,13 +164,13 @@ impl Journal {
     }
 
     /// Opens the file for appending, and writes the lines kept so far.
-    pub(super) fn open(&self, path: PathBuf) {
+    fn open(&self, path: PathBuf) {
         // Fails only if the thread is stuck or gone: then there is no log.
         let _ = self.sender.try_send(Message::Open(path));
     }
 
     /// Waits until everything is written, but no longer than `limit`.
-    pub(super) fn flush(&self, limit: Duration) {
+    fn flush(&self, limit: Duration) {
         let (done, is_done) = sync_channel(1);
         if self.sender.try_send(Message::Flush(done)).is_ok() {
             // Lines that are not written by then are lost.
@@ -64,7 +179,7 @@ impl Journal {
     }
 
     /// Returns the number of lines that were lost: the thread was stuck, or opened the file too late.
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }

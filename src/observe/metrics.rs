@@ -4,11 +4,11 @@
 //! of several processes. Values that are not known yet (a held-out figure, a checkpoint) are absent, not 0.
 
 use std::fmt::{Debug, Display};
-use std::time::SystemTime;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
-use crate::job::process_status::{ProcessStatus, since};
-use crate::job::{Work, WorkStage};
-use lda::train::RoundSeconds;
+use super::status::{ProcessStatus, STATUS_EVERY, Work, WorkStage, replace, since};
+use super::{Moment, Sink};
 use mesh::PeerTraffic;
 
 /// Type, name and help of each metric. A name ends in the unit, if there is one, and counters in `_total`.
@@ -33,30 +33,33 @@ counter round_seconds_total Of the process's first worker, by part of a training
 gauge checkpoint_rounds Rounds in the newest checkpoint of this attempt
 gauge checkpoint_age_seconds Age of the newest checkpoint";
 
-/// The figures from which metrics are made.
-pub(super) struct Figures {
-    pub(super) status: ProcessStatus,
-    pub(super) spent: RoundSeconds,
-    pub(super) worked: [Work; WorkStage::ALL.len()],
-    /// The traffic with every other process; empty for a run of one.
-    pub(super) traffic: Vec<PeerTraffic>,
-}
-
 /// A sample of a metric: its labels and its value.
 type Sample = (Vec<(&'static str, String)>, String);
 
-/// Returns the name of the file, in the folder of logs, that has the metrics of process `process`.
-pub(super) fn file_name(process: usize) -> String {
-    format!("metrics-{process:05}.prom")
+/// The metrics of a process as a file in this folder.
+pub(super) struct MetricsFile(pub(super) PathBuf);
+
+impl Sink for MetricsFile {
+    fn every(&self) -> Duration {
+        STATUS_EVERY
+    }
+
+    fn take(&mut self, moment: Moment, status: &ProcessStatus) {
+        if moment != Moment::End && status.has_joined {
+            let file = self.0.join(format!("metrics-{:05}.prom", status.process));
+            // If this fails, the next one may succeed.
+            let _ = replace(&file, render(status, &mesh::traffic()).as_bytes());
+        }
+    }
 }
 
-/// Returns the metrics as text.
-pub(super) fn render(figures: &Figures) -> String {
+/// Returns the metrics as text; `traffic` is that with every other process.
+fn render(status: &ProcessStatus, traffic: &[PeerTraffic]) -> String {
     let mut text = String::new();
     for line in METRICS.lines() {
         let (kind, line) = line.split_once(' ').unwrap_or_default();
         let (name, help) = line.split_once(' ').unwrap_or_default();
-        let samples = samples(figures, name);
+        let samples = samples(status, traffic, name);
         if samples.is_empty() {
             continue;
         }
@@ -64,7 +67,7 @@ pub(super) fn render(figures: &Figures) -> String {
         for (labels, value) in samples {
             let quoted = labels.iter().map(|(label, value)| format!(",{label}={}", quoted(value)));
             let labels: String = quoted.collect();
-            let process = figures.status.process;
+            let process = status.process;
             text += &format!("topicmill_{name}{{process=\"{process}\"{labels}}} {value}\n");
         }
     }
@@ -72,21 +75,20 @@ pub(super) fn render(figures: &Figures) -> String {
 }
 
 /// Returns the values of a metric, as far as they are known.
-fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
-    let (status, spent) = (&figures.status, &figures.spent);
-    let checkpoint = status.checkpoint.as_ref();
+fn samples(status: &ProcessStatus, traffic: &[PeerTraffic], name: &str) -> Vec<Sample> {
+    let (now, training) = (&status.now, &status.training);
+    let (spent, checkpoint) = (&training.spent, training.checkpoint.as_ref());
     let age = |unix_ms| since(unix_ms, SystemTime::now()).as_secs_f64();
     let by_peer = |bytes: fn(&PeerTraffic) -> u64| {
-        let peers = figures.traffic.iter();
-        by("peer", peers.map(|peer| (peer.process, bytes(peer))))
+        by("peer", traffic.iter().map(|peer| (peer.process, bytes(peer))))
     };
     let by_stage = |count: fn(&Work) -> u64| {
-        let stages = WorkStage::ALL.iter().zip(&figures.worked);
-        by("stage", stages.map(|(stage, work)| (stage.name(), count(work))))
+        let stages = WorkStage::NAMED.iter().zip(&status.worked);
+        by("stage", stages.map(|((_, name), work)| (name, count(work))))
     };
-    let phase = [("phase", &*status.phase), ("unit", &status.unit)];
+    let phase = [("phase", &*now.phase), ("unit", &now.unit)];
     let of_phase = |labels, value: Option<f64>| {
-        let value = value.filter(|_| !status.phase.is_empty());
+        let value = value.filter(|_| !now.phase.is_empty());
         value.map(|value| sample(labels, value)).into_iter().collect()
     };
     match name {
@@ -100,12 +102,12 @@ fn samples(figures: &Figures, name: &str) -> Vec<Sample> {
         "sent_bytes_total" => by_peer(|peer| peer.sent),
         "received_bytes_total" => by_peer(|peer| peer.received),
         "phase" => of_phase(&phase[..1], Some(1.0)),
-        "phase_done" => of_phase(&phase, Some(status.done as f64)),
-        "phase_size" => of_phase(&phase, status.total.map(|n| n as f64)),
+        "phase_done" => of_phase(&phase, Some(now.done as f64)),
+        "phase_size" => of_phase(&phase, now.total.map(|n| n as f64)),
         "documents_total" => by_stage(|work| work.documents),
         "tokens_total" => by_stage(|work| work.tokens),
-        "rounds" => one(Some(status.rounds as f64)),
-        "heldout_loglik_per_token" => one(status.heldout.last().map(|it| it.loglik_per_token)),
+        "rounds" => one(Some(training.rounds as f64)),
+        "heldout_loglik_per_token" => one(training.heldout.last().map(|it| it.loglik_per_token)),
         "round_seconds_total" => by(
             "part",
             [
@@ -149,42 +151,40 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::job::process_status::{CheckpointStatus, Evaluation};
-
-    fn figures(status: ProcessStatus) -> Figures {
-        Figures {
-            status,
-            spent: RoundSeconds { sampling: 1.5, ..Default::default() },
-            worked: [Work::default(), Work { documents: 5, tokens: 70 }, Work::default()],
-            traffic: Vec::new(),
-        }
-    }
+    use crate::observe::status::{CheckpointStatus, Evaluation, PhaseProgress, TrainingProgress};
+    use lda::train::RoundSeconds;
 
     #[test]
     fn what_is_known_is_told() {
-        let mut figures = figures(ProcessStatus {
+        let status = ProcessStatus {
             process: 3,
             version: "1.2.3".to_owned(),
             job: "a \"b\"\n\\".to_owned(),
-            phase: "train".to_owned(),
-            unit: "rounds".to_owned(),
-            done: 7,
-            heldout: vec![Evaluation { round: 5, loglik_per_token: -7.5 }],
-            checkpoint: Some(CheckpointStatus { round: 5, ..Default::default() }),
+            now: PhaseProgress {
+                phase: "train".to_owned(),
+                unit: "rounds".to_owned(),
+                done: 7,
+                ..Default::default()
+            },
+            training: TrainingProgress {
+                heldout: vec![Evaluation { round: 5, loglik_per_token: -7.5 }],
+                checkpoint: Some(CheckpointStatus { round: 5, ..Default::default() }),
+                spent: RoundSeconds { sampling: 1.5, ..Default::default() },
+                ..Default::default()
+            },
+            worked: [Work::default(), Work { documents: 5, tokens: 70 }, Work::default()],
             ..Default::default()
-        });
-        figures.traffic.push(PeerTraffic {
+        };
+        let peer = PeerTraffic {
             process: 1,
             sent: 9,
             received: 8,
             payload_sent: 7,
             payload_received: 6,
             silence: Duration::ZERO,
-        });
-        let text = render(&figures);
+        };
+        let text = render(&status, &[peer]);
         for line in [
             "topicmill_build_info{process=\"3\",version=\"1.2.3\"} 1",
             r#"topicmill_run_info{process="3",job="a \"b\"\n\\",run=""} 1"#,
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_absent() {
-        let text = render(&figures(ProcessStatus::default()));
+        let text = render(&ProcessStatus::default(), &[]);
         for name in ["heldout", "checkpoint", "resident_memory", "phase"] {
             assert!(!text.contains(name), "{name} in\n{text}");
         }
