@@ -4,7 +4,7 @@
 //!
 //! 1. the workers of a process prepare the factors of their minibatch's terms, each those of its
 //!    part of the model (`process_model`, `model::factors`);
-//! 2. they sample the minibatch's documents; an idle worker takes the next ones (`train::round`);
+//! 2. they sample the minibatch's documents; an idle worker takes the next ones (`train::step`);
 //! 3. statistics are merged over all workers (`rounds`); sampling continues with the next round
 //!    meanwhile (`schedule::LAG`);
 //! 4. each worker changes its part of the model (`model::parameters`) by the rounds that have come

@@ -22,7 +22,8 @@ use crate::failure::Failure;
 use corpus::settings::{CorpusSettings, Format, TokenRule};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::Geometry;
-use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::settings::{DocumentSchedule, Memory};
+use lda::train::step::{TrainingMethod, Unused};
 
 /// `train.sample_mib` without memory: about as much as a process reads ahead; small samples need no file.
 const STREAMED_SAMPLE_MIB: f64 = 32.0;
@@ -318,16 +319,17 @@ impl Values {
         if streams && source.get("train.sample_mib").is_none() {
             self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
         }
-        let method: LocalMethod = self.get("train.method");
-        let forgets = memory == Memory::Off && !method.is_dense();
+        let method: &TrainingMethod = self.get("train.method");
+        let forgets = memory == Memory::Off && method.requires.memory.is_none();
         if forgets && schedule.needs_memory() {
             source.refuse("train.schedule", "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
                  \"influence\" or \"influence-draws\"")?;
         }
-        if method == LocalMethod::Smc && schedule.is_drawn() {
+        if method.requires.one_visit_a_pass && schedule.is_drawn() {
+            let name = method.name;
             source.refuse(
                 "train.schedule",
-                "one that visits each document once, with train.method = \"smc\"",
+                format!("one that visits each document once, with train.method = \"{name}\""),
             )?;
         }
         self.refuse_without_effect(source)
@@ -337,22 +339,22 @@ impl Values {
     fn refuse_without_effect(&mut self, source: &Source) -> Result<(), Failure> {
         let memory: Memory = self.get("train.memory");
         let schedule: DocumentSchedule = self.get("train.schedule");
-        let method: LocalMethod = self.get("train.method");
+        let method: &TrainingMethod = self.get("train.method");
+        let ignores = |unused| method.ignores.contains(&unused);
         let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
         let (schedule_is, method_is) = (is("train.schedule"), is("train.method"));
         let is_off = memory == Memory::Off;
         let is_empty = |path| !self.names(path);
         let is_false = |path| !self.get::<bool>(path);
         let starts_with_gibbs = !is_off && self.get::<u32>("train.online_passes") == 0;
-        let takes_no_steps = method == LocalMethod::Smc || method.is_batch();
         let unused = [
             (is_off, Mark::Memory, "train.memory = \"off\""),
             (is_off, Mark::Gibbs, "train.memory = \"off\""),
-            (method == LocalMethod::Cvb0, Mark::Gibbs, &method_is),
+            (ignores(Unused::Gibbs), Mark::Gibbs, &method_is),
             (starts_with_gibbs, Mark::Online, "train.online_passes = 0"),
-            (method.is_dense(), Mark::Sweeps, &method_is),
-            (takes_no_steps, Mark::Steps, &method_is),
-            (method.is_batch(), Mark::NotBatch, &method_is),
+            (ignores(Unused::Sweeps), Mark::Sweeps, &method_is),
+            (ignores(Unused::Steps), Mark::Steps, &method_is),
+            (ignores(Unused::Minibatch), Mark::NotBatch, &method_is),
             (!schedule.is_drawn(), Mark::Drawn, &schedule_is),
             (!schedule.needs_memory(), Mark::Residual, &schedule_is),
             (is_empty("corpus.labels"), Mark::Labelled, "an empty corpus.labels"),

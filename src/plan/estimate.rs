@@ -30,7 +30,7 @@ pub(crate) use disk::Disk;
 use disk::disk;
 use lda::infer::settings::Method;
 use lda::train::schedule::Schedule;
-use lda::train::settings::LocalMethod;
+use lda::train::step::{Counts, Remembered};
 use seconds::Seconds;
 use sums::sums;
 use tree::whole_rows;
@@ -172,9 +172,9 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let block = survey.block_bytes.min(survey.content_bytes);
     let in_flight = block.saturating_mul(3).max(volume);
     let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
-    let remembered = match job.train.method {
-        LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
-        _ => 2 * tokens_in(trained),
+    let remembered = match job.train.method.remembers {
+        Remembered::Gamma => 2 * own_topics * pairs(tokens_in(trained), trained),
+        Remembered::Topics => 2 * tokens_in(trained),
     };
     let remembered = schedule.remembers().then_some(remembered);
     let tree = whole_rows(job, kept);
@@ -243,14 +243,14 @@ fn statistics(
     // The draws of one minibatch; initially, those of all remembered assignments.
     let draws = tokens.div_ceil(schedule.minibatch_count) * u64::from(job.train.kept_sweeps);
     let counted = match schedule.remembers() {
-        _ if schedule.estimates() || job.train.method.is_dense() => weights,
+        _ if schedule.estimates() || job.train.method.counts == Counts::Expected => weights,
         true => weights.min(tokens),
         false => 0,
     };
     // Each thread sums γ in rows over all topics, or φ^p, which took twice as much.
-    let summed = match job.train.method {
+    let summed = match job.train.method.remembers {
         _ if schedule.estimates() => 2 * threads * weights,
-        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights,
+        Remembered::Gamma if job.corpus.labels().is_none() => threads * weights,
         _ => 0,
     };
     let histograms = match schedule.learns_alpha() {

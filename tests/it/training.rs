@@ -89,7 +89,7 @@ fn assignments(
 ) -> Assignments {
     let settings = &process.job.train;
     let length =
-        |counts: &[u32], labels: &[u16]| settings.remembered_length(counts, labels, TOPICS);
+        |counts: &[u32], labels: &[u16]| settings.method.remembers.length(counts, labels, TOPICS);
     let lengths = documents.lengths(length).unwrap().into_iter();
     let path = process.scratch_path("assignments");
     let limit = process.job.train.sample_bytes;

@@ -7,8 +7,6 @@
 
 pub mod active;
 pub mod alpha;
-pub mod cvb0;
-mod expectation;
 pub mod joint;
 pub mod labels;
 pub mod minibatches;
@@ -16,12 +14,11 @@ pub mod norms;
 mod position;
 pub mod publish;
 mod report;
-pub mod round;
 pub mod schedule;
-mod scvb0;
 pub mod senses;
 pub mod settings;
 pub mod soft;
+pub mod step;
 pub mod stop;
 pub mod units;
 pub mod warm_start;
@@ -36,24 +33,30 @@ use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
 use crate::model::{MAX_TOPICS, Priors};
 use active::ActiveBags;
-pub use expectation::start;
 use norms::Norms;
 pub use publish::heldout;
 pub use report::{RoundReport, RoundSeconds};
-use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Position, Schedule};
 use settings::TrainSettings;
+pub use step::expected::start;
+use step::{StreamKey, Visit, Visitor};
 use stop::StopRule;
 use warm_start::WarmStart;
 
-/// A draw with impossible masses, which ends training.
+/// The end of training by an error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("document {document}: {source}")]
-pub struct TrainError {
-    /// The document's number in the collection.
-    pub document: u64,
-    /// The masses.
-    pub source: ImpossibleDraw,
+pub enum TrainError {
+    /// A draw has impossible masses.
+    #[error("document {document}: {source}")]
+    Draw {
+        /// The document's number in the collection.
+        document: u64,
+        /// The masses.
+        source: ImpossibleDraw,
+    },
+    /// The priors have too many topics.
+    #[error("{0} topics are more than {MAX_TOPICS}: train with fewer")]
+    TooManyTopics(usize),
 }
 
 /// The input of training, besides the documents.
@@ -81,7 +84,7 @@ pub struct Trained {
     pub priors: Priors,
     /// z_di of each document of the sample, in the order of
     /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty if none were remembered. For
-    /// CVB0, γ ([`cvb0`]).
+    /// CVB0, γ ([`step::cvb0`]).
     pub assignments: Vec<Vec<u16>>,
 }
 
@@ -92,10 +95,11 @@ pub struct Trained {
 /// per token in nats.
 ///
 /// # Errors
-/// Returns an error if a draw has impossible masses, because a prior is not a positive number or is extreme.
+/// Returns an error if a draw has impossible masses, because a prior is not a positive number or is extreme, or if
+/// there are more than [`MAX_TOPICS`] topics.
 ///
 /// # Panics
-/// Panics if there are more than [`MAX_TOPICS`] topics, a document has a term that is not below
+/// Panics if a document has a term that is not below
 /// [`Setup::vocabulary_size`] or a label that is not below the number of topics, or a setting is invalid.
 pub fn train(
     sample: &Bags,
@@ -103,7 +107,9 @@ pub fn train(
     setup: &Setup<'_>,
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
-    assert!(setup.priors.topic_count() <= MAX_TOPICS, "at most {MAX_TOPICS} topics");
+    if setup.priors.topic_count() > MAX_TOPICS {
+        return Err(TrainError::TooManyTopics(setup.priors.topic_count()));
+    }
     let documents = sample.len() as u64;
     let bags = (0..sample.len()).map(|index| sample.bag(index));
     let visited = bags.filter(|&bag| setup.warm_start.is_none_or(|start| start.revisits(bag)));
@@ -156,7 +162,7 @@ struct Trainer<'a> {
     active: Option<ActiveBags>,
     /// The statistics of rounds that have not changed the model yet, oldest first.
     outstanding: VecDeque<(Position, Vec<u64>)>,
-    local: LocalStep,
+    visitor: Visitor,
 }
 
 impl<'a> Trainer<'a> {
@@ -185,7 +191,7 @@ impl<'a> Trainer<'a> {
             assignments: vec![Vec::new(); sample.len()],
             active: ActiveBags::new(sample, setup),
             outstanding: VecDeque::new(),
-            local: LocalStep::new(rows, topics),
+            visitor: Visitor::new(setup.settings, rows, topics),
         }
     }
 
@@ -244,7 +250,7 @@ impl<'a> Trainer<'a> {
                 .map_or(1, |active| active.weight(index, [key.seed, key.round, key.document]));
             let visit = Visit { key, bag, labels: self.sample.labels(index), table, weight };
             let own = &self.assignments[index];
-            let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
+            let drawn = self.visitor.visit(action, visit, own)?;
             if let Some(active) = &mut self.active
                 && (!action.keeps_assignments() || own.is_empty())
             {
@@ -257,17 +263,20 @@ impl<'a> Trainer<'a> {
                 self.assignments[index] = drawn.to_vec();
             }
             if self.schedule.learns_alpha_in(position) {
-                self.local.add_to_histograms();
+                self.visitor.add_to_histograms();
             }
         }
         let mut entries = Vec::new();
-        self.local.finish(|entry| entries.push(entry.word()));
+        self.visitor.finish(|entry| entries.push(entry.word()));
         Ok(entries)
     }
 
     /// Applies the statistics of a round to the model.
     fn change_model(&mut self, position: Position, entries: &[u64]) {
         match self.schedule.action(position) {
+            Action::Online if self.schedule.adds_counts() => {
+                replace(&mut self.parameters, entries);
+            }
             Action::Online => {
                 let documents = self.documents(position).len() as u64;
                 let step = self.schedule.step(position, documents);
@@ -289,7 +298,7 @@ impl<'a> Trainer<'a> {
                     replace(&mut self.parameters, entries);
                 }
             }
-            Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
+            Action::Gibbs => replace(&mut self.parameters, entries),
             Action::Estimate => {
                 let [topics, rows] =
                     [self.parameters.topic_count(), self.parameters.vocabulary_size()];
@@ -312,7 +321,7 @@ impl<'a> Trainer<'a> {
             add_up_totals(&mut self.parameters);
         }
         if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
-            let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
+            let evidence = self.visitor.take_histograms().evidence(&self.priors.alpha);
             alpha::step(&mut self.priors.alpha, &evidence);
         }
         let weight = self.schedule.average_after(position);

@@ -4,7 +4,8 @@ use super::Forecast;
 use crate::cli::figures;
 use crate::job::Job;
 use crate::job::state::OutputState;
-use lda::train::settings::{LocalMethod, Memory};
+use lda::train::settings::Memory;
+use lda::train::step::Remembered;
 
 impl Forecast {
     /// Describes the documents, the rounds and what is remembered.
@@ -49,9 +50,9 @@ impl Forecast {
         let train = &job.train;
         let why = match self.estimate.remembered {
             Some(bytes) => {
-                let what = match train.method {
-                    LocalMethod::Cvb0 => "γ is",
-                    _ => "assignments are",
+                let what = match train.method.remembers {
+                    Remembered::Gamma => "γ is",
+                    Remembered::Topics => "assignments are",
                 };
                 return format!("{what} remembered, {}", figures::bytes(bytes));
             }

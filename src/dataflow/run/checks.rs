@@ -10,13 +10,14 @@ use corpus::collection::Collection;
 use lda::infer::settings::Estimator;
 use lda::model::settings::ModelSettings;
 use lda::train::schedule::Schedule;
-use lda::train::settings::{LocalMethod, TrainSettings};
+use lda::train::settings::TrainSettings;
 
 impl Run<'_> {
-    /// Checks that CVB0 does not remember more, over all processes, than the job allows.
+    /// Checks that a method that always remembers something does not remember more, over all processes, than the job
+    /// allows.
     pub(super) fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), Failure> {
         let settings = &self.process.job.train;
-        if settings.method != LocalMethod::Cvb0 {
+        if !settings.method.always_remembers() {
             return Ok(());
         }
         let mine = match worker.index() % self.process.placement.threads {
@@ -29,9 +30,10 @@ impl Run<'_> {
             return Ok(());
         }
         Err(Failure::data(format!(
-            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic (or label of its \
+            "train.method = \"{}\" remembers {:.1} MiB of this sample, 2 bytes for each topic (or label of its \
              own) and distinct term of a document, which are more than train.memory_mib = {}: raise it (what \
              exceeds train.sample_mib is kept on disk), or lower sample.documents or, without labels, model.topics",
+            settings.method.name,
             mib(bytes),
             mib(settings.memory_bytes)
         )))

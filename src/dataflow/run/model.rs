@@ -204,9 +204,8 @@ impl<'a> Run<'a> {
     /// Returns how many numbers are remembered for each of the process's documents.
     pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, Failure> {
         let (process, topics) = (self.process, self.process.job.model.topics);
-        let settings = &process.job.train;
-        let length =
-            |counts: &[u32], labels: &[u16]| settings.remembered_length(counts, labels, topics);
+        let remembers = process.job.train.method.remembers;
+        let length = |counts: &[u32], labels: &[u16]| remembers.length(counts, labels, topics);
         let lengths = sample.training.lengths(length);
         lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))
     }

@@ -60,7 +60,7 @@ impl Trainer {
             let mut score = |index, table: FactorTable<'_>| {
                 let (document, bag) = (documents.document(index), documents.bag(index));
                 let scored = completer.score(seed, document, bag, table);
-                let error = |source| TrainError { document, source };
+                let error = |source| TrainError::Draw { document, source };
                 mine.merge(scored.map_err(error)?);
                 Ok::<_, TrainError>(())
             };

@@ -187,7 +187,7 @@ pub fn recall_assignments(
         read(
             &path,
             round,
-            process.job.train.remembered_bound(&header.priors),
+            process.job.train.method.remembers.bound(&header.priors),
             |document, topics, influence| {
                 let Some(&index) = positions.get(&document) else {
                     return Ok(());

@@ -18,9 +18,8 @@ use lda::model::Priors;
 use lda::model::factors::FactorTable;
 use lda::model::statistics::Assigned;
 use lda::train::active::Comparison;
-use lda::train::round::{LocalStep, StreamKey, Visit};
 use lda::train::schedule::{Action, Position};
-use lda::train::settings::LocalMethod;
+use lda::train::step::{self, StreamKey, Visit};
 use lda::train::{RoundReport, RoundSeconds, round_priors};
 use mesh::bytes_sent;
 
@@ -67,7 +66,7 @@ impl TrainSampling {
         log: Vec<RoundReport>,
     ) -> Self {
         let part = index % plan.process.placement.threads;
-        let visitor = Visitor::new(plan.model.row_count(), priors.topic_count());
+        let visitor = Visitor::new(&plan, priors.topic_count());
         Self {
             plan,
             priors,
@@ -252,6 +251,9 @@ impl Sampling for TrainSampling {
         let (plan, part) = (&self.plan, self.part);
         let (process, model) = (&plan.process, &plan.model);
         match plan.schedule.action(position) {
+            Action::Online if plan.schedule.adds_counts() => {
+                model.replace(process, part, merged, false);
+            }
             Action::Online => {
                 let [documents, _] = self.length(position);
                 if documents > 0 {
@@ -260,7 +262,7 @@ impl Sampling for TrainSampling {
                     model.global_step(process, part, step, merged, prune);
                 }
             }
-            Action::Smc | Action::Gibbs => model.replace(process, part, merged, false),
+            Action::Gibbs => model.replace(process, part, merged, false),
             Action::Scatter | Action::Assign => model.replace(process, part, merged, true),
             Action::Count => {
                 let is_new = !plan.schedule.is_partial();
@@ -305,15 +307,16 @@ fn visit<'a>(
 
 /// Visits documents one after another.
 struct Visitor {
-    local: LocalStep,
+    local: step::Visitor,
     remembered: Vec<u16>,
     comparison: Comparison,
 }
 
 impl Visitor {
-    fn new(row_count: usize, topic_count: usize) -> Self {
+    fn new(plan: &TrainPlan, topic_count: usize) -> Self {
+        let settings = &plan.process.job.train;
         Self {
-            local: LocalStep::new(row_count, topic_count),
+            local: step::Visitor::new(settings, plan.model.row_count(), topic_count),
             remembered: Vec::new(),
             comparison: Comparison::new(topic_count),
         }
@@ -332,8 +335,7 @@ impl Visitor {
         let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
         let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
         let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
-        let settings = &plan.process.job.train;
-        let is_updated = settings.method == LocalMethod::Cvb0;
+        let is_updated = plan.process.job.train.method.always_remembers();
         if let Some(assignments) = &plan.assignments
             && (active.is_some() || is_updated || action.needs_assignments())
         {
@@ -342,7 +344,7 @@ impl Visitor {
         if is_first || plan.schedule.visits_unassigned(position) {
             remembered.clear();
         }
-        let drawn = self.local.visit(action, visit, remembered, settings)?;
+        let drawn = self.local.visit(action, visit, remembered)?;
         if let Some(active) = active
             && (is_first || !action.keeps_assignments())
         {

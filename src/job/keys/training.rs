@@ -8,13 +8,18 @@ use crate::job::kind::{
 use crate::knowledge;
 use lda::infer::settings::Estimator;
 use lda::model::settings::{Geometry, LabelPrior};
-use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::settings::{DocumentSchedule, Memory};
+use lda::train::step;
 use lda::train::warm_start::Unassigned;
 
 /// Maximum number of sweeps over a document; few enough that sums fit in 32 bits.
 pub(super) const SWEEPS: u64 = 10_000;
 /// Robbins and Monro's condition: the sum of the steps is infinite, that of their squares finite.
 const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
+
+fn training_methods() -> &'static [&'static str] {
+    &step::NAMES
+}
 
 pub(super) const SAMPLE: Section = rows! {
     "sample", Some(Stage::Train);
@@ -88,7 +93,7 @@ pub(super) const TRAIN: Section = rows! {
     /// (`"smc"`); approximate them by `"online-vb"`, by `"scvb0"` or, for all documents at once, by `"batch-vb"` or
     /// `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
     /// remember nothing.
-    method: Word(words_of::<LocalMethod>), Default("sampled"), Later;
+    method: Word(training_methods), Default("sampled"), Later;
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.

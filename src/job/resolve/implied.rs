@@ -5,12 +5,14 @@ use toml::Value;
 use super::Values;
 use crate::failure::Failure;
 use crate::job::inherit::is_of_training;
+use crate::job::kind::word;
 use crate::job::source::Source;
 use corpus::language::COLUMN;
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::{Geometry, LabelPrior};
 use lda::train::labels;
-use lda::train::settings::{DocumentSchedule, LocalMethod};
+use lda::train::settings::DocumentSchedule;
+use lda::train::step::{METHODS, Requirements, TrainingMethod};
 
 /// The keys that choose terms by their frequency.
 pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
@@ -24,39 +26,24 @@ pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
 const PASSES_OF_WARM_START: i64 = 20;
 
 impl Values {
-    /// Fixes keys that a method of the papers leaves no choice in: memory, geometry, passes, schedule.
+    /// Fixes the keys to which the training method leaves no choice.
     pub(super) fn settle_method(&mut self, source: &Source) -> Result<(), Failure> {
-        let method: LocalMethod = self.get("train.method");
-        if method == LocalMethod::Sampled {
-            return Ok(());
-        }
-        let fixed: &[(&'static str, Value)] = match method {
-            LocalMethod::Smc => &[("train.memory", "off".into()), ("train.passes", 1.into())],
-            LocalMethod::BatchVb => &[
-                ("train.memory", "off".into()),
-                ("model.geometry", "exp-psi".into()),
-                ("train.schedule", "uniform".into()),
-            ],
-            LocalMethod::Scvb0 => {
-                &[("train.memory", "off".into()), ("model.geometry", "mean".into())]
-            }
-            LocalMethod::Cvb0 => &[
-                ("train.memory", "on".into()),
-                ("model.geometry", "mean".into()),
-                ("train.schedule", "uniform".into()),
-            ],
-            LocalMethod::Sampled | LocalMethod::OnlineVb => {
-                &[("train.memory", "off".into()), ("model.geometry", "exp-psi".into())]
-            }
-        };
-        let name = self.value("train.method").expect("a word for it");
-        let with = format!("train.method = {name}");
+        let method: &TrainingMethod = self.get("train.method");
+        let Requirements { memory, passes, schedule, geometry, .. } = method.requires;
+        let fixed = [
+            ("train.memory", memory.map(|memory| word(memory).into())),
+            ("train.passes", passes.map(Value::from)),
+            ("model.geometry", geometry.map(|geometry| word(geometry).into())),
+            ("train.schedule", schedule.map(|schedule| word(schedule).into())),
+        ];
+        let with = format!("train.method = \"{}\"", method.name);
         for (path, value) in fixed {
-            self.fix(source, path, value.clone(), &with)?;
+            if let Some(value) = value {
+                self.fix(source, path, value, &with)?;
+            }
         }
-        let takes_steps = matches!(method, LocalMethod::OnlineVb | LocalMethod::Scvb0);
-        if takes_steps && source.get("train.prune").is_none() {
-            self.set("train.prune", 0.0);
+        if let Some(prune) = method.prune.filter(|_| source.get("train.prune").is_none()) {
+            self.set("train.prune", prune);
         }
         Ok(())
     }
@@ -91,8 +78,9 @@ impl Values {
         if let Some(Value::Array(_)) = self.value("model.alpha") {
             source.refuse("model.alpha", "a number above 0, with corpus.labels")?;
         }
-        if !matches!(self.get("train.method"), LocalMethod::Sampled | LocalMethod::Cvb0) {
-            source.refuse("train.method", "\"sampled\" or \"cvb0\", with corpus.labels")?;
+        if !self.get::<&TrainingMethod>("train.method").takes_labels {
+            let allowed = format!("{}, with corpus.labels", names(|method| method.takes_labels));
+            source.refuse("train.method", allowed)?;
         }
         self.fix(source, "train.alpha_every", 0.into(), "corpus.labels")?;
         if self.value("model.alpha_sum") == Some(&"auto".into()) {
@@ -150,9 +138,8 @@ impl Values {
         }
         let refuse =
             |path, allowed: &str| source.refuse(path, format!("{allowed}, with tree.file"));
-        let method: LocalMethod = self.get("train.method");
-        if !matches!(method, LocalMethod::Sampled | LocalMethod::Smc) {
-            refuse("train.method", "\"sampled\" or \"smc\"")?;
+        if !self.get::<&TrainingMethod>("train.method").takes_tree {
+            refuse("train.method", &names(|method| method.takes_tree))?;
         }
         if self.get::<DocumentSchedule>("train.schedule").is_drawn() {
             refuse("train.schedule", "\"uniform\", \"sorted\" or \"influence\"")?;
@@ -236,4 +223,11 @@ impl Values {
             self.0.retain(|path, _| !is_of_training(path));
         }
     }
+}
+
+/// Names the training methods that are `allowed`.
+fn names(allowed: impl Fn(&TrainingMethod) -> bool) -> String {
+    let names = METHODS.iter().filter(|&method| allowed(method));
+    let names: Vec<String> = names.map(|method| format!("\"{}\"", method.name)).collect();
+    names.join(" or ")
 }

@@ -10,6 +10,7 @@ use crate::job::state::OutputState;
 use lda::infer::settings::{InferSettings, Method};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
+use lda::train::step::Counts;
 
 /// Bytes of content that a thread ingests per second; a search for phrases takes as long again.
 const INGESTED: f64 = 35e6;
@@ -78,9 +79,11 @@ impl Seconds {
             Some(_) => 0.0,
             None => schedule.round_count() as f64,
         };
-        let visited = match job.train.method.is_dense() {
-            true => (schedule.passes * pairs(tokens, trained)) as f64 * topics * DENSE_PAIR,
-            false => draws(job, &schedule) as f64 * tokens as f64 / drawn,
+        let visited = match job.train.method.counts {
+            Counts::Expected => {
+                (schedule.passes * pairs(tokens, trained)) as f64 * topics * DENSE_PAIR
+            }
+            Counts::Assignments => draws(job, &schedule) as f64 * tokens as f64 / drawn,
         };
         let estimated = schedule.estimate_count() as f64 * tokens as f64 * topics * ITERATION;
         let merged =

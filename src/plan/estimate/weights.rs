@@ -6,6 +6,7 @@ use crate::job::state::MODEL_FILE;
 use lda::infer::settings::Estimator;
 use lda::math::special::ln;
 use lda::model::parameters::Entry;
+use lda::train::step::Update;
 
 /// Numbers of weights of a model.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,8 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
         let stored = bytes / size_of::<Entry>() as u64;
         return Weights { stored, left: stored, is_dense: false, dense: stored };
     }
-    let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
+    let is_dense =
+        job.train.estimator == Estimator::Soft || job.train.method.update == Update::Whole;
     let topics = topic_count(job) as f64;
     let terms = kept as f64;
     // The term of rank r is in reach / r topics, at most K.

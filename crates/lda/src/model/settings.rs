@@ -1,6 +1,6 @@
 //! The settings of the model. They are not checked here.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The prior of labels in inference, before a document is seen ([`labels`](crate::train::labels)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -14,7 +14,7 @@ pub enum LabelPrior {
 }
 
 /// How topic–term factors e_kw are computed from λ_kw within a round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Geometry {
     /// The mean of the Dirichlet: e_kw = λ_kw / Σ_w λ_kw. Measured to be the better one.

@@ -18,7 +18,7 @@ pub mod sums;
 
 use super::TrainError;
 use super::publish::published_priors;
-use super::round::{LocalStep, StreamKey, Visit};
+use super::step::{Sampling, StreamKey, Visit};
 use crate::estimate::Proportions;
 use crate::infer::Bag;
 use crate::infer::settings::{Estimator, InferSettings, Method};
@@ -102,7 +102,7 @@ pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Prio
 /// A sampler of a round's documents, one after another, that adds up the changes of the counts.
 #[derive(Debug)]
 pub struct Visitor {
-    local: LocalStep,
+    sampling: Sampling,
     estimate: Proportions,
     proportions: Vec<f32>,
     listed: Vec<(u16, f32)>,
@@ -112,7 +112,7 @@ impl Visitor {
     /// Creates a visitor for a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
-            local: LocalStep::new(vocabulary_size, topic_count),
+            sampling: Sampling::new(vocabulary_size, topic_count),
             estimate: Proportions::default(),
             proportions: Vec::new(),
             listed: Vec::new(),
@@ -129,7 +129,8 @@ impl Visitor {
         bag: Bag<'_>,
         table: FactorTable<'_>,
     ) -> Result<&[u16], TrainError> {
-        self.local.assign(Visit { key, bag, labels: &[], table, weight: 1 })
+        let visit = Visit { key, bag, labels: &[], table, weight: 1 };
+        self.sampling.assign(visit, 0).map_err(key.error())
     }
 
     /// Redraws the assignments `remembered` of a document that counts in the model; returns the new ones. If the
@@ -146,23 +147,24 @@ impl Visitor {
         remembered: &[u16],
         kept: Option<(Estimator, &mut TopicSums)>,
     ) -> Result<&[u16], TrainError> {
-        self.local.resume(bag, table, remembered);
-        match kept {
-            Some((Estimator::Soft, sums)) => {
-                self.add_soft(table, sums);
-                self.local.redraw(key, table, remembered)
-            }
-            Some((Estimator::Counts, sums)) => {
-                self.local.redraw(key, table, remembered)?;
-                self.add_counts(sums);
-                Ok(self.local.assigned(table))
-            }
-            None => self.local.redraw(key, table, remembered),
+        self.sampling.resume(bag, table, remembered);
+        let (counted, soft) = match kept {
+            Some((Estimator::Soft, sums)) => (None, Some(sums)),
+            Some((Estimator::Counts, sums)) => (Some(sums), None),
+            None => (None, None),
+        };
+        if let Some(sums) = soft {
+            self.add_soft(table, sums);
         }
+        self.sampling.redraw(key, table, remembered).map_err(key.error())?;
+        if let Some(sums) = counted {
+            self.add_counts(sums);
+        }
+        Ok(self.sampling.assigned(table))
     }
 
     fn add_counts(&mut self, sums: &mut TopicSums) {
-        let sample = self.local.sampler().sample();
+        let sample = self.sampling.sampler.sample();
         self.listed.clear();
         let active = sample.active.iter();
         let counted = active.map(|&k| (k, sample.counts[usize::from(k)]));
@@ -172,7 +174,7 @@ impl Visitor {
     }
 
     fn add_soft(&mut self, table: FactorTable<'_>, sums: &mut TopicSums) {
-        let (sampler, estimate) = (self.local.sampler(), &mut self.estimate);
+        let (sampler, estimate) = (&mut self.sampling.sampler, &mut self.estimate);
         estimate.start_counted(table.topic_count());
         sampler.add_soft(estimate, table);
         let tokens = sampler.token_count();
@@ -184,6 +186,6 @@ impl Visitor {
 
     /// Passes the changes of the counts since the last call to `emit`, aggregated and sorted.
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
-        self.local.finish(emit);
+        self.sampling.finish(emit);
     }
 }

@@ -39,10 +39,8 @@ pub struct Position {
 /// The action of a round on its documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Samples them from scratch, or approximates them, and takes a step towards the result.
+    /// Samples them from scratch, or approximates them, as the method does, and changes the model by the result.
     Online,
-    /// Samples them once, and adds their counts to the model: sequential Monte Carlo.
-    Smc,
     /// Assigns all of them at random, and makes their counts the model: nothing is learnt yet.
     Scatter,
     /// Samples them against the model that training starts from, and makes their counts the model.

@@ -72,7 +72,7 @@ pub fn heldout(
     let mut sum = Completion::default();
     for index in 0..documents.len() {
         let document = documents.document(index);
-        let error = |source| TrainError { document, source };
+        let error = |source| TrainError::Draw { document, source };
         let bag = documents.bag(index);
         sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
     }

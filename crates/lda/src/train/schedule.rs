@@ -29,7 +29,8 @@ use std::ops::Range;
 
 use super::norms::Norms;
 pub use super::position::{Action, Phase, Position};
-use super::settings::{DocumentSchedule, LocalMethod, MinibatchSize, TrainSettings};
+use super::settings::{DocumentSchedule, MinibatchSize, TrainSettings};
+use super::step::Update;
 use super::{active, units};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
@@ -46,11 +47,10 @@ const MINIBATCHES: [u64; 2] = [64, 2048];
 /// The most minibatches that a Gibbs round takes: fresher counts gain little there, and each round has its cost.
 const MINIBATCHES_A_ROUND: u64 = 8;
 
-/// Without a setting of the passes, they draw this many tokens, within bounds.
+/// Without a setting of the passes, they draw this many tokens, within bounds: these, if Gibbs passes are among them,
+/// or else those of the method.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
-/// The bounds without memory: a large sample gets one pass.
-const ONLINE_PASSES: [u64; 2] = [1, 20];
 
 /// The rounds of a training run.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,11 +82,12 @@ impl Schedule {
         token_count: u64,
         norms: Norms,
     ) -> Self {
+        let method = settings.method;
         let [least, most] = MINIBATCHES;
         let rounds = (token_count / TOKENS_A_SQUARED_ROUND).isqrt();
         let chosen = (document_count / rounds.max(LEAST_ROUNDS)).clamp(least, most);
         let minibatch = match settings.minibatch {
-            _ if settings.method.is_batch() => document_count.max(1),
+            _ if method.update == Update::Whole => document_count.max(1),
             Some(MinibatchSize::Documents(documents)) => documents as u64,
             Some(MinibatchSize::Norms) => norms.minibatch(document_count),
             None => chosen,
@@ -97,16 +98,11 @@ impl Schedule {
             let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
             settings.passes.map_or(chosen, u64::from)
         };
-        let is_sampled = settings.method == LocalMethod::Sampled;
-        let (passes, online_passes) = if is_sampled && settings.remember(token_count) {
+        let (passes, online_passes) = if method.has_gibbs_passes && settings.remember(token_count) {
             let passes = passes(PASSES);
             (passes, passes.min(u64::from(settings.online_passes)))
         } else {
-            let bounds = match settings.method {
-                LocalMethod::Cvb0 => PASSES,
-                _ => ONLINE_PASSES,
-            };
-            (passes(bounds), passes(bounds))
+            (passes(method.passes), passes(method.passes))
         };
         let gibbs = passes - online_passes;
         Self {
@@ -127,7 +123,7 @@ impl Schedule {
     /// the changes of their last visits.
     pub fn remembers(&self) -> bool {
         let needs_memory = self.settings.schedule.needs_memory();
-        self.has_gibbs_passes() || needs_memory || self.settings.method == LocalMethod::Cvb0
+        self.has_gibbs_passes() || needs_memory || self.settings.method.always_remembers()
     }
 
     fn has_gibbs_passes(&self) -> bool {
@@ -211,7 +207,6 @@ impl Schedule {
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
             _ if position.is_estimate => Action::Estimate,
-            (Phase::Online, _) if self.settings.method == LocalMethod::Smc => Action::Smc,
             (Phase::Online, _) => Action::Online,
             (Phase::Gibbs, 0) if position.passes_before > 0 => Action::Count,
             (Phase::Gibbs, 0) if self.is_partial() => Action::Withdraw,
@@ -249,7 +244,7 @@ impl Schedule {
         let place = self.sampled(position) % rounds;
         let start = |place| place * self.minibatch_count / rounds;
         match self.action(position) {
-            Action::Online | Action::Smc | Action::Gibbs => Some(start(place)..start(place + 1)),
+            Action::Online | Action::Gibbs => Some(start(place)..start(place + 1)),
             Action::Scatter
             | Action::Assign
             | Action::Withdraw
@@ -275,14 +270,12 @@ impl Schedule {
         }
         let t = (position.taken + 1) as f64;
         let method = self.settings.method;
-        let step_size = match method {
-            _ if method.is_batch() => 1.0,
-            _ => pow(self.settings.step_offset + t, -self.settings.step_decay),
+        let step_size = match method.update {
+            Update::Step => pow(self.settings.step_offset + t, -self.settings.step_decay),
+            Update::Whole => 1.0,
+            Update::Add => 1.0 / t,
         };
-        let counted = match method.is_dense() {
-            true => units::TOKEN,
-            false => f64::from(self.settings.kept_sweeps),
-        };
+        let counted = method.counts.of_token(&self.settings);
         let length = match self.settings.importance {
             true => self.expected_length(position) * active::WEIGHT_UNIT,
             false => minibatch_length as f64,
@@ -291,12 +284,16 @@ impl Schedule {
         GlobalStep { step_size, weight: self.document_count as f64 / scaled }
     }
 
-    /// Returns ρ_t of a round over `minibatch_length` documents; for sequential Monte Carlo, this round's share of
-    /// all rounds so far.
+    /// Returns whether the statistics of online rounds are added to the model, instead of a step.
+    pub fn adds_counts(&self) -> bool {
+        self.settings.method.update == Update::Add
+    }
+
+    /// Returns ρ_t of a round over `minibatch_length` documents; if counts are added, this round's share of all
+    /// rounds so far.
     pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
         match self.action(position) {
             Action::Online | Action::Estimate => self.step(position, minibatch_length).step_size,
-            Action::Smc => 1.0 / (position.taken + 1) as f64,
             Action::Scatter | Action::Assign | Action::Withdraw | Action::Count => 1.0,
             Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
         }

@@ -1,15 +1,14 @@
 //! The settings of training. They are not checked here: topicmill's `docs/JOB.md` lists the valid values and
 //! combinations.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::step::{METHODS, TrainingMethod};
 use super::warm_start::Unassigned;
-use super::{senses, units};
 use crate::infer::settings::Estimator;
-use crate::model::Priors;
 
 /// Whether training remembers the assignments of the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// If all of them, over all processes, fit in [`TrainSettings::memory_bytes`], or the schedule needs them.
@@ -18,40 +17,6 @@ pub enum Memory {
     On,
     /// Never: the algorithm of Mimno 2012 alone.
     Off,
-}
-
-/// The local step of an online round. All but [`Sampled`](Self::Sampled) are for comparison with the papers, and need
-/// other settings: [`Memory::Off`], except that `Cvb0` needs [`Memory::On`]; one pass with `Smc`; the geometry
-/// [`ExpPsi`](crate::model::settings::Geometry::ExpPsi) with `OnlineVb` and `BatchVb`, otherwise the mean; the schedule
-/// [`Uniform`](DocumentSchedule::Uniform) with `BatchVb` and `Cvb0`; a prune of 0 with `OnlineVb` and `Scvb0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LocalMethod {
-    /// Samples its topics (Mimno 2012).
-    Sampled,
-    /// Samples them once, for good: sequential Monte Carlo with one state (Ahmed et al. 2012; Mimno
-    /// 2012, §4.3). λ = η + the counts of all documents seen.
-    Smc,
-    /// Approximates them by coordinate ascent (Hoffman, Blei & Bach 2010).
-    OnlineVb,
-    /// The same for all documents together, with ρ = 1 (Blei, Ng & Jordan 2003).
-    BatchVb,
-    /// Approximates them with θ integrated out, in two passes (Foulds et al. 2013).
-    Scvb0,
-    /// Updates the remembered γ of all documents, with θ and φ integrated out (Asuncion et al. 2009).
-    Cvb0,
-}
-
-impl LocalMethod {
-    /// Returns whether statistics are expected counts of all topics, instead of sampled ones.
-    pub fn is_dense(self) -> bool {
-        !matches!(self, Self::Sampled | Self::Smc)
-    }
-
-    /// Returns whether a round takes all documents together, and makes their counts the model: ρ = 1.
-    pub fn is_batch(self) -> bool {
-        matches!(self, Self::BatchVb | Self::Cvb0)
-    }
 }
 
 /// How many documents a minibatch has.
@@ -66,7 +31,7 @@ pub enum MinibatchSize {
 }
 
 /// Which documents a round visits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentSchedule {
     /// Dealt to minibatches at random; each document once a pass.
@@ -102,8 +67,8 @@ impl DocumentSchedule {
 /// the settings of checkpoints.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct TrainSettings {
-    /// The local step of an online round.
-    pub method: LocalMethod,
+    /// What an online round does with a document. Its [`requires`](TrainingMethod::requires) must hold.
+    pub method: &'static TrainingMethod,
     /// Which documents a round visits.
     pub schedule: DocumentSchedule,
     /// Whether drawn documents are weighted by the inverse of their probability, in online rounds.
@@ -166,7 +131,7 @@ impl Default for TrainSettings {
     /// Returns the settings of a topicmill job that sets none; the reasons are in its `job::keys`.
     fn default() -> Self {
         Self {
-            method: LocalMethod::Sampled,
+            method: &METHODS[0],
             schedule: DocumentSchedule::Uniform,
             importance: false,
             residual_floor: None,
@@ -197,25 +162,6 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// Returns how many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ of each
-    /// term and each topic that it may have.
-    pub fn remembered_length(&self, counts: &[u32], labels: &[u16], topic_count: usize) -> usize {
-        match (self.method, labels) {
-            (LocalMethod::Cvb0, []) => counts.len() * topic_count,
-            (LocalMethod::Cvb0, labels) => counts.len() * labels.len(),
-            _ => counts.iter().map(|&n| n as usize).sum(),
-        }
-    }
-
-    /// Returns how many values a remembered number can have.
-    pub fn remembered_bound(&self, priors: &Priors) -> usize {
-        match (self.method, &priors.tree) {
-            (LocalMethod::Cvb0, _) => units::UNITS,
-            (_, Some(tree)) => senses::number_count(tree, priors.topic_count()),
-            (_, None) => priors.topic_count(),
-        }
-    }
-
     /// Returns whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.
     pub fn remember(&self, token_count: u64) -> bool {
         match self.memory {

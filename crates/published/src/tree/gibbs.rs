@@ -52,7 +52,7 @@ impl<'a> Gibbs<'a> {
             let mut stream = Stream::keyed(self.seed, Stage::Train, self.passes, document);
             self.sampler
                 .sweep(bag, assignments, &mut stream)
-                .map_err(|source| TrainError { document, source })?;
+                .map_err(|source| TrainError::Draw { document, source })?;
         }
         self.passes += 1;
         Ok(())

@@ -16,10 +16,10 @@ use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::statistics::Assigned;
 use lda::model::{Priors, published::publish};
-use lda::train::joint::{Visitor, sums::TopicSums};
-use lda::train::round::{LocalStep, StreamKey, Visit};
+use lda::train::joint::{self, sums::TopicSums};
 use lda::train::schedule::Action;
-use lda::train::settings::{LocalMethod, Memory, MinibatchSize, TrainSettings};
+use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
+use lda::train::step::{Sampling, StreamKey, Visit, Visitor, cvb0, online_vb, sampled};
 use lda::train::{Setup, Trained, train};
 use lda::tree::constraints::structures;
 use lda::tree::{Node, ROOT, Tree};
@@ -145,7 +145,7 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
         );
         let sense = |leaf: u32| (leaf - tree.leaves_of(0).start) as u16;
         let number = |place: Assignment| place.topic + topics as u16 * sense(place.leaf);
-        let mut local = LocalStep::new(tree.leaf_count(), topics);
+        let mut local = Sampling::new(tree.leaf_count(), topics);
         let bag = Bag { terms: &[0], counts: &[1] };
         let mut seen = vec![0; places.len()];
         let mut moved = 0;
@@ -177,7 +177,7 @@ fn a_kept_pass_keeps_the_senses() {
     let parts = [&factors];
     let table = FactorTable::new(&parts);
     let bag = Bag { terms: &[0], counts: &[1] };
-    let mut visitor = Visitor::new(tree.leaf_count(), 3);
+    let mut visitor = joint::Visitor::new(tree.leaf_count(), 3);
     let (mut sums, mut largest) = (TopicSums::default(), 0);
     for document in 0..100 {
         let mut draw = |kept| {
@@ -198,9 +198,9 @@ fn statistics_by_term_are_refused() {
     let factors = Factors::prepare(&parameters, &priors(&tree, &[0.5; 2]), |_| true, None);
     let parts = [&factors];
     for (action, method) in [
-        (Action::Estimate, LocalMethod::Sampled),
-        (Action::Online, LocalMethod::Cvb0),
-        (Action::Online, LocalMethod::OnlineVb),
+        (Action::Estimate, &sampled::METHOD),
+        (Action::Online, &cvb0::METHOD),
+        (Action::Online, &online_vb::METHOD),
     ] {
         let visited = std::panic::catch_unwind(|| {
             let visit = Visit {
@@ -211,8 +211,8 @@ fn statistics_by_term_are_refused() {
                 weight: 1,
             };
             let settings = TrainSettings { method, ..TrainSettings::default() };
-            let mut local = LocalStep::new(tree.leaf_count(), 2);
-            local.visit(action, visit, &[0], &settings).is_ok()
+            let mut visitor = Visitor::new(&settings, tree.leaf_count(), 2);
+            visitor.visit(action, visit, &[0]).is_ok()
         });
         let panic = visited.expect_err("it is refused");
         let message = panic.downcast_ref::<&str>().expect("a message");

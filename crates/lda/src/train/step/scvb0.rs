@@ -12,7 +12,32 @@
 //! document is burn-in; the second is counted. e_kw is a factor of the mean geometry. All in f64, O(W K): nothing
 //! is random, nothing is sparse.
 
+use super::expected::{Approximate, Expected};
+use super::{Counts, Remembered, Requirements, TrainingMethod, Unused, Update};
 use crate::math::special::pow;
+use crate::model::settings::Geometry;
+use crate::train::settings::Memory;
+
+/// Approximates topics with θ integrated out.
+pub const METHOD: TrainingMethod = TrainingMethod {
+    name: "scvb0",
+    doc: "approximates them with θ integrated out, in two passes over the document",
+    requires: Requirements {
+        memory: Some(Memory::Off),
+        geometry: Some(Geometry::Mean),
+        ..Requirements::NONE
+    },
+    ignores: &[Unused::Sweeps],
+    prune: Some(0.0),
+    counts: Counts::Expected,
+    update: Update::Step,
+    passes: [1, 20],
+    has_gibbs_passes: false,
+    remembers: Remembered::Topics,
+    takes_labels: false,
+    takes_tree: false,
+    step: |_| Box::new(Expected::<Scvb0>::default()),
+};
 
 /// τ and κ of ρ^Θ, as published.
 const STEP_OFFSET: f64 = 10.0;
@@ -22,7 +47,7 @@ const PASSES: usize = 2;
 
 /// The local step of SCVB0, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scvb0 {
+struct Scvb0 {
     /// N^Θ, K long.
     tokens: Vec<f64>,
     /// γ of the current term, K long.
@@ -31,19 +56,14 @@ pub(crate) struct Scvb0 {
     expected: Vec<f64>,
 }
 
-impl Scvb0 {
-    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are `factors[w]` (W × K,
-    /// positive). N^Θ begins at N_d / K. Returns the expected tokens of each term in each topic, W × K; each row
-    /// adds up to the term's tokens.
-    ///
-    /// # Errors
-    /// Returns the index of a term whose masses in all topics vanish.
-    pub fn infer(
+impl Approximate for Scvb0 {
+    /// N^Θ begins at N_d / K. The expected tokens of a term add up to its tokens.
+    fn approximate(
         &mut self,
         counts: &[u32],
         factors: &[&[f64]],
         alpha: &[f64],
-    ) -> Result<&[f64], usize> {
+    ) -> Result<(), usize> {
         let all: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         self.tokens.clear();
         self.tokens.resize(alpha.len(), all / alpha.len() as f64);
@@ -64,9 +84,18 @@ impl Scvb0 {
                 self.expected.extend(expected);
             }
         }
-        Ok(&self.expected)
+        Ok(())
     }
 
+    fn add_expected(&self, index: usize, _: &[f64], expected: &mut [f64]) {
+        let own = self.expected.chunks_exact(expected.len()).nth(index);
+        for (sum, expected) in expected.iter_mut().zip(own.into_iter().flatten()) {
+            *sum += expected;
+        }
+    }
+}
+
+impl Scvb0 {
     /// Computes γ of a term with these factors; returns the sum of its masses.
     fn visit(&mut self, row: &[f64], alpha: &[f64]) -> f64 {
         self.shares.clear();
@@ -112,8 +141,12 @@ mod tests {
         let (counts, alpha) = ([1, 4, 2], [0.1, 0.2, 0.05]);
         let mut scvb0 = Scvb0::default();
         // Buffers of an earlier document leave no trace.
-        scvb0.infer(&[9], &factors[..1], &alpha).unwrap();
-        let found = scvb0.infer(&counts, &factors, &alpha).unwrap();
+        scvb0.approximate(&[9], &factors[..1], &alpha).unwrap();
+        scvb0.approximate(&counts, &factors, &alpha).unwrap();
+        let mut found = vec![0.0; 9];
+        for (index, row) in found.chunks_mut(3).enumerate() {
+            scvb0.add_expected(index, factors[index], row);
+        }
         let wanted = reference(&counts, &factors, &alpha);
         assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {

@@ -1,31 +1,42 @@
-//! The dense local steps of the papers' baselines: a document's expected counts instead of sampled ones. They are
-//! those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng & Jordan 2003),
-//! n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
+//! Expected counts instead of sampled ones: the frame of the dense methods, O(W K) a document. They are those of
+//! variational Bayes, n_w φ_wk in the exp Ψ geometry, and those of SCVB0.
 //!
 //! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
 //! on any number of workers; each token still counts as one in all.
 
-use super::scvb0::Scvb0;
-use super::senses;
-use super::settings::{LocalMethod, TrainSettings};
-use super::units::{TOKEN, round};
-use crate::infer::variational::{Effort, Variational};
-use crate::infer::{Bag, ImpossibleDraw};
+use super::{Counts, LocalStep, Sampling, Visit};
+use crate::infer::ImpossibleDraw;
 use crate::math::draw::gamma;
 use crate::math::random::{Stage, Stream};
 use crate::model::Priors;
-use crate::model::factors::FactorTable;
 use crate::model::parameters::{Entry, Parameters};
-use crate::model::statistics::Moves;
+use crate::train::senses;
+use crate::train::settings::TrainSettings;
+use crate::train::units::{TOKEN, round};
 
-/// As in Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
-const EFFORT: Effort = Effort { iterations: 100, tolerance: 1e-3 };
+/// An approximation of a document's topics.
+pub(super) trait Approximate: std::fmt::Debug + Default + Send {
+    /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are `factors[w]` (W × K,
+    /// positive).
+    ///
+    /// # Errors
+    /// Returns the index of a term whose masses in all topics vanish.
+    fn approximate(
+        &mut self,
+        counts: &[u32],
+        factors: &[&[f64]],
+        alpha: &[f64],
+    ) -> Result<(), usize>;
 
-/// The dense local step, for one document after another.
+    /// Adds the expected tokens of the last document's `index`-th distinct term, which has these factors, to those of
+    /// each topic.
+    fn add_expected(&self, index: usize, factors: &[f64], expected: &mut [f64]);
+}
+
+/// The local step of a dense method, for one document after another.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Expectation {
-    variational: Variational,
-    scvb0: Scvb0,
+pub(super) struct Expected<A> {
+    approximation: A,
     /// The factors of the document's terms, W × K.
     factors: Vec<f64>,
     alpha: Vec<f64>,
@@ -36,23 +47,19 @@ pub(crate) struct Expectation {
     assignments: Vec<u16>,
 }
 
-impl Expectation {
-    /// Approximates a document by a dense method, and adds its expected counts, each `weight` times, to
-    /// `statistics`.
-    ///
-    /// # Errors
-    /// Returns an error if a term has no topic, because its masses in all of them vanish.
+impl<A: Approximate> LocalStep for Expected<A> {
+    /// Adds the document's expected counts, each as often as the visit weighs. The expected tokens of its topics are
+    /// returned as whole ones.
     ///
     /// # Panics
     /// Panics under a tree.
-    pub fn add(
-        &mut self,
-        method: LocalMethod,
-        bag: Bag<'_>,
-        table: FactorTable<'_>,
-        (weight, stream): (u32, &mut Stream),
-        statistics: &mut Moves,
-    ) -> Result<(), ImpossibleDraw> {
+    fn visit<'s>(
+        &'s mut self,
+        visit: Visit<'_>,
+        _: &[u16],
+        sampling: &'s mut Sampling,
+    ) -> Result<&'s [u16], ImpossibleDraw> {
+        let Visit { bag, table, weight, .. } = visit;
         assert!(table.tree().is_none(), "counts under a tree are those of leaves");
         let topics = table.topic_count();
         self.alpha.clear();
@@ -64,38 +71,33 @@ impl Expectation {
             table.write_all(row, &mut self.factors);
         }
         let rows: Vec<&[f64]> = self.factors.chunks_exact(topics).collect();
-        let inferred = match method {
-            LocalMethod::Scvb0 => (self.scvb0).infer(bag.counts, &rows, &self.alpha).map(Some),
-            _ => (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT).map(|_| None),
-        };
-        let stochastic = inferred
+        let approximated = self.approximation.approximate(bag.counts, &rows, &self.alpha);
+        approximated
             .map_err(|index| ImpossibleDraw { term: bag.terms[index], masses: [0.0; 3] })?;
         self.tokens.clear();
         self.tokens.resize(topics, 0.0);
+        let mut stream = visit.key.stream();
         for (index, (&term, row)) in bag.terms.iter().zip(&rows).enumerate() {
             self.expected.clear();
-            match stochastic {
-                Some(all) => (self.expected).extend_from_slice(&all[index * topics..][..topics]),
-                None => {
-                    self.expected.resize(topics, 0.0);
-                    (self.variational).add_expected_counts(index, row, &mut self.expected);
-                }
-            }
+            self.expected.resize(topics, 0.0);
+            self.approximation.add_expected(index, row, &mut self.expected);
             let units = u64::from(bag.counts[index]) * TOKEN as u64;
             round(&self.expected, units, stream.uniform(), |topic, count| {
-                statistics.add(term, topic, count as i64 * i64::from(weight));
+                sampling.statistics.add(term, topic, count as i64 * i64::from(weight));
             });
             for (sum, expected) in self.tokens.iter_mut().zip(&self.expected) {
                 *sum += expected;
             }
         }
-        Ok(())
+        Ok(self.assignments())
     }
+}
 
+impl<A> Expected<A> {
     /// Returns the expected tokens of the last document's topics (for variational Bayes, γ_d − α) as whole ones:
     /// each topic as often as it has tokens, rounded so that they are N_d in all. Schedules remember visits in this
     /// form.
-    pub fn assignments(&mut self) -> &[u16] {
+    fn assignments(&mut self) -> &[u16] {
         let all = self.tokens.iter().sum::<f64>().round_ties_even() as usize;
         let mut copies: Vec<usize> =
             (self.tokens.iter()).map(|tokens| tokens.floor() as usize).collect();
@@ -126,7 +128,7 @@ pub fn start(
 ) -> Parameters {
     let size = [priors.topic_count(), terms];
     match &priors.tree {
-        _ if settings.method.is_dense() => {
+        _ if settings.method.counts == Counts::Expected => {
             random_parameters(seed, priors.eta, size, [part, part_count])
         }
         Some(tree) => senses::start(tree, priors.topic_count(), seed, [part, part_count]),
@@ -158,9 +160,11 @@ pub(crate) fn random_parameters(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::infer::Bag;
     use crate::math::special::{digamma, exp};
-    use crate::model::factors::Factors;
+    use crate::model::factors::{FactorTable, Factors};
     use crate::model::statistics::Assigned;
+    use crate::train::step::{StreamKey, TrainingMethod, batch_vb, online_vb, scvb0};
 
     const TOPICS: usize = 3;
     const TERMS: usize = 5;
@@ -169,8 +173,13 @@ mod tests {
         Priors { alpha: vec![0.2, 0.3, 0.4], eta: 0.1, exp_psi: true, tree: None }
     }
 
-    fn stream() -> Stream {
-        Stream::keyed(1, Stage::Train, 1, 1)
+    fn visit<'a>(bag: Bag<'a>, table: FactorTable<'a>, weight: u32) -> Visit<'a> {
+        let key = StreamKey { seed: 1, stage: Stage::Train, round: 1, document: 1 };
+        Visit { key, bag, labels: &[], table, weight }
+    }
+
+    fn step(method: TrainingMethod) -> Box<dyn LocalStep> {
+        (method.step)(&TrainSettings::default())
     }
 
     /// Hoffman 2010, Algorithm 2, the E step as printed: φ and γ alternate a hundred times.
@@ -207,14 +216,11 @@ mod tests {
         let bag = Bag { terms: &[0, 2, 4], counts: &[2, 1, 5] };
         let factors = Factors::prepare(&parameters, &priors, |_| true, None);
         let parts = [&factors];
-        let mut statistics = Moves::new(TERMS, TOPICS);
-        let mut expectation = Expectation::default();
-        let table = FactorTable::new(&parts);
-        expectation
-            .add(LocalMethod::OnlineVb, bag, table, (1, &mut stream()), &mut statistics)
-            .unwrap();
+        let mut sampling = Sampling::new(TERMS, TOPICS);
+        let (mut step, table) = (step(online_vb::METHOD), FactorTable::new(&parts));
+        let assigned = step.visit(visit(bag, table, 1), &[], &mut sampling).unwrap().to_vec();
         let mut found = vec![vec![0.0; TOPICS]; TERMS];
-        statistics.drain(|Assigned { term, topic, count }| {
+        sampling.finish(|Assigned { term, topic, count }| {
             found[term as usize][usize::from(topic)] = f64::from(count) / TOKEN;
         });
         for (row, &term) in reference(bag, &parameters, &priors).iter().zip(bag.terms) {
@@ -223,9 +229,7 @@ mod tests {
                 assert!((expected - found).abs() < 5e-3, "{expected} {found}");
             }
         }
-        let again = expectation.assignments().to_vec();
-        let assigned = expectation.assignments();
-        assert_eq!((assigned.len(), assigned), (8, &again[..]));
+        assert_eq!(assigned.len(), 8);
         for k in 0..TOPICS {
             let tokens: f64 = found.iter().map(|row| row[k]).sum();
             let rounded = assigned.iter().filter(|&&z| usize::from(z) == k).count();
@@ -248,15 +252,13 @@ mod tests {
             let parameters = empty.restore(1.0, vec![1e5; TOPICS], row);
             let factors = Factors::prepare(&parameters, &priors, |_| true, None);
             let parts = [&factors];
-            let (mut statistics, table) = (Moves::new(TERMS, TOPICS), FactorTable::new(&parts));
-            let mut expectation = Expectation::default();
-            let draws = (1, &mut stream());
-            expectation.add(method, bag, table, draws, &mut statistics)?;
+            let (mut sampling, table) = (Sampling::new(TERMS, TOPICS), FactorTable::new(&parts));
+            step(method).visit(visit(bag, table, 1), &[], &mut sampling)?;
             let mut found = [0.0; TERMS];
-            statistics.drain(|it| found[it.term as usize] += f64::from(it.count) / TOKEN);
+            sampling.finish(|it| found[it.term as usize] += f64::from(it.count) / TOKEN);
             Ok(found)
         };
-        for method in [LocalMethod::OnlineVb, LocalMethod::Scvb0] {
+        for method in [online_vb::METHOD, scvb0::METHOD] {
             assert_eq!(counted(method, 0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
             let refused: Result<_, ImpossibleDraw> = counted(method, 0.002);
             assert_eq!(refused.unwrap_err().term, 4);
@@ -271,14 +273,13 @@ mod tests {
             let priors = Priors { alpha: vec![0.01; topics], ..priors() };
             let parameters = random_parameters(3, priors.eta, [topics, TERMS], [0, 1]);
             let factors = Factors::prepare(&parameters, &priors, |_| true, None);
-            let (parts, mut expectation) = ([&factors], Expectation::default());
-            for method in [LocalMethod::BatchVb, LocalMethod::Scvb0] {
-                let (mut statistics, table) = (Moves::new(TERMS, topics), FactorTable::new(&parts));
-                let draws = (3, &mut stream());
-                let added = expectation.add(method, bag, table, draws, &mut statistics);
-                assert_eq!(added, Ok(()));
+            let parts = [&factors];
+            for method in [batch_vb::METHOD, scvb0::METHOD] {
+                let (mut sampling, table) =
+                    (Sampling::new(TERMS, topics), FactorTable::new(&parts));
+                step(method).visit(visit(bag, table, 3), &[], &mut sampling).unwrap();
                 let mut units = 0;
-                statistics.drain(|entry| units += i64::from(entry.count));
+                sampling.finish(|entry| units += i64::from(entry.count));
                 assert_eq!(units, 3 * 8 * TOKEN as i64, "{method:?}, {topics} topics");
             }
         }

@@ -11,17 +11,44 @@
 //! processors (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ only for its labels
 //! (Papanikolaou 2017, §2.4). O(K) per distinct term, or O(labels), in vectorised loops over f32.
 
-use super::units::{FINE, TOKEN, spread};
+use super::{
+    Counts, LocalStep, Remembered, Requirements, Sampling, TrainingMethod, Unused, Update, Visit,
+};
 use crate::infer::search::check;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::lanes::sum;
 use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
+use crate::model::settings::Geometry;
 use crate::model::statistics::Moves;
+use crate::train::settings::{DocumentSchedule, Memory};
+use crate::train::units::{FINE, TOKEN, spread};
+
+/// Updates the remembered γ of all documents.
+pub const METHOD: TrainingMethod = TrainingMethod {
+    name: "cvb0",
+    doc: "updates the remembered γ of all documents, with θ and φ integrated out",
+    requires: Requirements {
+        memory: Some(Memory::On),
+        geometry: Some(Geometry::Mean),
+        schedule: Some(DocumentSchedule::Uniform),
+        ..Requirements::NONE
+    },
+    ignores: &[Unused::Gibbs, Unused::Sweeps, Unused::Steps, Unused::Minibatch],
+    prune: None,
+    counts: Counts::Expected,
+    update: Update::Whole,
+    passes: [20, 200],
+    has_gibbs_passes: false,
+    remembers: Remembered::Gamma,
+    takes_labels: true,
+    takes_tree: false,
+    step: |_| Box::new(Cvb0::default()),
+};
 
 /// The local step of CVB0, for one document after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub struct Cvb0 {
+struct Cvb0 {
     /// The topics that the document may have, L of them: its labels, or all.
     topics: Vec<u16>,
     /// The share of a unit in e_kw, 1 / (n'_k + Vη) / 2¹², L long.
@@ -42,6 +69,20 @@ pub struct Cvb0 {
     gamma: Vec<u16>,
 }
 
+impl LocalStep for Cvb0 {
+    /// γ is updated.
+    fn visit<'s>(
+        &'s mut self,
+        visit: Visit<'_>,
+        remembered: &[u16],
+        sampling: &'s mut Sampling,
+    ) -> Result<&'s [u16], ImpossibleDraw> {
+        let Visit { bag, table, labels, key, .. } = visit;
+        let statistics = &mut sampling.statistics;
+        self.update(bag, table, labels, remembered, &mut key.stream(), statistics)
+    }
+}
+
 impl Cvb0 {
     /// Updates γ of a document's terms, one after another, and adds the counts of its tokens to `statistics`. It
     /// has L topics: its `labels` or, if there are none, all. `remembered` are its γ, W × L in units, which count
@@ -52,7 +93,7 @@ impl Cvb0 {
     ///
     /// # Panics
     /// Panics under a tree.
-    pub fn update(
+    fn update(
         &mut self,
         bag: Bag<'_>,
         table: FactorTable<'_>,
@@ -246,7 +287,7 @@ mod tests {
 
     fn passes_follow_the_equation(labels: [&[u16]; 3]) {
         let priors = priors();
-        let random = super::super::expectation::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
+        let random = super::super::expected::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
         let mut parameters = random;
         let mut gamma: Vec<Vec<u16>> = vec![Vec::new(); CORPUS.len()];
         let mut cvb0 = Cvb0::default();
@@ -284,7 +325,7 @@ mod tests {
     #[test]
     fn a_document_that_was_not_visited_has_no_counts() {
         let priors = priors();
-        let random = super::super::expectation::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
+        let random = super::super::expected::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
         let factors = Factors::prepare(&random, &priors, |_| true, None);
         let parts = [&factors];
         let table = FactorTable::new(&parts);
