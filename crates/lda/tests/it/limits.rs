@@ -71,8 +71,8 @@ fn priors_that_are_no_positive_numbers_are_errors() {
 }
 
 #[test]
-#[should_panic = "at most 65535 topics"]
 fn topics_that_do_not_fit_in_16_bits_are_refused() {
     let documents = corpus(&[&[(0, 1)]]);
-    let _ = trained(&documents, 1, &priors(MAX_TOPICS + 1, 0.5, 0.1));
+    let refused = trained(&documents, 1, &priors(MAX_TOPICS + 1, 0.5, 0.1));
+    assert_eq!(refused, Err(TrainError::TooManyTopics(MAX_TOPICS + 1)));
 }
