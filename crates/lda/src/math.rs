@@ -8,3 +8,6 @@ pub mod draw;
 pub(crate) mod lanes;
 pub mod random;
 pub mod special;
+
+/// Numbers that workers add up are integers in units of 2⁻²⁰, so that their order does not matter.
+pub const FIXED_POINT: f64 = (1u64 << 20) as f64;

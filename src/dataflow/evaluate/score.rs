@@ -15,7 +15,7 @@ use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::{SmallestKeys, Split};
 use corpus::shard::Columns;
-use lda::evaluate::completion::FIXED_POINT;
+use lda::math::FIXED_POINT;
 use lda::math::random::{Stage, hash};
 use lda::model::factors::FactorTable;
 

@@ -18,6 +18,7 @@ use corpus::sample::Split;
 use lda::evaluate::completion::FIXED_POINT;
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
+pub(crate) use lda::math::FIXED_POINT;
 use lda::math::special::ln;
 
 /// Sums over some documents.

@@ -5,9 +5,10 @@
 //! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are summed as integers of 128 bits.
 
 use super::{DocumentScore, Figure};
-use lda::evaluate::completion::{self, Completer, FIXED_POINT};
+use lda::evaluate::completion::{self, Completer};
 use lda::evaluate::left_to_right::{self, LeftToRight, Scorer};
 use lda::infer::{Bag, ImpossibleDraw};
+use lda::math::FIXED_POINT;
 use lda::math::special::exp;
 use lda::model::factors::FactorTable;
 

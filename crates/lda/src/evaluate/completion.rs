@@ -7,6 +7,7 @@
 use crate::infer::project::{Projector, log_likelihood};
 use crate::infer::settings::{Estimator, InferSettings};
 use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::FIXED_POINT;
 use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
 
@@ -15,9 +16,6 @@ pub const METHOD: &str = "document_completion";
 
 /// The same with the number of sweeps, as tables of figures name it.
 pub const METHOD_AND_SWEEPS: &str = "document_completion, 16 sweeps";
-
-/// Log-likelihoods are summed in units of 2⁻²⁰.
-pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// The number of sweeps that infer proportions; more do not change the figure. The first half is
 /// discarded, as is the sequential sweep before them.

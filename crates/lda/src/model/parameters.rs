@@ -6,15 +6,13 @@
 //! same, because each λ̃_kw is changed by one addition per round, and row sums come from integers.
 
 use super::statistics::Assigned;
+use crate::math::FIXED_POINT;
 
 /// A scale below this is folded back into the values.
 const SMALLEST_SCALE: f64 = 1e-2;
 
 /// Every integer up to this one is exact in f32.
 const LARGEST_EXACT: f64 = (1u64 << f32::MANTISSA_DIGITS) as f64;
-
-/// Row sums are added up as integers in units of 2⁻²⁰, so that their order does not matter.
-const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// v_kw of one topic, within the row of a term.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -12,10 +12,8 @@
 //! it shrinks they settle.
 
 use crate::estimate::Sampled;
+use crate::math::FIXED_POINT;
 use crate::math::special::digamma;
-
-/// Sums are stored in units of 2⁻²⁰.
-const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// A learnt α_k does not fall below this, so that a topic without tokens stays possible.
 const SMALLEST: f64 = 1e-4;
