@@ -254,7 +254,7 @@ fn starting_model(
         }
         (Some(_), _) => model,
         (None, _) => model.starting_from(|part| {
-            lda::train::start(&job.train, seed, priors, rows, [part, threads])
+            lda::train::start(job.train.method, seed, priors, rows, [part, threads])
         }),
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod active;
 pub mod alpha;
+mod choices;
 pub mod joint;
 pub mod labels;
 pub mod minibatches;
@@ -178,7 +179,7 @@ impl<'a> Trainer<'a> {
             .collect();
         let parameters = match setup.warm_start {
             Some(warm) => warm.start(setup.priors, setup.seed, [0, 1]),
-            None => start(setup.settings, setup.seed, setup.priors, rows, [0, 1]),
+            None => start(setup.settings.method, setup.seed, setup.priors, rows, [0, 1]),
         };
         Self {
             sample,
@@ -191,7 +192,7 @@ impl<'a> Trainer<'a> {
             assignments: vec![Vec::new(); sample.len()],
             active: ActiveBags::new(sample, setup),
             outstanding: VecDeque::new(),
-            visitor: Visitor::new(setup.settings, rows, topics),
+            visitor: Visitor::new(setup.settings.method, setup.settings.sweeps(), [rows, topics]),
         }
     }
 

@@ -267,7 +267,7 @@ impl<'a> Run<'a> {
                 }
                 (None, Some(_)) => model,
                 (None, None) => model.starting_from(|part| {
-                    lda::train::start(&job.train, seed, priors, rows, [part, threads])
+                    lda::train::start(job.train.method, seed, priors, rows, [part, threads])
                 }),
             }))
         })?;

@@ -315,8 +315,9 @@ struct Visitor {
 impl Visitor {
     fn new(plan: &TrainPlan, topic_count: usize) -> Self {
         let settings = &plan.process.job.train;
+        let size = [plan.model.row_count(), topic_count];
         Self {
-            local: step::Visitor::new(settings, plan.model.row_count(), topic_count),
+            local: step::Visitor::new(settings.method, settings.sweeps(), size),
             remembered: Vec::new(),
             comparison: Comparison::new(topic_count),
         }

@@ -275,7 +275,7 @@ impl Schedule {
             Update::Whole => 1.0,
             Update::Add => 1.0 / t,
         };
-        let counted = method.counts.of_token(&self.settings);
+        let counted = method.counts.of_token(self.settings.sweeps());
         let length = match self.settings.importance {
             true => self.expected_length(position) * active::WEIGHT_UNIT,
             false => minibatch_length as f64,

@@ -21,8 +21,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::TrainError;
 use super::alpha::Histograms;
+use super::choices::{DocumentSchedule, Memory};
 use super::schedule::Action;
-use super::settings::{DocumentSchedule, Memory, TrainSettings};
 use super::soft::SoftCounts;
 use super::{senses, units};
 use crate::infer::{Bag, ImpossibleDraw};
@@ -96,17 +96,17 @@ pub struct TrainingMethod {
     /// Whether it can count the leaves of a tree.
     pub takes_tree: bool,
     /// Creates its local step.
-    pub(crate) step: fn(&TrainSettings) -> Box<dyn LocalStep>,
+    pub(crate) step: fn(Sweeps) -> Box<dyn LocalStep>,
 }
 
 /// The values of settings that a method needs; `None` where it leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requirements {
-    /// [`TrainSettings::memory`].
+    /// [`TrainSettings::memory`](super::settings::TrainSettings::memory).
     pub memory: Option<Memory>,
-    /// [`TrainSettings::passes`].
+    /// [`TrainSettings::passes`](super::settings::TrainSettings::passes).
     pub passes: Option<u32>,
-    /// [`TrainSettings::schedule`].
+    /// [`TrainSettings::schedule`](super::settings::TrainSettings::schedule).
     pub schedule: Option<DocumentSchedule>,
     /// [`ModelSettings::geometry`](crate::model::settings::ModelSettings::geometry).
     pub geometry: Option<Geometry>,
@@ -125,7 +125,7 @@ impl Requirements {
     };
 }
 
-/// Settings of [`TrainSettings`] that a method may not use.
+/// Settings of [`TrainSettings`](super::settings::TrainSettings) that a method may not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
     /// Sweeps over a document.
@@ -150,12 +150,21 @@ pub enum Counts {
 
 impl Counts {
     /// Returns how much a token counts in all.
-    pub(super) fn of_token(self, settings: &TrainSettings) -> f64 {
+    pub(super) fn of_token(self, sweeps: Sweeps) -> f64 {
         match self {
-            Self::Assignments => f64::from(settings.kept_sweeps),
+            Self::Assignments => f64::from(sweeps.kept),
             Self::Expected => units::TOKEN,
         }
     }
+}
+
+/// The sweeps of an online visit, after the sequential first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sweeps {
+    /// Those that are discarded.
+    pub burn_in: u32,
+    /// Those that count.
+    pub kept: u32,
 }
 
 /// How the statistics of a method change the model.
@@ -282,13 +291,17 @@ pub struct Visitor {
 
 impl Visitor {
     /// Creates a visitor for `row_count` terms, or leaves of a tree, and `topic_count` topics.
-    pub fn new(settings: &TrainSettings, row_count: usize, topic_count: usize) -> Self {
+    pub fn new(
+        method: &TrainingMethod,
+        sweeps: Sweeps,
+        [row_count, topic_count]: [usize; 2],
+    ) -> Self {
         Self {
-            online: (settings.method.step)(settings),
+            online: (method.step)(sweeps),
             sampling: Sampling::new(row_count, topic_count),
             soft: SoftCounts::default(),
             histograms: Histograms::new(topic_count),
-            burn_in_sweeps: settings.burn_in_sweeps,
+            burn_in_sweeps: sweeps.burn_in,
             topic_count,
         }
     }
@@ -358,6 +371,5 @@ mod tests {
         for method in METHODS {
             assert_eq!(TrainingMethod::named(method.name), Some(method));
         }
-        assert_eq!(TrainSettings::default().method, &METHODS[0]);
     }
 }

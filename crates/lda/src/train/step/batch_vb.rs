@@ -1,7 +1,7 @@
 //! Batch variational Bayes (Blei, Ng & Jordan 2003): the local step of [`online_vb`], for all documents together.
 
 use super::{Requirements, TrainingMethod, Unused, Update, online_vb};
-use crate::train::settings::DocumentSchedule;
+use crate::train::choices::DocumentSchedule;
 
 /// Approximates the topics of all documents together.
 pub const METHOD: TrainingMethod = TrainingMethod {

@@ -21,7 +21,7 @@ use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::settings::Geometry;
 use crate::model::statistics::Moves;
-use crate::train::settings::{DocumentSchedule, Memory};
+use crate::train::choices::{DocumentSchedule, Memory};
 use crate::train::units::{FINE, TOKEN, spread};
 
 /// Updates the remembered γ of all documents.

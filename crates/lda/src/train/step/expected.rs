@@ -4,14 +4,13 @@
 //! Expected counts are rounded at random to units of 2⁻¹² tokens (`units::round`), so that their sums are the same
 //! on any number of workers; each token still counts as one in all.
 
-use super::{Counts, LocalStep, Sampling, Visit};
+use super::{Counts, LocalStep, Sampling, TrainingMethod, Visit};
 use crate::infer::ImpossibleDraw;
 use crate::math::draw::gamma;
 use crate::math::random::{Stage, Stream};
 use crate::model::Priors;
 use crate::model::parameters::{Entry, Parameters};
 use crate::train::senses;
-use crate::train::settings::TrainSettings;
 use crate::train::units::{TOKEN, round};
 
 /// An approximation of a document's topics.
@@ -120,7 +119,7 @@ impl<A> Expected<A> {
 /// is learnt yet; dense methods start at random, and topics under a tree with one branch of each
 /// [cannot-link](super::senses).
 pub fn start(
-    settings: &TrainSettings,
+    method: &TrainingMethod,
     seed: u64,
     priors: &Priors,
     terms: usize,
@@ -128,7 +127,7 @@ pub fn start(
 ) -> Parameters {
     let size = [priors.topic_count(), terms];
     match &priors.tree {
-        _ if settings.method.counts == Counts::Expected => {
+        _ if method.counts == Counts::Expected => {
             random_parameters(seed, priors.eta, size, [part, part_count])
         }
         Some(tree) => senses::start(tree, priors.topic_count(), seed, [part, part_count]),
@@ -164,7 +163,7 @@ mod tests {
     use crate::math::special::{digamma, exp};
     use crate::model::factors::{FactorTable, Factors};
     use crate::model::statistics::Assigned;
-    use crate::train::step::{StreamKey, TrainingMethod, batch_vb, online_vb, scvb0};
+    use crate::train::step::{StreamKey, Sweeps, batch_vb, online_vb, scvb0};
 
     const TOPICS: usize = 3;
     const TERMS: usize = 5;
@@ -179,7 +178,7 @@ mod tests {
     }
 
     fn step(method: TrainingMethod) -> Box<dyn LocalStep> {
-        (method.step)(&TrainSettings::default())
+        (method.step)(Sweeps { burn_in: 1, kept: 3 })
     }
 
     /// Hoffman 2010, Algorithm 2, the E step as printed: φ and γ alternate a hundred times.

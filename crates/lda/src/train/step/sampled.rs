@@ -1,9 +1,10 @@
 //! Sampled-online variational inference (Mimno, Hoffman & Blei 2012, Algorithm 1): a document's topics are sampled
 //! from scratch at every visit, and all kept sweeps are counted. Gibbs passes follow.
 
-use super::{Counts, LocalStep, Remembered, Requirements, Sampling, TrainingMethod, Update, Visit};
+use super::{
+    Counts, LocalStep, Remembered, Requirements, Sampling, Sweeps, TrainingMethod, Update, Visit,
+};
 use crate::infer::ImpossibleDraw;
-use crate::train::settings::TrainSettings;
 
 /// Samples topics.
 pub const METHOD: TrainingMethod = TrainingMethod {
@@ -19,21 +20,8 @@ pub const METHOD: TrainingMethod = TrainingMethod {
     remembers: Remembered::Topics,
     takes_labels: true,
     takes_tree: true,
-    step: |settings| Box::new(Sweeps::new(settings)),
+    step: |sweeps| Box::new(sweeps),
 };
-
-/// The sweeps of a visit.
-#[derive(Debug)]
-struct Sweeps {
-    burn_in: u32,
-    kept: u32,
-}
-
-impl Sweeps {
-    fn new(settings: &TrainSettings) -> Self {
-        Self { burn_in: settings.burn_in_sweeps, kept: settings.kept_sweeps }
-    }
-}
 
 impl LocalStep for Sweeps {
     fn visit<'s>(

@@ -5,7 +5,7 @@ use super::{
     Counts, LocalStep, Remembered, Requirements, Sampling, TrainingMethod, Unused, Update, Visit,
 };
 use crate::infer::ImpossibleDraw;
-use crate::train::settings::Memory;
+use crate::train::choices::Memory;
 
 /// Samples topics once.
 pub const METHOD: TrainingMethod = TrainingMethod {
@@ -26,7 +26,7 @@ pub const METHOD: TrainingMethod = TrainingMethod {
     remembers: Remembered::Topics,
     takes_labels: false,
     takes_tree: true,
-    step: |settings| Box::new(Once { sweeps: settings.burn_in_sweeps + settings.kept_sweeps }),
+    step: |sweeps| Box::new(Once { sweeps: sweeps.burn_in + sweeps.kept }),
 };
 
 /// The sweeps of the only visit, after the first.

@@ -211,7 +211,7 @@ fn statistics_by_term_are_refused() {
                 weight: 1,
             };
             let settings = TrainSettings { method, ..TrainSettings::default() };
-            let mut visitor = Visitor::new(&settings, tree.leaf_count(), 2);
+            let mut visitor = Visitor::new(method, settings.sweeps(), [tree.leaf_count(), 2]);
             visitor.visit(action, visit, &[0]).is_ok()
         });
         let panic = visited.expect_err("it is refused");
