@@ -200,8 +200,7 @@ mod tests {
     ) -> String {
         let written = Written::default();
         show(Box::new(Lines { out: written.clone(), every, line }), seen);
-        let text = written.0.lock().clone();
-        text
+        written.0.lock().clone()
     }
 
     #[test]
