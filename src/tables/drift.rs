@@ -13,7 +13,7 @@ use super::check::{Known, VerifyReport};
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::sample::Split;
-use lda::evaluate::completion::FIXED_POINT;
+use lda::math::FIXED_POINT;
 use lda::evaluate::drift::{DriftFigures, DriftSums, LEAST_KNOWN_SHARE, TermSet};
 
 /// Approximate number of documents whose groups are summed together.

@@ -7,7 +7,7 @@ use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fi
 use super::records::table;
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
-use lda::evaluate::completion::FIXED_POINT;
+use lda::math::FIXED_POINT;
 
 /// Approximate number of documents whose groups are summed together, for a part.
 pub(crate) const TOPIC_BUCKET: u64 = 1 << 18;

@@ -10,7 +10,7 @@ use super::trend_columns::TrendColumn;
 use crate::wire::{OwnedWire, name_hash};
 use corpus::ShardDocument;
 use corpus::sample::Split;
-use lda::evaluate::completion::FIXED_POINT;
+use lda::math::FIXED_POINT;
 
 /// A document with terms, and its projection as in its rows of `documents` and `document_topics`.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@ use super::ProjectPlan;
 use crate::tables::rollup::fixed;
 use corpus::labels::LabelReader;
 use corpus::sample::Split;
-use lda::evaluate::completion::FIXED_POINT;
 use lda::evaluate::labels::{DocumentScores, LabelCounts, score};
 use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;
+use lda::math::FIXED_POINT;
 
 /// The figures of a document, by name and unit, in the order in which [`LabelSums`] has them.
 pub(crate) const SCORES: [(&str, &str); 7] = [

@@ -15,9 +15,9 @@ use crate::tables::{FileMetadata, PartInfo, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::Split;
-use lda::evaluate::completion::FIXED_POINT;
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
+use lda::math::FIXED_POINT;
 pub(crate) use lda::math::FIXED_POINT;
 use lda::math::special::ln;
 

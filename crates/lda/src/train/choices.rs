@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// If all of them, over all processes, fit in [`TrainSettings::memory_bytes`](super::settings::TrainSettings::memory_bytes)(super::settings::TrainSettings::memory_bytes), or the schedule needs them.
+    /// If all of them, over all processes, fit in
+    /// [`TrainSettings::memory_bytes`](super::settings::TrainSettings::memory_bytes), or the schedule needs them.
     Auto,
     /// Always.
     On,
