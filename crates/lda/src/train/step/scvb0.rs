@@ -143,7 +143,7 @@ mod tests {
         // Buffers of an earlier document leave no trace.
         scvb0.approximate(&[9], &factors[..1], &alpha).unwrap();
         scvb0.approximate(&counts, &factors, &alpha).unwrap();
-        let mut found = vec![0.0; 9];
+        let mut found = [0.0; 9];
         for (index, row) in found.chunks_mut(3).enumerate() {
             scvb0.add_expected(index, factors[index], row);
         }
