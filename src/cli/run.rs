@@ -37,8 +37,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
 /// Prints what is about to run, if a person is to see it.
 ///
 /// # Errors
-/// The output cannot be read: it is damaged, this build has no S3 support, or the store does not respond; stdout cannot
-/// be written.
+/// The output cannot be read: this build has no S3 support, or the store does not respond; stdout cannot be written.
 pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
@@ -50,9 +49,12 @@ pub(super) fn describe(
         return Ok(());
     }
     let mut rows = plan::describe(job, placement);
-    let state = recorded_state(job).map(|(state, _)| state.to_string());
-    // What is damaged does not matter if it is to be removed.
-    let state = if args.overwrite { state.unwrap_or("damaged".to_owned()) } else { state? };
+    let state = match recorded_state(job) {
+        Ok((state, _)) => state.to_string(),
+        // The run itself decides whether it can do without what is damaged.
+        Err(failure) if failure.exit == Exit::Data || args.overwrite => "damaged".to_owned(),
+        Err(failure) => return Err(failure),
+    };
     rows.push(("output", format!("{} ({state})", job.output.path.display())));
     rows.push(match &job.model_from {
         Some(_) if stages == Stages::All => ("stages", "ingest, project".to_owned()),

@@ -52,6 +52,9 @@ pub struct Wanted {
     pub peers: bool,
 }
 
+/// Finds the addresses of all processes from a port on, if the variables have them.
+type FindAddresses = fn(&Variables, &Found, u16) -> Result<Option<Vec<String>>, UsageError>;
+
 /// A program that numbers the processes it starts, and the variables in which it does.
 struct Launcher {
     name: &'static str,
@@ -64,7 +67,7 @@ struct Launcher {
     /// What else its variables say of a place; `None` if they are not of this process.
     complete: fn(&Variables, Found) -> Result<Option<Found>, UsageError>,
     /// The addresses of all processes from this port on, if its variables have them.
-    addresses: fn(&Variables, &Found, u16) -> Result<Option<Vec<String>>, UsageError>,
+    addresses: FindAddresses,
 }
 
 /// A launcher that says no more than numbers.

@@ -18,7 +18,6 @@ use corpus::sample::Split;
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
 use lda::math::FIXED_POINT;
-pub(crate) use lda::math::FIXED_POINT;
 use lda::math::special::ln;
 
 /// Sums over some documents.
@@ -218,14 +217,16 @@ struct NoteHead {
     parts: Vec<PartInfo>,
 }
 
-/// Reads the note of a shard, if it has been projected with the same model and settings: its parts, and the rest, which
-/// is its tally.
+/// The parts that a shard's note lists, and the rest of the note: its tally.
+type Note = (Vec<PartInfo>, BufReader<File>);
+
+/// Reads the note of a shard, if it has been projected with the same model and settings.
 fn read_note(
     process: &Process,
     number: usize,
     parts: &[&str],
     metadata: &FileMetadata,
-) -> Result<Option<(Vec<PartInfo>, BufReader<File>)>, Failure> {
+) -> Result<Option<Note>, Failure> {
     let path = process.output.local(&note_name(number))?;
     let mut note = match File::open(&path) {
         Ok(file) => BufReader::new(file),
