@@ -41,7 +41,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 pub(crate) use crate::failure::{Exit, Failure};
 pub(crate) use command::{Cli, Command};
-use mesh::settings::SettingNames;
+use mesh::names::SettingNames;
 
 use crate::job::Stages;
 use crate::observe::screen::Display;

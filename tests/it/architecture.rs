@@ -13,7 +13,10 @@ use std::path::Path;
 /// Folders of sources with their modules, each of which uses only those before it.
 const LAYERS: [(&str, &[&str]); 7] = [
     ("crates/liveness/src", &["contain"]),
-    ("crates/store/src", &["faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3"]),
+    (
+        "crates/store/src",
+        &["names", "faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3"],
+    ),
     (
         "crates/lda/src",
         &["math", "regression", "bags", "model", "estimate", "infer", "evaluate", "train", "tree"],
@@ -56,6 +59,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
         "crates/mesh/src",
         &[
             "exit",
+            "names",
             "hosts",
             "environment",
             "secret",
@@ -66,13 +70,9 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "hello",
             "traffic",
             "guard",
-            "peer",
             "channel",
             "callers",
-            "sender",
-            "receiver",
             "link",
-            "heartbeat",
             "farewell",
             "stall",
             "interrupt",

@@ -16,7 +16,7 @@ use socket2::{Domain, Socket, Type};
 use super::channel::Channel;
 use super::exit::UsageError;
 use super::handshake::{dial, greet};
-use super::settings::VariableNames;
+use super::names::VariableNames;
 use super::setup::Setup;
 use super::{ClusterError, ClusterSettings, Placement};
 

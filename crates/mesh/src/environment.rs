@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::exit::UsageError;
 use super::hosts::{Peers, parse_list};
-use super::settings::{SettingNames, VariableNames};
+use super::names::{SettingNames, VariableNames};
 
 /// The first port on each host, unless another is given.
 const DEFAULT_PORT: u16 = 7101;

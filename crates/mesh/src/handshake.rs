@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use super::channel::Channel;
 use super::hello::{FRAME_BYTES, Hello};
 use super::hosts::host_of;
+use super::names::VariableNames;
 use super::proof::{
     ANSWER_BYTES, PROOF_BYTES, READY, Role, Transcript, Verdict, decode_answer, encode_answer,
 };
-use super::settings::VariableNames;
 use super::setup::Setup;
 
 /// Returns the message about a process of another attempt.

@@ -7,7 +7,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::settings::{Names, SettingNames};
+use super::names::{Names, SettingNames};
 use super::{ClusterSettings, Placement};
 
 /// The bytes of a greeting's frame: magic, length of the rest, protocol.

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::exit::UsageError;
-use crate::settings::{SettingNames, VariableNames};
+use crate::names::{SettingNames, VariableNames};
 
 /// The most bytes of a host file that are read.
 const HOST_FILE_BYTES: u64 = 16 << 20;

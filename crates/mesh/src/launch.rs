@@ -22,8 +22,8 @@ use super::ClusterError;
 use super::family::{Ending, Event, Family, Member, Watch, failed};
 use super::hosts::host_of;
 use super::interrupt::Interrupts;
+use super::names::{SettingNames, VariableNames};
 use super::secret::{Secret, SecretError, random_hex};
-use super::settings::{SettingNames, VariableNames};
 use super::spawn::{token, variables};
 use crate::exit::Exit;
 
@@ -35,7 +35,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// The processes to start, and their hosts.
 ///
 /// Process p of P runs `program command -n P -p p arguments`, where `-n` and `-p` are the
-/// [names](crate::settings::SettingNames) of its flags. Its environment has the [addresses](VariableNames::hosts), the
+/// [names](crate::names::SettingNames) of its flags. Its environment has the [addresses](VariableNames::hosts), the
 /// [name of the attempt](VariableNames::run) and the [secret](VariableNames::secret). It should call
 /// [`follow_parent`](crate::spawn::follow_parent).
 #[derive(Clone, Debug)]

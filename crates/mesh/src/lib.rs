@@ -27,6 +27,7 @@ pub mod hosts;
 pub mod interrupt;
 pub mod launch;
 mod link;
+pub mod names;
 #[doc(hidden)]
 pub mod proof;
 pub mod secret;
@@ -49,13 +50,14 @@ use timely::worker::Worker;
 
 pub use farewell::traffic;
 pub use guard::Failure;
-pub use settings::{ClusterSettings, Names};
+pub use names::Names;
+pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
 use exit::{Exit, UsageError};
 use link::{Link, Wire};
-use settings::SettingNames;
+use names::SettingNames;
 use stall::Workers;
 
 /// The longest time that a worker without work sleeps.

@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
 use crate::exit::Exit;
-use crate::settings::VariableNames;
+use crate::names::VariableNames;
 
 /// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
 const LEAST_BYTES: usize = 16;

@@ -10,8 +10,8 @@ use super::callers::Callers;
 use super::channel::Channel;
 use super::exit::UsageError;
 use super::hello::Hello;
+use super::names::VariableNames;
 use super::secret::Secret;
-use super::settings::VariableNames;
 use super::tls::Tls;
 use super::{ClusterError, ClusterSettings, Placement};
 

@@ -11,8 +11,8 @@ use super::ClusterError;
 use super::family::{END, Ending, Family, Member, TERM, Watch, failed};
 use super::guard::{self, Failure};
 use super::interrupt::Interrupts;
+use super::names::VariableNames;
 use super::secret::random_hex;
-use super::settings::VariableNames;
 use crate::exit::Exit;
 
 /// The ports to choose from: below those that systems use for outgoing connections.

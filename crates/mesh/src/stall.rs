@@ -17,7 +17,7 @@ use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
 use super::guard::{self, Failure, REMEDY};
-use super::settings::SettingNames;
+use super::names::SettingNames;
 use crate::exit::Exit;
 use liveness::Liveness;
 

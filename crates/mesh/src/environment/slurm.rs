@@ -7,7 +7,7 @@ use super::{
     Found, Launcher, MOST_NAME_BYTES, MOST_PROCESSES, PLAIN, PMI, Variables, missing, number, wrong,
 };
 use crate::exit::UsageError;
-use crate::settings::SettingNames;
+use crate::names::SettingNames;
 
 /// The first special step number: the batch script, the interactive shell and the like.
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;

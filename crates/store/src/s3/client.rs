@@ -27,7 +27,8 @@ use tokio::task::JoinHandle;
 use super::explain::{explain, is_final, lacks_bucket};
 use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
-use crate::{SCHEME, StoreError, Writer, named, names};
+use crate::names;
+use crate::{SCHEME, StoreError, Writer, named};
 
 /// How long a request is retried, by default.
 const PATIENCE: Duration = Duration::from_secs(60);
