@@ -106,7 +106,7 @@ fn new_documents_are_projected_by_any_number_of_workers() {
     let ground = finished();
     let screen = ground.succeed("run new.toml -w 1");
     assert!(screen.contains("ingest, project"), "{screen}");
-    assert!(screen.contains("nothing is trained"), "{screen}");
+    assert!(screen.contains("model       from = "), "{screen}");
     let alone = ground.digest("new");
     ground.succeed("run new.toml --quiet -w 3 --set output.path=new3");
     ground.succeed("run new.toml --quiet -w 1 --processes 2 --set output.path=new2");
