@@ -374,6 +374,6 @@ fn what_cannot_be_is_told_with_a_remedy() {
     }
     assert!(!ground.path("out").join("corpus").exists());
     let plan = ground.succeed("plan job.toml");
-    assert!(plan.contains("of up to 4 words"), "{plan}");
+    assert!(plan.contains("max_words = 4"), "{plan}");
     assert!(plan.contains("pairs of tokens"), "{plan}");
 }
