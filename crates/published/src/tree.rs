@@ -52,6 +52,7 @@ mod naive;
 mod normalizers;
 mod observed;
 pub mod sampler;
+mod state;
 
 #[cfg(test)]
 use lda::tree::Node;

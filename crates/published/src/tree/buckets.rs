@@ -16,7 +16,7 @@ use super::counts::Assignment;
 use super::naive::pick;
 use super::normalizers::Normalizers;
 use super::observed::{Observed, Path};
-use super::sampler::{State, Variant};
+use super::state::{State, Variant};
 use super::{ROOT, Tree};
 use lda::infer::ImpossibleDraw;
 

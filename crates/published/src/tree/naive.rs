@@ -2,7 +2,7 @@
 //! Eq. 1), in O(K L S) for S paths of L edges. It defines the distribution of the other samplers.
 
 use super::counts::Assignment;
-use super::sampler::State;
+use super::state::State;
 use lda::math::draw::first_beyond;
 
 /// Draws by enumeration, reusing its buffer.
