@@ -159,7 +159,7 @@ fn check_file(path: &Path) {
             let text = fs::read_to_string(path).expect("readable");
             let values = serde_json::Deserializer::from_str(&text).into_iter();
             let count =
-                values.map(|value: Result<serde_json::Value, _>| value.expect("whole")).count();
+                values.for_each(|value: Result<serde_json::Value, _>| drop(value.expect("whole")));
             assert_eq!(count, if extension == "json" { 1 } else { 2 }, "{}", path.display());
         }
         "tsv" => drop(vocabulary_file::read(path).expect("a whole vocabulary")),
