@@ -158,8 +158,8 @@ fn check_file(path: &Path) {
         "json" | "jsonl" => {
             let text = fs::read_to_string(path).expect("readable");
             let values = serde_json::Deserializer::from_str(&text).into_iter();
-            let count =
-                values.for_each(|value: Result<serde_json::Value, _>| drop(value.expect("whole")));
+            let values: Result<Vec<serde_json::Value>, _> = values.collect();
+            let count = values.expect("whole").len();
             assert_eq!(count, if extension == "json" { 1 } else { 2 }, "{}", path.display());
         }
         "tsv" => drop(vocabulary_file::read(path).expect("a whole vocabulary")),
