@@ -143,7 +143,7 @@ pub enum Unused {
 pub enum Counts {
     /// Assignments, once for each kept sweep: few of all topics and terms. A visit takes time by its draws.
     Assignments,
-    /// Expected assignments, in [units](units) of 2⁻¹² token, of every topic: topics begin at random, because equal
+    /// Expected assignments, in [`units`] of 2⁻¹² token, of every topic: topics begin at random, because equal
     /// ones would never be separated. A visit takes time by its distinct terms and all topics.
     Expected,
 }
