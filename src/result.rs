@@ -40,10 +40,7 @@ impl OpenedResult {
     /// # Errors
     /// The run has not ended; the store does not respond.
     pub(crate) fn complete(root: &Path) -> Result<Self, Failure> {
-        match exists(&root.join(SUCCESS))? {
-            true => Ok(Self::at(root)),
-            false => Err(incomplete(root)),
-        }
+        if exists(&root.join(SUCCESS))? { Ok(Self::at(root)) } else { Err(incomplete(root)) }
     }
 
     /// Opens the result that `path` names: that of a job file, or the folder or address of a finished one, which may
@@ -85,10 +82,7 @@ impl OpenedResult {
     /// # Errors
     /// The store does not respond.
     pub(crate) fn find(&self, name: &str) -> Result<Option<View>, Failure> {
-        match exists(&self.root.join(name))? {
-            true => self.file(name).map(Some),
-            false => Ok(None),
-        }
+        if exists(&self.root.join(name))? { self.file(name).map(Some) } else { Ok(None) }
     }
 
     /// Reads a JSON file that a result may lack.
@@ -148,13 +142,14 @@ impl OpenedResult {
     pub(crate) fn model(&self) -> Result<(Saved, Vocabulary), Failure> {
         let saved = checkpoint::read(self.file(MODEL_FILE)?.path())?;
         let vocabulary = self.vocabulary()?;
-        match vocabulary.fingerprint() == saved.header.vocabulary_hash {
-            true => Ok((saved, vocabulary)),
-            false => Err(Failure::data(format!(
+        if vocabulary.fingerprint() == saved.header.vocabulary_hash {
+            Ok((saved, vocabulary))
+        } else {
+            Err(Failure::data(format!(
                 "{}: model and vocabulary do not belong together",
                 self.root.display()
             ))
-            .help("copy that folder again, or make that result again")),
+            .help("copy that folder again, or make that result again"))
         }
     }
 

@@ -192,9 +192,10 @@ impl PhaseProgress {
     pub(crate) fn with_remarks(&self, text: &str, separator: &str) -> String {
         let mut parts = figures::rate_and_left(self.per_second, &self.unit, self.left_seconds);
         parts.extend((!self.note.is_empty()).then(|| self.note.clone()));
-        match parts.is_empty() {
-            true => text.to_owned(),
-            false => format!("{text}{separator}{}", parts.join(", ")),
+        if parts.is_empty() {
+            text.to_owned()
+        } else {
+            format!("{text}{separator}{}", parts.join(", "))
         }
     }
 }

@@ -127,9 +127,10 @@ impl Part {
     fn fetch(output: &Output, shard: usize, has_labels: bool) -> Result<Self, Failure> {
         let part = |table: &str| {
             let name = format!("{table}/{}", part_name(shard as u64));
-            match output.is_published(&name)? {
-                true => output.local(&name),
-                false => Err(is_gone(&output.path(&name))),
+            if output.is_published(&name)? {
+                output.local(&name)
+            } else {
+                Err(is_gone(&output.path(&name)))
             }
         };
         Ok(Self {

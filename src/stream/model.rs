@@ -90,13 +90,15 @@ impl StreamModel {
             vocabulary,
             factors,
             topics,
-            classifier: match job.project.needs_classifier() {
-                true => Some(load_classifier(job, result, &saved.hash)?),
-                false => None,
+            classifier: if job.project.needs_classifier() {
+                Some(load_classifier(job, result, &saved.hash)?)
+            } else {
+                None
             },
-            label_model: match !labels.is_empty() && job.project.needs_label_model() {
-                true => load_label_model(job, result, &saved.hash, labels.len())?,
-                false => LabelModel::default(),
+            label_model: if !labels.is_empty() && job.project.needs_label_model() {
+                load_label_model(job, result, &saved.hash, labels.len())?
+            } else {
+                LabelModel::default()
             },
             labels,
         })

@@ -1,4 +1,4 @@
-//! What the checks of tables have in common: their report, and what they need to know of other tables.
+//! What the checks of tables share: their report, and what they use from other tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub(crate) struct Totals {
     pub(super) by_top_topic: BTreeMap<i32, i64>,
 }
 
-/// What the check of a table needs to know of others.
+/// What the checks of tables use from other tables.
 pub(crate) struct Known<'a> {
     pub(super) root: &'a Path,
     pub(super) totals: Totals,

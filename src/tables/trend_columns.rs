@@ -53,10 +53,7 @@ impl TrendColumn {
         let named = self.values.len();
         let place = |value| self.values.binary_search(&value).unwrap_or(named + 1);
         let found: BTreeSet<usize> = self.values_of(cell).into_iter().map(place).collect();
-        match found.is_empty() {
-            true => vec![named],
-            false => found.into_iter().collect(),
-        }
+        if found.is_empty() { vec![named] } else { found.into_iter().collect() }
     }
 
     /// Whether a document may have been counted more than once in a group that is not named.

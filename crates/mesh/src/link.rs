@@ -123,10 +123,7 @@ impl Link {
                 if sender.is_closed {
                     return;
                 }
-                let sent = match is_due {
-                    true => sender.frame(self, Kind::Heartbeat, &[]),
-                    false => Ok(()),
-                };
+                let sent = if is_due { sender.frame(self, Kind::Heartbeat, &[]) } else { Ok(()) };
                 drop(sender);
                 if let Err(error) = sent {
                     self.fail_to_write(&error);
@@ -280,9 +277,10 @@ impl Sender {
             return Ok(0);
         }
         let mut packed = std::mem::take(&mut self.packed);
-        let (kind, body) = match self.pack(bytes, &mut packed)? {
-            true => (Kind::Compressed, &packed[..]),
-            false => (Kind::Payload, bytes),
+        let (kind, body) = if self.pack(bytes, &mut packed)? {
+            (Kind::Compressed, &packed[..])
+        } else {
+            (Kind::Payload, bytes)
         };
         let sent = self.frame(link, kind, body);
         self.packed = packed;

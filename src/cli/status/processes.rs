@@ -94,11 +94,10 @@ impl Processes<'_> {
                     _ if status.now.phase.is_empty() => String::new(),
                     _ => figures::amount(status.now.done, status.now.total, &status.now.unit),
                 },
-                match self.is_alive(status) {
-                    true => {
-                        format!("{} {}/s", figures::rate(status.now.per_second), status.now.unit)
-                    }
-                    false => String::new(),
+                if self.is_alive(status) {
+                    format!("{} {}/s", figures::rate(status.now.per_second), status.now.unit)
+                } else {
+                    String::new()
                 },
                 status.memory_bytes.map_or_else(String::new, figures::bytes),
                 self.sign(status),

@@ -52,10 +52,8 @@ impl Bucket {
             return Ok(());
         }
         // Opened for each write: a process may have more buckets than the system lets it open files.
-        let mut file = match self.has_file {
-            true => Writer::append(&path())?,
-            false => Writer::create(&path())?,
-        };
+        let mut file =
+            if self.has_file { Writer::append(&path())? } else { Writer::create(&path())? };
         self.has_file = true;
         file.write_all(bytemuck::cast_slice(&self.words))?;
         self.words.clear();

@@ -13,7 +13,7 @@
 //! is random, nothing is sparse.
 
 use super::expected::{Approximate, Expected};
-use super::{Counts, Remembered, Requirements, TrainingMethod, Unused, Update};
+use super::{Requirements, TrainingMethod, online_vb};
 use crate::math::special::pow;
 use crate::model::settings::Geometry;
 use crate::train::choices::Memory;
@@ -27,16 +27,8 @@ pub const METHOD: TrainingMethod = TrainingMethod {
         geometry: Some(Geometry::Mean),
         ..Requirements::NONE
     },
-    ignores: &[Unused::Sweeps],
-    prune: Some(0.0),
-    counts: Counts::Expected,
-    update: Update::Step,
-    passes: [1, 20],
-    has_gibbs_passes: false,
-    remembers: Remembered::Topics,
-    takes_labels: false,
-    takes_tree: false,
     step: |_| Box::new(Expected::<Scvb0>::default()),
+    ..online_vb::METHOD
 };
 
 /// τ and κ of ρ^Θ, as published.

@@ -1,9 +1,7 @@
 //! Sequential Monte Carlo with one state (Ahmed et al. 2012; Mimno 2012, §4.3): a document's topics are sampled once,
 //! for good, and counted in the model. λ = η + the counts of all documents seen.
 
-use super::{
-    Counts, LocalStep, Remembered, Requirements, Sampling, TrainingMethod, Unused, Update, Visit,
-};
+use super::{LocalStep, Requirements, Sampling, TrainingMethod, Unused, Update, Visit, sampled};
 use crate::infer::ImpossibleDraw;
 use crate::train::choices::Memory;
 
@@ -18,15 +16,12 @@ pub const METHOD: TrainingMethod = TrainingMethod {
         ..Requirements::NONE
     },
     ignores: &[Unused::Steps],
-    prune: None,
-    counts: Counts::Assignments,
     update: Update::Add,
     passes: [1, 1],
     has_gibbs_passes: false,
-    remembers: Remembered::Topics,
     takes_labels: false,
-    takes_tree: true,
     step: |sweeps| Box::new(Once { sweeps: sweeps.burn_in + sweeps.kept }),
+    ..sampled::METHOD
 };
 
 /// The sweeps of the only visit, after the first.
