@@ -228,10 +228,7 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
 fn check_written(root: &Path) -> Result<(), Failure> {
     let is_file = !is_remote(root) && root.is_file();
     let is_begun = exists(&root.join(LOCK))? || exists(&root.join("corpus"))?;
-    match is_file || !is_begun || check_ours(root).is_err() {
-        true => Err(not_a_result(root)),
-        false => Ok(()),
-    }
+    if is_file || !is_begun || check_ours(root).is_err() { Err(not_a_result(root)) } else { Ok(()) }
 }
 
 fn not_a_result(path: &Path) -> Failure {

@@ -99,12 +99,11 @@ impl Failure {
     /// Adds the file's name, if this is an I/O error without context.
     pub(crate) fn of_file(self, path: &Path) -> Self {
         let mut errors = self.error.chain();
-        match errors.next().is_some_and(<dyn Error>::is::<io::Error>) {
-            true => {
-                let message = format!("{}: {self}", path.display());
-                self.context(message)
-            }
-            false => self,
+        if errors.next().is_some_and(<dyn Error>::is::<io::Error>) {
+            let message = format!("{}: {self}", path.display());
+            self.context(message)
+        } else {
+            self
         }
     }
 

@@ -109,10 +109,8 @@ pub fn read_from(
             if !is_whole || topics.iter().any(|&k| usize::from(k) >= bound) {
                 return Err(invalid("a document's assignments are out of range"));
             }
-            let influence = match is_drawn {
-                true => Some(bytemuck::cast(read_bytes::<16>(input)?)),
-                false => None,
-            };
+            let influence =
+                if is_drawn { Some(bytemuck::cast(read_bytes::<16>(input)?)) } else { None };
             visit(document, &topics, influence)?;
         }
         Ok(())

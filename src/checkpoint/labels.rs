@@ -98,14 +98,10 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
             let constants = read_all(input, 2)?;
             let weights = read_all(input, weights as usize)?;
             let is_sound = |value: &f32| value.is_finite() && *value >= 0.0;
-            match constants.iter().chain(&weights).all(is_sound) {
-                true => Ok(LabelTopics {
-                    labels,
-                    weights,
-                    alpha_sum: constants[0],
-                    shared: constants[1],
-                }),
-                false => Err(invalid("a weight is out of range")),
+            if constants.iter().chain(&weights).all(is_sound) {
+                Ok(LabelTopics { labels, weights, alpha_sum: constants[0], shared: constants[1] })
+            } else {
+                Err(invalid("a weight is out of range"))
             }
         });
         let topics = topics.transpose()?;
@@ -116,10 +112,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
 
 fn read_f64(input: &mut impl Read) -> std::io::Result<f64> {
     let value = f64::from_le_bytes(read_bytes(input)?);
-    match value.is_finite() {
-        true => Ok(value),
-        false => Err(invalid("a weight is out of range")),
-    }
+    if value.is_finite() { Ok(value) } else { Err(invalid("a weight is out of range")) }
 }
 
 #[cfg(test)]

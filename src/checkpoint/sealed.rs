@@ -69,9 +69,10 @@ pub(super) fn read<R: Read, T>(
     let mut rest = Vec::new();
     let most = expected.len() as u64 + 1;
     input.inner.take(most).read_to_end(&mut rest)?;
-    match rest == expected[..] {
-        true => Ok((content, hex::encode(expected))),
-        false => Err(invalid("its checksum is wrong")),
+    if rest == expected[..] {
+        Ok((content, hex::encode(expected)))
+    } else {
+        Err(invalid("its checksum is wrong"))
     }
 }
 

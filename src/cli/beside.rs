@@ -38,9 +38,10 @@ pub(super) fn instead_of(path: &Path) -> String {
             path.display()
         );
     }
-    let run = match is_job {
-        true => format!("run that one: topicmill run {}; or ", path.display()),
-        false => String::new(),
+    let run = if is_job {
+        format!("run that one: topicmill run {}; or ", path.display())
+    } else {
+        String::new()
     };
     format!("{run}choose another --output, or replace it: --overwrite")
 }

@@ -197,10 +197,11 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
             Failure::usage(message).help("--separate needs --unassign terms, documents or all")
         );
     }
-    match constraints.is_empty() {
-        true => Err(Failure::usage("no constraints were given")
-            .help("name words: --merge, --separate, --split, or a --file of them")),
-        false => Ok(constraints),
+    if constraints.is_empty() {
+        Err(Failure::usage("no constraints were given")
+            .help("name words: --merge, --separate, --split, or a --file of them"))
+    } else {
+        Ok(constraints)
     }
 }
 

@@ -174,9 +174,10 @@ impl Forecast {
     }
 
     fn documents(&self) -> String {
-        let documents = match self.survey.documents_exact {
-            true => figures::grouped(self.survey.documents),
-            false => format!("about {}", figures::about(self.survey.documents)),
+        let documents = if self.survey.documents_exact {
+            figures::grouped(self.survey.documents)
+        } else {
+            format!("about {}", figures::about(self.survey.documents))
         };
         format!(
             "{documents} with about {} tokens, in about {} of {}{}",
@@ -247,10 +248,10 @@ fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
 
 /// Adds a remedy if a job's input does not exist.
 fn without_input(error: InputError) -> Failure {
-    match error.is_absence() {
-        true => Failure::from(error)
-            .help("jobs/planted.toml needs no input: it generates its own corpus"),
-        false => error.into(),
+    if error.is_absence() {
+        Failure::from(error).help("jobs/planted.toml needs no input: it generates its own corpus")
+    } else {
+        error.into()
     }
 }
 

@@ -100,9 +100,10 @@ impl PeerArgs {
     fn tls(&self, host: &str) -> Result<Option<Tls>, Failure> {
         let here = |path: &Path| {
             let text = path.to_string_lossy();
-            match text.contains(HOST) {
-                true => PathBuf::from(text.replace(HOST, &file_name(host))),
-                false => path.to_owned(),
+            if text.contains(HOST) {
+                PathBuf::from(text.replace(HOST, &file_name(host)))
+            } else {
+                path.to_owned()
             }
         };
         match (&self.tls_ca, &self.tls_cert, &self.tls_key) {

@@ -38,9 +38,8 @@ pub(super) fn curve(values: &[f64]) -> String {
     }
     let least = finite.iter().copied().fold(f64::INFINITY, f64::min);
     let most = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let height = |value: f64| match most > least {
-        true => (7.0 * (value - least) / (most - least)).round() as usize,
-        false => 0,
+    let height = |value: f64| {
+        if most > least { (7.0 * (value - least) / (most - least)).round() as usize } else { 0 }
     };
     let value = |point: usize| finite[point * (finite.len() - 1) / (points - 1)];
     (0..points).map(|point| HEIGHTS[height(value(point))]).collect()
@@ -70,10 +69,7 @@ pub(super) fn at_most(count: usize) -> usize {
 /// Replaces characters of pictures with ASCII if the locale has no UTF-8.
 pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
-    match has_utf8(&names) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(ascii(text)),
-    }
+    if has_utf8(&names) { Cow::Borrowed(text) } else { Cow::Owned(ascii(text)) }
 }
 
 /// Whether the first locale that is set has UTF-8; true if none is set.

@@ -253,10 +253,7 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let mut summary = summary?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     summary.warnings = warnings;
-    match is_first {
-        true => summary::print(summary, &process.job, &args.set, display),
-        false => Ok(()),
-    }
+    if is_first { summary::print(summary, &process.job, &args.set, display) } else { Ok(()) }
 }
 
 /// Returns one warning for all documents without text, which names the first.
@@ -319,9 +316,10 @@ fn without_tokens(summary: &Summary, job: &Job) -> Option<String> {
 fn misencoded(summary: &Summary, job: &Job) -> Option<String> {
     let repaired = summary.documents_by_status.get("repaired")?;
     let all: u64 = summary.documents_by_status.values().sum();
-    let remedy = match job.corpus.encoding == TextEncoding::default() {
-        true => "if they are not UTF-8, set corpus.encoding, for example to \"windows-1252\"",
-        false => "if they have another encoding than corpus.encoding says, correct it",
+    let remedy = if job.corpus.encoding == TextEncoding::default() {
+        "if they are not UTF-8, set corpus.encoding, for example to \"windows-1252\""
+    } else {
+        "if they have another encoding than corpus.encoding says, correct it"
     };
     (100 * repaired > all).then(|| {
         format!(

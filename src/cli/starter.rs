@@ -180,9 +180,12 @@ fn asked(
     if let Some(id) = &args.id {
         template.set("corpus.id", id.clone())?;
     }
-    let from_here = |list: &String| match is_elsewhere && list.contains(['/', '.']) {
-        true => here.join(list).to_string_lossy().into_owned(),
-        false => list.clone(),
+    let from_here = |list: &String| {
+        if is_elsewhere && list.contains(['/', '.']) {
+            here.join(list).to_string_lossy().into_owned()
+        } else {
+            list.clone()
+        }
     };
     if !args.stop_words.is_empty() {
         let lists: Vec<String> = args.stop_words.iter().map(from_here).collect();
@@ -282,8 +285,5 @@ fn sizes(
 pub(super) fn job_file(output: &Path) -> PathBuf {
     let mut name = output.file_name().unwrap_or("topics-out".as_ref()).to_owned();
     name.push(".toml");
-    match is_remote(output) {
-        true => PathBuf::from(name),
-        false => output.with_file_name(name),
-    }
+    if is_remote(output) { PathBuf::from(name) } else { output.with_file_name(name) }
 }

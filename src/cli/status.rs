@@ -49,9 +49,10 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
             here: &here,
             silent_after,
         };
-        match args.json {
-            true => super::print_json(&json_of(&state, &processes))?,
-            false => super::print(&page(args, &state, &processes))?,
+        if args.json {
+            super::print_json(&json_of(&state, &processes))?
+        } else {
+            super::print(&page(args, &state, &processes))?
         }
         let Some(seconds) = args.watch.filter(|_| is_running(&state, &processes)) else {
             return Ok(());
@@ -133,9 +134,10 @@ fn refusal(state: &RunState, processes: &Processes<'_>) -> Option<String> {
         return None;
     }
     let exit = processes.refusal()?;
-    let kept = match state.complete {
-        true => "the result is as it was",
-        false => "what is here is that of an earlier run",
+    let kept = if state.complete {
+        "the result is as it was"
+    } else {
+        "what is here is that of an earlier run"
     };
     let (code, reason) = (exit.code, &exit.reason);
     Some(format!("refused with exit code {code}, and {kept}: {reason}"))

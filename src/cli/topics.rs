@@ -54,10 +54,7 @@ pub(super) fn check_free(output: &Path, overwrite: bool) -> Result<(), Failure> 
     if let Some(holder) = holder(output)? {
         return Err(in_use(output, &holder));
     }
-    match overwrite {
-        true => Output::follow(output)?.check_tables(),
-        false => Ok(()),
-    }
+    if overwrite { Output::follow(output)?.check_tables() } else { Ok(()) }
 }
 
 /// Refuses an output with the result of another job, before anything is written.

@@ -59,9 +59,10 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
         return print_columns(args, view.path());
     }
     let digest = digest(view.path())?;
-    match args.json {
-        true => super::print_json(&json!({ "digest": digest })),
-        false => super::print_data(&format!("{digest}\n")),
+    if args.json {
+        super::print_json(&json!({ "digest": digest }))
+    } else {
+        super::print_data(&format!("{digest}\n"))
     }
 }
 

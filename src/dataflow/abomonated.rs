@@ -118,16 +118,14 @@ mod tests {
     /// Passes a block through the plain or the other codec, `offset` bytes into a buffer.
     fn over(block: &Block, offset: usize, plain: bool) -> Block {
         let mut bytes = vec![0; offset];
-        match plain {
-            true => block.write_plain(&mut bytes),
-            false => block.into_bytes(&mut bytes),
+        if plain {
+            block.write_plain(&mut bytes)
+        } else {
+            block.into_bytes(&mut bytes)
         }
         let mut bytes = BytesMut::from(bytes).freeze();
         let _ = bytes.extract_to(offset);
-        match plain {
-            true => Block::from_plain(bytes),
-            false => Block::from_bytes(bytes),
-        }
+        if plain { Block::from_plain(bytes) } else { Block::from_bytes(bytes) }
     }
 
     proptest::proptest! {

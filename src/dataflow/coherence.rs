@@ -67,9 +67,8 @@ pub(crate) fn coherence(
     merged.add_counts(&all);
     let finite = |value: f64| value.is_finite().then_some(value);
     let enough = |topic: usize| top[topic].len() >= 2;
-    let scores = |k: usize| match enough(k) {
-        true => (finite(merged.umass(k)), finite(merged.npmi(k))),
-        false => (None, None),
+    let scores = |k: usize| {
+        if enough(k) { (finite(merged.umass(k)), finite(merged.npmi(k))) } else { (None, None) }
     };
     let terms = |k: usize| {
         let ranked = top[k].iter().enumerate();

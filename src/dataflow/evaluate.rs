@@ -221,10 +221,11 @@ impl Evaluation {
 /// Refuses processes that have read different models, or different texts.
 fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), Failure> {
     let all = all_gather(worker, fingerprint.as_bytes());
-    match all.iter().all(|other| other == fingerprint.as_bytes()) {
-        true => Ok(()),
-        false => Err(Failure::data(format!(
+    if all.iter().all(|other| other == fingerprint.as_bytes()) {
+        Ok(())
+    } else {
+        Err(Failure::data(format!(
             "the processes have read different {what}: all must read the same files"
-        ))),
+        )))
     }
 }

@@ -265,12 +265,10 @@ pub(super) fn read_collection(process: &Process) -> Result<Collection, Failure> 
 }
 
 fn check_settings(collection: Collection, process: &Process) -> Result<Collection, Failure> {
-    match collection.settings_hash == process.job.corpus_hash() {
-        true => Ok(collection),
-        false => Err(other_settings(
-            &process.output.path(COLLECTION_FILE),
-            "corpus, tokens or vocabulary",
-        )),
+    if collection.settings_hash == process.job.corpus_hash() {
+        Ok(collection)
+    } else {
+        Err(other_settings(&process.output.path(COLLECTION_FILE), "corpus, tokens or vocabulary"))
     }
 }
 
@@ -281,9 +279,10 @@ fn check_same(
     source: &Source,
 ) -> Result<Collection, Failure> {
     let collection = check_settings(collection, process)?;
-    match collection.input_fingerprint == source.fingerprint {
-        true => Ok(collection),
-        false => Err(input_has_changed(process)),
+    if collection.input_fingerprint == source.fingerprint {
+        Ok(collection)
+    } else {
+        Err(input_has_changed(process))
     }
 }
 

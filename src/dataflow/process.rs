@@ -168,10 +168,7 @@ impl Process {
         let is_ours = header.settings_hash == self.job.train_hash()
             && header.vocabulary_hash == vocabulary_hash;
         let what = "sample, model or train";
-        match is_ours {
-            true => Ok(()),
-            false => Err(other_settings(&path, what)),
-        }
+        if is_ours { Ok(()) } else { Err(other_settings(&path, what)) }
     }
 
     /// Reads the finished model of the output.

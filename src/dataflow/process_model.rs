@@ -75,10 +75,8 @@ impl ProcessModel {
         let next = saved.and_then(|saved| saved.header.next);
         // Before the Gibbs phase has counted, the model is still that of the online phase.
         let is_gibbs = next.is_some_and(|next| next.phase == Phase::Gibbs && next.taken > 0);
-        let (parts, averages) = match is_gibbs {
-            true => (locks(&empty), locks(&part)),
-            false => (locks(&part), locks(&empty)),
-        };
+        let (parts, averages) =
+            if is_gibbs { (locks(&empty), locks(&part)) } else { (locks(&part), locks(&empty)) };
         Self {
             parts,
             averages,
@@ -117,9 +115,10 @@ impl ProcessModel {
 
     /// Locks all parts of what would be published now, in order: the average, if there is one.
     pub(crate) fn read_published(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
-        match self.is_averaged.load(Ordering::Relaxed) {
-            true => read_all(&self.averages),
-            false => read_all(&self.parts),
+        if self.is_averaged.load(Ordering::Relaxed) {
+            read_all(&self.averages)
+        } else {
+            read_all(&self.parts)
         }
     }
 

@@ -236,9 +236,10 @@ impl<'a> Run<'a> {
         };
         let is_wanted =
             infer.method.is_joint() && !self.is_projected(worker, collection, metadata)?;
-        let together = match is_wanted {
-            true => Some(sample_together(worker, joint, &self.shared.joint)?),
-            false => None,
+        let together = if is_wanted {
+            Some(sample_together(worker, joint, &self.shared.joint)?)
+        } else {
+            None
         };
         let part = worker.index() % process.placement.threads;
         model.parts.prepare_all(process, part, &model.published());

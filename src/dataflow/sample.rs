@@ -200,9 +200,10 @@ pub(crate) fn load_sample(
     let [documents, tokens, held_out_documents, revisited @ ..] = sums(worker, counted.sizes);
     let norms = Norms::from_words(sums(worker, counted.norms.to_words()));
     let settings = &process.job.train;
-    let schedule = match warm_start.is_some_and(WarmStart::is_partial) {
-        true => Schedule::partial(settings, documents, revisited, norms),
-        false => Schedule::new(settings, documents, tokens, norms),
+    let schedule = if warm_start.is_some_and(WarmStart::is_partial) {
+        Schedule::partial(settings, documents, revisited, norms)
+    } else {
+        Schedule::new(settings, documents, tokens, norms)
     };
     let in_cell = sum(worker, &counted.in_cell);
     let deals =

@@ -98,12 +98,6 @@ impl Drawing<'_> {
 
 /// Makes a text one field of a line: readers split lines at white space.
 fn word(text: &str) -> String {
-    let filled = |c: char| match c.is_whitespace() || c.is_control() {
-        true => '_',
-        false => c,
-    };
-    match text.is_empty() {
-        true => "NA".to_owned(),
-        false => text.chars().map(filled).collect(),
-    }
+    let filled = |c: char| if c.is_whitespace() || c.is_control() { '_' } else { c };
+    if text.is_empty() { "NA".to_owned() } else { text.chars().map(filled).collect() }
 }

@@ -221,9 +221,10 @@ fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
 
 /// Resolves a file that a job names to a path that does not depend on the job file's folder.
 pub(super) fn located(name: &str, folder: &Path) -> Value {
-    match name.is_empty() {
-        true => Value::from(name),
-        false => Value::String(store::join(folder, name).to_string_lossy().into_owned()),
+    if name.is_empty() {
+        Value::from(name)
+    } else {
+        Value::String(store::join(folder, name).to_string_lossy().into_owned())
     }
 }
 

@@ -409,12 +409,13 @@ impl Values {
         }
         let columns = self.columns();
         let trends: Vec<String> = self.get("project.trends");
-        match trends.iter().all(|name| columns.contains(name)) {
-            true => Ok(()),
-            false => source.refuse("project.trends", match &columns[..] {
+        if trends.iter().all(|name| columns.contains(name)) {
+            Ok(())
+        } else {
+            source.refuse("project.trends", match &columns[..] {
                 [] => "columns of corpus.metadata, which is empty; the collection must be ingested with them".into(),
                 columns => format!("columns of corpus.metadata: {}", columns.join(", ")),
-            }),
+            })
         }
     }
 

@@ -128,10 +128,8 @@ impl RunState {
 
     /// Reads the state from a local copy, given the holder of the lock.
     fn read_view(root: &Path, holder: Option<String>) -> Result<Self, Failure> {
-        let collection = match root.join(COLLECTION_FILE).exists() {
-            true => Some(Collection::read(root)?),
-            false => None,
-        };
+        let collection =
+            if root.join(COLLECTION_FILE).exists() { Some(Collection::read(root)?) } else { None };
         Ok(Self {
             holder,
             collection,

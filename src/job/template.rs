@@ -98,9 +98,10 @@ impl Template {
 
     /// Whether the value of a key follows from another result that the job names: a proposed job does not set it.
     pub(crate) fn is_settled(&self, path: &str) -> bool {
-        let takes_terms = match self.has("vocabulary.from") {
-            true => self.names("vocabulary.from"),
-            false => self.names("train.warm_start") && !self.names("tree.file"),
+        let takes_terms = if self.has("vocabulary.from") {
+            self.names("vocabulary.from")
+        } else {
+            self.names("train.warm_start") && !self.names("tree.file")
         };
         self.names("model.from") && is_of_result(path)
             || takes_terms && BY_FREQUENCY.contains(&path)
@@ -190,9 +191,10 @@ fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("it begins with one");
-        match line.chars().count() + 1 + word.chars().count() > WIDTH {
-            true => lines.push(format!("# {word}")),
-            false => line.extend([" ", word]),
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(format!("# {word}"))
+        } else {
+            line.extend([" ", word])
         }
     }
     lines.join("\n") + "\n"

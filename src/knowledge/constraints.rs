@@ -211,9 +211,10 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure
             constraints.push((number, constraint));
         }
     }
-    match constraints.is_empty() {
-        true => Err(Failure::file(file, "no constraint; a line is like `must: king, queen`")),
-        false => Ok(constraints),
+    if constraints.is_empty() {
+        Err(Failure::file(file, "no constraint; a line is like `must: king, queen`"))
+    } else {
+        Ok(constraints)
     }
 }
 
@@ -281,10 +282,7 @@ pub(crate) fn check(
     let strengths = Strengths { ordinary: 1.0, must: 1.0, cannot: 1.0 };
     let (nodes, mut pruned) = structures(FILE, &lines, &mut lexicon, strengths)?;
     lexicon.report(&mut pruned);
-    match nodes.is_empty() {
-        true => Err(pruned.nothing_left(FILE)),
-        false => Ok(pruned),
-    }
+    if nodes.is_empty() { Err(pruned.nothing_left(FILE)) } else { Ok(pruned) }
 }
 
 /// Words the error in terms of the file.

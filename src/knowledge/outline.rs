@@ -116,9 +116,10 @@ pub fn parse(file: &str, text: &str) -> Result<Outline, Failure> {
             Failure::line(file, line, error.message())
         })?
     };
-    match outline.children.is_empty() {
-        true => Err(Failure::file(file, "no node: `children` is empty")),
-        false => Ok(outline),
+    if outline.children.is_empty() {
+        Err(Failure::file(file, "no node: `children` is empty"))
+    } else {
+        Ok(outline)
     }
 }
 

@@ -253,9 +253,10 @@ fn statistics(
         Remembered::Gamma if job.corpus.labels().is_none() => threads * weights,
         _ => 0,
     };
-    let histograms = match schedule.learns_alpha() {
-        true => threads * topics * 8 * (tokens / documents.max(1)),
-        false => 0,
+    let histograms = if schedule.learns_alpha() {
+        threads * topics * 8 * (tokens / documents.max(1))
+    } else {
+        0
     };
     (3 * draws.min(topics * kept).max(counted) + summed) * PAIR_BYTES + histograms
 }
@@ -266,10 +267,7 @@ fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u6
         return 0;
     };
     let tokens = survey.kept_tokens.div_ceil(processes * threads);
-    let filter = match tokens > PAIRS_A_PART {
-        true => pair_buckets(tokens, detection.min_count),
-        false => 0,
-    };
+    let filter = if tokens > PAIRS_A_PART { pair_buckets(tokens, detection.min_count) } else { 0 };
     threads * (TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART) + filter)
 }
 

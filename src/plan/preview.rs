@@ -330,17 +330,19 @@ impl Preview {
         let absent = &self.absent;
         let mut columns = self.names();
         columns.retain(|name| !absent.contains(name));
-        let all = match columns.is_empty() {
-            true => "the files have no column in common".to_owned(),
-            false => format!("the columns are: {}", columns.join(", ")),
+        let all = if columns.is_empty() {
+            "the files have no column in common".to_owned()
+        } else {
+            format!("the columns are: {}", columns.join(", "))
         };
-        let (some, help) = match absent.is_empty() {
-            true => (String::new(), columns_of(file.format)),
-            false => (
+        let (some, help) = if absent.is_empty() {
+            (String::new(), columns_of(file.format))
+        } else {
+            (
                 format!("; only some files have: {}", absent.join(", ")),
                 "pass only files with the same columns, or give these the same names; or name the column with the \
                  text, and files without it are left out: --text COLUMN",
-            ),
+            )
         };
         let problem = format!("no column contains text; {all}{some}");
         Failure::file(&file.name, problem).help(help)

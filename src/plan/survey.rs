@@ -247,10 +247,7 @@ fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], In
 fn vocabulary_bytes(path: &Path) -> u64 {
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match stripped(&name) == name {
-        true => bytes,
-        false => bytes.saturating_mul(4),
-    }
+    if stripped(&name) == name { bytes } else { bytes.saturating_mul(4) }
 }
 
 /// Returns the documents and entries that a bag of words declares; 0 if it declares nothing.

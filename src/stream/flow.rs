@@ -104,15 +104,16 @@ pub(crate) fn run(
     let cutter = LineCutter::new(input, model.corpus.max_document_bytes);
     start("stream-reader", move || read(cutter, &work, &order))?;
     let summary = write(&writer_end, output)?;
-    match interrupt::is_wanted() {
-        true => Err(Failure::message(
+    if interrupt::is_wanted() {
+        Err(Failure::message(
             Exit::Interrupted,
             format!(
                 "interrupted by a signal; the lines already read were answered, {} documents in all",
                 summary.documents
             ),
-        )),
-        false => Ok(summary),
+        ))
+    } else {
+        Ok(summary)
     }
 }
 
@@ -159,10 +160,7 @@ fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> V
             *next += 1;
         }
         let is_full = documents.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES;
-        line = match !is_full && cutter.is_at_hand() {
-            true => cutter.next_line(),
-            false => None,
-        };
+        line = if !is_full && cutter.is_at_hand() { cutter.next_line() } else { None };
     }
     documents
 }

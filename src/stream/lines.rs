@@ -130,10 +130,8 @@ impl<R: Read> LineCutter<R> {
         let offset = self.offset;
         self.offset += length;
         self.lines += 1;
-        let content = match length > self.max_bytes {
-            true => Content::TooLarge(length),
-            false => Content::Bytes(held),
-        };
+        let content =
+            if length > self.max_bytes { Content::TooLarge(length) } else { Content::Bytes(held) };
         let number = self.lines;
         Line { number, offset, content }
     }

@@ -73,13 +73,12 @@ pub(crate) struct Neighbourhood {
 /// A result cannot be read, is not complete or has no projection; the models have no common term.
 pub fn compare(a: &Path, b: &Path) -> Result<Comparison, Failure> {
     let manifests = [Manifest::read(a)?, Manifest::read(b)?];
-    let (places, topics) = match one_model(a, b)? {
-        true => (Places::same(topic_count(a)?), None),
-        false => {
-            let matched = model::match_models(a, b)?;
-            let places = Places::of_partners(&matched.partners, topic_count(b)?);
-            (places, Some(matched))
-        }
+    let (places, topics) = if one_model(a, b)? {
+        (Places::same(topic_count(a)?), None)
+    } else {
+        let matched = model::match_models(a, b)?;
+        let places = Places::of_partners(&matched.partners, topic_count(b)?);
+        (places, Some(matched))
     };
     let mut join = Join {
         places,
@@ -88,13 +87,12 @@ pub fn compare(a: &Path, b: &Path) -> Result<Comparison, Failure> {
         ambiguous: 0,
         spread: Default::default(),
     };
-    match manifests[0].input_fingerprint == manifests[1].input_fingerprint {
-        true => join.by_number(a, b)?,
-        false => {
-            let documents = manifests.iter().map(|it| it.documents_by_status.values().sum::<u64>());
-            let all: u64 = documents.sum();
-            join.by_source(a, b, all / HELD_DOCUMENTS + 1)?;
-        }
+    if manifests[0].input_fingerprint == manifests[1].input_fingerprint {
+        join.by_number(a, b)?
+    } else {
+        let documents = manifests.iter().map(|it| it.documents_by_status.values().sum::<u64>());
+        let all: u64 = documents.sum();
+        join.by_source(a, b, all / HELD_DOCUMENTS + 1)?;
     }
     Ok(Comparison {
         documents: join.measures.documents,
@@ -206,10 +204,7 @@ impl Join {
                 continue;
             }
             let is_match = more && q.doc_id == p.doc_id && is_inferred(&q);
-            match is_match {
-                true => self.add(a, b, &held(&p), &held(&q))?,
-                false => self.unmatched += 1,
-            }
+            if is_match { self.add(a, b, &held(&p), &held(&q))? } else { self.unmatched += 1 }
         }
         Ok(())
     }

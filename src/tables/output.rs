@@ -107,18 +107,16 @@ impl Output {
         if self.place.is_apart() {
             self.remove_temporary()?;
         }
-        match self.is_complete()? {
-            true => Ok(()),
-            false => create_folder(&self.temporary()),
-        }
+        if self.is_complete()? { Ok(()) } else { create_folder(&self.temporary()) }
     }
 
     /// Removes the local copies of an output in an object store. A process calls it when its part is done.
     pub(crate) fn leave(&self) -> Result<(), Failure> {
         let local = &self.place.local;
-        match self.place.is_apart() {
-            true => store::remove_tree(local).map_err(Failure::io(local)),
-            false => Ok(()),
+        if self.place.is_apart() {
+            store::remove_tree(local).map_err(Failure::io(local))
+        } else {
+            Ok(())
         }
     }
 

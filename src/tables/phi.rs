@@ -46,14 +46,9 @@ pub(crate) fn read_theirs(path: &Path) -> Result<ForeignModel, Failure> {
 /// # Errors
 /// It cannot be read, has other columns or invalid weights, or a topic without weights.
 pub fn read(path: &Path) -> Result<ForeignModel, Failure> {
-    let table = match path.join("topic_terms").is_dir() {
-        true => path.join("topic_terms"),
-        false => path.to_owned(),
-    };
-    let parts = match table.is_dir() {
-        true => part_files(&table)?,
-        false => vec![table.clone()],
-    };
+    let table =
+        if path.join("topic_terms").is_dir() { path.join("topic_terms") } else { path.to_owned() };
+    let parts = if table.is_dir() { part_files(&table)? } else { vec![table.clone()] };
     let Some(first) = parts.first() else {
         let problem =
             "contains no *.parquet file: name an output folder, a table's folder or a file";

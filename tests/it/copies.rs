@@ -55,10 +55,7 @@ fn json(number: usize, (htid, record, title, part, language): Volume) -> String 
             ("htid", format!("\"mainEntityOfPage\": [\"{address}\"]"))
         }
     };
-    let record = match htid.starts_with("nyp") {
-        true => "\"isbn\": []".to_owned(),
-        false => record,
-    };
+    let record = if htid.starts_with("nyp") { "\"isbn\": []".to_owned() } else { record };
     let page = |page: usize| {
         let counts = format!("{{\"word{number}\": {{\"NN\": 3}}, \"all\": {{\"DT\": {page}}}}}");
         format!(

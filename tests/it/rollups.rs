@@ -83,9 +83,10 @@ impl Document {
     /// Returns the values for which it counts in a column: its value, each tag, or none.
     fn values(&self, column: &str) -> BTreeSet<String> {
         let cell = &self.row[column];
-        let values: Vec<String> = match cell.starts_with('[') {
-            true => serde_json::from_str(cell).unwrap(),
-            false => vec![cell.clone()],
+        let values: Vec<String> = if cell.starts_with('[') {
+            serde_json::from_str(cell).unwrap()
+        } else {
+            vec![cell.clone()]
         };
         values.into_iter().collect()
     }

@@ -29,17 +29,23 @@ fn lines(count: usize) -> String {
 #[test]
 fn each_table_is_judged_by_itself() {
     let table = |separator: &str, names: [&str; 2], has_text: bool| {
-        let row = |i: usize| match has_text {
-            true => format!("{i}{separator}{}\n", [SEA, SKY][i % 2]),
-            false => format!("{i}{separator}{}\n", i % 2),
+        let row = |i: usize| {
+            if has_text {
+                format!("{i}{separator}{}\n", [SEA, SKY][i % 2])
+            } else {
+                format!("{i}{separator}{}\n", i % 2)
+            }
         };
         let rows: String = (0..30).map(row).collect();
         format!("{}\n{rows}", names.join(separator))
     };
     let objects = |name: &str, has_text: bool| {
-        let row = |i: usize| match has_text {
-            true => format!("{{\"id\": {i}, \"{name}\": \"{}\"}}\n", [SEA, SKY][i % 2]),
-            false => format!("{{\"id\": {i}, \"{name}\": {}}}\n", i % 2),
+        let row = |i: usize| {
+            if has_text {
+                format!("{{\"id\": {i}, \"{name}\": \"{}\"}}\n", [SEA, SKY][i % 2])
+            } else {
+                format!("{{\"id\": {i}, \"{name}\": {}}}\n", i % 2)
+            }
         };
         (0..30).map(row).collect::<String>()
     };

@@ -79,10 +79,7 @@ impl Drafter {
         }
         out.tokens_stopped = 0;
         self.counter.begin_document();
-        let read = |repaired| match repaired {
-            true => DocumentStatus::Repaired,
-            false => DocumentStatus::Ok,
-        };
+        let read = |repaired| if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok };
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);

@@ -123,9 +123,10 @@ impl EncodingGuess {
     /// It is windows-1252 if most are in Western languages, with a letter or symbol here and there: one kind of them, such
     /// as £, says less than the words around it.
     pub fn best(&self) -> Option<TextEncoding> {
-        let best = match self.western > 0 && self.alone > 0 {
-            true => WINDOWS_1252,
-            false => self.detector.guess(None, Utf8Detection::Deny),
+        let best = if self.western > 0 && self.alone > 0 {
+            WINDOWS_1252
+        } else {
+            self.detector.guess(None, Utf8Detection::Deny)
         };
         (self.texts > 0).then_some(TextEncoding(best))
     }

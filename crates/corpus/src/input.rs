@@ -180,10 +180,7 @@ fn find_pattern(
     excluded: &dyn Fn(&Path) -> bool,
 ) -> Result<(Matches, bool), InputError> {
     let is_path = text.contains('$') && settings.base.join(text).exists();
-    let expanded = match is_path {
-        true => text.to_owned(),
-        false => pattern::expand(text, &environment)?,
-    };
+    let expanded = if is_path { text.to_owned() } else { pattern::expand(text, &environment)? };
     let found = match objects::address(&settings.base, &expanded) {
         Some(address) => objects::find(text, &address)?,
         None => pattern::find(&settings.base, text, &expanded, excluded)?,

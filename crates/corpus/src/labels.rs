@@ -117,10 +117,8 @@ pub fn differing_by_case(labels: &[Label]) -> Option<[&str; 2]> {
 /// Returns the distinct labels of a value: the elements of a JSON list, else the parts between separators, without
 /// spaces around them.
 pub fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {
-    let list: Option<Vec<serde_json::Value>> = match value.starts_with('[') {
-        true => serde_json::from_str(value).ok(),
-        false => None,
-    };
+    let list: Option<Vec<serde_json::Value>> =
+        if value.starts_with('[') { serde_json::from_str(value).ok() } else { None };
     let mut labels: Vec<Cow<'v, str>> = match list {
         Some(list) => list
             .into_iter()

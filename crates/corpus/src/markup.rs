@@ -93,10 +93,13 @@ impl Last {
         let rest = &text[at..];
         let is_name = |begin: usize| rest[begin..].starts_with(char::is_alphabetic);
         match rest.as_bytes().get(1)? {
-            b'!' if rest.starts_with("<!--") => match at < self.comment {
-                true => until("-->", at + 4).map(nothing),
-                false => None,
-            },
+            b'!' if rest.starts_with("<!--") => {
+                if at < self.comment {
+                    until("-->", at + 4).map(nothing)
+                } else {
+                    None
+                }
+            }
             b'!' if rest.starts_with("<![CDATA[") && at < self.section => {
                 let begin = at + "<![CDATA[".len();
                 let end = until("]]>", begin)?;
@@ -119,15 +122,13 @@ fn element(text: &str, at: usize, begin: usize) -> Option<Tag> {
     let bytes = end_of_tag(rest)?;
     let is_closed = begin == 2 || rest[..bytes].ends_with("/>");
     Some(Tag {
-        end: match HIDDEN.contains(&&name[..]) && !is_closed {
-            true => end_of_element(text, at + bytes, &name),
-            false => at + bytes,
+        end: if HIDDEN.contains(&&name[..]) && !is_closed {
+            end_of_element(text, at + bytes, &name)
+        } else {
+            at + bytes
         },
         section: 0..0,
-        mark: match INLINE.contains(&&name[..]) {
-            true => "",
-            false => "\n",
-        },
+        mark: if INLINE.contains(&&name[..]) { "" } else { "\n" },
     })
 }
 

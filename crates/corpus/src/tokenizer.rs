@@ -105,13 +105,12 @@ impl Tokenizer {
     #[inline]
     fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
         let settings = &self.form.settings;
-        let joined = match settings.join_hyphens {
-            true => hyphens::joined(text),
-            false => Cow::Borrowed(text),
-        };
-        match !settings.addresses && settings.rule != TokenRule::Whitespace {
-            true => addresses::without(&joined, &mut |part| self.scan(part, visit)),
-            false => self.scan(&joined, visit),
+        let joined =
+            if settings.join_hyphens { hyphens::joined(text) } else { Cow::Borrowed(text) };
+        if !settings.addresses && settings.rule != TokenRule::Whitespace {
+            addresses::without(&joined, &mut |part| self.scan(part, visit))
+        } else {
+            self.scan(&joined, visit)
         }
     }
 
@@ -149,9 +148,10 @@ impl Tokenizer {
         visit: &mut impl FnMut(&str, u32),
     ) {
         for &(ref term, count) in counts {
-            match words {
-                true => self.tokens(term, &mut |token| visit(token, count)),
-                false => visit(term, count),
+            if words {
+                self.tokens(term, &mut |token| visit(token, count))
+            } else {
+                visit(term, count)
             }
         }
     }
@@ -196,10 +196,7 @@ fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     }
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|&c| !is_ignorable(c)) {
-        match is_variant(c) {
-            true => decompose_compatible(c, |part| plain.push(part)),
-            false => plain.push(c),
-        }
+        if is_variant(c) { decompose_compatible(c, |part| plain.push(part)) } else { plain.push(c) }
     }
     buffer.clear();
     buffer.extend(plain.nfc());

@@ -146,9 +146,8 @@ impl Vocabulary {
         });
         let (mut terms, mut others) = (kept.collect::<Vec<_>>(), Vec::new());
         for count in counts {
-            let new = || match stop_list.contains(&count.term) {
-                true => TermStatus::Stop,
-                false => TermStatus::Unknown,
+            let new = || {
+                if stop_list.contains(&count.term) { TermStatus::Stop } else { TermStatus::Unknown }
             };
             let term = VocabularyTerm {
                 status: before.status(&count.term).unwrap_or_else(new),

@@ -59,14 +59,13 @@ impl Priors {
             Geometry::ExpPsi => 0.4,
         };
         let alpha = settings.alpha.clone().unwrap_or_else(|| {
-            Alpha::Sum(match learns_alpha {
-                true => {
-                    let mean_length = tokens as f64 / documents.max(1) as f64;
-                    let topics = settings.topics as f64;
-                    let start = (0.1 * topics).max(10.0).min(2.0 * topics.sqrt());
-                    start.min((mean_length / 5.0).max(1.0))
-                }
-                false => 5.0,
+            Alpha::Sum(if learns_alpha {
+                let mean_length = tokens as f64 / documents.max(1) as f64;
+                let topics = settings.topics as f64;
+                let start = (0.1 * topics).max(10.0).min(2.0 * topics.sqrt());
+                start.min((mean_length / 5.0).max(1.0))
+            } else {
+                5.0
             })
         });
         Self {

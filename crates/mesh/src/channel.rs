@@ -98,10 +98,7 @@ impl Until<'_> {
     /// Returns the time left, or an error if there is none.
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.ends.saturating_duration_since(Instant::now());
-        match left.is_zero() {
-            true => Err(late()),
-            false => Ok(Some(left)),
-        }
+        if left.is_zero() { Err(late()) } else { Ok(Some(left)) }
     }
 }
 

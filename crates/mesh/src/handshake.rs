@@ -88,10 +88,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
         return Ok(());
     }
     let is_taken = process == setup.process || setup.has(process);
-    let verdict = match is_taken {
-        true => Verdict::Taken,
-        false => Verdict::Welcome,
-    };
+    let verdict = if is_taken { Verdict::Taken } else { Verdict::Welcome };
     let proof = said.prove(secret, Role::Listener(verdict));
     // The caller finds differences in our greeting, which it trusts now.
     channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;

@@ -78,12 +78,13 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
         return Err(cannot(&"it has more than 16 MiB; write one host:port per line"));
     }
     let addresses = parse(path, text.trim_start_matches('\u{feff}'))?;
-    match addresses.is_empty() {
-        true => Err(UsageError(format!(
+    if addresses.is_empty() {
+        Err(UsageError(format!(
             "{}: no address in this file; write one per line, such as node1:7101",
             path.display()
-        ))),
-        false => Ok(addresses),
+        )))
+    } else {
+        Ok(addresses)
     }
 }
 
@@ -97,14 +98,15 @@ pub fn parse_list(list: &str) -> Result<Vec<String>, UsageError> {
 
 /// Returns `addresses`, which came from `path`, if there is one for each process.
 fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, UsageError> {
-    match addresses.len() == wanted {
-        true => Ok(addresses),
-        false => Err(UsageError(format!(
+    if addresses.len() == wanted {
+        Ok(addresses)
+    } else {
+        Err(UsageError(format!(
             "{}: the number of addresses is {}, that of processes {wanted}; write one line per process, or change {}",
             path.display(),
             addresses.len(),
             SettingNames::get().processes
-        ))),
+        )))
     }
 }
 

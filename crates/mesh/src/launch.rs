@@ -105,13 +105,12 @@ impl Launch {
     /// the first lines on standard input or, for a process on this machine, in its environment.
     pub fn commands(&self) -> Vec<OsString> {
         let token = "ATTEMPT";
-        let command = |process| match self.is_remote(process) {
-            true => {
+        let command = |process| {
+            if self.is_remote(process) {
                 let mut words = OsString::from(format!("{} {} ", self.ssh, self.host(process)));
                 words.push(quote(&self.script(process, token)));
                 words
-            }
-            false => {
+            } else {
                 let mut words = OsString::from("cd ");
                 words.push(quote(self.directory.as_os_str()));
                 words.push(" &&");

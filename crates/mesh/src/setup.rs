@@ -207,12 +207,13 @@ impl Setup {
     /// Returns a possible cause in this process, for people, if others are missing.
     fn remark(&self) -> String {
         let address = &self.addresses[self.process];
-        match self.listens_everywhere.load(Ordering::SeqCst) {
-            true => format!(
+        if self.listens_everywhere.load(Ordering::SeqCst) {
+            format!(
                 " (this process, {}, listens on all addresses of this machine, because {address} is not one that others can reach; check that this is intended)",
                 self.process
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         }
     }
 

@@ -91,9 +91,10 @@ impl Traffic {
     /// Returns the time since something was last received; zero as long as the first byte may be awaited.
     pub(super) fn silence(&self) -> Duration {
         let nothing_yet = self.received.load(Ordering::Relaxed) == 0;
-        match nothing_yet && self.now() < self.patience {
-            true => Duration::ZERO,
-            false => self.since(&self.received_at),
+        if nothing_yet && self.now() < self.patience {
+            Duration::ZERO
+        } else {
+            self.since(&self.received_at)
         }
     }
 

@@ -75,10 +75,7 @@ impl Store for Disk {
     }
 
     fn sync(&self, folder: &Path) -> Result<(), StoreError> {
-        match folder.is_dir() {
-            true => sync_folder(folder).map_err(named(folder)),
-            false => Ok(()),
-        }
+        if folder.is_dir() { sync_folder(folder).map_err(named(folder)) } else { Ok(()) }
     }
 
     fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
@@ -157,9 +154,10 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     };
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        match entry.file_type()?.is_dir() {
-            true => remove_tree(&entry.path())?,
-            false => remove_file(&entry.path())?,
+        if entry.file_type()?.is_dir() {
+            remove_tree(&entry.path())?
+        } else {
+            remove_file(&entry.path())?
         }
     }
     remove_folder(folder)
@@ -191,10 +189,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Returns the folder itself, or `.` for an empty path.
 fn or_here(folder: &Path) -> &Path {
-    match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
-    }
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 /// Returns whether an error means that nothing has this name.
@@ -204,10 +199,7 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// Turns an error that means absence into `answer`.
 fn absent_is<T>(answer: T) -> impl FnOnce(io::Error) -> io::Result<T> {
-    move |error| match is_absence(&error) {
-        true => Ok(answer),
-        false => Err(error),
-    }
+    move |error| if is_absence(&error) { Ok(answer) } else { Err(error) }
 }
 
 #[cfg(test)]

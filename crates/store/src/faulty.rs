@@ -218,10 +218,7 @@ pub(super) fn write_at(path: &Path, file: &File, bytes: &[u8], offset: u64) -> i
 /// Applies the fault of a step; does nothing in a release build.
 #[inline]
 fn meet(step: &Step<'_>) -> io::Result<bool> {
-    match cfg!(debug_assertions) {
-        true => Faults::of_process().meet(step),
-        false => Ok(false),
-    }
+    if cfg!(debug_assertions) { Faults::of_process().meet(step) } else { Ok(false) }
 }
 
 #[cfg(test)]

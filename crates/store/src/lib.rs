@@ -193,10 +193,7 @@ pub fn is_remote(path: &Path) -> bool {
 /// assert_eq!(join(Path::new("/jobs"), "s3://bucket/x"), Path::new("s3://bucket/x"));
 /// ```
 pub fn join(base: &Path, path: &str) -> PathBuf {
-    match is_remote(Path::new(path)) {
-        true => PathBuf::from(path),
-        false => base.join(path),
-    }
+    if is_remote(Path::new(path)) { PathBuf::from(path) } else { base.join(path) }
 }
 
 /// Returns the store that holds a path, for reading.

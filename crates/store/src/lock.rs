@@ -58,10 +58,7 @@ impl Lock for Held {
             (Err(error), _) => error.kind() != io::ErrorKind::NotFound,
             _ => true,
         };
-        match is_there {
-            true => Ok(()),
-            false => Err("the lock was removed while it was held".to_owned()),
-        }
+        if is_there { Ok(()) } else { Err("the lock was removed while it was held".to_owned()) }
     }
 }
 
@@ -93,9 +90,10 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::write(path, text.as_bytes(), |bytes| file.write_all(bytes).map(|()| bytes.len()))?;
     // On a network file system, other hosts then see the text before the file is closed.
     file.sync_all()?;
-    Ok(match is_held {
-        true => Locking::Held(Box::new(Held { file, path: path.to_owned() })),
-        false => Locking::Unsupported,
+    Ok(if is_held {
+        Locking::Held(Box::new(Held { file, path: path.to_owned() }))
+    } else {
+        Locking::Unsupported
     })
 }
 

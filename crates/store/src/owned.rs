@@ -50,10 +50,7 @@ fn held<T>(with: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    match path.is_dir() {
-        true => super::remove_tree(path),
-        false => super::remove_file(path),
-    }
+    if path.is_dir() { super::remove_tree(path) } else { super::remove_file(path) }
 }
 
 #[cfg(test)]

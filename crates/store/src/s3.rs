@@ -125,10 +125,8 @@ impl S3 {
 
     fn remove_copy(&self, key: &str) -> Result<(), StoreError> {
         for path in [self.copy_of(key), self.tag_of(key)] {
-            let removed = match path.is_dir() {
-                true => super::remove_tree(&path),
-                false => super::remove_file(&path),
-            };
+            let removed =
+                if path.is_dir() { super::remove_tree(&path) } else { super::remove_file(&path) };
             removed.map_err(|e| self.bucket.disk(key, &path, &e))?;
         }
         Ok(())
@@ -192,9 +190,10 @@ impl Store for S3 {
         let key = key_of(path)?;
         let etag = self.bucket.put_file(file, &key)?;
         let name = self.relative(&key);
-        let done = match self.kept.iter().any(|folder| name.starts_with(folder)) {
-            true => self.keep(file, &key, &etag),
-            false => super::remove_file(file),
+        let done = if self.kept.iter().any(|folder| name.starts_with(folder)) {
+            self.keep(file, &key, &etag)
+        } else {
+            super::remove_file(file)
         };
         done.map_err(|e| self.bucket.disk(&key, file, &e))
     }

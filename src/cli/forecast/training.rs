@@ -23,9 +23,10 @@ impl Forecast {
             figures::counted(estimate.minibatches, "minibatch"),
             figures::grouped(estimate.rounds),
             self.remembering(job),
-            match estimate.streams {
-                true => "the sample is streamed from disk, since it exceeds train.sample_mib",
-                false => "the sample is kept in memory",
+            if estimate.streams {
+                "the sample is streamed from disk, since it exceeds train.sample_mib"
+            } else {
+                "the sample is kept in memory"
             },
         )
     }

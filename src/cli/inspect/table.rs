@@ -53,10 +53,7 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
 /// Returns the rows as a table or, if that is wider than the page, each as a list of its values.
 fn within(rows: &Rows, width: usize) -> String {
     let grid = grid(rows);
-    match grid.lines().all(|line| line.chars().count() <= width) {
-        true => grid,
-        false => lists(rows),
-    }
+    if grid.lines().all(|line| line.chars().count() <= width) { grid } else { lists(rows) }
 }
 
 fn lists(rows: &Rows) -> String {

@@ -114,10 +114,7 @@ impl View {
         let named = named.iter().filter(|(_, labels)| !labels.is_empty());
         let texts: Vec<String> =
             named.map(|(name, labels)| format!("{name}{}", labels.join(", "))).collect();
-        match texts.is_empty() {
-            true => String::new(),
-            false => format!(": {}", texts.join("; ")),
-        }
+        if texts.is_empty() { String::new() } else { format!(": {}", texts.join("; ")) }
     }
 
     /// Returns the topic's figures as rows.

@@ -57,9 +57,10 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
     create_folder(target.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
     copy(start.chain(input), file.as_ref(), form).map_err(unwritable)?;
     if target.exists() && !overwrite {
-        return match is_same(file.as_ref(), &target).map_err(unwritable)? {
-            true => Ok(name_of(&target)),
-            false => Err(differs(&target)),
+        return if is_same(file.as_ref(), &target).map_err(unwritable)? {
+            Ok(name_of(&target))
+        } else {
+            Err(differs(&target))
         };
     }
     Disk.commit(file.as_ref(), &target).map_err(|error| unwritable(error.into()))?;

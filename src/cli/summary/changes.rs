@@ -35,8 +35,9 @@ pub(in crate::cli) fn moved(
     let gained = gained.iter().take(most).map(|term| format!("+{term}"));
     let lost = lost.iter().take(most).map(|term| format!("-{term}"));
     let terms: Vec<String> = gained.chain(lost).collect();
-    match terms.is_empty() {
-        true => format!("by {distance:.3}"),
-        false => format!("by {distance:.3} ({})", terms.join(" ")),
+    if terms.is_empty() {
+        format!("by {distance:.3}")
+    } else {
+        format!("by {distance:.3} ({})", terms.join(" "))
     }
 }

@@ -12,10 +12,7 @@ pub(super) fn lines(drift: &DriftSummary) -> Vec<String> {
         Some(share) => format!("{:.1} %", 100.0 * share),
         None => "none".to_owned(),
     };
-    let documents = match drift.are_held_out {
-        true => "held-out document",
-        false => "new document",
-    };
+    let documents = if drift.are_held_out { "held-out document" } else { "new document" };
     let mut text = format!(
         "{} of distinct terms and {} of tokens in {} known",
         percent(drift.known_term_share),

@@ -37,9 +37,10 @@ fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, 
 /// Quotes a path as a word of a shell.
 fn word(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%=".contains(c);
-    match path.chars().all(is_plain) {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
     }
 }
 

@@ -72,11 +72,10 @@ impl Evaluation {
         let empty = |with_windows| {
             ReferenceCounts::new(&model.top_terms, terms, self.most_terms(), with_windows)
         };
-        let of_texts = match wants_texts(job) {
-            true => {
-                Some(self.count_texts(worker, collection, empty(job.evaluate.needs_windows()))?)
-            }
-            false => None,
+        let of_texts = if wants_texts(job) {
+            Some(self.count_texts(worker, collection, empty(job.evaluate.needs_windows()))?)
+        } else {
+            None
         };
         let of_sample = match splits {
             Some(splits) if wants_sample(job) => {
@@ -84,10 +83,7 @@ impl Evaluation {
             }
             _ => None,
         };
-        let split = match job.evaluate.reference.is_empty() {
-            true => "all",
-            false => REFERENCE,
-        };
+        let split = if job.evaluate.reference.is_empty() { "all" } else { REFERENCE };
         for metric in job.evaluate.coherences() {
             let (split, counts) = match (metric, &of_sample, &of_texts) {
                 (Metric::Umass | Metric::Npmi, Some(counts), _) => (Split::Sample.name(), counts),
@@ -162,10 +158,7 @@ impl Evaluation {
     fn open_texts(&self, collection: &Collection) -> Result<Texts, Failure> {
         let job = &self.run.job;
         let own = job.evaluate.reference.is_empty();
-        let corpus = match own {
-            true => job.corpus.clone(),
-            false => reference_settings(job),
-        };
+        let corpus = if own { job.corpus.clone() } else { reference_settings(job) };
         let share = self.process.input_share();
         let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share)?;
         let needs_order = job.evaluate.needs_windows();

@@ -62,9 +62,10 @@ impl State {
     /// Stops deferring signals, as no worker has a shard any more; fails if one was received.
     fn end_shards(&mut self) -> Result<(), Failure> {
         self.deferral = None;
-        match self.is_interrupted {
-            true => Err(interrupted("projection, between two shards")),
-            false => Ok(()),
+        if self.is_interrupted {
+            Err(interrupted("projection, between two shards"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -152,9 +153,12 @@ pub(super) fn write<'scope>(
 ) -> Flow<'scope, Block> {
     let (scope, state) = (inferred.scope(), Rc::clone(state));
     let (index, peers) = (scope.index(), scope.peers());
-    let next = move || match interrupt::is_wanted() {
-        true => Block::to_everyone(index, peers, INTERRUPT, Vec::new()),
-        false => Block::to_worker(index, index, NEXT, Vec::new()),
+    let next = move || {
+        if interrupt::is_wanted() {
+            Block::to_everyone(index, peers, INTERRUPT, Vec::new())
+        } else {
+            Block::to_worker(index, index, NEXT, Vec::new())
+        }
     };
     inferred.unary::<BlockBuilder, _, _, _>(Pipeline, "write", |_, _| {
         move |input, output| {

@@ -108,15 +108,12 @@ impl Inference {
             }
             Ok(true)
         })?;
-        let tally = match are_more {
-            true => {
-                self.shard = Some(shard);
-                None
-            }
-            false => {
-                self.counters.borrow_mut().end_shard(&shard.tally);
-                Some(shard.tally)
-            }
+        let tally = if are_more {
+            self.shard = Some(shard);
+            None
+        } else {
+            self.counters.borrow_mut().end_shard(&shard.tally);
+            Some(shard.tally)
         };
         Ok(Inferred { shard: number, documents, tally })
     }
@@ -213,11 +210,12 @@ impl Inference {
         let (together, known) = (plan.together.as_ref(), &mut self.together);
         let is_known = together.is_some_and(|all| all.proportions(number, known));
         let labels = plan.labels.topics.as_ref();
-        let (proportions, alpha) = match is_known {
-            true => (&known[..], &table.smoothing().alpha[..]),
-            false => (self.inferrer)
+        let (proportions, alpha) = if is_known {
+            (&known[..], &table.smoothing().alpha[..])
+        } else {
+            (self.inferrer)
                 .infer_labels(bag, target, labels, &plan.infer, &mut stream)
-                .map_err(Failure::drawing("document", number))?,
+                .map_err(Failure::drawing("document", number))?
         };
         let mut projection = Projection::default();
         projection.describe(proportions, bag, table, job.project.listing());

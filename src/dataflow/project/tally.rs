@@ -284,10 +284,7 @@ const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
 /// Returns the tables of which projection writes a part for each shard of a collection: `predictions` only if
 /// documents have labels.
 pub(super) fn parts(collection: &Collection) -> &'static [&'static str] {
-    match collection.labels.is_empty() {
-        true => &PARTS[..2],
-        false => &PARTS,
-    }
+    if collection.labels.is_empty() { &PARTS[..2] } else { &PARTS }
 }
 
 /// Returns the path of a shard's part of a table, below the output's root.

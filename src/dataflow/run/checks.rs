@@ -64,10 +64,7 @@ pub(super) fn check_sample(
     if sample.training_documents > 0 {
         return Ok(());
     }
-    let with = match collection.labels.is_empty() {
-        true => "terms",
-        false => "terms (it needs a label too)",
-    };
+    let with = if collection.labels.is_empty() { "terms" } else { "terms (it needs a label too)" };
     Err(Failure::data(format!(
         "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
          sample.documents, or lower sample.held_out",
@@ -85,16 +82,17 @@ pub(super) fn check_estimator(
         return Ok(());
     }
     let tokens = sample.training_tokens;
-    Err(Failure::data(match settings.remember(tokens) {
-        true => format!(
+    Err(Failure::data(if settings.remember(tokens) {
+        format!(
             "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
              lower train.online_passes, or set train.estimator = \"counts\"",
             schedule.passes
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "train.estimator = \"soft\" needs the assignments of all {tokens} tokens of the sample, which are \
              more than train.memory_mib: raise it, set train.memory = \"on\" or a smaller sample, or set \
              train.estimator = \"counts\""
-        ),
+        )
     }))
 }

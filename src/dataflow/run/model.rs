@@ -118,10 +118,8 @@ impl<'a> Run<'a> {
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
         let active = self.active(&sample)?;
-        let assignments = match schedule.remembers() {
-            true => Some(self.assignments(&sample, active)?),
-            false => None,
-        };
+        let assignments =
+            if schedule.remembers() { Some(self.assignments(&sample, active)?) } else { None };
         let wanted = Wanted {
             process: self.process,
             vocabulary_hash: &collection.vocabulary_fingerprint,
@@ -300,9 +298,10 @@ fn train_summary(
     let seconds = log.last().map_or(0.0, |last| last.seconds);
     let tokens = log.last().map_or(0, |last| last.tokens_seen);
     let passes = log.last().map_or(0, |last| last.pass + 1);
-    let ended = match record.stopped_early {
-        true => "held-out quality stopped improving".to_owned(),
-        false => format!("{passes} passes done"),
+    let ended = if record.stopped_early {
+        "held-out quality stopped improving".to_owned()
+    } else {
+        format!("{passes} passes done")
     };
     let documents = match record.heldout.documents {
         1 => "1 document".to_owned(),

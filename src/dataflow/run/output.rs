@@ -57,10 +57,8 @@ impl Run<'_> {
         summary.documents = manifest.documents_by_status.values().sum();
         summary.tokens = read_collection(self.process)?.tokens_in_vocabulary;
         summary.documents_by_status = manifest.documents_by_status;
-        summary.report = match output.is_published(REPORT)? {
-            true => Some(output.path(REPORT)),
-            false => None,
-        };
+        summary.report =
+            if output.is_published(REPORT)? { Some(output.path(REPORT)) } else { None };
         Ok(())
     }
 

@@ -46,9 +46,10 @@ impl<'a> Run<'a> {
             let mut model = WarmStart::new(unassigned, model, terms, tree.as_ref());
             if model.is_partial() {
                 let pruned = self.grow_on(&known, eta).ok().flatten();
-                match pruned.map(|(tree, _)| tree).as_ref() == header.priors.tree.as_deref() {
-                    true => model = model.of_same_knowledge(),
-                    false => self.check_same_sample(&result)?,
+                if pruned.map(|(tree, _)| tree).as_ref() == header.priors.tree.as_deref() {
+                    model = model.of_same_knowledge()
+                } else {
+                    self.check_same_sample(&result)?
                 }
             }
             Ok::<_, Failure>(Some(Start { model, before }))
@@ -73,9 +74,10 @@ impl<'a> Run<'a> {
         let is_same = (has_its_terms || before.corpus_hash() == job.corpus_hash())
             && (before.sample == job.sample && before.model.seed == job.model.seed)
             && ours.input_fingerprint == theirs.input_fingerprint;
-        match is_same {
-            true => Ok(()),
-            false => Err(Failure::data(format!(
+        if is_same {
+            Ok(())
+        } else {
+            Err(Failure::data(format!(
                 "train.warm_start: with a tree.file that differs from that of {0}, the job must have the same \
                  documents: the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and \
                  model.seed as in {0}/job.toml",
@@ -84,7 +86,7 @@ impl<'a> Run<'a> {
             .help(format!(
                 "if the input has changed since, rerun the job of {} with --overwrite first",
                 folder.display()
-            ))),
+            )))
         }
     }
 

@@ -135,9 +135,10 @@ impl Trainer {
         let length = plan.schedule.expected_length(position);
         let draw = active.schedule.draw(&sums, length);
         let seed = plan.process.job.model.seed;
-        let mine = match speaks {
-            true => active.draw(draw, seed, position.round, &plan.sample.training),
-            false => [0; 2],
+        let mine = if speaks {
+            active.draw(draw, seed, position.round, &plan.sample.training)
+        } else {
+            [0; 2]
         };
         // This also waits until the documents of every process are drawn.
         let all = self.rounds.sum(worker, &mine.map(|n| n as i64))?;

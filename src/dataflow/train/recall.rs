@@ -116,12 +116,13 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, Failure> 
     if let Some(reason) = texts.iter().find_map(|text| text.strip_prefix(DAMAGED)) {
         return Ok(Some(reason.to_owned()));
     }
-    match texts.iter().all(|text| *text == texts[0]) {
-        true => Ok(None),
-        false => Err(Failure::data(
+    if texts.iter().all(|text| *text == texts[0]) {
+        Ok(None)
+    } else {
+        Err(Failure::data(
             "processes see different checkpoints: all hosts must see the same output folder under \
              the same path",
-        )),
+        ))
     }
 }
 
@@ -205,12 +206,13 @@ pub fn recall_assignments(
             },
         )?;
     }
-    match found.iter().all(|&f| f) {
-        true => Ok(()),
-        false => Err(Damage::of(
+    if found.iter().all(|&f| f) {
+        Ok(())
+    } else {
+        Err(Damage::of(
             &process.output.path(CHECKPOINT_FOLDER),
             format!("assignments of round {round} are missing"),
-        )),
+        ))
     }
 }
 
@@ -248,9 +250,10 @@ pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result
             process.output.remove(&name)?;
         }
     }
-    let models = match is_first {
-        true => checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?),
-        false => Vec::new(),
+    let models = if is_first {
+        checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?)
+    } else {
+        Vec::new()
     };
     for rounds in models.into_iter().filter(|&rounds| !is_kept(rounds)) {
         process.output.remove(&checkpoint_file(rounds))?;

@@ -92,9 +92,10 @@ pub fn for_each_token(
     })?;
     let refuse = |problem: &str| Failure::file(path, problem);
     let beta = (priors.beta).ok_or_else(|| refuse("has no line `#beta : …`"))?;
-    match priors.alpha.is_empty() {
-        true => Err(refuse("has no line `#alpha : …`")),
-        false => Ok((priors.alpha, beta)),
+    if priors.alpha.is_empty() {
+        Err(refuse("has no line `#alpha : …`"))
+    } else {
+        Ok((priors.alpha, beta))
     }
 }
 
@@ -189,9 +190,10 @@ impl State {
         if name.is_empty() {
             term.clone_into(name);
         }
-        match name == term {
-            true => Ok(()),
-            false => Err(format!("term {index} is \"{term}\" here, and \"{name}\" before")),
+        if name == term {
+            Ok(())
+        } else {
+            Err(format!("term {index} is \"{term}\" here, and \"{name}\" before"))
         }
     }
 }

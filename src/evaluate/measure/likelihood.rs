@@ -115,10 +115,7 @@ impl Likelihood {
                 (completion::METHOD, format!("{}, {sweeps} sweeps", completion::METHOD))
             }
             Method::LeftToRight(_, settings) => {
-                let how = match settings.resample {
-                    true => "resampled",
-                    false => "not resampled",
-                };
+                let how = if settings.resample { "resampled" } else { "not resampled" };
                 let particles = settings.particles;
                 let method = left_to_right::METHOD;
                 (method, format!("{method}, {particles} particles, {how}"))

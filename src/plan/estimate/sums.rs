@@ -46,9 +46,6 @@ pub(super) fn sums(job: &Job, survey: &Survey, kept: u64, threads: u64) -> u64 {
         0 => 0,
         _ => values * topics * size_of::<Sum>(),
     };
-    let pairs = match topics > MOST_TOPICS {
-        true => 0,
-        false => TOPIC_PAIR_BYTES * topics * topics,
-    };
+    let pairs = if topics > MOST_TOPICS { 0 } else { TOPIC_PAIR_BYTES * topics * topics };
     drift + volumes + (replicated + pairs) as u64
 }

@@ -38,10 +38,7 @@ pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights 
         prune => sample_tokens as f64 / (prune * ln(terms.max(3.0))),
     };
     let full = (reach / topics).min(terms).max(1.0);
-    let tail = match full < terms {
-        true => reach * ln(terms / full),
-        false => 0.0,
-    };
+    let tail = if full < terms { reach * ln(terms / full) } else { 0.0 };
     let stored = (topics * full + tail).min(topics * terms);
     let dense_from = (topics / 5.0).clamp(16.0, 512.0);
     let dense = (reach / dense_from).min(terms) * topics;

@@ -194,10 +194,11 @@ pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
 
 /// Returns the column with the longest values; the first of equally long ones.
 fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
-    columns.reduce(|best, column| match column.mean_characters() > best.mean_characters() {
-        true => column,
-        false => best,
-    })
+    columns.reduce(
+        |best, column| {
+            if column.mean_characters() > best.mean_characters() { column } else { best }
+        },
+    )
 }
 
 /// Returns the last key of a nested value's name.

@@ -205,9 +205,10 @@ impl Records {
             let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
             let arrays = nested::arrays(start.as_bytes());
             let is_one_object = !arrays.is_empty();
-            let objects = match is_one_object || file.format == Format::Json {
-                true => parsed(objects_of(&start)),
-                false => parsed(start.lines()),
+            let objects = if is_one_object || file.format == Format::Json {
+                parsed(objects_of(&start))
+            } else {
+                parsed(start.lines())
             };
             let objects = match objects {
                 Ok(objects) => objects,
@@ -300,9 +301,12 @@ impl Records {
 
     /// Tells the files with a text from those without.
     pub(super) fn judged(&self) -> Judged {
-        let is_chosen = |(names, group): &(&BTreeSet<String>, &Group)| match self.asked.is_empty() {
-            true => text_of(&self.columns_of(names.iter(), &group.records)).is_some(),
-            false => self.asked.iter().all(|name| names.contains(name)),
+        let is_chosen = |(names, group): &(&BTreeSet<String>, &Group)| {
+            if self.asked.is_empty() {
+                text_of(&self.columns_of(names.iter(), &group.records)).is_some()
+            } else {
+                self.asked.iter().all(|name| names.contains(name))
+            }
         };
         let (mut chosen, mut others): (Vec<_>, Vec<_>) = self.groups.iter().partition(is_chosen);
         let singles = self.columns_of(self.names.iter(), &self.singles);

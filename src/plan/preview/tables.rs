@@ -71,9 +71,10 @@ pub(super) fn tsv_rows(start: &str, has_header: bool) -> Table {
 fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table {
     let mut rows: Vec<Vec<String>> = rows.take(MOST_RECORDS + 1).collect();
     let first = rows.first().map_or(0, Vec::len);
-    let header = match has_header && first > 0 {
-        true => rows.remove(0),
-        false => (1..=first).map(|number| number.to_string()).collect(),
+    let header = if has_header && first > 0 {
+        rows.remove(0)
+    } else {
+        (1..=first).map(|number| number.to_string()).collect()
     };
     rows.truncate(MOST_RECORDS);
     (header, rows)

@@ -87,10 +87,7 @@ impl View {
     /// # Errors
     /// It is gone; those of [`open`](Self::open).
     pub(crate) fn require(path: &Path) -> Result<Self, Failure> {
-        match exists(path)? {
-            true => Self::open(path, Wanted::All),
-            false => Err(is_gone(path)),
-        }
+        if exists(path)? { Self::open(path, Wanted::All) } else { Err(is_gone(path)) }
     }
 
     /// Returns the path to read from.

@@ -98,9 +98,10 @@ impl Disk {
         if let Some(path) = self.files.iter().chain(&self.folders).find(is_kept) {
             return Err(format!("{path} is not synced"));
         }
-        match self.published.contains("out/manifest.json") {
-            true => Ok(()),
-            false => Err("no manifest stands".to_owned()),
+        if self.published.contains("out/manifest.json") {
+            Ok(())
+        } else {
+            Err("no manifest stands".to_owned())
         }
     }
 }

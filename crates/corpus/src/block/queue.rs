@@ -166,9 +166,10 @@ impl BlockQueue {
             let blocks = files::cut(&self.input, files.clone(), block_bytes);
             return Ok(Box::new(FileRuns(blocks.into_iter().enumerate())));
         }
-        match is_divisible(file) {
-            true => Ok(Box::new(LineRanges::open(file, settings, block_bytes)?)),
-            false => open(file, settings, block_bytes),
+        if is_divisible(file) {
+            Ok(Box::new(LineRanges::open(file, settings, block_bytes)?))
+        } else {
+            open(file, settings, block_bytes)
         }
     }
 }

@@ -168,10 +168,7 @@ fn walk(
 ) -> Result<Matches, InputError> {
     let matcher = compile(tail, pattern)?;
     let is_recursive = tail.contains("**");
-    let depth = match is_recursive {
-        true => usize::MAX,
-        false => Path::new(tail).components().count(),
-    };
+    let depth = if is_recursive { usize::MAX } else { Path::new(tail).components().count() };
     let hidden_wanted = tail.starts_with('.') || tail.contains("/.");
     let relative = |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned();
     let mut outputs = Vec::new();
@@ -284,9 +281,10 @@ impl Exclusions {
                 exclusions.components.push(compile(trimmed, pattern)?);
                 continue;
             }
-            let base = match trimmed.starts_with("**/") {
-                true => "/".to_owned(),
-                false => Pattern::escape(&base.to_string_lossy()),
+            let base = if trimmed.starts_with("**/") {
+                "/".to_owned()
+            } else {
+                Pattern::escape(&base.to_string_lossy())
             };
             let whole = rooted(&store::join(Path::new(&base), trimmed));
             exclusions.paths.push(compile(&whole.to_string_lossy(), pattern)?);
@@ -309,10 +307,7 @@ impl Exclusions {
 
 /// Returns the path to match: an address begins with `/` too.
 fn rooted(path: &Path) -> PathBuf {
-    match is_remote(path) {
-        true => Path::new("/").join(normalize(path)),
-        false => normalize(path),
-    }
+    if is_remote(path) { Path::new("/").join(normalize(path)) } else { normalize(path) }
 }
 
 /// Returns the path without `.` and without `..` after a name.

@@ -87,10 +87,7 @@ impl MinibatchBuilder {
         let piece = Piece { place, document, terms, counts, labels: &labels };
         join_piece(buffer, piece);
         self.buffered += (HEADER + 2 * terms.len() + labels.len()) as u64 * WIDTH;
-        match self.buffered > self.limit {
-            true => self.spill(),
-            false => Ok(()),
-        }
+        if self.buffered > self.limit { self.spill() } else { Ok(()) }
     }
 
     /// Moves the documents in memory to the scratch file.

@@ -32,9 +32,10 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
     let all = |minibatches: &Minibatches, load: bool| {
         let mut seen = Vec::new();
         for number in 0..minibatches.count() {
-            let minibatch = match load {
-                true => minibatches.load(&mut (number..number + 1)).unwrap(),
-                false => minibatches.read(number).unwrap(),
+            let minibatch = if load {
+                minibatches.load(&mut (number..number + 1)).unwrap()
+            } else {
+                minibatches.read(number).unwrap()
             };
             let [documents, tokens] = minibatches.share(number..number + 1);
             assert_eq!(minibatch.len() as u64, documents);

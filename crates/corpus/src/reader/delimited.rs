@@ -79,9 +79,10 @@ pub(super) fn read_csv(
                 let row = &bytes[position..parser.position().byte() as usize - 1];
                 let has_breaks = record.as_slice().contains(&b'\n');
                 let fields: Vec<&[u8]> = record.iter().collect();
-                emit(match has_breaks && header.dialect.joins_rows(row) {
-                    true => context.unknown(begins, context.unparsable(begins, JOINED)),
-                    false => header.document(context, begins, &fields),
+                emit(if has_breaks && header.dialect.joins_rows(row) {
+                    context.unknown(begins, context.unparsable(begins, JOINED))
+                } else {
+                    header.document(context, begins, &fields)
                 });
             }
             Ok(false) => return,

@@ -202,9 +202,10 @@ impl Volume<'_> {
                 .map(|(token, count)| (Cow::Borrowed(token), count))
                 .collect();
             let id = section_id(htid, section, filters.section);
-            let body = match counts.is_empty() {
-                true => Body::missing(DocumentStatus::Empty, &id, "no tokens"),
-                false => Body::Counts { counts, words: true, repaired },
+            let body = if counts.is_empty() {
+                Body::missing(DocumentStatus::Empty, &id, "no tokens")
+            } else {
+                Body::Counts { counts, words: true, repaired }
             };
             hand_over(id, body);
         }

@@ -241,9 +241,10 @@ impl Batch {
             list.extend_from_slice(column.as_ref().map_or(&[], |column| column.of(row)));
         }
         let (terms, counts) = (terms.len(), counts.len());
-        match terms == counts {
-            true => Ok(()),
-            false => Err(format!("a document has {terms} terms but {counts} counts")),
+        if terms == counts {
+            Ok(())
+        } else {
+            Err(format!("a document has {terms} terms but {counts} counts"))
         }
     }
 }

@@ -12,9 +12,10 @@ use memchr::{memchr, memchr3_iter, memmem};
 pub(super) fn without(text: &str, visit: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let has = |mark: &str| memmem::find(bytes, mark.as_bytes()).is_some();
-    match memchr(b'@', bytes).is_some() || has("://") || has("www.") {
-        true => around(text, visit),
-        false => visit(text),
+    if memchr(b'@', bytes).is_some() || has("://") || has("www.") {
+        around(text, visit)
+    } else {
+        visit(text)
     }
 }
 

@@ -43,10 +43,7 @@ impl Form {
 
     /// Visits the token, or tokens, of any word.
     pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
-        let word = match self.settings.elisions {
-            true => elisions::without(word),
-            false => word,
-        };
+        let word = if self.settings.elisions { elisions::without(word) } else { word };
         if self.settings.identifiers {
             self.split(word, visit);
         } else {

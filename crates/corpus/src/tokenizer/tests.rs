@@ -31,10 +31,7 @@ fn words(text: &str) -> Vec<String> {
 /// Tokenizes the whole text with the crates, as the settings define it.
 fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     let kept = text.chars().filter(|&c| !is_ignorable(c));
-    let usual = kept.map(|c| match is_variant(c) {
-        true => c.nfkc().collect(),
-        false => String::from(c),
-    });
+    let usual = kept.map(|c| if is_variant(c) { c.nfkc().collect() } else { String::from(c) });
     let text: String = usual.collect::<String>().nfc().collect();
     let words: Vec<&str> = match rule {
         TokenRule::Words => text.unicode_words().map(str::trim).collect(),

@@ -198,10 +198,7 @@ pub fn jensen_shannon_distance(p: &[i64], q: &[i64]) -> Option<f64> {
 /// Returns the part of one outcome, whose probabilities are p and q, in the Jensen–Shannon divergence, in nats.
 pub(super) fn jensen_shannon_part(p: f64, q: f64) -> f64 {
     let mean = 0.5 * (p + q);
-    let half = |x: f64| match x > 0.0 {
-        true => 0.5 * x * ln(x / mean),
-        false => 0.0,
-    };
+    let half = |x: f64| if x > 0.0 { 0.5 * x * ln(x / mean) } else { 0.0 };
     half(p) + half(q)
 }
 

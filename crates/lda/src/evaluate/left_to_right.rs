@@ -93,10 +93,7 @@ impl Scorer {
                 if let Some(on_token) = self.on_token {
                     on_token();
                 }
-                let before = match settings.resample {
-                    true => &self.tokens[..i],
-                    false => &[],
-                };
+                let before = if settings.resample { &self.tokens[..i] } else { &[] };
                 self.particle.resample(before, table, &mut stream)?;
                 self.probabilities[i] +=
                     self.particle.take(self.tokens[i], i, table, &mut stream)?;
@@ -225,17 +222,17 @@ impl Particle {
                 (mass.sum(), self.smoothing_mass)
             }
         };
-        let prior = match row.is_whole() {
-            true => f64::from(table.prior_mass(row)),
-            false => f64::from(row.alpha_mass) + f64::from(table.smoothing().mass),
+        let prior = if row.is_whole() {
+            f64::from(table.prior_mass(row))
+        } else {
+            f64::from(row.alpha_mass) + f64::from(table.smoothing().mass)
         };
         let masses = Masses { document, smoothing, prior };
-        match masses.total() > 0.0 && masses.total().is_finite() {
-            true => Ok(masses),
-            false => {
-                let masses = [document, smoothing, prior].map(|mass| mass as f32);
-                Err(ImpossibleDraw { term, masses })
-            }
+        if masses.total() > 0.0 && masses.total().is_finite() {
+            Ok(masses)
+        } else {
+            let masses = [document, smoothing, prior].map(|mass| mass as f32);
+            Err(ImpossibleDraw { term, masses })
         }
     }
 

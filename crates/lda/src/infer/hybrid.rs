@@ -108,9 +108,10 @@ impl Hybrid {
             let total = check(term, sum, 0.0, smoothing_mass)?;
             for _ in 0..count {
                 let target = stream.uniform_f32() * total;
-                let topic = match target < sum || row.is_whole() {
-                    true => usize::from(sparse.topics[search(&self.sparse, target)]),
-                    false => search(&self.smoothing, target - sum),
+                let topic = if target < sum || row.is_whole() {
+                    usize::from(sparse.topics[search(&self.sparse, target)])
+                } else {
+                    search(&self.smoothing, target - sum)
                 };
                 self.counts[topic] += 1;
             }

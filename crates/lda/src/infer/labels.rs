@@ -79,12 +79,11 @@ impl LabelRanker {
         proportions: &'s [f32],
         alpha: &[f32],
     ) -> RankedLabels<'s> {
-        match self.has_prior {
-            true => token_shares(proportions, alpha, bag.token_count(), &mut self.shares),
-            false => {
-                self.shares.clear();
-                self.shares.extend_from_slice(proportions);
-            }
+        if self.has_prior {
+            token_shares(proportions, alpha, bag.token_count(), &mut self.shares)
+        } else {
+            self.shares.clear();
+            self.shares.extend_from_slice(proportions);
         }
         let mut predicted = std::mem::take(&mut self.predicted);
         RankedLabels { shares: &self.shares, proportions, predicted: &[] }

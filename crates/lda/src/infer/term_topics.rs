@@ -12,10 +12,7 @@ use crate::model::factors::FactorTable;
 /// always kept.
 pub(super) fn least_share(is_whole: bool, topic_count: usize) -> f32 {
     const LEAST: f32 = 1e-3;
-    match is_whole {
-        true => LEAST.min(0.5 / topic_count as f32),
-        false => LEAST,
-    }
+    if is_whole { LEAST.min(0.5 / topic_count as f32) } else { LEAST }
 }
 
 /// A topic of a term.

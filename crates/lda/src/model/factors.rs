@@ -128,9 +128,10 @@ impl Factors {
         let Some(tree) = &priors.tree else {
             factors.branches = None;
             for term in parameters.terms() {
-                let row = match is_needed(term) {
-                    true => factors.push(parameters.row(term), read),
-                    false => factors.missing(),
+                let row = if is_needed(term) {
+                    factors.push(parameters.row(term), read)
+                } else {
+                    factors.missing()
                 };
                 factors.rows.push(row);
             }

@@ -369,11 +369,12 @@ impl Tree {
 }
 
 fn check_leaves(leaves: usize) -> Result<(), TreeError> {
-    match leaves > MAX_TERMS {
-        true => Err(TreeError(format!(
+    if leaves > MAX_TERMS {
+        Err(TreeError(format!(
             "a tree of {leaves} leaves; {MAX_TERMS} are possible: give terms fewer senses"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

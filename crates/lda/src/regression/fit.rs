@@ -230,10 +230,7 @@ mod tests {
         let (mut low, mut high) = (0.0, 10.0);
         for _ in 0..100 {
             let middle = f64::midpoint(low, high);
-            match slope(middle) < 0.0 {
-                true => low = middle,
-                false => high = middle,
-            }
+            if slope(middle) < 0.0 { low = middle } else { high = middle }
         }
         assert!((fitted.weights[0] - low).abs() < 1e-6, "{fitted:?} {low}");
         assert!((fitted.weights[1] + low).abs() < 1e-6 && fitted.bias[0].abs() < 1e-6);

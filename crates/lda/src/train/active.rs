@@ -108,10 +108,8 @@ impl ActiveSchedule {
         match self.kind {
             DocumentSchedule::Residual => {
                 // Algorithm 3, lines 13 and 15. γ was 0 before the first visit.
-                let gradient = match before.is_unvisited() {
-                    true => change.tokens,
-                    false => change.difference,
-                };
+                let gradient =
+                    if before.is_unvisited() { change.tokens } else { change.difference };
                 let growth = gradient as f64 - f64::from(before.change);
                 Influence {
                     squared: squared(growth.max(self.floor)),
@@ -284,10 +282,7 @@ pub struct Draw {
 impl Draw {
     /// Returns π(d), the probability that a document is drawn.
     pub fn probability(&self, influence: Influence) -> f64 {
-        match self.is_uniform {
-            true => self.uniform,
-            false => (influence.squared as f64 * self.rate).min(1.0),
-        }
+        if self.is_uniform { self.uniform } else { (influence.squared as f64 * self.rate).min(1.0) }
     }
 
     /// Returns whether a document is drawn in a round.

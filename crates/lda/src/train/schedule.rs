@@ -276,9 +276,10 @@ impl Schedule {
             Update::Add => 1.0 / t,
         };
         let counted = method.counts.of_token(self.settings.sweeps());
-        let length = match self.settings.importance {
-            true => self.expected_length(position) * active::WEIGHT_UNIT,
-            false => minibatch_length as f64,
+        let length = if self.settings.importance {
+            self.expected_length(position) * active::WEIGHT_UNIT
+        } else {
+            minibatch_length as f64
         };
         let scaled = length * counted;
         GlobalStep { step_size, weight: self.document_count as f64 / scaled }

@@ -83,10 +83,8 @@ pub(super) fn first_weights(
         let begun = |topic: u32| {
             let dealt = children[((u64::from(topic) + first) % count) as usize];
             let of = |branch: u32| counts.get(&(branch, topic)).copied().unwrap_or(0.0);
-            let better = |best: u32, &branch: &u32| match of(branch) > of(best) {
-                true => branch,
-                false => best,
-            };
+            let better =
+                |best: u32, &branch: &u32| if of(branch) > of(best) { branch } else { best };
             children.iter().fold(dealt, better)
         };
         (0..topic_count as u32).map(begun).collect()

@@ -14,10 +14,8 @@ pub(super) fn round(shares: &[f64], units: u64, start: f64, mut emit: impl FnMut
     let last = shares.iter().rposition(|&share| share > 0.0);
     for (k, share) in shares.iter().enumerate() {
         sum += share * TOKEN;
-        let reached = match Some(k) == last {
-            true => units,
-            false => (sum.floor() as u64).clamp(given, units),
-        };
+        let reached =
+            if Some(k) == last { units } else { (sum.floor() as u64).clamp(given, units) };
         if reached > given {
             emit(k as u16, reached - given);
         }

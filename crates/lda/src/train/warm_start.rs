@@ -257,10 +257,7 @@ fn surroundings(tree: Option<&Tree>, number: &dyn Fn(u32) -> Option<u32>) -> Vec
 fn describe(node: &Node, number: &dyn Fn(u32) -> Option<u32>, text: &mut String) {
     let mut terms: Vec<_> = node.terms.iter().map(|&term| number(term)).collect();
     terms.sort_unstable();
-    let leaf_prior = match terms.is_empty() {
-        true => 0.0,
-        false => node.leaf_prior,
-    };
+    let leaf_prior = if terms.is_empty() { 0.0 } else { node.leaf_prior };
     let _ = write!(text, "({terms:?} {leaf_prior}");
     for child in &node.children {
         let _ = write!(text, " {}", child.prior);

@@ -71,10 +71,7 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
             "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https".to_owned(),
         ),
         _ => (
-            match is_final(error) {
-                true => ErrorKind::Other,
-                false => ErrorKind::TimedOut,
-            },
+            if is_final(error) { ErrorKind::Other } else { ErrorKind::TimedOut },
             format!(
                 "the store does not respond as expected: {said}; check AWS_ENDPOINT_URL and the \
                  network, then rerun the same command"

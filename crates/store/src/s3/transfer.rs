@@ -53,9 +53,10 @@ pub(super) async fn read_range(
         });
     }
     let bytes = got.bytes().await?;
-    match bytes.len() as u64 == wanted {
-        true => Ok(bytes.to_vec()),
-        false => Err(broken("the response was cut off")),
+    if bytes.len() as u64 == wanted {
+        Ok(bytes.to_vec())
+    } else {
+        Err(broken("the response was cut off"))
     }
 }
 

@@ -105,10 +105,7 @@ impl Scan {
         let mut end = [0; MARK.len()];
         self.stream.seek(SeekFrom::End(-(end.len() as i64)))?;
         self.stream.read_exact(&mut end)?;
-        match end == MARK {
-            true => Ok(()),
-            false => Err(refuse("the file ends before its footer")),
-        }
+        if end == MARK { Ok(()) } else { Err(refuse("the file ends before its footer")) }
     }
 
     /// Reads the messages up to the end of the stream.
@@ -348,10 +345,7 @@ impl Decoding {
         self.source.seek(SeekFrom::Start(block.offset() as u64))?;
         self.source.read_exact(&mut bytes)?;
         let (description, body) = bytes.split_at(described);
-        let prefix = match description.starts_with(&CONTINUATION.to_le_bytes()) {
-            true => 8,
-            false => 4,
-        };
+        let prefix = if description.starts_with(&CONTINUATION.to_le_bytes()) { 8 } else { 4 };
         let message = root_as_message(&description[prefix..]);
         let message = message.map_err(|error| refuse(error.to_string()))?;
         check(&batch_of(&message)?, body)?;

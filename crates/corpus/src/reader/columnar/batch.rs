@@ -67,9 +67,10 @@ impl Values {
         if is_binary(self.0.data_type()) {
             let bytes = self.bytes(row)?;
             let is_fixed = matches!(self.0.data_type(), DataType::FixedSizeBinary(_));
-            return Some(match is_fixed && std::str::from_utf8(bytes).is_err() {
-                true => Cow::Owned(hex::encode(bytes)),
-                false => String::from_utf8_lossy(bytes),
+            return Some(if is_fixed && std::str::from_utf8(bytes).is_err() {
+                Cow::Owned(hex::encode(bytes))
+            } else {
+                String::from_utf8_lossy(bytes)
             });
         }
         let Some(items) = self.list(row) else {
@@ -119,9 +120,10 @@ impl Batch {
         let (text, repaired) = self.text(columns, index);
         let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
         let document = context.record(columns, row, |place| self.values[place].value(index));
-        let body = match bytes > context.settings.max_document_bytes {
-            true => context.too_large(&document.source_id, bytes),
-            false => body(context, row, text, repaired),
+        let body = if bytes > context.settings.max_document_bytes {
+            context.too_large(&document.source_id, bytes)
+        } else {
+            body(context, row, text, repaired)
         };
         RawDocument { body, ..document }
     }

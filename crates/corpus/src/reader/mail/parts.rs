@@ -84,10 +84,7 @@ impl Content {
     /// What is not valid is plain text (RFC 2045, 5.2), and so is a part without a type, except in a digest.
     fn of(declared: Option<&ContentType<'_>>, is_in_digest: bool) -> Self {
         let Some(declared) = declared else {
-            return match is_in_digest {
-                true => Self::Message,
-                false => Self::Leaf(Media::Plain),
-            };
+            return if is_in_digest { Self::Message } else { Self::Leaf(Media::Plain) };
         };
         let is_end = |c: char| !c.is_ascii_graphic() || "()<>@,;:\\\"/[]?=".contains(c);
         let subtype = declared.subtype().unwrap_or_default().to_ascii_lowercase();
@@ -161,10 +158,8 @@ impl<'m> Scan<'m> {
     }
 
     fn part(&mut self, depth: usize, is_in_digest: bool) -> Result<Ended<'m>, String> {
-        let (head, ended) = match self.begins_with_header() {
-            true => self.head(),
-            false => (Vec::new(), None),
-        };
+        let (head, ended) =
+            if self.begins_with_header() { self.head() } else { (Vec::new(), None) };
         self.content(&head, ended, depth, is_in_digest)
     }
 

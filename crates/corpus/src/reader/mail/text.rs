@@ -63,10 +63,7 @@ fn find(
                 Media::Text { .. } => wanted == Wanted::OtherText,
                 Media::Other => false,
             };
-            match is_wanted && is_shown && is_beside {
-                true => leaf.found(encoding),
-                false => Found::default(),
-            }
+            if is_wanted && is_shown && is_beside { leaf.found(encoding) } else { Found::default() }
         }
         Part::Group(Kind::Message, parts) => match (within, wanted) {
             (Kind::Digest, Wanted::Shown) => found_in(&parts[0], encoding),
@@ -89,10 +86,7 @@ fn find(
 fn best(alternatives: impl Iterator<Item = Found>) -> Found {
     let (html, plain): (Vec<_>, Vec<_>) = alternatives.partition(|found| found.has_html);
     let plain = together(plain.into_iter());
-    match plain.has_words || html.is_empty() {
-        true => plain,
-        false => together(html.into_iter()),
-    }
+    if plain.has_words || html.is_empty() { plain } else { together(html.into_iter()) }
 }
 
 fn together(found: impl Iterator<Item = Found>) -> Found {
@@ -135,10 +129,7 @@ impl Leaf<'_> {
             _ => Cow::Borrowed(self.bytes),
         };
         let text = from_charset(&bytes, self.charset.as_deref(), encoding);
-        match self.drops_spaces {
-            true => text.replace(" \r\n", "").replace(" \n", ""),
-            false => text,
-        }
+        if self.drops_spaces { text.replace(" \r\n", "").replace(" \n", "") } else { text }
     }
 }
 

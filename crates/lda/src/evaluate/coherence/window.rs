@@ -160,10 +160,8 @@ impl SlidingWindowCounter {
         let windows = self.counter.documents();
         let (alone_i, alone_j) =
             (self.counter.document_frequency(topic, i), self.counter.document_frequency(topic, j));
-        let joint = match i == j {
-            true => alone_i,
-            false => self.counter.joint_frequency(topic, i.min(j), i.max(j)),
-        };
+        let joint =
+            if i == j { alone_i } else { self.counter.joint_frequency(topic, i.min(j), i.max(j)) };
         if alone_i == 0 || alone_j == 0 {
             return 0.0;
         }

@@ -15,9 +15,8 @@ impl Model {
     fn new(topics: usize, terms: usize, sparse: bool, seed: u64) -> Self {
         let mut stream = Stream::keyed(seed, Stage::Synth, topics as u64, terms as u64);
         let mut topic = |k: usize| {
-            let weight = |w: usize, u: f64| match sparse && (w + k).is_multiple_of(3) {
-                true => 0.01,
-                false => 0.02 + u * u * u,
+            let weight = |w: usize, u: f64| {
+                if sparse && (w + k).is_multiple_of(3) { 0.01 } else { 0.02 + u * u * u }
             };
             let row: Vec<f64> = (0..terms).map(|w| weight(w, stream.uniform())).collect();
             let sum: f64 = row.iter().sum();

@@ -97,10 +97,8 @@ fn leading(matrix: &[f64], known: Option<&Axis>) -> Axis {
 /// Normalises the vector to length 1 and makes its largest entry positive.
 fn turn(axis: &mut Axis) {
     let length = dot(&axis.vector, &axis.vector).sqrt();
-    let larger = |largest: f64, &entry: &f64| match entry.abs() > largest.abs() {
-        true => entry,
-        false => largest,
-    };
+    let larger =
+        |largest: f64, &entry: &f64| if entry.abs() > largest.abs() { entry } else { largest };
     let sign = axis.vector.iter().fold(0.0, larger).signum();
     if length > 0.0 {
         axis.vector.iter_mut().for_each(|e| *e *= sign / length);

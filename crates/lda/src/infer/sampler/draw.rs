@@ -73,9 +73,10 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        let own = match OWN {
-            true => self.set_apart(token, weights[usize::from(token.old)], table),
-            false => Apart::default(),
+        let own = if OWN {
+            self.set_apart(token, weights[usize::from(token.old)], table)
+        } else {
+            Apart::default()
         };
         let counts = every(&self.counts);
         let mass = |topic: u16| counts[usize::from(topic)] * weights[usize::from(topic)];
@@ -116,9 +117,10 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        let own = match OWN && every(&self.counts)[usize::from(token.old)] > 0.0 {
-            true => self.set_apart(token, weight_of(token, table), table),
-            false => Apart::default(),
+        let own = if OWN && every(&self.counts)[usize::from(token.old)] > 0.0 {
+            self.set_apart(token, weight_of(token, table), table)
+        } else {
+            Apart::default()
         };
         let counts = every(&self.counts);
         let (topics, _) = row.topics.as_chunks::<BLOCK>();
@@ -157,9 +159,10 @@ impl Sampler {
             }
         };
         self.put_back::<OWN>(token.old, own);
-        Ok(match is_smoothing {
-            true => self.search_smoothing(&table.smoothing().factors, target),
-            false => drawn,
+        Ok(if is_smoothing {
+            self.search_smoothing(&table.smoothing().factors, target)
+        } else {
+            drawn
         })
     }
 

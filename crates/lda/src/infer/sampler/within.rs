@@ -86,9 +86,10 @@ impl Sampler {
                     let k = usize::from(topic);
                     let own = OWN && topic == old;
                     // At least 0: rounding may make e_kw smaller than the token's own part of it.
-                    let others = match own {
-                        true => (factor - table.own_part(term, row, topic, sense)).max(0.0),
-                        false => factor,
+                    let others = if own {
+                        (factor - table.own_part(term, row, topic, sense)).max(0.0)
+                    } else {
+                        factor
                     };
                     (smoothing.alpha[k] + self.counts[k]) * others
                 };

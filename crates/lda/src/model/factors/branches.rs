@@ -196,9 +196,12 @@ impl Edges {
             units: Vec::new(),
         };
         let root = edges.prior_sum(ROOT);
-        let unit = |total| match priors.exp_psi {
-            true => lifted_unit(root + total),
-            false => edges.inverse_denominator(root + total),
+        let unit = |total| {
+            if priors.exp_psi {
+                lifted_unit(root + total)
+            } else {
+                edges.inverse_denominator(root + total)
+            }
         };
         edges.units = edges.totals.iter().copied().map(unit).collect();
         edges
@@ -223,19 +226,13 @@ impl Edges {
     /// Returns the numerator of an edge's factor, from its β + x.
     #[inline]
     fn numerator(&self, part: f64) -> f64 {
-        match self.exp_psi {
-            true => exp_digamma(part),
-            false => part,
-        }
+        if self.exp_psi { exp_digamma(part) } else { part }
     }
 
     /// Returns the inverse denominator of an edge's factor, from the normaliser B + x of the edge's parent.
     #[inline]
     fn inverse_denominator(&self, whole: f64) -> f64 {
-        match self.exp_psi {
-            true => exp(-digamma(whole)),
-            false => 1.0 / whole,
-        }
+        if self.exp_psi { exp(-digamma(whole)) } else { 1.0 / whole }
     }
 }
 

@@ -79,21 +79,17 @@ impl<'a> FactorTable<'a> {
     /// Returns e_kw of each topic, and a 0 for the topic K, if the row is whole.
     #[inline]
     pub fn whole(&self, row: Row) -> Option<&'a [f32]> {
-        match row.is_whole {
-            true => self.dense(row),
-            false => None,
-        }
+        if row.is_whole { self.dense(row) } else { None }
     }
 
     /// Returns Σ_k α_k e_kw.
     #[inline]
     pub(crate) fn prior_mass(&self, row: Row) -> f32 {
-        match row.is_whole {
-            true => {
-                let sparse = self.sparse(row);
-                sparse.prefix[sparse.prefix.len() - 1]
-            }
-            false => row.alpha_mass + self.smoothing().mass,
+        if row.is_whole {
+            let sparse = self.sparse(row);
+            sparse.prefix[sparse.prefix.len() - 1]
+        } else {
+            row.alpha_mass + self.smoothing().mass
         }
     }
 

@@ -37,9 +37,10 @@ impl Schedule {
     /// Returns the maximum number of rounds that estimate φ^p.
     pub fn estimate_count(&self) -> u64 {
         let passes = 1..=self.passes - self.online_passes;
-        match self.estimates() {
-            true => (passes.filter_map(|passes| self.samples_before(passes))).count() as u64,
-            false => 0,
+        if self.estimates() {
+            (passes.filter_map(|passes| self.samples_before(passes))).count() as u64
+        } else {
+            0
         }
     }
 

@@ -77,10 +77,7 @@ fn dense_path(tree: &Tree, by_leaf: &[Vec<f64>], exp_psi: bool, leaf: u32, k: us
     tree.path(leaf)
         .map(|node| {
             let whole: f64 = siblings(tree.parent(node)).map(raised).sum();
-            match exp_psi {
-                true => exp(digamma(raised(node)) - digamma(whole)),
-                false => raised(node) / whole,
-            }
+            if exp_psi { exp(digamma(raised(node)) - digamma(whole)) } else { raised(node) / whole }
         })
         .product()
 }
