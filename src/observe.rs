@@ -277,3 +277,27 @@ impl Poller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use status::PhaseProgress;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_seconds() {
+        let mut poller = Poller::new(Box::new(ProcessStatus::default), None, Vec::new());
+        let mut rate = |phase: &str, done, second| {
+            let now = PhaseProgress { phase: phase.to_owned(), done, ..Default::default() };
+            let status = ProcessStatus { now, ..Default::default() };
+            poller.step(status, Duration::from_secs(second));
+            poller.latest.as_ref().map(|(status, _)| status.now.per_second)
+        };
+        assert_eq!(rate("train", 0, 100), Some(0.0), "in its first moment");
+        // Ten per second for four seconds, then one per second.
+        for second in 1..24 {
+            rate("train", if second < 4 { 10 * second } else { 36 + second }, 100 + second);
+        }
+        assert_eq!(rate("train", 60, 124), Some(1.0));
+        assert_eq!(rate("coherence", 0, 200), Some(0.0));
+    }
+}
