@@ -1,8 +1,8 @@
 //! Draws from the normal, gamma, Dirichlet, Poisson and categorical distributions, with our own streams.
 //!
 //! Each function cites its method, and is tested twice: for exact values of a seed (they are a format, as in
-//! [`random`](crate::math::random)) and for goodness of fit. Other crates' distributions are not used, because they
-//! change their streams between versions.
+//! [`random`](crate::math::random)) and for goodness of fit. `rand_distr` is not used, because its
+//! logarithms and exponentials are the C library's, whose last bits differ between systems and processors.
 
 use crate::math::random::Stream;
 use crate::math::special::{exp, ln, ln_gamma};

@@ -7,8 +7,11 @@
 //!
 //! The values are a **format**: a change here changes every result of every job. The tests pin them.
 
+use std::convert::Infallible;
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// The purpose of a random choice. The numbers are part of the format and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,10 +86,12 @@ fn unit(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// A stream of random words for one (seed, stage, round, document).
+/// A stream of random words for one (seed, stage, round, document): a generator of the crate `rand`, so that its ranges,
+/// shuffles and distributions draw from it.
 ///
 /// ```
 /// use lda::math::random::{Stage, Stream};
+/// use rand::Rng;
 /// let mut one = Stream::keyed(1, Stage::Train, 7, 42);
 /// let mut same = Stream::keyed(1, Stage::Train, 7, 42);
 /// let mut next_round = Stream::keyed(1, Stage::Train, 8, 42);
@@ -112,22 +117,16 @@ impl Stream {
         Self { generator: Xoshiro256PlusPlus::from_seed(bytes) }
     }
 
-    /// Returns the next word.
-    #[inline]
-    pub fn next_u64(&mut self) -> u64 {
-        self.generator.next_u64()
-    }
-
     /// Draws a number in [0, 1), a multiple of 2⁻⁵³.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
-        unit(self.next_u64())
+        self.random()
     }
 
     /// Draws a number in [0, 1), a multiple of 2⁻²⁴. Takes one word, like [`uniform`](Self::uniform).
     #[inline]
     pub(crate) fn uniform_f32(&mut self) -> f32 {
-        (self.next_u64() >> 40) as f32 * (1.0 / (1_u32 << 24) as f32)
+        self.random()
     }
 
     /// Draws a number in (0, 1], whose logarithm is finite.
@@ -136,29 +135,39 @@ impl Stream {
         1.0 - self.uniform()
     }
 
-    /// Draws an integer in 0 .. `bound`, each equally likely (Lemire, ACM TOMACS 2019: the high half of a product;
-    /// the few words that would favour some values are rejected).
+    /// Draws an integer in 0 .. `bound`, each equally likely.
     ///
     /// # Panics
     ///
     /// Panics if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        assert!(bound > 0, "a draw below 0 is impossible");
-        loop {
-            let product = u128::from(self.next_u64()) * u128::from(bound);
-            let low = product as u64;
-            if low >= bound || low >= bound.wrapping_neg() % bound {
-                return (product >> 64) as u64;
-            }
-        }
+        self.random_range(0..bound)
     }
 
-    /// Puts `items` in a random order (Fisher & Yates).
+    /// Puts `items` in a random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            items.swap(place, self.below(place as u64 + 1) as usize);
-        }
+        items.shuffle(self);
+    }
+}
+
+impl TryRng for Stream {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.generator.next_u32())
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.generator.next_u64())
+    }
+
+    #[inline]
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.generator.fill_bytes(bytes);
+        Ok(())
     }
 }
 
@@ -194,6 +203,9 @@ mod tests {
         assert_eq!(stream.uniform(), 0.359_860_919_858_404_2);
         assert_eq!(stream.uniform_f32(), 0.225_122_39);
         assert_eq!(stream.below(1000), 213);
+        let mut order = [0, 1, 2, 3, 4, 5, 6, 7];
+        stream.shuffle(&mut order);
+        assert_eq!(order, [5, 7, 0, 6, 4, 3, 1, 2]);
         assert_eq!(hash(1, Stage::Sample, 2, 3), 7_725_364_555_548_041_738);
         assert_eq!(hash_unit(1, Stage::HeldOut, 2, 3), 0.751_424_204_485_591);
     }
