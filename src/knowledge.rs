@@ -1,4 +1,4 @@
-//! A user's knowledge of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
+//! A user's knowledge of words, from which the prior of topics becomes a tree ([`lda::model::tree`]; Hu &
 //! Boyd-Graber 2012).
 //! [`read`] parses lists of linked words ([`constraints`]) or a tree ([`outline`]), independently of a vocabulary.
 //! [`Knowledge::tree`] prunes it to a vocabulary and reports what was lost ([`Pruned`]). docs/TREES.md describes the
@@ -8,15 +8,15 @@ mod branch;
 pub mod constraints;
 pub(crate) mod lexicon;
 pub mod outline;
-mod pruned;
 
+use std::fmt;
 use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use crate::failure::{Exit, Failure};
-use lda::tree::Tree;
-use lda::tree::constraints::Strengths;
+use lda::constraints::Strengths;
+use lda::model::tree::Tree;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,6 @@ use corpus::vocabulary::Vocabulary;
 use corpus::word_file::{NOT_UTF_8, text_of};
 use lexicon::Lexicon;
 use outline::Outline;
-pub(crate) use pruned::Pruned;
 
 /// The allowed β of an edge. With another, terms could become impossible: their weights have 32 bits.
 pub(crate) const EDGE_PRIORS: RangeInclusive<f64> = 1e-30..=1e30;
@@ -154,3 +153,55 @@ impl Knowledge {
 
 #[cfg(test)]
 pub(crate) mod tests;
+
+/// The entries that a tree leaves out because of the vocabulary. `Display` gives one line for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// The name of the entries, in the plural.
+    pub(crate) kind: &'static str,
+    /// Distinct words of the knowledge.
+    pub words: usize,
+    /// Those that the vocabulary lacks.
+    pub unknown_words: usize,
+    /// The first of them.
+    pub(crate) examples: Vec<String>,
+    /// Number of constraints or nodes.
+    pub entries: usize,
+    /// Those left out for lack of terms.
+    pub dropped_entries: usize,
+}
+
+impl Pruned {
+    /// Starts for entries of this kind.
+    fn of(kind: &'static str) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
+    /// Returns the error that no word of a file is a term.
+    fn nothing_left(&self, file: &str) -> Failure {
+        let problem = format!(
+            "nothing is left for the vocabulary: {self}; is it in the language of the collection, and \
+             are tokens.lower_case and [vocabulary] as intended?"
+        );
+        Failure::file(file, problem)
+    }
+}
+
+impl fmt::Display for Pruned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, words, entries, dropped_entries, .. } = self;
+        match self.unknown_words {
+            0 => write!(f, "all {words} words are in the vocabulary")?,
+            unknown => write!(f, "{unknown} of {words} words are not in the vocabulary")?,
+        }
+        if !self.examples.is_empty() {
+            let more = self.unknown_words > self.examples.len();
+            let more = if more { ", …" } else { "" };
+            write!(f, " ({}{more})", self.examples.join(", "))?;
+        }
+        if *dropped_entries > 0 {
+            write!(f, "; {dropped_entries} of {entries} {kind} have too few terms left")?;
+        }
+        Ok(())
+    }
+}

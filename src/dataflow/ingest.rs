@@ -14,14 +14,11 @@
 
 mod copies;
 mod drafts;
-mod joiner;
-mod pair_filter;
 mod pairs;
 mod phrases;
 mod remarks;
 mod source;
 mod vocabulary;
-mod words;
 
 use std::collections::BTreeMap;
 use std::path::Path;

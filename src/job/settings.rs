@@ -7,10 +7,10 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::knowledge::{self, Kind, Knowledge};
 use corpus::dates::DateUnit;
+use lda::constraints::Strengths;
 use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
-use lda::tree::constraints::Strengths;
 
 /// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use lda::tree::Node;
-use lda::tree::constraints::Strengths;
+use lda::constraints::Strengths;
+use lda::model::tree::Node;
 use serde::Serialize;
 
 /// A node whose leaves are words or terms.

@@ -6,7 +6,7 @@
 //! split: bank: money, loan | river, water
 //! ```
 //!
-//! `must` and `cannot` are the links of [`lda::tree::constraints`]. `split` gives a word a leaf for each of its senses,
+//! `must` and `cannot` are the links of [`lda::constraints`]. `split` gives a word a leaf for each of its senses,
 //! each must-linked with the words that define it (Hu, Boyd-Graber & Satinoff 2011, "Interactive topic modeling"). A
 //! sense without any word in the vocabulary has a leaf by itself.
 
@@ -16,8 +16,8 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::failure::Failure;
-use lda::tree::Node;
-use lda::tree::constraints::{ConstraintError, Strengths, structures as linked};
+use lda::constraints::{ConstraintError, Strengths, structures as linked};
+use lda::model::tree::Node;
 use serde::Serialize;
 
 use super::Pruned;

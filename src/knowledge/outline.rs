@@ -13,8 +13,8 @@
 //! `prior` is β of the edge to a node, `leaf_prior` that of each edge from it to a word.
 
 use crate::failure::Failure;
-use lda::tree::constraints::Strengths;
-use lda::tree::{MAX_DEPTH, Node};
+use lda::constraints::Strengths;
+use lda::model::tree::{MAX_DEPTH, Node};
 use serde::{Deserialize, Serialize};
 
 use super::branch::{self, Branch};

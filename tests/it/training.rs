@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use lda::bags::Bags;
+use lda::constraints::{Strengths, structures};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::match_topics;
 use lda::infer::Bag;
@@ -12,6 +13,7 @@ use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::settings::ModelSettings;
+use lda::model::tree::{Node, Tree};
 use lda::train::active::ActiveSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
 use lda::train::norms::Norms;
@@ -19,8 +21,6 @@ use lda::train::schedule::{Phase, Schedule};
 use lda::train::settings::{MinibatchSize, TrainSettings};
 use lda::train::warm_start::WarmStart;
 use lda::train::{Setup, train as train_on_one_thread};
-use lda::tree::constraints::{Strengths, structures};
-use lda::tree::{Node, Tree};
 use mesh::{ClusterSettings, Placement, execute};
 use topicmill::assignments::Assignments;
 use topicmill::checkpoint::{self, Saved};

@@ -9,12 +9,10 @@
 //! spaces between words (`unspaced`) to ICU4X. Stop words are removed elsewhere (`stop_words`); tokens are not stemmed.
 
 mod addresses;
-mod elisions;
 mod form;
 pub mod hyphens;
 mod identifiers;
 mod rewriter;
-mod rewriting;
 mod scan;
 pub mod unspaced;
 
@@ -31,8 +29,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use self::form::Form;
+use self::rewriter::Rewriting;
 pub use self::rewriter::{Rewriter, Rule, Token};
-use self::rewriting::Rewriting;
 use self::scan::{CORE, Classes, WIDE};
 use super::settings::{TokenRule, TokenSettings};
 

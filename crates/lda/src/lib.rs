@@ -26,6 +26,7 @@ pub mod math;
 pub mod regression;
 
 pub mod bags;
+pub mod constraints;
 
 pub mod model;
 
@@ -36,5 +37,3 @@ pub mod infer;
 pub mod evaluate;
 
 pub mod train;
-
-pub mod tree;

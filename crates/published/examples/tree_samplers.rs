@@ -18,8 +18,8 @@ use std::time::Instant;
 use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::pow;
+use lda::model::tree::{Node, Tree};
 use lda::train::TrainError;
-use lda::tree::{Node, Tree};
 use published::tree::gibbs::Gibbs;
 use published::tree::sampler::Variant;
 

@@ -3,7 +3,7 @@
 //! prior at each node. Terms near each other in the tree are correlated; a term on several leaves has
 //! several senses.
 //!
-//! [`Tree`] is the prior: the skeleton and an edge prior β for every edge. [`lda::tree::constraints`] builds one
+//! [`Tree`] is the prior: the skeleton and an edge prior β for every edge. [`lda::constraints`] builds one
 //! from must-link and cannot-link lists. [`gibbs`] trains by batch collapsed Gibbs sampling, on one
 //! thread, with any of the paper's six samplers ([`sampler`]):
 //!
@@ -20,8 +20,8 @@
 //!
 //! ```
 //! use lda::bags::Bags;
-//! use lda::tree::Tree;
-//! use lda::tree::constraints::{Strengths, structures};
+//! use lda::model::tree::Tree;
+//! use lda::constraints::{Strengths, structures};
 //! use published::tree::{gibbs::Gibbs, sampler::Variant};
 //!
 //! // Terms 1 and 4 belong together, although no document has both.
@@ -55,8 +55,8 @@ pub mod sampler;
 mod state;
 
 #[cfg(test)]
-use lda::tree::Node;
-use lda::tree::{ROOT, Tree};
+use lda::model::tree::Node;
+use lda::model::tree::{ROOT, Tree};
 
 #[cfg(test)]
 #[path = "../../lda/src/model/tree/examples.rs"]

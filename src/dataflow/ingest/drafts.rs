@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::IngestShared;
-use super::joiner::Joiner;
+use super::phrases::Joiner;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;

@@ -1,13 +1,14 @@
 //! Turns all workers' totals into one vocabulary: they are gathered at worker 0, pruned and written
 //! there, and broadcast, so that each worker knows the status of its own terms.
 
+use crate::dataflow::block::MAX_BLOCK_WORDS;
+use crate::wire::Wire;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use timely::worker::Worker;
 
 use super::IngestShared;
-use super::words::{self, Terms};
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
@@ -58,7 +59,7 @@ pub(super) fn broadcast(
     message: Vec<Vec<u64>>,
 ) -> impl Iterator<Item = VocabularyTerm> {
     let blocks = all_gather_blocks(worker, message).into_iter().next();
-    let mut parts = Terms::default();
+    let mut parts = ArrivingTerms::default();
     blocks.into_iter().flatten().flat_map(move |block| {
         let mut complete = Vec::new();
         parts.take(block.words(), &mut |term| complete.push(term));
@@ -70,8 +71,8 @@ pub(super) fn broadcast(
 pub(super) fn pack<'t>(terms: impl Iterator<Item = (&'t str, u64, u64, u8)>) -> Vec<Vec<u64>> {
     let (mut blocks, mut waiting) = (Vec::new(), Vec::new());
     for (term, tokens, documents, status) in terms {
-        words::push(&mut waiting, term, tokens, documents, status);
-        blocks.extend(std::iter::from_fn(|| words::full_block(&mut waiting)));
+        push_term(&mut waiting, term, tokens, documents, status);
+        blocks.extend(std::iter::from_fn(|| full_block(&mut waiting)));
     }
     blocks.push(waiting);
     blocks
@@ -119,7 +120,7 @@ pub(super) fn gather_at_leader(
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
     let filled = Rc::clone(&gathered);
-    let mut parts: Vec<Terms> = (0..peers).map(|_| Terms::default()).collect();
+    let mut parts: Vec<ArrivingTerms> = (0..peers).map(|_| ArrivingTerms::default()).collect();
     let keep = move |block: Block| {
         let filled = &mut filled.borrow_mut()[block.source()];
         parts[block.source()].take(block.words(), &mut |term| {
@@ -131,8 +132,8 @@ pub(super) fn gather_at_leader(
     let mut waiting: Vec<u64> = Vec::new();
     let mut sent = 0;
     totals.visit(&mut |term, (tokens, documents)| {
-        words::push(&mut waiting, term, unsigned(tokens), unsigned(documents), 0);
-        while let Some(full) = words::full_block(&mut waiting) {
+        push_term(&mut waiting, term, unsigned(tokens), unsigned(documents), 0);
+        while let Some(full) = full_block(&mut waiting) {
             delivery.send([Block::to_worker(index, 0, sent, full)]);
             sent += 1;
             if sent.is_multiple_of(BLOCKS_A_STEP as u64) {
@@ -204,4 +205,68 @@ fn nothing_kept(
         count(TermStatus::Capped),
         settings.max_terms,
     )
+}
+
+/// A term: its tokens, its documents, its status, and its name.
+type TermWords<'w> = ([u64; 3], &'w str);
+
+/// Appends a term.
+pub(super) fn push_term(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64, status: u8) {
+    ([tokens, documents, status.into()], term).pack(words);
+}
+
+/// Takes a block's worth of words, if there are as many.
+pub(super) fn full_block(waiting: &mut Vec<u64>) -> Option<Vec<u64>> {
+    (waiting.len() >= MAX_BLOCK_WORDS).then(|| {
+        let rest = waiting.split_off(MAX_BLOCK_WORDS);
+        std::mem::replace(waiting, rest)
+    })
+}
+
+/// ArrivingTerms reassembled from words that arrive in pieces, in order.
+#[derive(Debug, Default)]
+pub(super) struct ArrivingTerms {
+    rest: Vec<u64>,
+}
+
+impl ArrivingTerms {
+    /// Visits the terms that are complete now. The status of a term is one of
+    /// [`TermStatus::ALL`].
+    pub(super) fn take(&mut self, words: &[u64], visit: &mut impl FnMut(VocabularyTerm)) {
+        self.rest.extend_from_slice(words);
+        let mut complete = 0;
+        let mut rest = &self.rest[..];
+        while let Some(([tokens, documents, status], term)) = TermWords::unpack(&mut rest) {
+            complete = self.rest.len() - rest.len();
+            let status = TermStatus::ALL[status as usize];
+            visit(VocabularyTerm { term: term.to_owned(), tokens, documents, status });
+        }
+        self.rest.drain(..complete);
+    }
+}
+
+#[cfg(test)]
+mod words_tests {
+    use super::*;
+
+    #[test]
+    fn terms_survive_cuts_at_every_word() {
+        let mut sent = Vec::new();
+        let mut words = Vec::new();
+        for (number, term) in ["", "a", "sieben…", "zwölf-zeichen", "x"].iter().enumerate() {
+            let status = TermStatus::ALL[number % 5];
+            let (tokens, documents) = (u64::MAX - number as u64, number as u64);
+            push_term(&mut words, term, tokens, documents, status as u8);
+            sent.push(VocabularyTerm { term: (*term).to_owned(), tokens, documents, status });
+        }
+        for length in 1..=words.len() {
+            let mut received = Vec::new();
+            let mut terms = ArrivingTerms::default();
+            for piece in words.chunks(length) {
+                terms.take(piece, &mut |term| received.push(term));
+            }
+            assert_eq!(received, sent);
+            assert!(terms.rest.is_empty());
+        }
+    }
 }

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::knowledge::Pruned;
 use corpus::vocabulary::Vocabulary;
 use lda::model::Priors;
+use lda::model::tree::Tree;
 use lda::train::senses::are_remembered;
-use lda::tree::Tree;
 
 /// A tree, and the knowledge that it leaves out. Displayed as one line.
 pub(super) struct Planted {

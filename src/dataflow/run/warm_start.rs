@@ -11,8 +11,8 @@ use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use lda::model::Priors;
 use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
+use lda::model::tree::Tree;
 use lda::train::warm_start::WarmStart;
-use lda::tree::Tree;
 
 /// A model to start from, on the vocabulary of this job.
 pub(super) struct Start {

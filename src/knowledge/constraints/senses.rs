@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::failure::Failure;
-use lda::tree::Node;
-use lda::tree::constraints::Strengths;
+use lda::constraints::Strengths;
+use lda::model::tree::Node;
 
 use super::Constraint;
 use crate::knowledge::lexicon::Lexicon;

@@ -89,7 +89,7 @@ fn a_split_word_has_a_leaf_with_the_words_of_each_sense() {
     // `aircraft` is not a term, so this sense has a node of its own.
     assert_eq!((terms(alone), alone.prior), (vec![2], 0.01));
     assert_eq!([pruned.entries, pruned.dropped_entries, pruned.unknown_words], [3, 0, 1]);
-    assert!(lda::tree::Tree::new(7, 0.01, &nodes).unwrap().leaves_of(2).len() == 3);
+    assert!(lda::model::tree::Tree::new(7, 0.01, &nodes).unwrap().leaves_of(2).len() == 3);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use lda::tree::Tree;
+use lda::model::tree::Tree;
 use published::tree::counts::{Assignment, Counts};
 
 use super::super::tests::{STRENGTHS, tokens, vocabulary};

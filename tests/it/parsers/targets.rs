@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use lda::constraints::Strengths;
 use lda::infer::Bag;
-use lda::tree::constraints::Strengths;
 use sha2::{Digest, Sha256};
 use topicmill::checkpoint;
 use topicmill::corpus::block::{BlockQueue, Share};

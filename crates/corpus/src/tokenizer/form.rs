@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
-use super::{elisions, identifiers, is_nfc, unspaced};
+use super::{identifiers, is_nfc, unspaced};
 use crate::settings::{TokenRule, TokenSettings};
 
 /// The settings and the buffer for making tokens of words.
@@ -43,7 +43,7 @@ impl Form {
 
     /// Visits the token, or tokens, of any word.
     pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
-        let word = if self.settings.elisions { elisions::without(word) } else { word };
+        let word = if self.settings.elisions { without_elisions(word) } else { word };
         if self.settings.identifiers {
             self.split(word, visit);
         } else {
@@ -145,5 +145,49 @@ fn classify(c: char) -> u8 {
         DIGIT
     } else {
         JOIN
+    }
+}
+
+/// Elided words of French, Italian, Catalan and Occitan (`l'état`, `dell'arte`): articles, prepositions, pronouns and conjunctions before their apostrophe, without_elisions accents, sorted.
+const ELIDED: [&str; 33] = [
+    "agl", "all", "anch", "c", "coll", "com", "cos", "d", "dagl", "dall", "degl", "dell", "dov",
+    "gl", "j", "jusqu", "l", "lorsqu", "m", "n", "negl", "nell", "pell", "puisqu", "qu", "quell",
+    "quest", "quoiqu", "s", "sugl", "sull", "t", "un",
+];
+
+/// Returns the word without_elisions elided words before it.
+fn without_elisions(mut word: &str) -> &str {
+    while let Some((before, after)) = word.split_once(['\'', '\u{2019}', '\u{2bc}']) {
+        let is_elided = ELIDED.iter().any(|elided| elided.eq_ignore_ascii_case(before));
+        if !is_elided || after.is_empty() {
+            break;
+        }
+        word = after;
+    }
+    word
+}
+
+#[cfg(test)]
+mod elisions_tests {
+    use super::*;
+
+    #[test]
+    fn elided_words_are_dropped_and_compounds_kept() {
+        for (word, expected) in [
+            ("l'état", "état"),
+            ("L’État", "État"),
+            ("jusqu'à", "à"),
+            ("qu'l'on", "on"),
+            ("dell'arte", "arte"),
+            ("un'altra", "altra"),
+            ("aujourd'hui", "aujourd'hui"),
+            ("presqu'île", "presqu'île"),
+            ("o'neill", "o'neill"),
+            ("l'", "l'"),
+            ("dell", "dell"),
+        ] {
+            assert_eq!(without_elisions(word), expected);
+        }
+        assert!(ELIDED.is_sorted());
     }
 }

@@ -6,12 +6,6 @@
 //! the same model. An entry is one 64-bit word, plain data that is sent as it is: the term in the high 24 bits,
 //! then the topic in 16, then the count in 24, in two's complement.
 
-mod rows;
-mod topic_set;
-
-use rows::Rows;
-use topic_set::TopicSet;
-
 /// The largest vocabulary that entries can represent.
 pub const MAX_TERMS: usize = 1 << 24;
 
@@ -117,7 +111,7 @@ pub struct Moves {
     early: Vec<u64>,
     tally: Tally,
     merger: Aggregator,
-    rows: Rows,
+    rows: TermRows,
     /// The old topic of tokens without one: K.
     nowhere: u16,
     limit: usize,
@@ -356,3 +350,81 @@ impl Tally {
 
 #[cfg(test)]
 mod tests;
+
+/// Counts of terms that occur in most topics: a row of K sums for each term; empty if the term was never counted.
+#[derive(Debug, Default)]
+struct TermRows {
+    rows: Vec<Vec<i64>>,
+}
+
+impl TermRows {
+    /// Adds `counts`, one per topic, `times` times.
+    #[inline]
+    fn add(&mut self, term: u32, counts: &[u16], times: u32) {
+        let (term, rows) = (term as usize, &mut self.rows);
+        if rows.len() <= term {
+            rows.resize(term + 1, Vec::new());
+        }
+        let row = &mut rows[term];
+        if row.is_empty() {
+            row.resize(counts.len(), 0);
+        }
+        for (sum, &count) in row.iter_mut().zip(counts) {
+            *sum += i64::from(count) * i64::from(times);
+        }
+    }
+
+    /// Passes the counts to `emit`, ascending by term, then topic, and forgets them.
+    fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
+        for (term, row) in (0..).zip(&mut self.rows) {
+            for (topic, sum) in (0..).zip(row) {
+                let count = std::mem::take(sum);
+                in_pieces(count, |count| emit(Assigned { term, topic, count }));
+            }
+        }
+    }
+}
+
+/// A set of topics that are inserted without a branch and drained in order: a bit for each topic, and a bit for
+/// each word of those.
+#[derive(Debug, Default)]
+struct TopicSet {
+    bits: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl TopicSet {
+    /// Creates a set for topics below `size`.
+    fn new(size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Self { bits: vec![0; words], words: vec![0; words.div_ceil(64)] }
+    }
+
+    #[inline]
+    fn insert(&mut self, topic: u16) {
+        let word = usize::from(topic) / 64;
+        self.bits[word] |= 1 << (topic % 64);
+        self.words[word / 64] |= 1 << (word % 64);
+    }
+
+    /// Passes all topics to `visit`, ascending, and forgets them.
+    #[inline]
+    fn drain(&mut self, mut visit: impl FnMut(u16)) {
+        for (block, words) in self.words.iter_mut().enumerate() {
+            for_each_bit(std::mem::take(words), |word| {
+                let word = block * 64 + word;
+                for_each_bit(std::mem::take(&mut self.bits[word]), |bit| {
+                    visit((word * 64 + bit) as u16);
+                });
+            });
+        }
+    }
+}
+
+#[inline]
+fn for_each_bit(mut bits: u64, mut visit: impl FnMut(usize)) {
+    while bits != 0 {
+        visit(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}

@@ -3,7 +3,6 @@
 //!
 //! An edge is identified by the node that it leads to.
 
-mod description;
 #[cfg(test)]
 pub(crate) mod examples;
 
@@ -11,8 +10,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::statistics::MAX_TERMS;
-use description::{Description, check_prior};
-pub use description::{Node, TreeError};
 
 /// The root's number.
 pub const ROOT: u32 = 0;
@@ -26,7 +23,7 @@ pub const MAX_DEPTH: usize = 32;
 /// numbers of their own, from 0, ascending by term and then by parent: in a tree without structure, a leaf's number
 /// is that of its term.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-#[serde(try_from = "Description")]
+#[serde(try_from = "TreeDescription")]
 pub struct Tree {
     eta: f64,
     /// The name of each inner node; the root's is "root".
@@ -380,3 +377,59 @@ fn check_leaves(leaves: usize) -> Result<(), TreeError> {
 
 #[cfg(test)]
 mod tests;
+
+/// An inner node below the root, in a tree's description.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Node {
+    /// Its name in messages.
+    pub name: String,
+    /// β of the edge that leads to it, > 0.
+    pub prior: f64,
+    /// β of each edge from it to one of its terms, > 0.
+    pub leaf_prior: f64,
+    /// Inner nodes below it.
+    pub children: Vec<Self>,
+    /// Terms on leaves directly below it, each at most once.
+    pub terms: Vec<u32>,
+}
+
+/// An error in the description of a tree; nodes are named with those above them.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct TreeError(String);
+
+/// Refuses an edge prior that is not positive and finite.
+fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), TreeError> {
+    if prior > 0.0 && prior.is_finite() {
+        return Ok(());
+    }
+    let node = node();
+    Err(TreeError(format!("node {node}: an edge prior of {prior}; it must be positive and finite")))
+}
+
+/// The stored form of a tree.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct TreeDescription {
+    vocabulary_size: usize,
+    eta: f64,
+    structures: Vec<Node>,
+}
+
+impl serde::Serialize for Tree {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let description = TreeDescription {
+            vocabulary_size: self.vocabulary_size(),
+            eta: self.eta(),
+            structures: self.structures(),
+        };
+        description.serialize(serializer)
+    }
+}
+
+impl TryFrom<TreeDescription> for Tree {
+    type Error = TreeError;
+
+    fn try_from(read: TreeDescription) -> Result<Self, TreeError> {
+        Self::new(read.vocabulary_size, read.eta, &read.structures)
+    }
+}

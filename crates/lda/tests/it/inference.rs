@@ -18,7 +18,7 @@ use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
-use lda::tree::{Node, Tree};
+use lda::model::tree::{Node, Tree};
 use published::reference;
 
 fn model(

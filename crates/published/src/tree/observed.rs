@@ -178,7 +178,7 @@ impl Ranked for List<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lda::tree::Node;
+    use lda::model::tree::Node;
 
     #[test]
     fn a_mask_has_the_edges_that_were_passed() {

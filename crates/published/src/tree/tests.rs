@@ -1,8 +1,8 @@
 use super::counts::Assignment;
 use super::examples::{random_token, random_tree, recount};
+use lda::constraints::{Strengths, structures};
 use lda::math::random::{Stage, Stream};
-use lda::tree::Tree;
-use lda::tree::constraints::{Strengths, structures};
+use lda::model::tree::Tree;
 
 use super::counts::Counts;
 

@@ -6,10 +6,10 @@ mod warm_start;
 
 use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
+use lda::constraints::{Strengths, structures};
 use lda::math::random::{Stage, Stream};
 use lda::math::special::{exp, ln_gamma};
-use lda::tree::constraints::{Strengths, structures};
-use lda::tree::{Node, Tree};
+use lda::model::tree::{Node, Tree};
 use published::tree::counts::{Assignment, Counts};
 use published::tree::gibbs::Gibbs;
 use published::tree::sampler::Variant;

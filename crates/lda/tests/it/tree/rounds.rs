@@ -7,6 +7,7 @@ use super::{
 };
 use crate::chi_square::{chi_square_z, normalized};
 use lda::bags::Bags;
+use lda::constraints::structures;
 use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
 use lda::infer::settings::Estimator;
@@ -15,14 +16,13 @@ use lda::math::special::exp;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::statistics::Assigned;
+use lda::model::tree::{Node, ROOT, Tree};
 use lda::model::{Priors, published::publish};
 use lda::train::joint::{self, sums::TopicSums};
 use lda::train::schedule::Action;
 use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::step::{Sampling, StreamKey, Visit, Visitor, cvb0, online_vb, sampled};
 use lda::train::{Setup, Trained, train};
-use lda::tree::constraints::structures;
-use lda::tree::{Node, ROOT, Tree};
 use published::tree::counts::{Assignment, Counts};
 use published::tree::sampler::Variant;
 

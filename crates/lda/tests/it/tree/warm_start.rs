@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::rounds::topics_of;
 use super::{STRENGTHS, themed, two_senses};
 use lda::bags::Bags;
+use lda::constraints::structures;
 use lda::infer::Bag;
 use lda::math::special::ln;
 use lda::model::Priors;
 use lda::model::published::publish;
+use lda::model::tree::Tree;
 use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::warm_start::{Unassigned, WarmStart};
 use lda::train::{Setup, Trained, train};
-use lda::tree::Tree;
-use lda::tree::constraints::structures;
 
 const TERMS: usize = 12;
 const TOPICS: usize = 3;

@@ -15,7 +15,7 @@
 
 mod cliques;
 
-use super::Node;
+use crate::model::tree::Node;
 use cliques::MAX_CLIQUES;
 use cliques::maximal_cliques;
 
@@ -59,7 +59,7 @@ pub enum ConstraintError {
     },
 }
 
-/// Returns the structures of a [`Tree`](super::Tree) that satisfies these lists: any two terms of a
+/// Returns the structures of a [`Tree`](crate::model::tree::Tree) that satisfies these lists: any two terms of a
 /// must-link list belong together, no two of a cannot-link list do. The order of the lists does not
 /// matter.
 ///

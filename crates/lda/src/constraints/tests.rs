@@ -1,5 +1,5 @@
 use super::*;
-use crate::tree::Tree;
+use crate::model::tree::Tree;
 
 const STRENGTHS: Strengths = Strengths { ordinary: 0.01, must: 100.0, cannot: 1e-20 };
 
