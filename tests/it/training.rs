@@ -404,6 +404,7 @@ const VARIANTS: [&[&str]; 40] = [
     &["train.memory=off", "train.method=online-vb"],
     &["train.memory=off", "train.method=batch-vb"],
     &["train.memory=off", "train.method=scvb0"],
+    &["train.memory=off", "train.method=online-em"],
     CVB0,
     &[CVB0[0], "train.sample_mib=0"],
     LABELLED_CVB0,

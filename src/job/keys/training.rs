@@ -90,8 +90,8 @@ pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
     /// What an online round does with a document: sample its topics (`"sampled"`); sample them once, for good
-    /// (`"smc"`); approximate them by `"online-vb"`, by `"scvb0"` or, for all documents at once, by `"batch-vb"` or
-    /// `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
+    /// (`"smc"`); approximate them by `"online-vb"`, `"scvb0"` or `"online-em"` or, for all documents at once, by `"batch-vb"`
+    /// or `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
     /// remember nothing.
     method: Word(training_methods), Default("sampled"), Later;
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,

@@ -8,6 +8,7 @@
 pub mod batch_vb;
 pub mod cvb0;
 pub mod expected;
+pub mod online_em;
 pub mod online_vb;
 pub mod sampled;
 mod sampling;
@@ -40,6 +41,7 @@ pub const METHODS: &[TrainingMethod] = &[
     online_vb::METHOD,
     batch_vb::METHOD,
     scvb0::METHOD,
+    online_em::METHOD,
     cvb0::METHOD,
 ];
 
