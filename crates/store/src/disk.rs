@@ -1,13 +1,16 @@
-//! The file system as a store, and its steps.
+//! The file system as a store, its steps, and the unfinished files of this process.
 //!
 //! A finished file is synced and renamed to its final name, and then its folder is synced.
 //! Every step first calls [`faulty`].
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use super::{Entry, Locking, Source, Store, StoreError, Writer, faulty, lock, named};
+use super::{Entry, Locking, Source, Store, StoreError, faulty, lock, named};
 
 /// The files of this machine, including those on shared file systems.
 #[derive(Clone, Copy, Debug, Default)]
@@ -202,6 +205,157 @@ fn absent_is<T>(answer: T) -> impl FnOnce(io::Error) -> io::Result<T> {
     move |error| if is_absence(&error) { Ok(answer) } else { Err(error) }
 }
 
+/// A file that is open for writing. It is not buffered: each write is a system call. Dropping it does
+/// not sync.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+}
+
+impl Writer {
+    /// Creates the file, or truncates it.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Self::open(path, OpenOptions::new().create(true).truncate(true))
+    }
+
+    /// Creates the file, which must not exist.
+    ///
+    /// # Errors
+    /// The file exists, or the file system refuses.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        Self::open(path, OpenOptions::new().create_new(true))
+    }
+
+    /// Opens the file for appending; creates it if it does not exist.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn append(path: &Path) -> io::Result<Self> {
+        Self::open(path, OpenOptions::new().create(true).append(true))
+    }
+
+    fn open(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+        faulty::before("create", &[path])?;
+        let file = options.write(true).open(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Waits until everything written is on the disk.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub fn sync(&self) -> io::Result<()> {
+        faulty::before("sync", &[&self.path])?;
+        self.file.sync_all()
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        liveness::tick();
+        let Self { path, file } = self;
+        faulty::write(path, bytes, |bytes| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file of a fixed size with random access, which no other process can open.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    file: File,
+}
+
+impl Scratch {
+    /// Creates the file at `path`, unlinks it, and sets its size to `bytes` zeros.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: &Path, bytes: u64) -> io::Result<Self> {
+        faulty::before("create", &[path])?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let file = options.open(path)?;
+        remove_file(path)?;
+        faulty::before_resize(path, bytes)?;
+        file.set_len(bytes)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Fills `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// The disk fails, or the file ends earlier.
+    pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, offset)
+    }
+
+    /// Writes `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// The disk is full, or fails.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        faulty::write_at(&self.path, &self.file, bytes, offset)
+    }
+}
+
+/// The paths of every [`Temporary`].
+static TEMPORARIES: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The path of an unfinished file, or of a folder of copies. What is there is removed when this is dropped, unless it
+/// has been moved to another name.
+#[derive(Debug)]
+pub struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Owns what will be created at `path`.
+    pub fn at(path: PathBuf) -> Self {
+        temporaries(|held| held.insert(path.clone()));
+        Self(path)
+    }
+}
+
+impl AsRef<Path> for Temporary {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        temporaries(|held| held.remove(&self.0));
+        // What remains of it has a name that no result has.
+        let _ = remove_any(&self.0);
+    }
+}
+
+/// Removes what every [`Temporary`] owns, because the process ends now.
+pub fn remove_temporaries() {
+    temporaries(|held| {
+        for path in &*held {
+            // The process ends for a reason of its own.
+            let _ = remove_any(path);
+        }
+    });
+}
+
+fn temporaries<T>(with: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
+    with(&mut TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn remove_any(path: &Path) -> io::Result<()> {
+    if path.is_dir() { remove_tree(path) } else { remove_file(path) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,5 +400,54 @@ mod tests {
         remove_file(&two).unwrap();
         remove_file(&two).unwrap();
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_created_once_or_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut writer = Writer::create_new(&path).unwrap();
+        writer.write_all(b"abc").unwrap();
+        writer.sync().unwrap();
+        let error = Writer::create_new(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+        Writer::create(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    }
+
+    #[test]
+    fn it_has_no_name_and_begins_with_zeros() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scratch");
+        std::fs::write(&path, "from a run that was killed").unwrap();
+        let scratch = Scratch::create(&path, 6).unwrap();
+        assert!(!path.exists());
+        scratch.write(b"ab", 3).unwrap();
+        let mut bytes = [1; 6];
+        scratch.read(&mut bytes, 0).unwrap();
+        assert_eq!(bytes, *b"\0\0\0ab\0");
+        assert!(scratch.read(&mut bytes, 1).is_err());
+    }
+
+    #[test]
+    fn files_and_folders_go_with_their_owner_or_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let create = || {
+            let [file, copies] = ["file", "copies"].map(|name| folder.path().join(name));
+            std::fs::write(&file, "half").unwrap();
+            std::fs::create_dir(&copies).unwrap();
+            std::fs::write(copies.join("copy"), "whole").unwrap();
+            [Temporary::at(file), Temporary::at(copies)]
+        };
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        let owners = create();
+        assert_eq!(names(), 2);
+        drop(owners);
+        assert_eq!(names(), 0);
+        let owners = create();
+        remove_temporaries();
+        assert_eq!(names(), 0);
+        drop(owners);
     }
 }

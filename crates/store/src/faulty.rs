@@ -96,7 +96,7 @@ impl Faults {
     fn of_process() -> &'static Self {
         static FAULTS: OnceLock<Faults> = OnceLock::new();
         FAULTS.get_or_init(|| {
-            let variable = crate::names::get().fault;
+            let variable = crate::Names::get().fault;
             let Ok(text) = std::env::var(variable) else {
                 return Self::default();
             };

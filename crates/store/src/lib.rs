@@ -7,29 +7,22 @@
 mod disk;
 pub mod faulty;
 mod lock;
-mod names;
-mod owned;
 #[cfg(feature = "s3")]
 pub mod s3;
-mod scratch;
 pub mod source;
-mod writer;
 
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 pub use disk::{
-    Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
+    Disk, Scratch, Temporary, Writer, create_folder, remove_file, remove_folder,
+    remove_temporaries, remove_tree, rename, sync_folder, write,
 };
 pub use lock::run_in;
-pub use names::Names;
-pub use owned::{Temporary, remove_temporaries};
-pub use scratch::Scratch;
 pub use source::Source;
-pub use writer::Writer;
 
 /// The prefix of addresses in an object store.
 const SCHEME: &str = "s3://";
@@ -37,8 +30,42 @@ const SCHEME: &str = "s3://";
 /// The folder of unfinished files, inside the folder that they are for.
 pub const TEMPORARY: &str = "_temporary";
 
-/// The lock of a folder that a run writes to.
+/// The lock of a folder that a program writes to.
 pub const LOCK: &str = "_lock";
+
+/// The names by which a program's users know what this library reads from the environment and keeps on the disk; by
+/// default, those of a program called `store`.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// The program, with which the names of temporary files begin.
+    pub program: &'static str,
+    /// The variable for how many seconds a request to an object store is retried.
+    pub patience: &'static str,
+    /// The variable for an injected fault ([`faulty`]).
+    pub fault: &'static str,
+    /// The setting for the folder of local copies.
+    pub copies: &'static str,
+}
+
+/// The names that the program has set.
+static NAMES: OnceLock<Names> = OnceLock::new();
+
+impl Names {
+    /// Sets the names of this process; call it before anything else of this library. The first call wins.
+    pub fn set(self) {
+        let _ = NAMES.set(self);
+    }
+
+    /// Returns the names of this process.
+    pub(crate) fn get() -> Names {
+        NAMES.get().copied().unwrap_or(Names {
+            program: "store",
+            patience: "STORE_PATIENCE",
+            fault: "STORE_FAULT",
+            copies: "folder of copies",
+        })
+    }
+}
 
 /// Stores files under final names. Whenever the process stops, each file is complete or absent.
 ///
@@ -172,7 +199,7 @@ pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError { path: path.to_owned(), source }
 }
 
-/// Returns whether a path of a job is an address in an object store.
+/// Returns whether a path is an address in an object store.
 ///
 /// ```
 /// use std::path::Path;
@@ -184,13 +211,13 @@ pub fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// Resolves a path of a job relative to `base`; addresses and absolute paths stay as they are.
+/// Resolves a path relative to `base`; addresses and absolute paths stay as they are.
 ///
 /// ```
 /// use std::path::Path;
 /// use store::join;
-/// assert_eq!(join(Path::new("/jobs"), "x"), Path::new("/jobs/x"));
-/// assert_eq!(join(Path::new("/jobs"), "s3://bucket/x"), Path::new("s3://bucket/x"));
+/// assert_eq!(join(Path::new("/work"), "x"), Path::new("/work/x"));
+/// assert_eq!(join(Path::new("/work"), "s3://bucket/x"), Path::new("s3://bucket/x"));
 /// ```
 pub fn join(base: &Path, path: &str) -> PathBuf {
     if is_remote(Path::new(path)) { PathBuf::from(path) } else { base.join(path) }
@@ -212,7 +239,7 @@ pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
 pub fn temporary(kind: &str) -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}-{kind}-{}-{serial}", names::get().program, std::process::id());
+    let name = format!("{}-{kind}-{}-{serial}", Names::get().program, std::process::id());
     std::env::temp_dir().join(name)
 }
 

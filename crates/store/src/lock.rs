@@ -44,12 +44,12 @@ pub(super) fn unique() -> String {
 
 /// The open file whose lock is held.
 #[derive(Debug)]
-struct Held {
+struct FileLock {
     file: File,
     path: PathBuf,
 }
 
-impl Lock for Held {
+impl Lock for FileLock {
     /// Fails if the file was removed: the kernel keeps the lock as long as the file is open, but
     /// another run would then lock a new file.
     fn check(&self) -> Result<(), String> {
@@ -62,7 +62,7 @@ impl Lock for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for FileLock {
     /// Unlocks the file. Closing it is not enough: a child process that another thread is starting also has the file
     /// open until it execs.
     fn drop(&mut self) {
@@ -91,7 +91,7 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     // On a network file system, other hosts then see the text before the file is closed.
     file.sync_all()?;
     Ok(if is_held {
-        Locking::Held(Box::new(Held { file, path: path.to_owned() }))
+        Locking::Held(Box::new(FileLock { file, path: path.to_owned() }))
     } else {
         Locking::Unsupported
     })
@@ -189,7 +189,7 @@ mod tests {
         file.try_lock().unwrap();
         let _copy = file.try_clone().unwrap();
         assert!(holder_of(&path).unwrap().is_some());
-        drop(Held { file, path: path.clone() });
+        drop(FileLock { file, path: path.clone() });
         assert_eq!(holder_of(&path).unwrap(), None);
     }
 }

@@ -5,12 +5,9 @@
 //! process needs on its disk are fetched once and kept, with their tags, until the store has another
 //! version; processes share only the store. The lock is a lease.
 
-mod address;
 mod client;
 mod explain;
 pub mod lease;
-mod runtime;
-mod transfer;
 
 use std::fs;
 use std::io;
@@ -23,7 +20,7 @@ use std::time::SystemTime;
 pub use client::Bucket;
 
 use super::source::{ObjectReader, Ranges};
-use super::{Entry, Locking, Source, Store, StoreError, faulty, named};
+use super::{Entry, Locking, SCHEME, Source, Store, StoreError, faulty, named};
 use lease::{Lease, Terms};
 
 /// The folder of tags, in the folder of copies.
@@ -77,7 +74,7 @@ impl S3 {
         copies: &Path,
         kept: &'static [&'static str],
     ) -> Result<Self, StoreError> {
-        let (bucket, key) = address::split(root)?;
+        let (bucket, key) = split(root)?;
         Ok(Self {
             bucket: Bucket::open(&bucket)?,
             root: below(&key),
@@ -223,8 +220,38 @@ impl Store for S3 {
     }
 }
 
+/// Splits an address into bucket and key. The key has no trailing `/`, and is empty for the whole
+/// bucket.
+///
+/// # Errors
+/// It does not begin with `s3://`, names no bucket, or has a part that is empty, `.` or `..`.
+fn split(path: &Path) -> Result<(String, String), StoreError> {
+    let text = path.to_string_lossy();
+    let refuse = |reason: &str| {
+        let message = format!("{reason}; write `s3://bucket/folder`");
+        named(path)(io::Error::new(io::ErrorKind::InvalidInput, message))
+    };
+    let Some(rest) = text.strip_prefix(SCHEME) else {
+        return Err(refuse("this is not an address in an object store"));
+    };
+    let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+    let key = key.trim_end_matches('/');
+    if bucket.is_empty() {
+        return Err(refuse("the bucket is missing"));
+    }
+    if !key.is_empty() && key.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(refuse("a part of it is empty, `.` or `..`"));
+    }
+    Ok((bucket.to_owned(), key.to_owned()))
+}
+
+/// Returns the address of an object, as in errors.
+fn address_of(bucket: &str, key: &str) -> PathBuf {
+    PathBuf::from(format!("{SCHEME}{bucket}/{key}"))
+}
+
 fn key_of(path: &Path) -> Result<String, StoreError> {
-    Ok(address::split(path)?.1)
+    Ok(split(path)?.1)
 }
 
 /// Returns the key prefix of everything in a folder.
@@ -274,5 +301,19 @@ mod tests {
         }
         store.remove_copy("run/a").unwrap();
         assert!(!store.tag_of("run/a").exists() && store.tag_of("run/a+b").exists());
+    }
+
+    #[test]
+    fn addresses_come_apart_and_together() {
+        let parts = |text: &str| split(Path::new(text)).unwrap();
+        assert_eq!(parts("s3://bucket"), ("bucket".to_owned(), String::new()));
+        let (bucket, key) = parts("s3://bucket/runs/first/");
+        assert_eq!((bucket.as_str(), key.as_str()), ("bucket", "runs/first"));
+        assert_eq!(address_of(&bucket, &key), Path::new("s3://bucket/runs/first"));
+        for wrong in ["bucket/run1", "s3://", "s3:///runs", "s3://b//x", "s3://b/x/../y"] {
+            let error = split(Path::new(wrong)).unwrap_err();
+            assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput, "{wrong}");
+            assert!(error.to_string().contains("s3://bucket/folder"), "{error}");
+        }
     }
 }

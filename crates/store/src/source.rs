@@ -19,12 +19,6 @@ const SMALLEST_WINDOW: u64 = 64 << 10;
 /// Maximum number of bytes that a sequential reader fetches at a time.
 const LARGEST_WINDOW: u64 = 8 << 20;
 
-/// The bytes of the footer's length and mark at the end of a Parquet file.
-const FOOTER_TAIL: u64 = 8;
-
-/// The first bytes of a Parquet file.
-const PARQUET_MARK: &[u8] = b"PAR1";
-
 /// A file or object to read.
 #[derive(Debug)]
 pub enum Source {
@@ -121,26 +115,20 @@ impl ObjectReader {
         }
     }
 
-    /// Fetches exactly these bytes in one request.
-    fn range(&self, begins: u64, bytes: u64) -> io::Result<Vec<u8>> {
-        let end = begins.saturating_add(bytes);
-        if end > self.bytes {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.object.fetch(begins..end)
+    /// Returns the object's size in bytes.
+    pub fn length(&self) -> u64 {
+        self.bytes
     }
 
-    /// Returns the range of a Parquet file's footer, including its length and mark.
+    /// Fetches exactly these bytes in one request.
     ///
     /// # Errors
-    /// The object is too short for a Parquet file; the store refuses.
-    pub fn parquet_footer(&self) -> io::Result<Range<u64>> {
-        let bytes = self.bytes;
-        let too_short = io::ErrorKind::UnexpectedEof;
-        let at = bytes.checked_sub(FOOTER_TAIL).ok_or(too_short)?;
-        let tail = self.range(at, FOOTER_TAIL)?;
-        let length = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
-        Ok(at.saturating_sub(u64::from(length))..bytes)
+    /// The object is shorter (`UnexpectedEof`) or has been replaced; the store refuses or does not answer.
+    pub fn range(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        if range.end > self.bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.object.fetch(range)
     }
 
     /// Creates a local file of the object's size that has only these ranges of it; the rest is a hole.
@@ -158,15 +146,13 @@ impl ObjectReader {
         Ok(file)
     }
 
-    /// Writes a Parquet file of the object's size to `path`, with only its mark and footer filled in.
+    /// Creates a file at `path` of the object's size that has only these ranges of it; the rest is a hole.
     ///
     /// # Errors
     /// The store refuses; the disk fails.
-    pub fn outline(&self, path: &Path) -> io::Result<()> {
+    pub fn copy_to(&self, path: &Path, ranges: &[Range<u64>]) -> io::Result<()> {
         faulty::before("create", &[path])?;
-        let file = File::create(path)?;
-        faulty::write_at(path, &file, PARQUET_MARK, 0)?;
-        self.copy(&[self.parquet_footer()?], path, &file)
+        self.copy(ranges, path, &File::create(path)?)
     }
 
     /// Sets a file to the object's size, and copies these ranges into it.
@@ -176,7 +162,7 @@ impl ObjectReader {
         for range in ranges {
             for begins in range.clone().step_by(LARGEST_WINDOW as usize) {
                 let bytes = LARGEST_WINDOW.min(range.end - begins);
-                faulty::write_at(path, file, &self.range(begins, bytes)?, begins)?;
+                faulty::write_at(path, file, &self.range(begins..begins + bytes)?, begins)?;
             }
         }
         Ok(())
@@ -188,7 +174,7 @@ impl ObjectReader {
             self.next_window = SMALLEST_WINDOW;
         }
         let bytes = self.next_window.min(self.bytes - self.position);
-        self.window = Arc::new(self.range(self.position, bytes)?);
+        self.window = Arc::new(self.range(self.position..self.position + bytes)?);
         self.begins = self.position;
         self.next_window = (self.next_window * 2).min(LARGEST_WINDOW);
         Ok(())
@@ -232,9 +218,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Held(Vec<u8>);
+    struct BytesOfTest(Vec<u8>);
 
-    impl Ranges for Held {
+    impl Ranges for BytesOfTest {
         fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
             Ok(self.0[range.start as usize..range.end as usize].to_vec())
         }
@@ -243,7 +229,7 @@ mod tests {
     #[test]
     fn an_object_is_read_like_a_file() {
         let bytes: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();
-        let object = Arc::new(Held(bytes.clone()));
+        let object = Arc::new(BytesOfTest(bytes.clone()));
         let mut reader = ObjectReader::new(object, bytes.len() as u64, "tag".to_owned());
         let mut read = Vec::new();
         assert_eq!(reader.read(&mut [0]).unwrap(), 1);
@@ -257,7 +243,7 @@ mod tests {
         reader.read_exact(&mut part).unwrap();
         assert_eq!(part, bytes[299_990..299_994]);
         assert!(reader.seek(SeekFrom::Current(-400_000)).is_err());
-        let error = reader.range(299_999, 2).unwrap_err();
+        let error = reader.range(299_999..300_001).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         let copy = reader.copy_of(&[7..9, 299_998..300_000]).unwrap();
         assert_eq!(copy.metadata().unwrap().len(), 300_000);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::is_gone;
 use crate::failure::Failure;
+use corpus::block::columnar::footer_of;
 use store::{Entry, Source, Temporary, is_remote};
 
 /// How much of an output is read.
@@ -17,6 +18,8 @@ pub(crate) enum Wanted {
 
 /// Smaller files are copied whole, because two requests cost more.
 const SMALL_BYTES: u64 = 1 << 20;
+/// The bytes of the mark at the start of a Parquet file, by which its format is recognized.
+const MARK_BYTES: u64 = 4;
 
 /// A file or folder that can be read; a copy is removed when this is dropped.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl View {
             {
                 let to = here(&entry.path);
                 store::create_folder(to.parent().unwrap_or(&copy))
-                    .and_then(|()| object.outline(&to))
+                    .and_then(|()| object.copy_to(&to, &[0..MARK_BYTES, footer_of(&object)?]))
                     .map_err(Failure::io(&entry.path))?;
             } else {
                 store.local(&entry.path)?;

@@ -5,8 +5,8 @@ mod arrow;
 mod leaf;
 mod parquet;
 
-pub use self::parquet::io_error;
 pub(crate) use self::parquet::os_error;
+pub use self::parquet::{footer_of, io_error};
 use super::cutter::Piece;
 use super::header::Columns;
 use super::{Content, Cut, keeps_damaged};

@@ -6,29 +6,29 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
+use std::future::pending;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant, SystemTime};
 
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, ClientConfigKey, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
-    RetryConfig, UpdateVersion,
+    BackoffConfig, ClientConfigKey, Error, GetOptions, MultipartUpload, ObjectStore,
+    ObjectStoreExt, PutMode, PutMultipartOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::explain::{explain, is_final, lacks_bucket};
-use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
-use super::{Condition, ObjectMeta, address, runtime};
-use crate::names;
-use crate::{SCHEME, StoreError, Writer, named};
+use super::{Condition, ObjectMeta, address_of};
+use crate::{Names, SCHEME, StoreError, Writer, named};
 
 /// How long a request is retried, by default.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,6 +40,17 @@ const TRANSFER_TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
 const TRANSFER_TIMEOUT: &str = "120 seconds";
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Files above this size are uploaded in parts of at least this size; all are downloaded in ranges of it.
+const PART_BYTES: u64 = 8 << 20;
+/// Maximum number of parts of one upload; S3 allows 10,000.
+const MOST_PARTS: u64 = 9_000;
+/// Maximum number of parts or ranges of one file in flight.
+const IN_FLIGHT: usize = 4;
+
+/// Limits the parts that this process uploads at a time, whatever the number of files: more would only
+/// share the link, and time out together.
+static UPLOADS: Semaphore = Semaphore::const_new(8);
 
 /// The clients of this process, by bucket.
 static BUCKETS: Mutex<BTreeMap<String, Arc<Bucket>>> = Mutex::new(BTreeMap::new());
@@ -68,7 +79,7 @@ impl Bucket {
             return Ok(Arc::clone(bucket));
         }
         let refuse = |reason: String| {
-            let patience = names::get().patience;
+            let patience = Names::get().patience;
             let message = format!("{reason}; check the variables AWS_… and {patience}");
             let url = Path::new(SCHEME).join(name);
             named(&url)(io::Error::new(io::ErrorKind::InvalidInput, message))
@@ -93,7 +104,7 @@ impl Bucket {
         let asked = std::env::var(TRANSFER_TIMEOUT_VARIABLE);
         let (store, transfers) =
             (client(TIMEOUT)?, client(asked.as_deref().unwrap_or(TRANSFER_TIMEOUT))?);
-        let handle = runtime::handle().map_err(|e| refuse(e.to_string()))?;
+        let handle = runtime().map_err(|e| refuse(e.to_string()))?;
         let bucket = Arc::new(Self { name: name.to_owned(), store, transfers, handle, patience });
         buckets.insert(name.to_owned(), Arc::clone(&bucket));
         Ok(bucket)
@@ -153,7 +164,7 @@ impl Bucket {
             let Some((range, first)) = coming.pop_front() else {
                 break;
             };
-            let bytes = match runtime::wait(&self.handle, first) {
+            let bytes = match wait(&self.handle, first) {
                 Ok(Ok(bytes)) => bytes,
                 // Retry with patience: the client retries requests, but not bodies that break off.
                 _ => self.read(key, range.clone(), &meta.etag)?,
@@ -272,7 +283,7 @@ impl Bucket {
         };
         let put = match condition {
             Condition::Always => self.persist(|| ask(&self.transfers)),
-            _ => runtime::wait(&self.handle, ask(&self.store)),
+            _ => wait(&self.handle, ask(&self.store)),
         };
         match put {
             Ok(put) => Ok(Some(put.e_tag.unwrap_or_default())),
@@ -320,7 +331,7 @@ impl Bucket {
         let started = Instant::now();
         let mut is_repeated = false;
         loop {
-            match runtime::wait(&self.handle, ask()) {
+            match wait(&self.handle, ask()) {
                 Err(e @ Error::Generic { .. })
                     if !is_final(&e) && (!is_repeated || started.elapsed() < self.patience) =>
                 {
@@ -343,13 +354,13 @@ impl Bucket {
     /// Returns the error for a local file that is the source or copy of an object.
     pub(super) fn disk(&self, key: &str, path: &Path, source: &io::Error) -> StoreError {
         let path = path.display();
-        let copies = names::get().copies;
+        let copies = Names::get().copies;
         let message = format!("{path}: {source}; check the disk, or set another {copies}");
         named(&self.address(key))(io::Error::other(message))
     }
 
     pub(super) fn address(&self, key: &str) -> PathBuf {
-        address::of(&self.name, key)
+        address_of(&self.name, key)
     }
 
     fn location(&self, key: &str) -> Result<Key, StoreError> {
@@ -366,7 +377,7 @@ impl Bucket {
 
 /// Returns how long a request is retried.
 fn patience() -> Result<Duration, String> {
-    let variable = names::get().patience;
+    let variable = Names::get().patience;
     let Ok(text) = std::env::var(variable) else {
         return Ok(PATIENCE);
     };
@@ -374,4 +385,136 @@ fn patience() -> Result<Duration, String> {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
         Err(_) => Err(format!("{variable}={text} is not a number of seconds")),
     }
+}
+
+/// Converts the crate's metadata of an object to ours.
+fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
+    ObjectMeta {
+        key: object.location.as_ref().to_owned(),
+        bytes: object.size,
+        etag: object.e_tag.unwrap_or_default(),
+        modified: SystemTime::from(object.last_modified),
+    }
+}
+
+/// Reads a range of an object; fails if the object no longer has the tag.
+async fn read_range(
+    store: &AmazonS3,
+    location: &Key,
+    range: Range<u64>,
+    etag: &str,
+) -> Result<Vec<u8>, Error> {
+    let wanted = range.end - range.start;
+    let options = GetOptions::new().with_if_match(Some(etag)).with_range(Some(range));
+    let got = store.get_opts(location, options).await?;
+    // Not every store observes the condition.
+    if got.meta.e_tag.as_deref() != Some(etag) {
+        return Err(Error::Precondition {
+            path: location.to_string(),
+            source: "another tag".into(),
+        });
+    }
+    let bytes = got.bytes().await?;
+    if bytes.len() as u64 == wanted {
+        Ok(bytes.to_vec())
+    } else {
+        Err(broken("the response was cut off"))
+    }
+}
+
+/// Copies a file of the given size to an object, part by part; returns its tag, or the disk's error.
+/// If the upload fails, the uploaded parts are discarded.
+async fn put_parts(
+    store: &AmazonS3,
+    location: &Key,
+    path: &Path,
+    bytes: u64,
+) -> Result<io::Result<String>, Error> {
+    let mut upload = store.put_multipart_opts(location, PutMultipartOptions::default()).await?;
+    let sent = send_parts(upload.as_mut(), path, bytes).await;
+    if !matches!(sent, Ok(Ok(()))) {
+        // The store keeps the parts until told to discard them; it may not be responding.
+        let _ = upload.abort().await;
+    }
+    if let Err(error) = sent? {
+        return Ok(Err(error));
+    }
+    match upload.complete().await {
+        Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
+        // If the response to a completion is lost, some stores no longer know the upload at the retry.
+        Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
+        Err(error) => {
+            // The caller may retry with a new upload.
+            let _ = upload.abort().await;
+            Err(error)
+        }
+    }
+}
+
+async fn send_parts(
+    upload: &mut dyn MultipartUpload,
+    path: &Path,
+    bytes: u64,
+) -> Result<io::Result<()>, Error> {
+    let part_bytes = PART_BYTES.max(bytes.div_ceil(MOST_PARTS));
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut on_their_way = JoinSet::new();
+    let mut left = bytes;
+    while left > 0 || !on_their_way.is_empty() {
+        if left > 0 && on_their_way.len() < IN_FLIGHT {
+            let mut part = vec![0; left.min(part_bytes) as usize];
+            if let Err(error) = file.read_exact(&mut part) {
+                return Ok(Err(error));
+            }
+            left -= part.len() as u64;
+            let part = upload.put_part(part.into());
+            on_their_way.spawn(async {
+                // The semaphore is never closed, so this cannot fail.
+                let _permit = UPLOADS.acquire().await;
+                part.await
+            });
+            continue;
+        }
+        match on_their_way.join_next().await {
+            Some(Ok(sent)) => sent?,
+            Some(Err(error)) => return Err(error.into()),
+            None => {}
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Returns the error for an invalid response.
+pub(super) fn broken(reason: &'static str) -> Error {
+    Error::Generic { store: "S3", source: reason.into() }
+}
+
+/// The runtime of the thread that drives the client's connections and timers, once started: one per process, for any
+/// number of buckets and callers. It sleeps while no request is in flight.
+static RUNTIME: Mutex<Option<Handle>> = Mutex::new(None);
+
+/// Returns the process's runtime, and starts it if needed.
+///
+/// # Errors
+/// The system refuses a thread or a poller.
+fn runtime() -> io::Result<Handle> {
+    let mut started = RUNTIME.lock();
+    if let Some(handle) = &*started {
+        return Ok(handle.clone());
+    }
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    thread::Builder::new()
+        .name("object-store".to_owned())
+        .spawn(move || runtime.block_on(pending::<()>()))?;
+    *started = Some(handle.clone());
+    Ok(handle)
+}
+
+/// Waits for a future on the calling thread. Requests have their own timeouts.
+fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
+    liveness::waiting(|| handle.block_on(future))
 }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 
 use object_store::Error;
 
-use super::address;
+use super::address_of;
 use crate::{StoreError, named};
 
 /// Returns whether the bucket is missing, not only an object in it.
@@ -37,7 +37,7 @@ pub(super) fn explain(bucket: &str, key: &str, error: &Error) -> StoreError {
     } else {
         told_by_kind(error, &causes)
     };
-    named(&address::of(bucket, key))(io::Error::new(kind, message))
+    named(&address_of(bucket, key))(io::Error::new(kind, message))
 }
 
 fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
@@ -48,20 +48,21 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
         Error::NotFound { .. } => (ErrorKind::NotFound, "the object does not exist".to_owned()),
         Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
             ErrorKind::StaleNetworkFileHandle,
-            "has changed in the meantime; no other program may write there during a run".to_owned(),
+            "has changed in the meantime; no other program may write there meanwhile".to_owned(),
         ),
         _ if causes.contains("object with invalid path") => (
             ErrorKind::InvalidData,
-            format!("a key of the bucket cannot be read here: {said}; rename it, or name another folder"),
+            format!(
+                "a key of the bucket cannot be read here: {said}; rename it, or name another folder"
+            ),
         ),
         _ if causes.contains("RequestTimeTooSkewed") => (
             ErrorKind::PermissionDenied,
-            "the clock of this machine differs from the store's: set it, then rerun the same command"
-                .to_owned(),
+            "the clock of this machine differs from the store's: set it, then try again".to_owned(),
         ),
         _ if causes.contains("ExpiredToken") => (
             ErrorKind::PermissionDenied,
-            "the session token has expired: set another AWS_SESSION_TOKEN, then rerun the same command"
+            "the session token has expired: set another AWS_SESSION_TOKEN, then try again"
                 .to_owned(),
         ),
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
@@ -74,7 +75,7 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
             if is_final(error) { ErrorKind::Other } else { ErrorKind::TimedOut },
             format!(
                 "the store does not respond as expected: {said}; check AWS_ENDPOINT_URL and the \
-                 network, then rerun the same command"
+                 network, then try again"
             ),
         ),
     }
@@ -133,7 +134,7 @@ mod tests {
         ] {
             assert_eq!(is_final(&answer(status, body)), finally, "{status} {body}");
         }
-        let broken = super::super::transfer::broken("the response was cut off");
+        let broken = super::super::client::broken("the response was cut off");
         assert!(!is_final(&broken));
     }
 

@@ -50,12 +50,12 @@ struct Shared {
     mark: String,
     id: String,
     terms: Terms,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
     ending: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct LeaseState {
     etag: String,
     renewed: Instant,
     renewals: u64,
@@ -88,7 +88,7 @@ impl Lease {
                         mark: mark.to_owned(),
                         id,
                         terms,
-                        state: Mutex::new(State {
+                        state: Mutex::new(LeaseState {
                             etag: meta.etag.clone(),
                             renewed: asked,
                             renewals: 0,
@@ -170,7 +170,7 @@ impl Shared {
     fn keep_renewing(&self) {
         loop {
             let mut state = self.state.lock();
-            let is_going_on = |state: &mut State| !state.is_ending;
+            let is_going_on = |state: &mut LeaseState| !state.is_ending;
             self.ending.wait_while_for(&mut state, is_going_on, self.terms.renew);
             if state.is_ending || state.lost.is_some() {
                 return;

@@ -20,6 +20,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use store::Source;
+use store::source::ObjectReader;
 
 /// Approximate bytes of a batch of rows.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -32,11 +33,25 @@ struct Footer {
     groups: Vec<Group>,
 }
 
+/// The bytes of the footer's length and mark at the end of a file.
+const FOOTER_TAIL: u64 = 8;
+
+/// Returns the range of the footer of a Parquet file in an object store, including its length and mark.
+///
+/// # Errors
+/// The object is too short for a Parquet file; the store refuses.
+pub fn footer_of(object: &ObjectReader) -> io::Result<Range<u64>> {
+    let bytes = object.length();
+    let at = bytes.checked_sub(FOOTER_TAIL).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let tail = object.range(at..bytes)?;
+    let length = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
+    Ok(at.saturating_sub(length.into())..bytes)
+}
+
 pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
     let opened = match file.open()? {
         Source::File(opened) => opened,
-        Source::Object(object) => object
-            .parquet_footer()
+        Source::Object(object) => footer_of(&object)
             .and_then(|footer| object.copy_of(&[footer]))
             .map_err(InputError::unreadable(&file.path))?,
     };
