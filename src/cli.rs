@@ -7,7 +7,6 @@ mod args;
 mod beside;
 mod command;
 mod compare;
-mod completions;
 mod constrain;
 mod evaluate;
 mod export;
@@ -21,7 +20,6 @@ mod pictures;
 mod placement;
 mod plan;
 mod project_stream;
-mod relay;
 mod report;
 mod run;
 mod starter;
@@ -92,7 +90,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Completions(args) => command::completions(&args),
     }
 }
 

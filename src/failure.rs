@@ -13,8 +13,8 @@ use corpus::input::InputError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
 use mesh::ClusterError;
-pub use mesh::exit::Exit;
-use mesh::exit::UsageError;
+pub use mesh::Exit;
+use mesh::UsageError;
 use mesh::secret::SecretError;
 use store::{StoreError, is_remote};
 

@@ -1,7 +1,8 @@
 //! The subcommands, and what `--help` says of them.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use super::Failure;
 use super::args::{
     CompletionsArgs, InspectArgs, NewArgs, PlanArgs, RunArgs, StatusArgs, SynthArgs, TopicsArgs,
     VerifyArgs,
@@ -28,7 +29,7 @@ const LONG_VERSION: &str = concat!(
     env!("TOPICMILL_FEATURES")
 );
 
-/// The part of `--help` about exit codes (`mesh::exit`).
+/// The part of `--help` about exit codes (`mesh::Exit`).
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done, or already done
@@ -193,3 +194,13 @@ planted topics, so that a model can be checked against them. A finished folder i
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
   topicmill completions bash > ~/.local/share/bash-completion/completions/topicmill";
+
+/// Prints the completion script of a shell.
+///
+/// # Errors
+/// stdout cannot be written.
+pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "topicmill", &mut script);
+    super::print_data(&String::from_utf8_lossy(&script))
+}

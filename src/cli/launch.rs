@@ -1,14 +1,19 @@
-//! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here.
+//! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here. Their output, which `run --processes`
+//! also relays: lines prefixed with the process's name, and how each process ends.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::args::RunArgs;
 use super::machine::cores;
-use super::{Exit, Failure, relay};
+use super::{Exit, Failure};
 use crate::job::Stages;
+use mesh::ClusterError;
+use mesh::family::{Ending, Event, Watch};
 use mesh::hosts::{self, host_of};
 use mesh::launch::{Launch, are_here};
 use mesh::secret::Secret;
@@ -80,16 +85,10 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
         let lines: String = lines.map(|line| line.display().to_string() + "\n").collect();
         return super::print_data(&lines);
     }
-    let names: Vec<String> = launch
-        .addresses
-        .iter()
-        .enumerate()
-        .map(|(process, address)| format!("{process} {}", host_of(address)))
-        .collect();
+    let hosts = launch.addresses.iter().map(|address| host_of(address)).enumerate();
+    let names = hosts.map(|(process, host)| format!("{process} {host}")).collect();
     let mut interrupts = args.run.peers.take_over_signals();
-    let watch = relay::on_stderr(names);
-    let ending = launch.run(&watch, &mut interrupts)?;
-    relay::result(&ending, |process| format!("process {process} ({})", launch.addresses[process]))
+    relay(names, |watch| launch.run(watch, &mut interrupts))
 }
 
 /// Returns the launch that flags, host file and environment describe.
@@ -161,4 +160,96 @@ fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
         are_here(addresses).then_some((cores / addresses.len()).max(1))
     };
     args.run.placement.threads.or_else(share)
+}
+
+/// Starts processes with these names by `start`, writes their events to stderr, and returns how this process ends
+/// when they have ended.
+///
+/// # Errors
+/// A process cannot be started, or has failed.
+pub(super) fn relay(
+    names: Vec<String>,
+    start: impl FnOnce(&Watch) -> Result<Ending, ClusterError>,
+) -> Result<(), Failure> {
+    let names: Arc<[String]> = names.into();
+    let ending = start(&on_stderr(Arc::clone(&names)))?;
+    result(&ending, &names)
+}
+
+/// Writes the events of the processes with these names to stderr, line by line.
+fn on_stderr(names: Arc<[String]>) -> Watch {
+    Arc::new(move |event| {
+        let line = match event {
+            Event::Line { process, line } => {
+                let name = names.get(*process).map_or("?", String::as_str);
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
+                [format!("[{name}] ").as_bytes(), line, b"\n"].concat()
+            }
+            Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
+            Event::Killing => b"killing the remaining processes\n".to_vec(),
+            Event::Restart { ending, restart, most, wait } => {
+                let who = ending.culprit.and_then(|process| names.get(process));
+                let who = who.map_or("?", String::as_str);
+                format!(
+                    "process [{who}] {}; restarting all processes in {} s, restart {restart} of {most}\n",
+                    end(ending.code),
+                    wait.as_secs(),
+                )
+                .into_bytes()
+            }
+        };
+        // Written whole, under one lock. If it cannot be written, there is nothing left to do.
+        let _ = io::stderr().lock().write_all(&line);
+    })
+}
+
+/// Returns how this process ends when those that it started have ended. Their own messages have given the
+/// cause, unless a process could not write one.
+fn result(ending: &Ending, names: &[String]) -> Result<(), Failure> {
+    if ending.code == 0 {
+        return Ok(());
+    }
+    let exit = Exit::of(ending.code);
+    let message = match ending.culprit.filter(|_| ending.code > 128 && !ending.interrupted) {
+        // A process that was told to stop has told the others.
+        Some(_) if exit == Exit::Interrupted => {
+            "a process was told to stop; rerun the same command to resume".to_owned()
+        }
+        Some(process) => format!("process [{}] {}", names[process], end(ending.code)),
+        None => String::new(),
+    };
+    Err(Failure::message(exit, message))
+}
+
+/// Describes how a process ended.
+fn end(code: u8) -> String {
+    match Exit::of(code) {
+        Exit::Unavailable => "lost a worker, its peers or its host".to_owned(),
+        Exit::Interrupted => "was stopped (signal 15)".to_owned(),
+        Exit::Killed => format!("was killed (signal {})", code - 128),
+        _ => format!("ended with code {code}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_could_not_speak_is_spoken_for() {
+        let told = |code, interrupted| {
+            let ending = Ending { code, culprit: Some(1), interrupted };
+            let failure = result(&ending, &["0".to_owned(), "1".to_owned()]);
+            failure.map_err(|failure| (failure.exit, failure.report()))
+        };
+        assert!(told(0, true).is_ok());
+        let killed = "error: process [1] was killed (signal 9)\n".to_owned();
+        assert_eq!(told(137, false).unwrap_err(), (Exit::Killed, killed));
+        let (exit, text) = told(139, false).unwrap_err();
+        assert_eq!(exit, Exit::Killed);
+        assert!(text.contains("signal 11"), "{text}");
+        assert_eq!(told(65, false).unwrap_err(), (Exit::Data, String::new()));
+        let stopped = told(143, true).unwrap_err();
+        assert_eq!(stopped, (Exit::Interrupted, String::new()));
+    }
 }

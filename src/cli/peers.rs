@@ -9,11 +9,8 @@ use clap::value_parser;
 use super::Failure;
 use crate::job::Job;
 use mesh::hosts::host_of;
-use mesh::interrupt::Interrupts;
+use mesh::interrupt::{DEFAULT_STOP_TIMEOUT, Interrupts};
 use mesh::secret::Secret;
-use mesh::settings::{
-    DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT, DEFAULT_STOP_TIMEOUT,
-};
 use mesh::tls::{Tls, file_name};
 use mesh::{ClusterSettings, Placement};
 
@@ -71,11 +68,12 @@ impl PeerArgs {
         placement: &Placement,
         run: String,
     ) -> Result<ClusterSettings, Failure> {
-        let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
-        let stall_timeout = seconds(self.stall_timeout, DEFAULT_STALL_TIMEOUT);
-        let stall_timeout = (!stall_timeout.is_zero()).then_some(stall_timeout);
+        let mut settings = ClusterSettings::default();
+        if let Some(seconds) = self.stall_timeout {
+            settings.stall_timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
+        }
         if placement.processes() == 1 {
-            return Ok(ClusterSettings { stall_timeout, ..ClusterSettings::default() });
+            return Ok(settings);
         }
         let found = Secret::find(job.cluster.secret_file.as_deref())?;
         let warning = found.as_ref().and_then(|found| found.warning.as_ref());
@@ -84,16 +82,16 @@ impl PeerArgs {
         }
         let host = placement.addresses.get(placement.process);
         let host = host.map_or("", |address| host_of(address));
+        let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
         Ok(ClusterSettings {
             build: env!("TOPICMILL_BUILD"),
-            hash: [0; 32],
             run,
-            deadline: seconds(self.join_timeout, DEFAULT_DEADLINE),
-            peer_timeout: seconds(self.peer_timeout, DEFAULT_PEER_TIMEOUT),
-            stall_timeout,
+            deadline: seconds(self.join_timeout, settings.deadline),
+            peer_timeout: seconds(self.peer_timeout, settings.peer_timeout),
             secret: found.map(|found| found.secret),
             tls: self.tls(host)?,
             compress: self.compress,
+            ..settings
         })
     }
 

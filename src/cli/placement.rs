@@ -5,7 +5,7 @@ use super::Failure;
 use super::args::PlacementArgs;
 use super::machine::cores;
 use super::warn;
-use mesh::environment::{self, Found, Wanted};
+use mesh::environment::{self, ProcessPlace, Wanted};
 use mesh::hosts::Peers;
 use mesh::spawn;
 
@@ -60,7 +60,7 @@ const MOST_PROCESSES: usize = 1024;
 #[derive(Debug, Default)]
 struct Surroundings {
     /// This process's place, if its number or the number of processes is needed.
-    found: Option<Found>,
+    found: Option<ProcessPlace>,
     /// The addresses of all processes, if only those are needed.
     listed: Option<Peers>,
 }
@@ -186,7 +186,7 @@ impl Placement {
     ) -> Result<Self, Failure> {
         let missing = |flag| Failure::usage(format!("{given} also needs {flag}")).help(INCOMPLETE);
         let found = surroundings.found;
-        let of = |part: fn(&Found) -> usize| found.as_ref().map(part);
+        let of = |part: fn(&ProcessPlace) -> usize| found.as_ref().map(part);
         let count = args.process_count.or(of(|found| found.processes));
         let count = count.ok_or(missing("--process-count"))?;
         let index = args.process.or(of(|found| found.process));

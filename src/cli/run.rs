@@ -5,8 +5,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use super::args::RunArgs;
+use super::launch::relay;
 use super::placement::Placement;
-use super::{Display, Exit, Failure, figures, machine, peers, plan, relay, summary};
+use super::{Display, Exit, Failure, figures, machine, peers, plan, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::state::recorded_state;
@@ -356,7 +357,5 @@ fn run_in_children(
     };
     let mut interrupts = args.peers.take_over_signals();
     let names = (0..processes).map(|process| process.to_string()).collect();
-    let watch = relay::on_stderr(names);
-    let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;
-    relay::result(&ending, |process| format!("process {process}"))
+    relay(names, |watch| spawn::run(processes, &command, watch, &mut interrupts))
 }

@@ -13,10 +13,7 @@ use std::path::Path;
 /// Folders of sources with their modules, each of which uses only those before it.
 const LAYERS: [(&str, &[&str]); 7] = [
     ("crates/liveness/src", &["contain"]),
-    (
-        "crates/store/src",
-        &["names", "faulty", "disk", "lock", "scratch", "owned", "source", "writer", "s3"],
-    ),
+    ("crates/store/src", &["faulty", "lock", "source", "disk", "s3"]),
     (
         "crates/lda/src",
         &["math", "regression", "bags", "model", "estimate", "infer", "evaluate", "train", "tree"],
@@ -58,22 +55,18 @@ const LAYERS: [(&str, &[&str]); 7] = [
     (
         "crates/mesh/src",
         &[
-            "exit",
             "names",
             "hosts",
             "environment",
             "secret",
             "tls",
-            "settings",
             "proof",
             "frame",
             "hello",
             "traffic",
             "guard",
             "channel",
-            "callers",
             "link",
-            "farewell",
             "stall",
             "interrupt",
             "handshake",
@@ -133,6 +126,12 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ("std::net", OUTSIDE_LDA),
     ("std::thread", OUTSIDE_LDA),
 ];
+
+/// The crates that other programs can use for their own purposes.
+const OF_ANY_PROGRAM: [&str; 3] = ["crates/liveness/", "crates/mesh/", "crates/store/"];
+/// Words of this program, its flags and its keys.
+const WORDS_OF_THE_PROGRAM: &str = "topicmill tpcmill --hosts --process --threads --port --tls-ca --compress \
+     --stall-timeout --peer-timeout --set output. corpus. train. model. cluster. topics";
 
 /// The mathematics uses neither files, network nor threads, except for the threads of its classifier.
 const OUTSIDE_LDA: &[&str] = &[
@@ -255,6 +254,18 @@ fn engines_formats_and_the_screen_are_named_where_they_belong() {
         let mut reserved = RESERVED.iter().filter(|(_, places)| !allowed(places));
         let (name, places) = reserved.find(|(name, _)| names(line, name))?;
         Some(format!("{name} may stand in {places:?} only"))
+    });
+}
+
+#[test]
+fn crates_of_any_program_have_no_word_of_this_one() {
+    check(|path, _, line| {
+        if !OF_ANY_PROGRAM.iter().any(|folder| path.starts_with(folder)) {
+            return None;
+        }
+        let line = line.to_lowercase();
+        let word = WORDS_OF_THE_PROGRAM.split_whitespace().find(|word| line.contains(word))?;
+        Some(format!("{word}: take it from the program's `Names`"))
     });
 }
 

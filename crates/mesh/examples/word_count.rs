@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 use mesh::environment::{listed, variables};
 use mesh::family::{Event, Watch};
-use mesh::interrupt::{self, Interrupts};
+use mesh::interrupt::{self, DEFAULT_STOP_TIMEOUT, Interrupts};
 use mesh::secret::Secret;
-use mesh::settings::DEFAULT_STOP_TIMEOUT;
 use mesh::{ClusterSettings, Failure, Names, Placement, execute, guard, spawn};
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Exchange, Inspect, Probe, ToStream};

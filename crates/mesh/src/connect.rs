@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Socket, Type};
 
 use super::channel::Channel;
-use super::exit::UsageError;
-use super::handshake::{dial, greet};
+use super::handshake::{answer, dial};
 use super::names::VariableNames;
 use super::setup::Setup;
-use super::{ClusterError, ClusterSettings, Placement};
+use super::{ClusterError, ClusterSettings, Placement, UsageError};
 
 /// How long a port may stay taken, by a run that is ending.
 const BIND_LIMIT: Duration = Duration::from_secs(5);
@@ -135,7 +134,7 @@ fn listen_everywhere(port: u16) -> io::Result<TcpListener> {
 
 /// Accepts callers until the set-up is over.
 fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
-    while !setup.over() {
+    while !setup.is_over() {
         let Ok((stream, _)) = listener.accept() else {
             std::thread::sleep(ACCEPT_TICK);
             continue;
@@ -145,8 +144,7 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
         };
         let greeting = Arc::clone(setup);
         let started = start("cluster:greet", move || {
-            // A caller that breaks off or sends garbage does not affect the run.
-            let _ = greet(&greeting, stream, place);
+            answer(&greeting, stream, place);
             greeting.callers.leave(place);
         });
         if started.is_err() {
@@ -158,7 +156,7 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::Exit;
     use crate::secret::Secret;
     use std::net::TcpStream;
 

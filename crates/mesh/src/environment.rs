@@ -9,9 +9,9 @@ mod slurm;
 
 use std::collections::BTreeMap;
 
-use super::exit::UsageError;
 use super::hosts::{Peers, parse_list};
 use super::names::{SettingNames, VariableNames};
+use crate::UsageError;
 
 /// The first port on each host, unless another is given.
 const DEFAULT_PORT: u16 = 7101;
@@ -26,7 +26,7 @@ type Variables = BTreeMap<String, String>;
 
 /// The place found: one process of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ProcessPlace {
     /// The source: a scheduler, or our own variables.
     pub by: &'static str,
     /// The number of this process, from 0, below `processes`.
@@ -53,7 +53,7 @@ pub struct Wanted {
 }
 
 /// Finds the addresses of all processes from a port on, if the variables have them.
-type FindAddresses = fn(&Variables, &Found, u16) -> Result<Option<Vec<String>>, UsageError>;
+type FindAddresses = fn(&Variables, &ProcessPlace, u16) -> Result<Option<Vec<String>>, UsageError>;
 
 /// A program that numbers the processes it starts, and the variables in which it does.
 struct Launcher {
@@ -65,7 +65,7 @@ struct Launcher {
     /// The variable with the number of processes on this host, or "".
     local: &'static str,
     /// What else its variables say of a place; `None` if they are not of this process.
-    complete: fn(&Variables, Found) -> Result<Option<Found>, UsageError>,
+    complete: fn(&Variables, ProcessPlace) -> Result<Option<ProcessPlace>, UsageError>,
     /// The addresses of all processes from this port on, if its variables have them.
     addresses: FindAddresses,
 }
@@ -88,7 +88,7 @@ const LAUNCHERS: [Launcher; 5] = [
         size: &["OMPI_COMM_WORLD_SIZE"],
         local: "OMPI_COMM_WORLD_LOCAL_SIZE",
         complete: |variables, found| {
-            Ok(Some(Found { token: variables.get("PMIX_NAMESPACE").cloned(), ..found }))
+            Ok(Some(ProcessPlace { token: variables.get("PMIX_NAMESPACE").cloned(), ..found }))
         },
         ..PLAIN
     },
@@ -148,17 +148,17 @@ impl Launcher {
     }
 
     /// Finds the place of a process that it has started.
-    fn find(&self, variables: &Variables) -> Result<Option<Found>, UsageError> {
+    fn find(&self, variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
         let Some(numbers) = self.numbers(variables)? else {
             return Ok(None);
         };
-        let mut found = Found::new(self.name, numbers);
+        let mut found = ProcessPlace::new(self.name, numbers);
         found.local = number(variables, self.local)?.unwrap_or(1).max(1);
         (self.complete)(variables, found)
     }
 }
 
-impl Found {
+impl ProcessPlace {
     /// Creates a place that `by` has numbered, without the addresses of the others.
     fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
         Self { by, process, processes, local: 1, threads: None, peers: None, token: None }
@@ -178,7 +178,7 @@ pub fn variables() -> Variables {
 ///
 /// # Errors
 /// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
-pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, UsageError> {
+pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<ProcessPlace>, UsageError> {
     let mut place = own(variables)?.map(|found| (found, &PLAIN));
     for launcher in &LAUNCHERS {
         if place.is_none() {
@@ -212,7 +212,7 @@ pub fn listed(variables: &Variables) -> Result<Option<Peers>, UsageError> {
 /// machine if all are here.
 fn peers(
     variables: &Variables,
-    found: &Found,
+    found: &ProcessPlace,
     launcher: &Launcher,
     port: Option<u16>,
 ) -> Result<Peers, UsageError> {
@@ -240,12 +240,12 @@ fn peers(
 }
 
 /// Returns the addresses of processes that are all on this machine.
-fn here(found: &Found, port: u16) -> Result<Vec<String>, UsageError> {
+fn here(found: &ProcessPlace, port: u16) -> Result<Vec<String>, UsageError> {
     (0..found.processes).map(|process| at("127.0.0.1", port, process)).collect()
 }
 
 /// Finds a place in our own variables; a list of hosts also gives the number of processes.
-fn own(variables: &Variables) -> Result<Option<Found>, UsageError> {
+fn own(variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
     let names = VariableNames::get();
     let Some(process) = number(variables, names.process)? else {
         return Ok(None);
@@ -257,7 +257,7 @@ fn own(variables: &Variables) -> Result<Option<Found>, UsageError> {
     let processes = count(variables, names.processes)?.or(listed);
     let processes = processes.ok_or_else(|| half(names.process, names.processes))?;
     below(variables, names.process, process, processes)?;
-    Ok(Some(Found::new(names.process, (process, processes))))
+    Ok(Some(ProcessPlace::new(names.process, (process, processes))))
 }
 
 /// Returns the names of the Job, which is the pod's name without its index, and of the service.

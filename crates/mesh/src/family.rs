@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::ClusterError;
 use super::interrupt::Interrupts;
-use crate::exit::Exit;
+use crate::Exit;
 
 /// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other (69), but
 /// it is the cause of the losses that other processes report.
@@ -128,11 +128,24 @@ struct Running {
 }
 
 impl Family {
+    /// Starts the members, and waits for all of them.
+    ///
+    /// # Errors
+    /// A process cannot be started, or its state cannot be read; those already started are killed.
+    pub(super) fn run(
+        members: Vec<Member>,
+        watch: &Watch,
+        interrupts: &mut Interrupts,
+    ) -> Result<Ending, ClusterError> {
+        let mut family = Family::start(members, watch)?;
+        family.wait(interrupts).map_err(failed("wait for a process"))
+    }
+
     /// Starts the members; only process 0 keeps the standard output.
     ///
     /// # Errors
     /// A process cannot be started; those already started are killed.
-    pub(super) fn start(members: Vec<Member>, watch: &Watch) -> Result<Family, ClusterError> {
+    fn start(members: Vec<Member>, watch: &Watch) -> Result<Family, ClusterError> {
         let mut family = Family {
             children: Vec::with_capacity(members.len()),
             watch: Arc::clone(watch),
@@ -153,16 +166,13 @@ impl Family {
     ///
     /// # Errors
     /// The state of a child cannot be read.
-    pub(super) fn wait(&mut self, interrupts: &mut Interrupts) -> io::Result<Ending> {
+    fn wait(&mut self, interrupts: &mut Interrupts) -> io::Result<Ending> {
         let mut failures = Vec::new();
         let mut interrupted = false;
         self.stopping = interrupts.patience;
         while self.children.iter().any(|child| !child.has_ended) {
             for _ in 0..interrupts.count() {
-                match interrupted {
-                    false => self.take(Measure::Stop),
-                    true => self.take(Measure::Kill),
-                }
+                self.take(if interrupted { Measure::Kill } else { Measure::Stop });
                 interrupted = true;
             }
             if self.due.is_some_and(|due| Instant::now() >= due) {

@@ -3,7 +3,7 @@
 //! A frame is a header of four bytes, little-endian, followed by its content: the kind in the upper
 //! byte, the length in the lower three. Lengths are bounded before anything is allocated.
 
-use crate::exit::Exit;
+use crate::Exit;
 
 /// The bytes of a frame's header.
 pub const HEADER_BYTES: usize = 4;

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::Placement;
 use super::frame::Farewell;
-use crate::exit::Exit;
+use crate::Exit;
 
 /// How long the farewell may take, until the others have closed the connections too.
 pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);

@@ -19,21 +19,13 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
-use super::hello::{FRAME_BYTES, Hello};
+use super::hello::{FRAME_BYTES, Hello, SECRET, TLS};
 use super::hosts::host_of;
-use super::names::VariableNames;
 use super::proof::{
     ANSWER_BYTES, PROOF_BYTES, READY, Role, Transcript, Verdict, decode_answer, encode_answer,
 };
-use super::setup::Setup;
-
-/// Returns the message about a process of another attempt.
-fn other_attempt() -> String {
-    let variable = VariableNames::get().run;
-    format!(
-        "belongs to another attempt ({variable} differs): it may be left over from an earlier run"
-    )
-}
+use super::secret::Secret;
+use super::setup::{Setup, Unmet};
 
 /// The time limit for a caller's greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
@@ -46,95 +38,54 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// How long a listener must refuse our proof before we believe it: a refusal proves nothing, and a
 /// stranger that has taken a port for a moment must not end a run.
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
+/// What a listener is that does not know this protocol.
+const OTHER_PROGRAM: &str = "another program listens there";
 
-/// Returns the message about a process with a different secret.
-fn other_secret() -> String {
-    format!("has a different secret: give all processes the same {}", VariableNames::get().secret)
+/// This process's side of a handshake.
+#[derive(Clone, Copy)]
+enum Side {
+    /// It has called.
+    Dialler,
+    /// It was called, and the caller has this place among the callers.
+    Listener { place: u64 },
 }
 
 /// Handles the caller at `place` among the callers, and keeps the connection if it belongs to the
 /// run.
-pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<()> {
-    let mut channel = Channel::plain(stream)?;
-    let Some((theirs, dialler)) = read_hello(&mut channel, GREETING_LIMIT)? else {
-        return Ok(());
+pub(super) fn answer(setup: &Setup, stream: TcpStream, place: u64) {
+    let greeted = Channel::plain(stream).and_then(|mut channel| {
+        let greeting = read_hello(&mut channel, GREETING_LIMIT)?;
+        Ok(greeting.map(|greeting| (channel, greeting)))
+    });
+    // A caller that breaks off or sends garbage does not affect the run.
+    let Ok(Some((mut channel, (theirs, dialler)))) = greeted else {
+        return;
     };
     let process = theirs.process as usize;
-    let mine = setup.mine.fresh()?;
-    let listener = mine.encode();
-    channel.send(&listener, ANSWER_LIMIT)?;
-    if mine.has_secret != theirs.has_secret {
-        // Neither can convince the other.
-        setup.one_sided_secret(process);
-        return Ok(());
+    let met = greet(setup, &mut channel).and_then(|listener| {
+        let said = Transcript { dialler, listener, binding: Vec::new() };
+        agree(setup, &mut channel, Side::Listener { place }, process, &theirs, said)
+    });
+    match met {
+        Ok(()) => setup.keep(process, channel),
+        Err(unmet) => setup.note(process, unmet),
     }
-    let mut said = Transcript { dialler, listener, binding: Vec::new() };
-    if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
-        let host = setup.addresses.get(process).map_or("", |a| host_of(a));
-        let answer = tls.answer().map_err(io::Error::other)?;
-        let encrypted = channel.encrypt(answer, host, ANSWER_LIMIT);
-        let binding = encrypted.inspect_err(|error| setup.trouble(process, tls_trouble(error)))?;
-        said.binding = binding.to_vec();
-    }
-    let mut proof = [0; PROOF_BYTES];
-    channel.receive(&mut proof, ANSWER_LIMIT)?;
-    let secret = setup.secret.as_ref();
-    if !said.is_proved(secret, Role::Dialler, &proof) {
-        setup.accuse(process, other_secret());
-        let refused = encode_answer(Verdict::Refused, &[0; PROOF_BYTES]);
-        return channel.send(&refused, ANSWER_LIMIT);
-    }
-    if !setup.callers.leave(place) {
-        return Ok(());
-    }
-    let is_taken = process == setup.process || setup.has(process);
-    let verdict = if is_taken { Verdict::Taken } else { Verdict::Welcome };
-    let proof = said.prove(secret, Role::Listener(verdict));
-    // The caller finds differences in our greeting, which it trusts now.
-    channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
-    if setup.mine.is_left_over(&theirs) {
-        setup.accuse(process, other_attempt());
-        return Ok(());
-    }
-    if let Some(difference) = difference_of_caller(setup, &theirs) {
-        setup.fail(setup.mismatch(process, &difference));
-        return Ok(());
-    }
-    let mut ready = [0; READY.len()];
-    channel.receive(&mut ready, ANSWER_LIMIT)?;
-    if ready == READY && !is_taken {
-        setup.keep(process, channel);
-    }
-    Ok(())
-}
-
-/// Returns the difference of a caller that has proved the secret, if there is one.
-fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
-    let process = theirs.process as usize;
-    setup.mine.difference(theirs).or_else(|| {
-        let expected = setup.process..setup.addresses.len();
-        (!expected.contains(&process))
-            .then(|| "calls a process with a higher number: the host files differ".to_owned())
-    })
 }
 
 /// Calls a process with a lower number until it accepts or the set-up is over.
 pub(super) fn dial(setup: &Setup, process: usize) {
     let mut pause = Duration::from_millis(25);
     let mut refused: Option<Instant> = None;
-    while !setup.over() {
+    while !setup.is_over() {
         match call(setup, process) {
             Ok(channel) => return setup.keep(process, channel),
-            Err(Unanswered::Unfit(difference)) => {
-                return setup.fail(setup.mismatch(process, &difference));
-            }
-            Err(Unanswered::Absent(reason)) => setup.trouble(process, reason),
-            Err(Unanswered::Refused) => {
-                setup.accuse(process, other_secret());
-                let since = *refused.get_or_insert_with(Instant::now);
-                if since.elapsed() >= REFUSED_LIMIT {
-                    return setup.fail(setup.other_secret(process));
+            Err(unmet) => {
+                if matches!(unmet, Unmet::OtherSecret)
+                    && refused.get_or_insert_with(Instant::now).elapsed() >= REFUSED_LIMIT
+                {
+                    return setup.refused(process);
                 }
+                setup.note(process, unmet);
             }
         }
         std::thread::sleep(pause);
@@ -142,95 +93,147 @@ pub(super) fn dial(setup: &Setup, process: usize) {
     }
 }
 
-/// Why a call did not lead to a connection.
-enum Unanswered {
-    /// No process answers, or not the right one: try again.
-    Absent(String),
-    /// The other side rejects our proof.
-    Refused,
-    /// The process has the secret, but cannot work with us.
-    Unfit(String),
-}
-
-impl From<io::Error> for Unanswered {
-    fn from(error: io::Error) -> Unanswered {
-        Unanswered::Absent(error.to_string())
-    }
-}
-
 /// Tries once to reach a process and to be accepted by it.
-fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
-    let address = &setup.addresses[process];
-    let mut channel = Channel::plain(reach(address)?)?;
-    let mine = setup.mine.fresh()?;
-    let dialler = mine.encode();
-    channel.send(&dialler, ANSWER_LIMIT)?;
-    let absent = |reason: &str| Unanswered::Absent(reason.to_owned());
-    let (theirs, listener) = read_hello(&mut channel, ANSWER_LIMIT)?
-        .ok_or_else(|| absent("another program listens there"))?;
-    if mine.has_secret != theirs.has_secret {
-        setup.one_sided_secret(process);
-        return Err(absent("it has no secret, or this process has none"));
+fn call(setup: &Setup, process: usize) -> Result<Channel, Unmet> {
+    let mut channel = Channel::plain(reach(&setup.addresses[process])?)?;
+    let dialler = greet(setup, &mut channel)?;
+    let greeting = read_hello(&mut channel, ANSWER_LIMIT)?;
+    let (theirs, listener) = greeting.ok_or_else(|| absent(OTHER_PROGRAM))?;
+    let said = Transcript { dialler, listener, binding: Vec::new() };
+    agree(setup, &mut channel, Side::Dialler, process, &theirs, said)?;
+    Ok(channel)
+}
+
+/// Sends our greeting, and returns its bytes.
+fn greet(setup: &Setup, channel: &mut Channel) -> Result<Vec<u8>, Unmet> {
+    let greeting = setup.mine.fresh()?.encode();
+    channel.send(&greeting, ANSWER_LIMIT)?;
+    Ok(greeting)
+}
+
+/// Encrypts a connection after the greetings, and exchanges proofs; succeeds if both sides are processes of the run
+/// that can work together.
+fn agree(
+    setup: &Setup,
+    channel: &mut Channel,
+    side: Side,
+    process: usize,
+    theirs: &Hello,
+    mut said: Transcript,
+) -> Result<(), Unmet> {
+    let (mine, secret) = (&setup.mine, setup.secret.as_ref());
+    if mine.has(SECRET) != theirs.has(SECRET) {
+        // Neither can convince the other.
+        return Err(Unmet::OneSidedSecret);
     }
-    let mut said = Transcript { dialler, listener, binding: Vec::new() };
-    if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
-        let host = host_of(address);
-        let encrypted = tls
-            .call(host)
-            .map_err(io::Error::other)
-            .and_then(|call| channel.encrypt(call, host, ANSWER_LIMIT));
-        let binding = encrypted.map_err(|error| Unanswered::Absent(tls_trouble(&error)))?;
-        said.binding = binding.to_vec();
+    if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has(TLS)) {
+        let host = setup.addresses.get(process).map_or("", |address| host_of(address));
+        let session = match side {
+            Side::Dialler => tls.call(host),
+            Side::Listener { .. } => tls.answer(),
+        };
+        let encrypt = |session| channel.encrypt(session, host, ANSWER_LIMIT);
+        let binding = session.map_err(io::Error::other).and_then(encrypt);
+        said.binding = binding.map_err(not_encrypted)?.to_vec();
     }
-    let secret = setup.secret.as_ref();
-    channel.send(&said.prove(secret, Role::Dialler), ANSWER_LIMIT)?;
-    let mut answer = [0; ANSWER_BYTES];
-    let answered = channel.receive(&mut answer, ANSWER_LIMIT);
-    answered.map_err(|error| match channel.tls {
-        Some(_) => Unanswered::Absent(tls_trouble(&error)),
-        None => error.into(),
-    })?;
-    let (verdict, proof) = decode_answer(&answer);
-    let verdict = verdict.ok_or_else(|| absent("another program listens there"))?;
-    if verdict == Verdict::Refused {
-        return Err(Unanswered::Refused);
+    let verdict = match side {
+        Side::Dialler => prove(channel, secret, &said)?,
+        Side::Listener { place } => judge(setup, channel, &said, process, place)?,
+    };
+    if mine.is_left_over(theirs) {
+        return Err(Unmet::OtherAttempt);
     }
-    if !said.is_proved(secret, Role::Listener(verdict), proof) {
-        return Err(absent("the program that listens there does not have the secret"));
+    let misplaced = || misplacement(setup, side, process, theirs, verdict);
+    if let Some(difference) = mine.difference(theirs).or_else(misplaced) {
+        return Err(Unmet::Unfit(difference));
     }
-    if mine.is_left_over(&theirs) {
-        setup.accuse(process, other_attempt());
-        return Err(absent(&other_attempt()));
-    }
-    match difference_of_listener(setup, process, &theirs, verdict) {
-        Some(difference) => Err(Unanswered::Unfit(difference)),
-        None => {
-            channel.send(&READY, ANSWER_LIMIT)?;
-            Ok(channel)
+    match side {
+        Side::Dialler => channel.send(&READY, ANSWER_LIMIT)?,
+        Side::Listener { .. } => {
+            let mut ready = [0; READY.len()];
+            channel.receive(&mut ready, ANSWER_LIMIT)?;
+            if ready != READY || verdict == Verdict::Taken {
+                return Err(absent("it was started twice"));
+            }
         }
     }
+    Ok(())
 }
 
-/// Returns the difference of a listener that has proved the secret, if there is one.
-fn difference_of_listener(
+/// Proves the secret to a listener; returns its verdict, if it proves the secret too.
+fn prove(
+    channel: &mut Channel,
+    secret: Option<&Secret>,
+    said: &Transcript,
+) -> Result<Verdict, Unmet> {
+    channel.send(&said.prove(secret, Role::Dialler), ANSWER_LIMIT)?;
+    let mut answer = [0; ANSWER_BYTES];
+    if let Err(error) = channel.receive(&mut answer, ANSWER_LIMIT) {
+        return Err(if channel.tls.is_some() { not_encrypted(error) } else { error.into() });
+    }
+    let (verdict, proof) = decode_answer(&answer);
+    match verdict {
+        None => Err(absent(OTHER_PROGRAM)),
+        Some(Verdict::Refused) => Err(Unmet::OtherSecret),
+        Some(verdict) if said.is_proved(secret, Role::Listener(verdict), proof) => Ok(verdict),
+        Some(_) => Err(absent("the program that listens there does not have the secret")),
+    }
+}
+
+/// Reads the proof of the caller at `place`, and sends our verdict, with our own proof if its proof is right.
+fn judge(
     setup: &Setup,
+    channel: &mut Channel,
+    said: &Transcript,
+    process: usize,
+    place: u64,
+) -> Result<Verdict, Unmet> {
+    let secret = setup.secret.as_ref();
+    let mut proof = [0; PROOF_BYTES];
+    channel.receive(&mut proof, ANSWER_LIMIT)?;
+    if !said.is_proved(secret, Role::Dialler, &proof) {
+        // Whether this arrives or not, the caller is refused.
+        let _ = channel.send(&encode_answer(Verdict::Refused, &[0; PROOF_BYTES]), ANSWER_LIMIT);
+        return Err(Unmet::OtherSecret);
+    }
+    if !setup.callers.leave(place) {
+        return Err(absent("too many others called at the same time"));
+    }
+    let is_taken = process == setup.process || setup.has(process);
+    let verdict = if is_taken { Verdict::Taken } else { Verdict::Welcome };
+    let proof = said.prove(secret, Role::Listener(verdict));
+    // The caller finds differences in our greeting, which it trusts now.
+    channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
+    Ok(verdict)
+}
+
+/// Returns what is wrong with the numbers of two processes that have proved the secret and do not differ otherwise.
+fn misplacement(
+    setup: &Setup,
+    side: Side,
     process: usize,
     theirs: &Hello,
     verdict: Verdict,
 ) -> Option<String> {
-    if let Some(difference) = setup.mine.difference(theirs) {
-        return Some(difference);
+    let number = theirs.process;
+    match side {
+        Side::Dialler if number as usize != process => {
+            Some(format!("calls itself process {number}: the host files differ"))
+        }
+        Side::Dialler => (verdict == Verdict::Taken)
+            .then(|| format!("already has a process {}: it was started twice", setup.process)),
+        Side::Listener { .. } => (!(setup.process..setup.addresses.len()).contains(&process))
+            .then(|| "calls a process with a higher number: the host files differ".to_owned()),
     }
-    if theirs.process as usize != process {
-        return Some(format!("calls itself process {}: the host files differ", theirs.process));
-    }
-    (verdict == Verdict::Taken)
-        .then(|| format!("already has a process {}: it was started twice", setup.process))
 }
 
-/// Describes why a connection could not be encrypted.
-fn tls_trouble(error: &io::Error) -> String {
-    format!("cannot encrypt the connection: {error}")
+fn absent(reason: &str) -> Unmet {
+    Unmet::Absent(reason.to_owned())
+}
+
+/// Returns the reason for a connection that could not be encrypted.
+fn not_encrypted(error: io::Error) -> Unmet {
+    Unmet::Absent(format!("cannot encrypt the connection: {error}"))
 }
 
 /// Opens a connection to the first address of a name that accepts one.

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::exit::UsageError;
+use crate::UsageError;
 use crate::names::{SettingNames, VariableNames};
 
 /// The most bytes of a host file that are read.

@@ -13,7 +13,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::guard::{self, Failure};
-use crate::exit::Exit;
+use crate::Exit;
+
+/// How long processes that were told to stop may take, by default.
+pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often deferred signals are checked.
 const TICK: Duration = Duration::from_millis(20);

@@ -19,13 +19,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::ClusterError;
-use super::family::{Ending, Event, Family, Member, Watch, failed};
+use super::family::{Ending, Event, Family, Member, Watch};
 use super::hosts::host_of;
 use super::interrupt::Interrupts;
 use super::names::{SettingNames, VariableNames};
 use super::secret::{Secret, SecretError, random_hex};
 use super::spawn::{token, variables};
-use crate::exit::Exit;
+use crate::Exit;
 
 /// The longest wait before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -78,9 +78,7 @@ impl Launch {
         let mut restart = 0;
         loop {
             let token = token(&name, restart);
-            let mut family = Family::start(self.members(&secret, &token), watch)?;
-            let ending = family.wait(interrupts);
-            let ending = ending.map_err(failed("wait for a process"))?;
+            let ending = Family::run(self.members(&secret, &token), watch, interrupts)?;
             if ending.interrupted && ending.code != 0 {
                 return Ok(interrupted(ending));
             }
@@ -125,9 +123,12 @@ impl Launch {
 
     /// Returns the processes of one attempt.
     fn members(&self, secret: &str, token: &str) -> Vec<Member> {
-        let member = |process| match self.is_remote(process) {
-            false => self.local(process, secret, token),
-            true => self.remote(process, secret, token),
+        let member = |process| {
+            if self.is_remote(process) {
+                self.remote(process, secret, token)
+            } else {
+                self.local(process, secret, token)
+            }
         };
         (0..self.addresses.len()).map(member).collect()
     }
@@ -243,7 +244,7 @@ fn is_worth_another_try(code: u8) -> bool {
 }
 
 /// Quotes `word` for a POSIX shell: in single quotes, unless it needs none.
-fn quote(word: &OsStr) -> OsString {
+pub fn quote(word: &OsStr) -> OsString {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:,=@%+".contains(byte);
     let bytes = word.as_bytes();
     if !bytes.is_empty() && bytes.iter().all(is_plain) {
@@ -264,7 +265,7 @@ mod tests {
             program: "/opt/it's here/program".into(),
             directory: "/data/a b".into(),
             command: "run",
-            arguments: ["--set=a.b=c", "job $x.toml"].map(OsString::from).into(),
+            arguments: ["--option=a.b=c", "job $x.toml"].map(OsString::from).into(),
             ssh: "ssh -o BatchMode=yes".to_owned(),
             ssh_all: false,
             secret: Secret::new(b"the secret of this test", "test").ok(),
@@ -306,7 +307,7 @@ mod tests {
             commands[0],
             "cd '/data/a b' && MESH_HOSTS=127.0.0.1:7101,203.0.113.1:7101 \
              MESH_RUN=ATTEMPT MESH_FOLLOW_PARENT=1 '/opt/it'\\''s here/program' run \
-             processes 2 process 0 --set=a.b=c 'job $x.toml'"
+             processes 2 process 0 --option=a.b=c 'job $x.toml'"
         );
         let remote = commands[1].to_str().unwrap();
         assert!(remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "), "{remote}");

@@ -6,17 +6,14 @@
 //! (`connect`, `setup`, `handshake`, `hello`), authenticates them (`proof`, [`secret`], [`tls`]), starts
 //! timely on the links between them (`link`, `frame`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
-//! on this machine, [`launch`] on many hosts, and [`family`] watches them. [`guard`], `link`,
-//! `stall` and `farewell` make sure that no process waits forever when something breaks, and that
+//! on this machine, [`launch`] on many hosts, and [`family`] watches them. [`guard`], `link`
+//! and `stall` make sure that no process waits forever when something breaks, and that
 //! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
-mod callers;
 mod channel;
 mod connect;
 pub mod environment;
-pub mod exit;
 pub mod family;
-mod farewell;
 #[doc(hidden)]
 pub mod frame;
 pub mod guard;
@@ -31,7 +28,6 @@ pub mod names;
 #[doc(hidden)]
 pub mod proof;
 pub mod secret;
-pub mod settings;
 mod setup;
 pub mod spawn;
 mod stall;
@@ -39,6 +35,7 @@ pub mod tls;
 mod traffic;
 
 use std::io::ErrorKind;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -48,17 +45,17 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
-pub use farewell::traffic;
 pub use guard::Failure;
+pub use link::traffic;
 pub use names::Names;
-pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent};
 
 use channel::Channel;
-use exit::{Exit, UsageError};
 use link::{Link, Wire};
 use names::SettingNames;
+use secret::Secret;
 use stall::Workers;
+use tls::Tls;
 
 /// The longest time that a worker without work sleeps.
 const PARK: Duration = Duration::from_millis(100);
@@ -88,6 +85,100 @@ impl Placement {
     /// Returns the number of workers of the run, over all processes.
     pub fn workers(&self) -> usize {
         self.processes() * self.threads
+    }
+}
+
+/// How the processes of a run join and stay connected. For a run of one process, only the stall
+/// timeout matters.
+#[derive(Clone, Debug)]
+pub struct ClusterSettings {
+    /// Identifies the build of the program by its first 16 bytes; processes of another build are refused.
+    pub build: &'static str,
+    /// Identifies everything that must be equal in all processes; those with another hash are
+    /// refused.
+    pub hash: [u8; 32],
+    /// A name that all processes of one attempt share, so that those of an earlier attempt are
+    /// refused; may be empty.
+    pub run: String,
+    /// The time within which all processes must join.
+    pub deadline: Duration,
+    /// How long a process may send nothing before it counts as lost.
+    pub peer_timeout: Duration,
+    /// How long a worker of this process may show no sign of life before the run ends; `None` for no limit. A worker
+    /// shows one when it steps timely or calls `tick` of the crate `topicmill-liveness`, as long computations should.
+    pub stall_timeout: Option<Duration>,
+    /// The secret by which a process proves that it may join; needed unless all addresses are loopback addresses.
+    pub secret: Option<Secret>,
+    /// Certificates, if connections are to be encrypted.
+    pub tls: Option<Tls>,
+    /// Whether to compress the traffic between processes; must be equal in all.
+    pub compress: bool,
+}
+
+impl Default for ClusterSettings {
+    /// No name, no secret, no encryption, no compression, and timeouts of 60 s, 30 s and 30 min.
+    fn default() -> ClusterSettings {
+        ClusterSettings {
+            build: "",
+            hash: [0; 32],
+            run: String::new(),
+            deadline: Duration::from_secs(60),
+            peer_timeout: Duration::from_secs(30),
+            // Long, because a false alarm would recur at every restart, and a hang costs this time only once.
+            stall_timeout: Some(Duration::from_secs(1800)),
+            secret: None,
+            tls: None,
+            compress: false,
+        }
+    }
+}
+
+/// How an unsuccessful process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The command line or the settings are wrong; nothing was done (EX_USAGE).
+    Usage = 64,
+    /// The input or a stored result is wrong (EX_DATAERR).
+    Data = 65,
+    /// Another process or host cannot be reached, or was lost; a worker stalled (EX_UNAVAILABLE).
+    Unavailable = 69,
+    /// A bug in the program (EX_SOFTWARE).
+    Internal = 70,
+    /// Reading or writing failed (EX_IOERR).
+    Io = 74,
+    /// A temporary failure: the same command may succeed later (EX_TEMPFAIL).
+    Temporary = 75,
+    /// A process was killed, by SIGKILL or any other signal except SIGTERM (128 + SIGKILL).
+    Killed = 137,
+    /// Stopped by SIGTERM, SIGINT or SIGHUP (128 + SIGTERM).
+    Interrupted = 143,
+}
+
+impl Exit {
+    /// Returns how a process with this exit code ended; `code` is not 0, and above 128 for a signal.
+    pub fn of(code: u8) -> Self {
+        match code {
+            64 => Self::Usage,
+            65 => Self::Data,
+            69 => Self::Unavailable,
+            74 => Self::Io,
+            75 => Self::Temporary,
+            143 => Self::Interrupted,
+            129.. => Self::Killed,
+            _ => Self::Internal,
+        }
+    }
+}
+
+/// Why a run cannot start as it is described by flags, files and the environment, and the remedy: [`Exit::Usage`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
     }
 }
 
@@ -275,7 +366,7 @@ fn link_all(
     for link in links.iter().flatten() {
         link.start_heartbeat()?;
     }
-    farewell::begin(links.iter().flatten().cloned().collect());
+    link::begin(links.iter().flatten().cloned().collect());
     Ok(links.into_iter().map(|link| link.map(Wire)).collect())
 }
 

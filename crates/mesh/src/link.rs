@@ -4,12 +4,16 @@
 //! thread per link makes sure that something is sent. A process that ends early sends the reason
 //! (`frame::Farewell`), and every process that receives it ends with the same message. Nothing here returns an error to
 //! timely: any failure ends the run through `guard`.
+//!
+//! The first process to notice a failure tells all others; each of them tells all but the sender, so that the message
+//! gets through even if some links are cut. No process sends a second message. This takes at most a second, whatever
+//! the state of the links.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use socket2::{SockRef, TcpKeepalive};
@@ -19,10 +23,10 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::ClusterSettings;
 use super::channel::Channel;
 use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_LENGTH, MOST_PAYLOAD};
-use super::guard::{self, Failure, REMEDY};
+use super::guard::{self, FAREWELL_LIMIT, Failure, REMEDY};
 use super::tls::Session;
-use super::traffic::Traffic;
-use crate::exit::Exit;
+use super::traffic::{PeerTraffic, Traffic};
+use crate::Exit;
 
 /// The longest wait of a reader before it checks the clock.
 const LONGEST_TICK: Duration = Duration::from_millis(500);
@@ -527,4 +531,64 @@ fn wait(link: &Link, target: &mut [u8]) -> usize {
             Err(error) => link.lose(&error.to_string()),
         }
     }
+}
+
+/// How often the links are checked meanwhile.
+const HANG_UP_TICK: Duration = Duration::from_millis(2);
+
+/// The links of the current run, or of the last one.
+static LINKS: Mutex<Vec<Arc<Link>>> = Mutex::new(Vec::new());
+
+/// Begins a run on these links: from now on, a failure is reported on them.
+pub(super) fn begin(links: Vec<Arc<Link>>) {
+    *LINKS.lock() = links;
+    guard::set_last_words(say);
+}
+
+/// Returns the traffic with every other process of the run, in order; empty for a run of one process.
+pub fn traffic() -> Vec<PeerTraffic> {
+    let links = LINKS.lock();
+    let figures = links.iter().map(|link| link.traffic.figures());
+    figures.collect()
+}
+
+/// Tells every process except `teller`, which knows, and waits until all have closed the connection
+/// or the time is up. Never panics.
+fn say(farewell: &Farewell, teller: Option<usize>) {
+    let ends = Instant::now() + FAREWELL_LIMIT;
+    let bytes: Arc<[u8]> = farewell.encode().into();
+    let saying = Arc::new(AtomicUsize::new(0));
+    let links = LINKS.lock().clone();
+    for link in &links {
+        if teller == Some(link.process) {
+            // The teller waits only for this.
+            let _ = link.socket.shutdown(Shutdown::Write);
+            continue;
+        }
+        saying.fetch_add(1, Ordering::SeqCst);
+        let (link, bytes, done) = (Arc::clone(link), Arc::clone(&bytes), Arc::clone(&saying));
+        let told = std::thread::Builder::new().spawn(move || {
+            tell(&link, &bytes);
+            done.fetch_sub(1, Ordering::SeqCst);
+        });
+        if told.is_err() {
+            saying.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let have_hung_up = || links.iter().all(|link| link.is_closed.load(Ordering::SeqCst));
+    while Instant::now() < ends && !(saying.load(Ordering::SeqCst) == 0 && have_hung_up()) {
+        std::thread::sleep(HANG_UP_TICK);
+    }
+}
+
+/// Sends the farewell on one link, after any write in progress.
+fn tell(link: &Link, bytes: &[u8]) {
+    let mut sender = link.sender.lock();
+    if sender.is_closed {
+        return;
+    }
+    // A process that cannot be told will see the connection break.
+    let _ = sender.frame(link, Kind::Farewell, bytes);
+    sender.is_closed = true;
+    let _ = link.socket.shutdown(Shutdown::Write);
 }

@@ -15,7 +15,7 @@ pub const PROOF_BYTES: usize = 32;
 pub const ANSWER_BYTES: usize = 4 + PROOF_BYTES;
 
 /// The last message of the handshake: the dialling side has read the answer and accepts the connection.
-pub(crate) const READY: [u8; 8] = *b"tpcready";
+pub(crate) const READY: [u8; 8] = *b"mesh go\n";
 
 /// The role of the prover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Transcript {
             Role::Listener(verdict) => (2, verdict as u32),
         };
         let mut keyed = Secret::keyed(secret);
-        keyed.update(b"topicmill proof\n");
+        keyed.update(b"mesh proof\n");
         keyed.update(&side.to_le_bytes());
         keyed.update(&verdict.to_le_bytes());
         for part in [&self.dialler, &self.listener, &self.binding] {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
-use crate::exit::Exit;
+use crate::Exit;
 use crate::names::VariableNames;
 
 /// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
@@ -27,7 +27,7 @@ pub struct Secret(Vec<u8>);
 
 /// A secret, with a warning about where it was stored, if necessary.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundSecret {
     /// The secret.
     pub secret: Secret,
     /// The warning, for people, about a file that others can read.
@@ -121,12 +121,12 @@ impl Secret {
     ///
     /// # Errors
     /// The file cannot be read; the variable is not UTF-8; the secret has fewer than 16 bytes.
-    pub fn find(file: Option<&Path>) -> Result<Option<Found>, SecretError> {
+    pub fn find(file: Option<&Path>) -> Result<Option<FoundSecret>, SecretError> {
         let names = VariableNames::get();
         if let Some(value) = std::env::var_os(names.secret) {
             let text = value.into_string().map_err(|_| SecretError::NotText)?;
             let secret = Secret::new(text.as_bytes(), names.secret)?;
-            return Ok(Some(Found { secret, warning: None }));
+            return Ok(Some(FoundSecret { secret, warning: None }));
         }
         let named = std::env::var_os(names.secret_file).map(PathBuf::from);
         match named.as_deref().or(file) {
@@ -139,7 +139,7 @@ impl Secret {
     ///
     /// # Errors
     /// The file cannot be read, or contains fewer than 16 bytes.
-    pub(crate) fn read(path: &Path) -> Result<Found, SecretError> {
+    pub(crate) fn read(path: &Path) -> Result<FoundSecret, SecretError> {
         let failed = |source| SecretError::Read { path: path.to_owned(), source };
         let mut text = Vec::new();
         let file = File::open(path).map_err(failed)?;
@@ -158,7 +158,7 @@ impl Secret {
                 path.display()
             )
         });
-        Ok(Found { secret, warning })
+        Ok(FoundSecret { secret, warning })
     }
 
     /// Returns a hash that is keyed by the secret, for a proof.

@@ -1,19 +1,19 @@
 //! The state of the set-up: which processes are connected, and what is wrong with the others.
 
+use std::collections::VecDeque;
 use std::io;
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::callers::Callers;
 use super::channel::Channel;
-use super::exit::UsageError;
 use super::hello::Hello;
 use super::names::VariableNames;
 use super::secret::Secret;
 use super::tls::Tls;
-use super::{ClusterError, ClusterSettings, Placement};
+use super::{ClusterError, ClusterSettings, Placement, UsageError};
 
 /// How often the connections so far are checked.
 const TICK: Duration = Duration::from_millis(100);
@@ -36,19 +36,39 @@ pub(super) struct Setup {
     pub(super) ends: Instant,
     /// Whether this process listens on all addresses, because its own cannot be bound, or others cannot reach it there.
     pub(super) listens_everywhere: AtomicBool,
-    state: Mutex<State>,
+    progress: Mutex<Progress>,
     changed: Condvar,
 }
 
 /// The progress of the set-up.
-struct State {
+struct Progress {
     /// The connection with each process.
     channels: Vec<Option<Channel>>,
     trouble: Vec<Trouble>,
     /// Why the set-up must end.
     failure: Option<ClusterError>,
     /// Whether the set-up is over.
-    over: bool,
+    is_over: bool,
+}
+
+/// Why a handshake did not lead to a connection.
+pub(super) enum Unmet {
+    /// No process answers, or not the right one: try again.
+    Absent(String),
+    /// Only one of the two sides has a secret.
+    OneSidedSecret,
+    /// The other side has not proved our secret, or rejects our proof.
+    OtherSecret,
+    /// The process belongs to another attempt.
+    OtherAttempt,
+    /// The process has the secret, but cannot work with this one.
+    Unfit(String),
+}
+
+impl From<io::Error> for Unmet {
+    fn from(error: io::Error) -> Unmet {
+        Unmet::Absent(error.to_string())
+    }
 }
 
 /// The trouble with a process that is not connected yet.
@@ -73,103 +93,107 @@ impl Setup {
             callers: Callers::default(),
             ends: Instant::now() + settings.deadline,
             listens_everywhere: AtomicBool::new(false),
-            state: Mutex::new(State {
+            progress: Mutex::new(Progress {
                 channels: addresses.iter().map(|_| None).collect(),
                 trouble: vec![Trouble::default(); addresses.len()],
                 failure: None,
-                over: false,
+                is_over: false,
             }),
             changed: Condvar::new(),
         }
     }
 
     /// Returns whether the set-up is over.
-    pub(super) fn over(&self) -> bool {
-        Instant::now() >= self.ends || self.state.lock().over
+    pub(super) fn is_over(&self) -> bool {
+        let progress = self.progress.lock();
+        Instant::now() >= self.ends || progress.is_over || progress.failure.is_some()
     }
 
     /// Ends the set-up with `error`, unless it has already failed.
-    pub(super) fn fail(&self, error: ClusterError) {
-        self.state.lock().failure.get_or_insert(error);
+    fn fail(&self, error: ClusterError) {
+        self.progress.lock().failure.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    /// Records the last event of a process that is not connected yet.
-    pub(super) fn trouble(&self, process: usize, reason: String) {
-        if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
-            trouble.last = reason;
-        }
-    }
-
-    /// Records the probable reason why a process is not connected; only a later accusation replaces it.
-    pub(super) fn accuse(&self, process: usize, reason: String) {
-        if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
-            trouble.accusation = Some(reason);
-        }
-    }
-
-    /// Handles the case that only one of the two sides has a secret: the side without it believes the
-    /// other, and ends; the side with it waits for a process that can prove it.
-    pub(super) fn one_sided_secret(&self, process: usize) {
-        match self.secret {
-            Some(_) => self.accuse(process, "was started without a secret".to_owned()),
-            None => {
-                let variable = VariableNames::get().secret;
-                let difference =
-                    format!("was started with a secret ({variable}), this one without");
-                self.fail(self.mismatch(process, &difference));
+    /// Records that a handshake with a process has failed, or ends the set-up if another attempt cannot help.
+    pub(super) fn note(&self, process: usize, unmet: Unmet) {
+        let names = VariableNames::get();
+        let accusation = match unmet {
+            Unmet::Absent(reason) => {
+                if let Some(trouble) = self.progress.lock().trouble.get_mut(process) {
+                    trouble.last = reason;
+                }
+                return;
             }
+            Unmet::Unfit(difference) => return self.fail(self.mismatch(process, &difference)),
+            // The side without a secret believes the other; the side with it waits for a process that can prove it.
+            Unmet::OneSidedSecret if self.secret.is_none() => {
+                let secret = names.secret;
+                let difference = format!("was started with a secret ({secret}), this one without");
+                return self.fail(self.mismatch(process, &difference));
+            }
+            Unmet::OneSidedSecret => "was started without a secret".to_owned(),
+            Unmet::OtherSecret => {
+                format!("has a different secret: give all processes the same {}", names.secret)
+            }
+            Unmet::OtherAttempt => format!(
+                "belongs to another attempt ({} differs): it may be left over from an earlier run",
+                names.run
+            ),
+        };
+        if let Some(trouble) = self.progress.lock().trouble.get_mut(process) {
+            trouble.accusation = Some(accusation);
         }
     }
 
-    /// Returns the error for a process that rejects our proof.
-    pub(super) fn other_secret(&self, process: usize) -> ClusterError {
-        ClusterError::Usage(UsageError(format!(
+    /// Ends the set-up because a process rejects our proof.
+    pub(super) fn refused(&self, process: usize) {
+        self.fail(ClusterError::Usage(UsageError(format!(
             "process {process} ({}) has a different secret; give all processes the same {}",
             self.addresses[process],
             VariableNames::get().secret
-        )))
+        ))));
     }
 
     /// Returns the error for a process that differs from this one.
-    pub(super) fn mismatch(&self, process: usize, difference: &str) -> ClusterError {
+    fn mismatch(&self, process: usize, difference: &str) -> ClusterError {
         let address = self.addresses.get(process).map(String::as_str);
         let address = address.unwrap_or("no such process in the host file");
         ClusterError::Usage(UsageError(format!(
-            "process {process} ({address}) {difference}; start all processes with the same program, job and options"
+            "process {process} ({address}) {difference}; start all processes with the same program and settings"
         )))
     }
 
     /// Returns whether a process is connected and has not hung up.
     pub(super) fn has(&self, process: usize) -> bool {
-        self.state.lock().has(process)
+        self.progress.lock().has(process)
     }
 
     /// Keeps a connection, unless the process already has a live one.
     pub(super) fn keep(&self, process: usize, channel: Channel) {
-        let mut state = self.state.lock();
-        let has = state.has(process);
+        let mut progress = self.progress.lock();
+        let has = progress.has(process);
         // Once the set-up is over, there is no place for it.
-        if let Some(place) = state.channels.get_mut(process)
+        if let Some(place) = progress.channels.get_mut(process)
             && !has
             && channel.socket.set_nonblocking(true).is_ok()
         {
             *place = Some(channel);
         }
-        drop(state);
+        drop(progress);
         self.changed.notify_all();
     }
 
     /// Waits until all connections are established, and ends the set-up.
     pub(super) fn wait(&self, deadline: Duration) -> Result<Vec<Option<Channel>>, ClusterError> {
-        let mut state = self.state.lock();
+        let mut progress = self.progress.lock();
         let outcome = loop {
-            if let Some(error) = state.failure.take().or_else(|| self.left(&mut state)) {
+            if let Some(error) = progress.failure.take().or_else(|| self.left(&mut progress)) {
                 break Err(error);
             }
-            let missing = self.missing(&state);
+            let missing = self.missing(&progress);
             if missing.is_empty() {
-                break Ok(std::mem::take(&mut state.channels));
+                break Ok(std::mem::take(&mut progress.channels));
             }
             if Instant::now() >= self.ends {
                 break Err(ClusterError::Unavailable(format!(
@@ -180,16 +204,16 @@ impl Setup {
                     self.remark()
                 )));
             }
-            self.changed.wait_for(&mut state, TICK);
+            self.changed.wait_for(&mut progress, TICK);
         };
-        state.over = true;
+        progress.is_over = true;
         outcome
     }
 
     /// Drops connections of callers that have hung up; returns an error if a process that we called has.
-    fn left(&self, state: &mut State) -> Option<ClusterError> {
+    fn left(&self, progress: &mut Progress) -> Option<ClusterError> {
         for process in 0..self.addresses.len() {
-            if state.channels[process].is_none() || state.has(process) {
+            if progress.channels[process].is_none() || progress.has(process) {
                 continue;
             }
             if process < self.process {
@@ -198,8 +222,8 @@ impl Setup {
                     self.addresses[process]
                 )));
             }
-            state.channels[process] = None;
-            state.trouble[process].last = "it joined and left again".to_owned();
+            progress.channels[process] = None;
+            progress.trouble[process].last = "it joined and left again".to_owned();
         }
         None
     }
@@ -218,12 +242,12 @@ impl Setup {
     }
 
     /// Describes the processes without a connection.
-    fn missing(&self, state: &State) -> Vec<String> {
+    fn missing(&self, progress: &Progress) -> Vec<String> {
         let absent =
-            |&process: &usize| process != self.process && state.channels[process].is_none();
+            |&process: &usize| process != self.process && progress.channels[process].is_none();
         let describe = |process: usize| {
             let address = &self.addresses[process];
-            let trouble = &state.trouble[process];
+            let trouble = &progress.trouble[process];
             match trouble.accusation.as_ref().unwrap_or(&trouble.last) {
                 none if none.is_empty() => format!("process {process} ({address})"),
                 reason => format!("process {process} ({address}: {reason})"),
@@ -233,7 +257,7 @@ impl Setup {
     }
 }
 
-impl State {
+impl Progress {
     /// Returns whether the connection with `process` exists and the other side has not closed it. `process` comes from
     /// the other side, so it may not exist.
     fn has(&self, process: usize) -> bool {
@@ -242,5 +266,73 @@ impl State {
             Ok(bytes) => bytes > 0,
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         })
+    }
+}
+
+/// Maximum number of callers at a time.
+const MOST_CALLERS: usize = 64;
+
+/// The callers that have not yet proved the secret, oldest first. If there are too many, the oldest is disconnected: a
+/// crowd of silent callers can fill all places, but cannot keep out a process that completes its handshake.
+#[derive(Default)]
+pub(super) struct Callers(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    next: u64,
+    taken: VecDeque<(u64, TcpStream)>,
+}
+
+impl Callers {
+    /// Assigns a caller a place; returns its number.
+    ///
+    /// # Errors
+    /// The system has no more file handles.
+    pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
+        let caller = caller.try_clone()?;
+        let mut places = self.0.lock();
+        if places.taken.len() >= MOST_CALLERS
+            && let Some((_, oldest)) = places.taken.pop_front()
+        {
+            // The thread that serves it sees the connection end.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        let number = places.next;
+        places.next += 1;
+        places.taken.push_back((number, caller));
+        Ok(number)
+    }
+
+    /// Frees a place. Returns false if its caller has been cut off.
+    pub(super) fn leave(&self, number: u64) -> bool {
+        let mut places = self.0.lock();
+        let at = places.taken.iter().position(|(other, _)| *other == number);
+        at.and_then(|at| places.taken.remove(at)).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_here_makes_room_for_the_newest() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let callers = Callers::default();
+        let mut ends: Vec<(TcpStream, u64)> = Vec::new();
+        for _ in 0..=MOST_CALLERS {
+            let far = TcpStream::connect(address).unwrap();
+            let (near, _) = listener.accept().unwrap();
+            ends.push((far, callers.admit(&near).unwrap()));
+        }
+        assert_eq!(ends[0].0.read(&mut [0]).unwrap(), 0, "it was cut off");
+        assert!(!callers.leave(ends[0].1));
+        assert!(callers.leave(ends[1].1));
+        assert!(!callers.leave(ends[1].1));
+        assert!(callers.leave(ends[MOST_CALLERS].1));
     }
 }

@@ -13,7 +13,7 @@ use super::guard::{self, Failure};
 use super::interrupt::Interrupts;
 use super::names::VariableNames;
 use super::secret::random_hex;
-use crate::exit::Exit;
+use crate::Exit;
 
 /// The ports to choose from: below those that systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
@@ -41,9 +41,7 @@ pub fn run(
         command.envs(variables(&hosts, &token));
         Member { command, greeting: None, is_read: process > 0, is_remote: false }
     };
-    let mut family = Family::start((0..processes).map(member).collect(), watch)?;
-    let ending = family.wait(interrupts);
-    ending.map_err(failed("wait for a process"))
+    Family::run((0..processes).map(member).collect(), watch, interrupts)
 }
 
 /// Returns the variables of the processes of an attempt.
@@ -179,9 +177,7 @@ mod tests {
             is_remote: false,
         });
         let watch: Watch = Arc::new(|_| {});
-        let mut family = Family::start(members.collect(), &watch).unwrap();
-        let mut interrupts = Interrupts::of(2);
-        let ending = family.wait(&mut interrupts).unwrap();
+        let ending = Family::run(members.collect(), &watch, &mut Interrupts::of(2)).unwrap();
         assert_eq!((ending.code, ending.culprit), (Exit::Interrupted as u8, None));
     }
 

@@ -18,7 +18,7 @@ use timely::worker::Worker;
 
 use super::guard::{self, Failure, REMEDY};
 use super::names::SettingNames;
-use crate::exit::Exit;
+use crate::Exit;
 use liveness::Liveness;
 
 /// The number of checks within the time after which a worker counts as stalled.

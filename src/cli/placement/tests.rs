@@ -60,7 +60,7 @@ fn nothing_runs_on_no_threads() {
 
 /// The second of four processes, two per host, as SLURM starts them.
 fn by_slurm(threads: Option<usize>) -> Surroundings {
-    let found = Found {
+    let found = ProcessPlace {
         by: "SLURM",
         process: 1,
         processes: 4,

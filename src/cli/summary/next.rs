@@ -1,9 +1,11 @@
 //! The next steps with a result: commands to copy.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::job::Job;
 use crate::observe::summary::Summary;
+use mesh::launch::quote;
 
 /// Returns the next steps, a line for each command and its purpose.
 pub(super) fn lines(summary: &Summary, job: &Job, overrides: &[String]) -> String {
@@ -13,10 +15,10 @@ pub(super) fn lines(summary: &Summary, job: &Job, overrides: &[String]) -> Strin
 }
 
 fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, &'static str)> {
-    let output = word(&summary.output.to_string_lossy());
+    let output = word(&summary.output);
     let mut commands = Vec::new();
     if let Some(report) = &summary.report {
-        commands.push((word(&report.to_string_lossy()), "the report, for a browser"));
+        commands.push((word(report), "the report, for a browser"));
     }
     let alive = summary.topics.iter().filter(|topic| !topic.dead);
     if let Some(largest) = alive.max_by(|a, b| a.share.total_cmp(&b.share)) {
@@ -26,7 +28,7 @@ fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, 
     if !job.is_of_its_output() {
         let sets = overrides.iter();
         let sets: String = sets.map(|set| format!(" --set {}", word(set))).collect();
-        let file = word(&job.path.to_string_lossy());
+        let file = word(&job.path);
         let edit = format!("topicmill run {file}{sets} --overwrite");
         commands.push((edit, "again, after changing the job"));
     }
@@ -34,14 +36,9 @@ fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, 
     commands
 }
 
-/// Quotes a path as a word of a shell.
-fn word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%=".contains(c);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
+/// Quotes a text as a word of a shell.
+fn word(text: impl AsRef<OsStr>) -> String {
+    quote(text.as_ref()).to_string_lossy().into_owned()
 }
 
 /// Returns a command that opens the result: the documents in which a topic is strongest, or the topics if
@@ -74,15 +71,4 @@ fn sql_glob(folder: &Path) -> String {
     }
     quoted.push('\'');
     quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_survive_the_shell() {
-        assert_eq!(word("out/a-b.toml"), "out/a-b.toml");
-        assert_eq!(word("my out/it's"), "'my out/it'\\''s'");
-    }
 }

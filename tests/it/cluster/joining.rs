@@ -51,7 +51,7 @@ fn strangers_at_the_port_are_dropped_and_keep_nobody_out() {
     let mut noise = knock(&run.addresses[0]);
     noise.write_all(&[0xff; 4096]).unwrap();
     let mut half = knock(&run.addresses[0]);
-    half.write_all(b"tpcmill\n and then nothing").unwrap();
+    half.write_all(b"mesh v1\n and then nothing").unwrap();
     drop(knock(&run.addresses[0]));
     // Ten silent callers, handled one after the other, would take twenty seconds.
     let started = Instant::now();

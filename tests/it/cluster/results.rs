@@ -6,8 +6,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use mesh::exit::Exit;
-use mesh::{Failure, bytes_sent, traffic as traffic_so_far};
+use mesh::{Exit, Failure, bytes_sent, traffic as traffic_so_far};
 use sha2::{Digest, Sha256};
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::channels::pact::ParallelizationContract;

@@ -1,6 +1,6 @@
 //! Input that cannot be ingested is refused with a remedy.
 
-use mesh::exit::Exit;
+use mesh::Exit;
 
 use super::fixture::{Fixture, write_all_kinds};
 

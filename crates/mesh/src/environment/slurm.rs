@@ -4,9 +4,10 @@
 //! step, and is one process.
 
 use super::{
-    Found, Launcher, MOST_NAME_BYTES, MOST_PROCESSES, PLAIN, PMI, Variables, missing, number, wrong,
+    Launcher, MOST_NAME_BYTES, MOST_PROCESSES, PLAIN, PMI, ProcessPlace, Variables, missing,
+    number, wrong,
 };
-use crate::exit::UsageError;
+use crate::UsageError;
 use crate::names::SettingNames;
 
 /// The first special step number: the batch script, the interactive shell and the like.
@@ -28,7 +29,7 @@ pub(super) const LAUNCHER: Launcher = Launcher {
 
 /// Returns what the variables say of a task; `None` outside of a step, and in a process that another launcher has
 /// started within the step: srun numbers its tasks for PMI too, but mpiexec numbers its own processes.
-fn complete(variables: &Variables, task: Found) -> Result<Option<Found>, UsageError> {
+fn complete(variables: &Variables, task: ProcessPlace) -> Result<Option<ProcessPlace>, UsageError> {
     let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
     let pmi = PMI.numbers(variables)?;
     let is_task = pmi.is_none_or(|numbers| numbers == (task.process, task.processes));
@@ -40,7 +41,7 @@ fn complete(variables: &Variables, task: Found) -> Result<Option<Found>, UsageEr
     let tasks = tasks.map(|text| self::tasks(text).ok_or_else(no_list)).transpose()?;
     let restarts = variables.get("SLURM_RESTART_COUNT").map_or("0", String::as_str);
     let job = variables.get("SLURM_JOB_ID");
-    Ok(Some(Found {
+    Ok(Some(ProcessPlace {
         local: tasks.iter().flatten().copied().max().unwrap_or(1).max(1),
         threads: number(variables, "SLURM_CPUS_PER_TASK")?,
         token: job.map(|job| format!("{job}.{step}.{restarts}")),
@@ -51,7 +52,7 @@ fn complete(variables: &Variables, task: Found) -> Result<Option<Found>, UsageEr
 /// Returns the addresses of the step's tasks: a task's port is `port` plus its index on its node.
 fn addresses(
     variables: &Variables,
-    task: &Found,
+    task: &ProcessPlace,
     port: u16,
 ) -> Result<Option<Vec<String>>, UsageError> {
     let list = variables.get("SLURM_STEP_NODELIST");
