@@ -46,7 +46,7 @@ use resolve::{Values, implied_by_method, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
-pub(crate) use kind::{word, worded};
+pub(crate) use kind::word;
 pub(crate) use stages::Stages;
 pub(crate) use template::Template;
 

@@ -10,7 +10,6 @@ use super::ingest::cause_first;
 use corpus::Body;
 use corpus::block::{BlockQueue, Share};
 use corpus::input::{Input, InputError, identify};
-use corpus::reader::read_block;
 use corpus::settings::CorpusSettings;
 use corpus::tokenizer::Tokenizer;
 use lda::evaluate::coherence::CoherenceCounter;
@@ -62,7 +61,7 @@ impl Reference {
     /// Returns the first file that contains counts, and therefore no order to slide a window over.
     pub(crate) fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
-        let counts = files.find(|file| self.corpus.gives_counts(file.format));
+        let counts = files.find(|file| file.format.gives_counts(&self.corpus));
         counts.map(|file| file.name.as_str())
     }
 
@@ -79,7 +78,7 @@ impl Reference {
         let mut tokenizer = self.tokenizer.clone();
         let mut terms = Vec::new();
         while let Some(block) = self.queue.next_block().map_err(cause_first)? {
-            read_block(&block, &self.corpus, &mut |document| {
+            block.read(&self.corpus, &mut |document| {
                 terms.clear();
                 match document.body {
                     Body::Text { text, .. } => {

@@ -255,14 +255,6 @@ pub(super) fn words_of<T: DeserializeOwned>() -> &'static [&'static str] {
     words
 }
 
-/// Returns the values of an enum, each with its word.
-pub(crate) fn worded<T: DeserializeOwned>() -> impl Iterator<Item = (&'static str, T)> {
-    words_of::<T>().iter().map(|word| {
-        let value = Value::from(*word).try_into();
-        (*word, value.expect("the names of variants without fields"))
-    })
-}
-
 /// Returns the word for a value of an enum.
 pub(crate) fn word<T: Serialize>(value: T) -> String {
     let word = Value::try_from(value).ok().and_then(|value| Some(value.as_str()?.to_owned()));

@@ -14,12 +14,12 @@ use toml::{Table, Value};
 
 use super::defaults;
 use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
-use super::kind::word;
 use super::source::Source;
 use super::{absolute, synth_input};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
-use corpus::settings::{CorpusSettings, Format, TokenRule};
+use corpus::formats;
+use corpus::settings::TokenRule;
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, Memory};
@@ -252,21 +252,22 @@ impl Values {
 
     /// Refuses keys of other formats than the one that the job names.
     fn settle_format(&self, source: &Source) -> Result<(), Failure> {
-        use Format::{Csv, Htrc, Tsv};
-        let Some(format) = self.get::<Option<Format>>("corpus.format") else {
+        let word = self.get::<Option<String>>("corpus.format");
+        let Some(format) = word.as_deref().and_then(formats::named) else {
             return Ok(());
         };
-        let with = format!("corpus.format = \"{}\"", word(format));
-        let of_others = [
-            ("corpus.header", matches!(format, Csv | Tsv)),
-            ("corpus.counts", CorpusSettings::finds_counts(format)),
-        ];
-        for (path, _) in of_others.into_iter().filter(|(_, is_used)| !is_used) {
-            self.refuse_unused(source, path, &with)?;
+        let with = format!("corpus.format = \"{}\"", format.name);
+        let of_some = formats::LIST.iter().flat_map(|format| format.keys);
+        for &path in of_some.filter(|key| !format.takes(key)) {
+            match keys::section(path) {
+                None => self.refuse_unused(source, path, &with)?,
+                Some(section) => {
+                    let mut keys = section.keys.iter();
+                    keys.try_for_each(|key| self.refuse_unused(source, key.path, &with))?;
+                }
+            }
         }
-        let htrc = keys::section("htrc").filter(|_| format != Htrc);
-        let mut others = htrc.iter().flat_map(|section| section.keys);
-        others.try_for_each(|key| self.refuse_unused(source, key.path, &with))
+        Ok(())
     }
 
     /// Refuses a key that has no effect, unless it is set to its default, as a saved job sets it.

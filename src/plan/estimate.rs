@@ -23,8 +23,8 @@ mod weights;
 
 use super::survey::Survey;
 use crate::job::Job;
+use corpus::formats::htrc::VOLUME_BYTES;
 use corpus::phrases::{PAIRS_A_PART, pair_buckets};
-use corpus::reader::htrc::VOLUME_BYTES;
 use corpus::settings::SampleSize;
 pub(crate) use disk::Disk;
 use disk::disk;

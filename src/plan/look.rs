@@ -4,10 +4,11 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use corpus::block::cutter::{Boundary, Dialect, objects, record_ends};
 use corpus::compression::Compression;
+use corpus::formats::Cutting;
+use corpus::formats::records::ColumnNames;
 use corpus::input::{InputError, InputFile};
-use corpus::settings::{CorpusSettings, Format};
+use corpus::settings::CorpusSettings;
 use store::Source;
 
 /// Bytes of a file's content in which its first records are looked for.
@@ -35,16 +36,13 @@ impl Look {
     fn at(file: &InputFile, limit: u64, settings: &CorpusSettings) -> Result<Self, InputError> {
         let (content, on_disk) = start_of(file, limit)?;
         let is_whole = (content.len() as u64) < limit;
-        let boundary = match file.format {
-            Format::Csv => Boundary::Quoted(Dialect::of(&content)),
-            Format::Mail => Boundary::Envelope,
-            _ => Boundary::Line,
-        };
-        let header = u64::from(settings.header && matches!(file.format, Format::Csv | Format::Tsv));
-        let (records, bytes) = match file.format {
-            Format::Json => count_objects(&content, is_whole),
-            _ => count_records(&content, boundary, is_whole, header),
-        };
+        let (mut records, mut bytes) = (0, 0);
+        if let Cutting::Records(of, _) = file.format.cutting {
+            let kind = of(&content);
+            (records, bytes) = kind.count(&content, is_whole);
+            let has_header = settings.header && kind.names() == ColumnNames::Header;
+            records = records.saturating_sub(u64::from(has_header));
+        }
         Ok(Self {
             records,
             bytes,
@@ -64,10 +62,10 @@ pub(super) fn looks_at(
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOKED_AT / count;
     // For columnar files and plain texts, the sizes are enough.
-    let is_told = |file: &InputFile| match file.format {
-        Format::Parquet | Format::Arrow | Format::Uci | Format::MatrixMarket => true,
-        Format::Text => file.compression == Compression::Plain,
-        _ => false,
+    let is_told = |file: &InputFile| match file.format.cutting {
+        Cutting::Entries(_) | Cutting::RowGroups(_) => true,
+        Cutting::Whole(_) => file.compression == Compression::Plain,
+        Cutting::Records(..) => false,
     };
     let files = files.iter().step_by(step).filter(|file| !is_told(file));
     files.map(|file| Look::at(file, limit, settings)).collect()
@@ -92,30 +90,6 @@ pub(super) fn records_of(looks: &[Look], content: u64) -> u64 {
     let records: u64 = looks.iter().map(|look| look.records).sum();
     let bytes: u64 = looks.iter().map(|look| look.bytes).sum();
     (u128::from(records) * u128::from(content) / u128::from(bytes.max(1))) as u64
-}
-
-/// Counts the complete records at a file's start, and their bytes.
-fn count_records(content: &[u8], boundary: Boundary, is_whole: bool, header: u64) -> (u64, u64) {
-    let is_filled = |record: &[u8]| !record.trim_ascii().is_empty();
-    let (mut records, mut begin) = (0u64, 0);
-    for end in record_ends(content, boundary) {
-        records += u64::from(is_filled(&content[begin..end]));
-        begin = end;
-    }
-    // The last record needs no line break; a first record longer than what was read counts too.
-    if is_filled(&content[begin..]) && (is_whole || records == 0) {
-        records += 1;
-        begin = content.len();
-    }
-    (records.saturating_sub(header), begin as u64)
-}
-
-/// Counts the objects at a file's start, and their bytes. The last one may extend beyond what was read.
-fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
-    let ends = objects(0, content).map(|(begins, object)| begins + object.len() as u64);
-    let ends: Vec<u64> = ends.collect();
-    let complete = ends.len() - usize::from(!is_whole && ends.len() > 1);
-    (complete as u64, ends[..complete].last().copied().unwrap_or(0))
 }
 
 /// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
@@ -155,16 +129,5 @@ impl Read for Counted {
         let bytes = self.source.read(buffer)?;
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_beyond_the_look_counts_once() {
-        assert_eq!(count_records(b"xxxxxxxx", Boundary::Line, false, 0), (1, 8));
-        assert_eq!(count_records(b"ab\ncd\nef", Boundary::Line, false, 0), (2, 6));
     }
 }

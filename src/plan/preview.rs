@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{Survey, of_format, survey_of};
 use crate::failure::Failure;
-use crate::job::{Job, worded};
+use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
+use corpus::formats::{Cutting, FALLBACK, Format, LIST};
 use corpus::input::{self, Input, InputError, InputFile, hint};
-use corpus::settings::{CorpusSettings, Format, Markup};
+use corpus::settings::{CorpusSettings, Markup};
 use corpus::stop_words;
 use corpus::terms::TermCounter;
 use corpus::tokenizer::{Tokenizer, hyphens};
@@ -119,7 +120,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     }
     let formats = words_of_formats(&input);
     let is_record =
-        |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
+        |file: &InputFile| file.format != FALLBACK && !file.format.gives_counts(settings);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
     let judged = records.judged();
     let columns = records.columns(&|name| !judged.lacked_by_tables.contains(name));
@@ -150,8 +151,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     let textless = globs_of(left_out.into_iter(), &input);
     let is_page = |file: &&InputFile| {
         let name = stripped(&file.name).to_ascii_lowercase();
-        file.format == Format::Text
-            && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
+        file.format == FALLBACK && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
     };
     let pages = input.files.iter().filter(is_page).count();
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
@@ -190,9 +190,8 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
 
 /// Returns the words of the formats that an input has.
 fn words_of_formats(input: &Input) -> Vec<&'static str> {
-    let has = |format| of_format(input, format).next().is_some();
-    let formats = worded::<Format>().filter(|(_, format)| has(*format));
-    formats.map(|(word, _)| word).collect()
+    let formats = LIST.iter().filter(|format| of_format(input, **format).next().is_some());
+    formats.map(|format| format.name).collect()
 }
 
 /// Returns whether texts have tags, or character references.
@@ -209,10 +208,8 @@ fn are_markup(texts: &[&str]) -> bool {
 /// Those of [`preview`]; a stop list cannot be read.
 pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
     let input = input::discover(&job.corpus)?;
-    let has = |format| of_format(&input, format).next().is_some();
-    let gives_counts = |format| job.corpus.gives_counts(format) && has(format);
-    let mut formats = worded::<Format>().map(|(_, format)| format);
-    if formats.any(|format| format != Format::Htrc && gives_counts(format)) {
+    let gives_counts = |file: &InputFile| file.format.gives_counts(&job.corpus);
+    if input.files.iter().any(|file| !file.format.is_volume() && gives_counts(file)) {
         // Such formats are counted already, and mostly without stop words.
         return Ok(());
     }
@@ -231,10 +228,11 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
         growth.push((tokens, terms.len() as u64));
     }
     // A columnar file's bytes do not measure its texts.
-    let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
+    let is_columnar = |file: &InputFile| matches!(file.format.cutting, Cutting::RowGroups(_));
+    let scale = match input.files.iter().any(is_columnar) {
         true => survey.documents as f64 / records.len().max(1) as f64,
         // A volume's size says less than its word counts.
-        false if has(Format::Htrc) => survey.tokens as f64 / words.max(1) as f64,
+        false if input.has_volumes() => survey.tokens as f64 / words.max(1) as f64,
         false => survey.content_bytes as f64 / records.bytes.max(1) as f64,
     };
     let scaled = |count: u64| (count as f64 * scale) as u64;
@@ -274,9 +272,9 @@ fn first_records(
     asked: &[String],
 ) -> Result<Records, Failure> {
     let mut records = Records::new(settings, asked);
-    for (_, format) in worded::<Format>() {
+    for format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
-        let most = if format == Format::Text { TEXT_FILES } else { LOOK_FILES };
+        let most = if format == FALLBACK { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);
         for file in files.iter().step_by(step) {
             records.read(file)?;
@@ -378,13 +376,13 @@ impl Preview {
 }
 
 /// Says which columns to name for files of this format.
-fn columns_of(format: Format) -> &'static str {
-    match format {
-        Format::Json | Format::JsonLines => {
+fn columns_of(format: &Format) -> &'static str {
+    match format.name {
+        "json" | "jsonl" => {
             "name the column to use: --text COLUMN; or, if each document is an object of words and their counts, \
              its key: --set corpus.counts=KEY"
         }
-        Format::Parquet | Format::Arrow => {
+        "parquet" | "arrow" => {
             "name the column to use: --text COLUMN; or, if each row counts a term of a document, three columns: \
              --id DOCUMENT --text TERM --set corpus.counts=COUNT"
         }
@@ -412,7 +410,7 @@ fn leave_out_binary(
     for file in input.files.drain(..) {
         let glob = glob_of(&file.path);
         let binary = match looks.get(&glob) {
-            _ if file.format != Format::Text => false,
+            _ if file.format != FALLBACK => false,
             Some(&(looked_at, first))
                 if looked_at >= LOOKS[usize::from(store::is_remote(&file.path))] =>
             {

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
-use crate::job::{SynthStage, word, worded};
-use corpus::block::most_documents;
+use crate::job::SynthStage;
 use corpus::block::{self, Estimate};
 use corpus::compression::stripped;
+use corpus::formats::{Cutting, Format, LIST, columnar, most_documents};
 use corpus::input::{self, Input, InputError, InputFile};
-use corpus::reader::columnar;
-use corpus::settings::{CorpusSettings, Format, SectionSize};
+use corpus::settings::{CorpusSettings, SectionSize};
 
 /// Bytes of text per token, including the space after it, until tokens are counted: the figure for English prose,
 /// and less than for most texts with markup.
@@ -105,7 +104,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         kind.files += 1;
         kind.bytes += file.bytes;
     }
-    for (_, format) in worded::<Format>() {
+    for format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         survey.count(format, &files, settings)?;
     }
@@ -143,10 +142,13 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
 
 fn name_of(file: &InputFile) -> String {
     let compression = format!("{:?}", file.compression).to_lowercase();
-    format!("{}, {compression}", word(file.format))
+    format!("{}, {compression}", file.format.name)
 }
 
-pub(super) fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {
+pub(super) fn of_format<'i>(
+    input: &'i Input,
+    format: &'static Format,
+) -> impl Iterator<Item = &'i InputFile> {
     input.files.iter().filter(move |file| file.format == format)
 }
 
@@ -154,7 +156,7 @@ impl Survey {
     /// Adds the documents and tokens of all files of one format.
     fn count(
         &mut self,
-        format: Format,
+        format: &'static Format,
         files: &[&InputFile],
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
@@ -164,17 +166,17 @@ impl Survey {
         let vocabularies = files.iter().filter_map(|file| file.vocabulary.as_deref());
         let largest = vocabularies.map(vocabulary_bytes).max().unwrap_or(0);
         self.vocabulary_bytes = self.vocabulary_bytes.max(largest);
-        match format {
-            Format::Text => self.documents += files.len() as u64,
-            Format::Parquet | Format::Arrow => {
-                let rows = files.iter().map(|file| block::columnar::row_count(file));
+        match format.cutting {
+            Cutting::Whole(_) if !format.is_volume() => self.documents += files.len() as u64,
+            Cutting::RowGroups(_) => {
+                let rows = files.iter().map(|file| columnar::row_count(file));
                 let rows = rows.sum::<Result<u64, _>>()?;
                 if settings.counts.is_some() {
                     return self.count_long(rows, files, settings);
                 }
                 self.documents += rows;
             }
-            Format::Uci | Format::MatrixMarket => {
+            Cutting::Entries(_) => {
                 for file in files {
                     let (documents, entries) = bag_header(file)?;
                     // A header may promise more than its file holds.
@@ -185,7 +187,7 @@ impl Survey {
                 }
                 return Ok(());
             }
-            Format::Htrc => {
+            Cutting::Whole(_) => {
                 let each = files.iter().map(|file| content_of(&[*file], &looks));
                 self.volumes = files.len() as u64;
                 self.largest_volume = each.max().unwrap_or(0);
@@ -200,7 +202,7 @@ impl Survey {
                 self.documents_exact &= files.is_empty();
                 return Ok(());
             }
-            _ => {
+            Cutting::Records(..) => {
                 self.documents += records_of(&looks, content);
                 self.documents_exact &= files.is_empty();
             }

@@ -8,7 +8,7 @@ use super::lines::{Content, Line};
 use super::{Numbered, StreamModel};
 use crate::failure::Failure;
 use crate::tables::documents::DocumentRow;
-use corpus::reader::line::LineReader;
+use corpus::formats::json::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;
 use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};

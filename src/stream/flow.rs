@@ -18,7 +18,7 @@ use super::lines::{Content, Line, LineCutter};
 use super::room::{Room, Taken};
 use super::{Numbered, StreamModel};
 use crate::failure::{Exit, Failure};
-use corpus::reader::line::LineReader;
+use corpus::formats::json::LineReader;
 use mesh::interrupt::{self, Deferral};
 
 /// The most documents in a batch, which one thread answers.

@@ -1,12 +1,12 @@
 //! Cuts a stream into lines as they arrive, holding at most one of them.
 //!
-//! The rules are those for a file (`corpus::block`): a byte order mark at the start is skipped, the
+//! The rules are those for a file (`corpus::formats::cutter`): a byte order mark at the start is skipped, the
 //! last line needs no line break, and a line above the limit is skipped without being held.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use corpus::block::cutter::find_line_end;
-use corpus::input::BYTE_ORDER_MARK;
+use corpus::formats::BYTE_ORDER_MARK;
+use corpus::formats::cutter::find_line_end;
 
 /// Bytes requested from the stream at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -152,7 +152,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use corpus::block::cutter::{Boundary, Piece, RecordCutter};
+    use corpus::formats::cutter::{LineScan, Piece, RecordCutter};
 
     /// Yields its chunks one per call, then fails or ends.
     struct Chunks(Vec<io::Result<&'static [u8]>>);
@@ -265,7 +265,7 @@ mod tests {
 
     /// Returns the lines of a file of these bytes, as ingest cuts it.
     fn lines_of_a_file(stream: Pieces<'_>, limit: u64) -> Vec<Told> {
-        let mut cutter = RecordCutter::new(stream, 0, Boundary::Line, limit);
+        let mut cutter = RecordCutter::new(stream, 0, Box::new(LineScan), limit);
         cutter.skip_byte_order_mark();
         let mut lines = Vec::new();
         for piece in cutter.next_pieces(u64::MAX) {

@@ -7,27 +7,15 @@
 //! is several files of at least B bytes in total; a block of Parquet or Arrow is several row groups of at least B
 //! bytes; a block of a bag of words is a range of document numbers. A block may contain no document.
 
-pub mod columnar;
-pub mod cutter;
-mod files;
-pub mod header;
-mod lines;
-pub mod nested;
-mod queue;
-pub(crate) mod uci;
-
-pub(crate) use lines::{check_damage, keeps_damaged};
-pub(crate) use queue::open;
-pub use queue::{BlockQueue, Share};
-pub use uci::most_documents;
-
-use super::input::{Input, InputError, InputFile};
+use super::formats::{Context, Cut, DocumentSink, InputFile, Part};
+use super::input::{Input, InputError};
+use super::language;
 use super::settings::CorpusSettings;
-use columnar::RowGroups;
-use cutter::Piece;
-use header::Header;
+use crate::RawDocument;
+use std::cmp::Reverse;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 /// Blocks that a medium-sized input is cut into.
 const WANTED_BLOCKS: u64 = 2048;
@@ -35,14 +23,17 @@ const WANTED_BLOCKS: u64 = 2048;
 /// Bounds of the block size if the job does not set it.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
 
+/// The most files in a block, so that a million tiny ones still make many blocks.
+const MAX_FILES: usize = 4096;
+
 /// A unit of work: complete documents, or where to read them.
 pub struct Block {
     /// The index of its (first) file in [`Input::files`].
     pub source: u32,
     /// Its number within the source: ascending, possibly with gaps.
     pub number: u32,
-    pub(crate) input: Arc<Input>,
-    pub(crate) content: Content,
+    input: Arc<Input>,
+    content: Content,
 }
 
 impl Block {
@@ -62,7 +53,7 @@ impl Block {
     }
 
     /// Returns the (first) file that the block's documents come from.
-    pub(crate) fn file(&self) -> &InputFile {
+    fn file(&self) -> &InputFile {
         &self.input.files[self.source as usize]
     }
 
@@ -73,41 +64,46 @@ impl Block {
             Content::Files(files) => {
                 self.input.files[files.clone()].iter().map(InputFile::expected_bytes).sum()
             }
-            Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
-            Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
-            Content::Counts(counts) => counts.bags.iter().map(|bag| bag.bytes).sum(),
-            Content::RowGroups(groups) => groups.content_bytes(),
+            Content::Part(part) => part.bytes(),
+        }
+    }
+
+    /// Passes every document of the block to `emit`, in the input's order, with its language if that is to be
+    /// identified.
+    ///
+    /// # Errors
+    /// A file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`; problems of single
+    /// documents are in their bodies instead.
+    pub fn read(
+        &self,
+        settings: &CorpusSettings,
+        emit: DocumentSink<'_>,
+    ) -> Result<(), InputError> {
+        let context = Context::new(self.file(), settings);
+        let emit = &mut |document: RawDocument<'_>| {
+            let mut document = context.within_limit(document);
+            if let Some(kept) = &settings.languages {
+                language::add_to(&mut document, kept);
+            }
+            emit(document);
+        };
+        match &self.content {
+            Content::Part(part) => part.read(&context, emit),
+            Content::Files(files) => {
+                let mut held = Vec::new();
+                let mut files = self.input.files[files.clone()].iter();
+                files.try_for_each(|file| file.read(settings, &mut held, emit))
+            }
         }
     }
 }
 
 /// The content of a block, or its location.
-pub(crate) enum Content {
+enum Content {
     /// Files of the input that are read whole.
     Files(Range<usize>),
-    /// A range of a plain file of lines, read by the thread that parses it.
-    Lines(LineRange),
-    /// Records cut from a stream.
-    Pieces { pieces: Vec<Piece>, header: Option<Arc<Header>> },
-    /// Documents of a bag of words.
-    Counts(uci::Counts),
-    /// Row groups of a columnar file.
-    RowGroups(RowGroups),
-}
-
-/// A cutter of one source into blocks, in order.
-pub(crate) trait Cut: Send {
-    /// Returns the next block's number and content; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError>;
-}
-
-/// The records of a plain file that begin in a range of bytes.
-pub(crate) struct LineRange {
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
-    /// Whether a record begins at `begin`; else the first one begins after a line break.
-    pub(crate) begins_record: bool,
-    pub(crate) header: Option<Arc<Header>>,
+    /// A part of a file.
+    Part(Box<dyn Part>),
 }
 
 /// Returns the size of this input's blocks, in bytes of decompressed content.
@@ -136,11 +132,279 @@ pub struct Estimate {
 pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
     let block_bytes = block_bytes(input, settings);
     let blocks_of = |files: Range<usize>| match &input.files[files.start] {
-        file if files::is_whole(file, block_bytes) => {
-            files::cut(input, files, block_bytes).len() as u64
-        }
+        file if file.is_whole(block_bytes) => cut_run(input, files, block_bytes).len() as u64,
         file => file.expected_bytes().div_ceil(block_bytes),
     };
-    let blocks = files::sources(input, block_bytes).into_iter().map(blocks_of).sum();
+    let blocks = runs(input, block_bytes).into_iter().map(blocks_of).sum();
     Estimate { content_bytes: input.expected_bytes(), block_bytes, blocks }
+}
+
+/// Splits the input into its sources: runs of neighbouring files that are read whole, and every other file alone.
+fn runs(input: &Input, block_bytes: u64) -> Vec<Range<usize>> {
+    let is_whole = |file: &InputFile| file.is_whole(block_bytes);
+    let mut next = 0;
+    input
+        .files
+        .chunk_by(|a, b| is_whole(a) && is_whole(b))
+        .map(|run| {
+            let start = next;
+            next += run.len();
+            start..next
+        })
+        .collect()
+}
+
+/// Cuts a run of such files into blocks of at least `block_bytes` expected bytes or [`MAX_FILES`], except the last.
+fn cut_run(input: &Input, run: Range<usize>, block_bytes: u64) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let (mut start, mut bytes) = (run.start, 0u64);
+    for file in run.clone() {
+        bytes = bytes.saturating_add(input.files[file].expected_bytes());
+        if bytes >= block_bytes || file + 1 - start == MAX_FILES || file + 1 == run.end {
+            blocks.push(start..file + 1);
+            (start, bytes) = (file + 1, 0);
+        }
+    }
+    blocks
+}
+
+/// With at least this many streamed files per process, each file goes whole to one process.
+const FILES_PER_PROCESS: usize = 4;
+
+/// The part of the blocks that this process takes; the shares of all processes cover each block once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// This process, from 0.
+    pub process: usize,
+    /// The number of processes, at least 1.
+    pub processes: usize,
+}
+
+impl Share {
+    /// The share of a single process: everything.
+    pub const ALL: Self = Self { process: 0, processes: 1 };
+}
+
+/// The progress in reading a source.
+enum Progress {
+    Waiting,
+    /// The blocks that are left of a run of files that are read whole.
+    Runs(std::iter::Enumerate<std::vec::IntoIter<Range<usize>>>),
+    /// A file that is being cut.
+    Cut(Box<dyn Cut>),
+    Done,
+}
+
+impl Progress {
+    /// Returns the number and the content of the next block; `None` at the end.
+    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
+        Ok(match self {
+            Self::Waiting | Self::Done => None,
+            Self::Runs(runs) => {
+                runs.next().map(|(number, files)| (number as u64, Content::Files(files)))
+            }
+            Self::Cut(cut) => cut.next()?.map(|(number, part)| (number, Content::Part(part))),
+        })
+    }
+}
+
+/// A file, or a run of files that are read whole.
+struct Source {
+    files: Range<usize>,
+    /// The process that takes all of its blocks; if `None`, each block has its own.
+    owner: Option<usize>,
+    state: Mutex<Progress>,
+}
+
+/// This process's blocks, shared by its threads.
+pub struct BlockQueue {
+    input: Arc<Input>,
+    settings: CorpusSettings,
+    share: Share,
+    block_bytes: u64,
+    sources: Vec<Source>,
+    /// Sources before this one are done.
+    first_open: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl BlockQueue {
+    /// Prepares the blocks of `input` for the process that `share` names; opens nothing yet.
+    ///
+    /// # Panics
+    /// Panics if `share.process` is not below `share.processes`.
+    pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
+        assert!(share.process < share.processes, "process out of range: {share:?}");
+        let block_bytes = block_bytes(&input, settings);
+        let sources = sources(&input, block_bytes, share.processes);
+        Self {
+            block_bytes,
+            input,
+            settings: settings.clone(),
+            share,
+            sources,
+            first_open: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the next block for the calling thread; `None` when there are no more.
+    ///
+    /// Blocks come in no particular order. After an error every later call, from any thread, fails with
+    /// [`InputError::Stopped`].
+    pub fn next_block(&self) -> Result<Option<Block>, InputError> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(InputError::Stopped);
+        }
+        let block = self.find_block();
+        if block.is_err() {
+            self.failed.store(true, Ordering::Release);
+        }
+        block
+    }
+
+    /// Asks each open source that no other thread is reading; then waits for the first of the others.
+    fn find_block(&self) -> Result<Option<Block>, InputError> {
+        loop {
+            let first = self.first_open.load(Ordering::Acquire);
+            let mut busy = None;
+            let mut all_done = true;
+            for (place, source) in self.sources.iter().enumerate().skip(first) {
+                let state = match source.state.try_lock() {
+                    Ok(state) => state,
+                    Err(TryLockError::Poisoned(_)) => return Err(InputError::Stopped),
+                    Err(TryLockError::WouldBlock) => {
+                        busy = busy.or(Some(source));
+                        all_done = false;
+                        continue;
+                    }
+                };
+                if let Some(block) = self.pull(source, state)? {
+                    return Ok(Some(block));
+                }
+                if all_done {
+                    self.first_open.fetch_max(place + 1, Ordering::AcqRel);
+                }
+            }
+            let Some(source) = busy else {
+                return Ok(None);
+            };
+            let state = liveness::waiting(|| source.state.lock());
+            let state = state.map_err(|_| InputError::Stopped)?;
+            if let Some(block) = self.pull(source, state)? {
+                return Ok(Some(block));
+            }
+        }
+    }
+
+    /// Returns this process's next block of the source.
+    fn pull(
+        &self,
+        source: &Source,
+        mut state: MutexGuard<'_, Progress>,
+    ) -> Result<Option<Block>, InputError> {
+        if let Progress::Waiting = *state {
+            *state = match source.owner {
+                Some(owner) if owner != self.share.process => Progress::Done,
+                _ => self.open(&source.files)?,
+            };
+        }
+        let place = source.files.start as u64;
+        while let Some((number, content)) = state.next()? {
+            let process = (place + number) % self.share.processes as u64;
+            if source.owner.is_some() || process == self.share.process as u64 {
+                return Ok(Some(Block {
+                    source: u32::try_from(place).unwrap_or(u32::MAX),
+                    number: u32::try_from(number).unwrap_or(u32::MAX),
+                    input: Arc::clone(&self.input),
+                    content,
+                }));
+            }
+        }
+        *state = Progress::Done;
+        Ok(None)
+    }
+
+    fn open(&self, files: &Range<usize>) -> Result<Progress, InputError> {
+        let file = &self.input.files[files.start];
+        if !file.is_whole(self.block_bytes)
+            && let Some(cut) = file.cut(&self.settings, self.block_bytes)?
+        {
+            return Ok(Progress::Cut(cut));
+        }
+        let blocks = cut_run(&self.input, files.clone(), self.block_bytes);
+        Ok(Progress::Runs(blocks.into_iter().enumerate()))
+    }
+}
+
+/// Returns the input's sources, each with the process that reads all of it, if one does.
+///
+/// Many files that must be read from their start go whole to the processes: the largest first, each to the process with
+/// the fewest bytes so far. If they are few, every process reads each of them and takes its share of the blocks.
+fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<Source> {
+    let mut sources: Vec<Source> = runs(input, block_bytes)
+        .into_iter()
+        .map(|files| Source { files, owner: None, state: Mutex::new(Progress::Waiting) })
+        .collect();
+    let file_of = |source: &Source| &input.files[source.files.start];
+    let mut streamed: Vec<usize> = (0..sources.len())
+        .filter(|&place| {
+            let file = file_of(&sources[place]);
+            !file.is_whole(block_bytes) && file.is_streamed()
+        })
+        .collect();
+    if processes > 1 && streamed.len() >= FILES_PER_PROCESS * processes {
+        streamed.sort_by_key(|&place| Reverse(file_of(&sources[place]).expected_bytes()));
+        let mut loads = vec![0u64; processes];
+        for place in streamed {
+            let least = (0..processes).min_by_key(|&process| (loads[process], process));
+            let owner = least.unwrap_or(0);
+            loads[owner] += file_of(&sources[place]).expected_bytes();
+            sources[place].owner = Some(owner);
+        }
+    }
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tests::{one_file, read_share};
+    use crate::input::discover;
+
+    #[test]
+    fn no_caller_waits_after_a_panic_within_a_source() {
+        let (_folder, settings) = one_file("x.jsonl.gz", b"{}");
+        let input = Arc::new(discover(&settings).unwrap());
+        let queue = BlockQueue::new(input, &settings, Share::ALL);
+        let panicked = std::thread::scope(|scope| {
+            let panic = || {
+                let _state = queue.sources[0].state.lock();
+                std::panic::resume_unwind(Box::new("a decoder's bug"));
+            };
+            scope.spawn(panic).join()
+        });
+        assert!(panicked.is_err());
+        assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
+    }
+
+    #[test]
+    fn many_streamed_files_go_whole_and_evenly_to_processes() {
+        let (folder, mut settings) = one_file("0.csv", "id,text\n".repeat(100).as_bytes());
+        settings.block_bytes = Some(1);
+        for number in 1..8 {
+            let rows = "id,text\n".repeat(10 * number);
+            std::fs::write(folder.path().join(format!("{number}.csv")), rows).unwrap();
+        }
+        let input = discover(&settings).unwrap();
+        let owners: Vec<_> = sources(&input, 1, 2).iter().map(|source| source.owner).collect();
+        assert_eq!(owners.iter().flatten().count(), 8);
+        let load = |process| -> u64 {
+            let owned = |&(owner, _): &(&Option<usize>, _)| *owner == Some(process);
+            owners.iter().zip(&input.files).filter(owned).map(|(_, file)| file.bytes).sum()
+        };
+        assert!(load(0).abs_diff(load(1)) <= 100 * 8 / 4);
+        assert!(sources(&input, 1, 3).iter().all(|source| source.owner.is_none()));
+        assert!(!read_share(&settings, Share { process: 1, processes: 2 }).unwrap().is_empty());
+    }
 }

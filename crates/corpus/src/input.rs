@@ -6,86 +6,28 @@
 //! a text file, and the first half of `name@offset`, the id of a record without one; the offset is where the record
 //! begins, in bytes of the decompressed file (in rows, for Parquet and Arrow).
 
-mod error;
 mod examine;
-mod format;
-pub(crate) mod mbox;
 mod objects;
 mod outputs;
-pub(crate) mod partition;
 mod pattern;
-pub(crate) mod vocabulary;
+mod vocabulary;
 
-pub use error::{InputError, hint};
+pub use super::error::{InputError, hint};
+pub use super::formats::InputFile;
 use examine::{Examiner, Found, FoundFiles};
-pub use format::{BYTE_ORDER_MARK, kind_of_document, spans_lines, without_mark};
 pub use outputs::LOCK_MARK;
 use outputs::is_beside;
-pub use partition::partitions;
 use pattern::Matches;
 
-use super::compression::Compression;
-use super::settings::{CorpusSettings, Format};
+use super::formats::{self, Format, LIST};
+use super::settings::CorpusSettings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use store::{Source, is_remote};
+use store::is_remote;
 
 /// Maximum number of left-out files that are named.
 const NAMED: usize = 5;
-
-/// One file of the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputFile {
-    /// The name for ids, errors and the order: the path from the base folder, else the whole path.
-    pub name: String,
-    /// Where to open it.
-    pub path: PathBuf,
-    /// Its format.
-    pub format: Format,
-    /// How it is compressed, by its first bytes.
-    pub compression: Compression,
-    /// Its size on disk.
-    pub bytes: u64,
-    /// The vocabulary beside a bag of words whose terms are numbers.
-    pub vocabulary: Option<PathBuf>,
-    /// A tag that changes with the content, if the file is in an object store.
-    pub tag: Option<String>,
-    /// Whether it is a volume with another copy, which the job reads instead.
-    pub is_copy: bool,
-}
-
-impl InputFile {
-    /// Opens the file, which must not have changed since it was found.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read, or has changed.
-    pub(crate) fn open(&self) -> Result<Source, InputError> {
-        let unreadable = || InputError::unreadable(&self.path);
-        let source = Source::open(&self.path).map_err(unreadable())?;
-        let bytes = source.length().map_err(unreadable())?;
-        if bytes != self.bytes || source.tag() != self.tag.as_deref() {
-            let problem = "changed while it was being read; rerun once it is complete";
-            return Err(InputError::refused(&self.path, problem));
-        }
-        Ok(source)
-    }
-
-    /// Opens the file in the same way, for reading its content, decompressed on the fly.
-    pub(crate) fn content(&self) -> Result<Box<dyn Read + Send>, InputError> {
-        let decoded = self.compression.decode(self.open()?);
-        decoded.map_err(InputError::unreadable(&self.path))
-    }
-
-    /// Returns the expected bytes of content: compressed files are counted four times, Parquet twice.
-    pub fn expected_bytes(&self) -> u64 {
-        match self.format {
-            Format::Parquet => self.bytes.saturating_mul(2),
-            _ => self.compression.expected_bytes(self.bytes),
-        }
-    }
-}
 
 /// Everything a job reads, in the order of the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +72,7 @@ impl Input {
 
     /// Returns whether some files are volumes, whose documents are sections.
     pub fn has_volumes(&self) -> bool {
-        self.files.iter().any(|file| file.format == Format::Htrc)
+        self.files.iter().any(|file| file.format.is_volume())
     }
 }
 
@@ -192,6 +134,7 @@ fn find_pattern(
 
 /// Returns what the job names.
 fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
+    let asked = settings.format.as_deref().map(format_named).transpose()?;
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, &environment)?;
     let name = |path: &Path| name_of(path, &settings.base);
     let is_excluded = |path: &Path| exclusions.contain(path, Path::new(&name(path)));
@@ -216,8 +159,8 @@ fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
         }
         if !is_named && is_export(&path) {
             written.push(name(&path));
-        } else if let Some(format) = format::of(&path, settings.format) {
-            format::check(&path, format, settings)?;
+        } else if let Some(format) = format_of(&path, asked) {
+            check(&path, format, settings)?;
             files.push(Found { name: name(&path), path, format, is_named });
         }
     }
@@ -226,6 +169,65 @@ fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     Ok(FoundFiles { files, written, not_files: not_files.into_iter().collect() })
+}
+
+/// Returns the format of this word.
+fn format_named(word: &str) -> Result<&'static Format, InputError> {
+    formats::named(word).ok_or_else(|| {
+        let words = formats::words().join(", ");
+        InputError::Refused(format!("corpus.format: `{word}` is not one of {words}"))
+    })
+}
+
+/// Returns the requested format of a file, or else that of its name; `None` for a vocabulary.
+fn format_of(path: &Path, asked: Option<&'static Format>) -> Option<&'static Format> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_vocabulary = vocabulary::is_vocabulary(&name);
+    match asked {
+        Some(format) if is_vocabulary && has_vocabulary(format) => None,
+        Some(format) => Some(format),
+        None if is_vocabulary && is_beside_documents(path) => None,
+        None => Some(formats::guess(&name)),
+    }
+}
+
+/// Returns whether files of this format may have a vocabulary beside them.
+fn has_vocabulary(format: &Format) -> bool {
+    format.vocabulary.is_some()
+}
+
+/// Returns whether the file's folder has a file of a format with a vocabulary.
+fn is_beside_documents(path: &Path) -> bool {
+    let names = objects::names_beside(path).unwrap_or_default();
+    names.iter().any(|name| has_vocabulary(formats::guess(name)))
+}
+
+/// Refuses a file whose format cannot provide what the job requires.
+fn check(
+    path: &Path,
+    format: &'static Format,
+    settings: &CorpusSettings,
+) -> Result<(), InputError> {
+    let gives_counts = format.gives_counts(settings);
+    let problem = if settings.counts.is_some() && !format.takes("corpus.counts") {
+        let formats = LIST.iter().filter(|format| format.takes("corpus.counts"));
+        let names: Vec<_> = formats.map(|format| format.name).collect();
+        &format!(
+            "corpus.counts is for the formats {} only, and this file is of another; convert it, exclude it, or take \
+             corpus.counts out of the job",
+            names.join(", ")
+        )
+    } else if gives_counts && settings.languages.is_some() {
+        "holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
+         corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \
+         corpus.metadata, or filter by htrc.languages)"
+    } else if gives_counts && settings.needs_order {
+        "holds counts of words, without the order that [phrases] needs; read texts instead, or take [phrases] out of \
+         the job"
+    } else {
+        return Ok(());
+    };
+    Err(InputError::refused(path, problem))
 }
 
 /// Returns the path from `base`, if the file lies below it or was named relative to it; else the whole path.
@@ -240,8 +242,9 @@ fn name_of(path: &Path, base: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compression::Compression;
     use crate::compression::tests::{gzip, zstandard};
-    use crate::reader::tests::settings;
+    use crate::formats::tests::settings;
 
     /// Creates a folder with these files, and settings that read all of it.
     fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, CorpusSettings) {
@@ -271,18 +274,18 @@ mod tests {
         let seen: Vec<_> = input
             .files
             .iter()
-            .map(|file| (file.name.as_str(), file.format, file.compression))
+            .map(|file| (file.name.as_str(), file.format.name, file.compression))
             .collect();
         use Compression::{Gzip, Plain, Zstd};
         assert_eq!(
             seen,
             [
-                ("a.jsonl.zst", Format::JsonLines, Plain),
-                ("b-c.md", Format::Text, Zstd),
-                ("b/docword.k.txt", Format::Uci, Plain),
-                ("b/x.jsonl.gz", Format::JsonLines, Gzip),
-                ("b/y.CSV", Format::Csv, Plain),
-                ("vocab.txt", Format::Text, Plain),
+                ("a.jsonl.zst", "jsonl", Plain),
+                ("b-c.md", "text", Zstd),
+                ("b/docword.k.txt", "uci", Plain),
+                ("b/x.jsonl.gz", "jsonl", Gzip),
+                ("b/y.CSV", "csv", Plain),
+                ("vocab.txt", "text", Plain),
             ]
         );
         let sizes: u64 = input.files.iter().map(|file| file.bytes).sum();
@@ -357,7 +360,7 @@ mod tests {
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
         assert!(refusal("A.BIB.gz", &gzip(b"@book{}")).contains("is BibTeX"));
         let (_folder, mut settings) = folder(&[("a.tex", b"text")]);
-        settings.format = Some(Format::Text);
+        settings.format = Some("text".into());
         assert_eq!(discover(&settings).unwrap().files.len(), 1);
     }
 

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_document_has_the_labels_that_the_collection_knows() {
-        let mut corpus = crate::reader::tests::settings("/".as_ref());
+        let mut corpus = crate::formats::tests::settings("/".as_ref());
         corpus.metadata = vec!["year".to_owned(), "tags".to_owned()];
         assert!(LabelReader::new(&corpus, &[]).is_none());
         corpus.labels = Some(settings(1));

@@ -10,52 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::encoding::TextEncoding;
 use super::language;
 
-/// Formats that `reader` can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// A file is a document.
-    Text,
-    /// A line is a JSON object.
-    #[serde(rename = "jsonl")]
-    JsonLines,
-    /// JSON objects in an array, or one after the other, over any number of lines.
-    Json,
-    /// Comma-separated values with a header.
-    Csv,
-    /// Tab-separated values with a header.
-    Tsv,
-    /// Parquet: a row is a document, or a term of one.
-    Parquet,
-    /// Arrow IPC, files and streams: like Parquet.
-    Arrow,
-    /// UCI bag of words: `docword*` beside `vocab*`.
-    Uci,
-    /// HathiTrust Extracted Features: a file is a volume.
-    Htrc,
-    /// E-mail: messages, or an mbox of them.
-    Mail,
-    /// A line is a document as MALLET imports it: id, label, text.
-    Mallet,
-    /// SVMlight's lines, and LIBSVM's: `label number:count …`.
-    #[serde(rename = "svmlight")]
-    SvmLight,
-    /// Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
-    Vw,
-    /// The lines of Blei's lda-c: `terms number:count …`, beside a vocabulary.
-    LdaC,
-    /// A sparse matrix of documents and terms, beside a vocabulary.
-    #[serde(rename = "mtx")]
-    MatrixMarket,
-}
-
-impl Format {
-    /// Returns whether a file has columns in groups of rows that can be read alone.
-    pub(crate) fn is_columnar(self) -> bool {
-        matches!(self, Self::Parquet | Self::Arrow)
-    }
-}
-
 /// The treatment of a file that ends in the middle (a truncated gzip, a read error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -86,8 +40,8 @@ pub struct CorpusSettings {
     pub input: Vec<String>,
     /// Globs of files to leave out.
     pub exclude: Vec<String>,
-    /// The format; guessed from each file's name when absent.
-    pub format: Option<Format>,
+    /// The word of the format; guessed from each file's name when absent.
+    pub format: Option<String>,
     /// The encoding of texts that are not UTF-8.
     pub encoding: TextEncoding,
     /// The treatment of HTML and XML in texts.
@@ -127,25 +81,6 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
-    /// Returns whether a document of this format can have counts where the job says, instead of a text.
-    pub fn finds_counts(format: Format) -> bool {
-        use Format::{Arrow, Json, JsonLines, Parquet};
-        matches!(format, JsonLines | Json | Parquet | Arrow)
-    }
-
-    /// Returns whether documents of this format are counts, in no order.
-    pub fn gives_counts(&self, format: Format) -> bool {
-        match format {
-            Format::Uci
-            | Format::Htrc
-            | Format::SvmLight
-            | Format::Vw
-            | Format::LdaC
-            | Format::MatrixMarket => true,
-            format => self.counts.is_some() && Self::finds_counts(format),
-        }
-    }
-
     /// Returns the columns of a document: `metadata`, then the language, if it is identified.
     pub fn columns(&self) -> Vec<String> {
         let language = self.languages.as_ref().map(|_| language::COLUMN.to_owned());

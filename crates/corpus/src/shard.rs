@@ -8,7 +8,7 @@
 mod reader;
 mod writer;
 
-pub use crate::block::columnar::io_error;
+pub use crate::formats::columnar::io_error;
 pub use reader::{Columns, ShardReader};
 pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 

@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
-use corpus::block::cutter::Dialect;
 use corpus::compression::{Compression, read_start};
 use corpus::encoding::EncodingGuess;
-use corpus::input::spans_lines;
+use corpus::formats::csv::Dialect;
+use corpus::formats::json::spans_lines;
 use store::{Disk, Store, Writer, create_folder};
 
 /// Number of bytes from which the format is detected.

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::job::Job;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
+use corpus::formats::named;
 use corpus::sample::Split;
 use corpus::settings::CorpusSettings;
 use corpus::vocabulary::Vocabulary;
@@ -181,11 +182,13 @@ impl Evaluation {
 
 /// Returns the settings for a reference corpus: the job's own, except for files and columns.
 fn reference_settings(job: &Job) -> CorpusSettings {
+    let has_texts =
+        |word: &String| named(word).is_some_and(|format| !format.gives_counts(&job.corpus));
     CorpusSettings {
         input: job.evaluate.reference.clone(),
         exclude: Vec::new(),
         // C_V needs texts, even beside bags of words; without a format, the files' names determine it.
-        format: (job.corpus.format).filter(|format| !job.corpus.gives_counts(*format)),
+        format: job.corpus.format.clone().filter(has_texts),
         group: None,
         metadata: Vec::new(),
         ..job.corpus.clone()

@@ -18,9 +18,9 @@ use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
+use corpus::formats::htrc::{Candidate, candidate, metadata_keys};
 use corpus::input::{Input, InputError, InputFile};
-use corpus::reader::{Candidate, candidate, metadata_keys};
-use corpus::settings::{CorpusSettings, Format};
+use corpus::settings::CorpusSettings;
 
 /// For each edition, which copies share, the volume that is read.
 #[derive(Default)]
@@ -77,7 +77,7 @@ pub(super) fn find(
         let Some(file) = input.files.get(place) else {
             break;
         };
-        let volume = (file.format == Format::Htrc).then(|| candidate(file, settings));
+        let volume = file.format.is_volume().then(|| candidate(file, settings));
         let fits = |volume: &Candidate| volume.htid.len() <= MOST_NAME_BYTES;
         let volume = volume.flatten().filter(fits);
         if let Some(Candidate { has, .. }) = &volume {
@@ -114,7 +114,7 @@ fn check_keys(
     let (volumes, counts) = counts.split_last().expect("the last is of all volumes");
     let without = keys.iter().zip(counts).filter(|(_, count)| **count == 0);
     for (key, _) in without.filter(|_| *volumes > 0) {
-        let is_volume = |file: &&InputFile| file.format == Format::Htrc;
+        let is_volume = |file: &&InputFile| file.format.is_volume();
         if *key == keys[0]
             && let Some(file) = input.files.iter().find(is_volume)
         {

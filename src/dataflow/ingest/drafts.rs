@@ -22,7 +22,6 @@ use corpus::collection::Collection;
 use corpus::draft::Drafter;
 use corpus::input::InputError;
 use corpus::labels::LabelCounter;
-use corpus::reader::read_block;
 use corpus::settings::CorpusSettings;
 use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_file};
 use corpus::terms::TermCounter;
@@ -122,7 +121,7 @@ fn draft(
     let mut writer = ShardWriter::create(&path, &settings.columns(), ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<CorpusError> = None;
-    read_block(block, settings, &mut |raw| {
+    block.read(settings, &mut |raw| {
         if failed.is_some() {
             return;
         }

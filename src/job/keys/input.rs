@@ -5,8 +5,9 @@ use crate::job::kind::Kind::{
     Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text, Whole, Word,
 };
 use crate::job::kind::{AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, words_of};
+use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{Format, Markup, OnDamage, TokenRule};
+use corpus::settings::{Markup, OnDamage, TokenRule};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -30,7 +31,7 @@ pub(super) const CORPUS: Section = rows! {
     exclude: List(|_| true, "a text or a list of texts"), Default([]);
     /// `"text"`: a file is a document; `"json"`: objects in an array or over several lines; `"uci"`, `"lda-c"`, `"mtx"`, `"svmlight"`, `"vw"`: bags of words; `"htrc"`: Extracted Features; `"mail"`: e-mail, also mbox; `"mallet"`: id, label and
     /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
-    format: Or(AUTO, &Word(words_of::<Format>)), Default("auto");
+    format: Or(AUTO, &Word(formats::words)), Default("auto");
     /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
     /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).
     encoding: Encoding, Default("utf-8"), Later;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use corpus::reader::mend::mended;
+use corpus::formats::json::mended;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

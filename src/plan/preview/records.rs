@@ -13,11 +13,11 @@ use super::tables::{
 };
 use crate::failure::Failure;
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
-use corpus::block::{cutter, nested};
 use corpus::encoding::{EncodingGuess, TextEncoding};
-use corpus::input::{InputFile, partitions};
-use corpus::reader::{columnar, htrc};
-use corpus::settings::{CorpusSettings, Format};
+use corpus::formats::json::{self, nested};
+use corpus::formats::{columnar, htrc, partitions};
+use corpus::input::InputFile;
+use corpus::settings::CorpusSettings;
 
 /// Maximum number of characters and words in a column's name.
 const NAME_CHARACTERS: usize = 80;
@@ -111,8 +111,8 @@ impl Records {
 
     /// Adds a file's first records, or its start if it is a document.
     pub(super) fn read(&mut self, file: &InputFile) -> Result<(), Failure> {
-        let records = match file.format {
-            Format::Text => {
+        let records = match file.format.name {
+            "text" => {
                 let start = self.start(file, super::TEXT_BYTES)?;
                 self.bytes += start.len();
                 let plain = self.settings.markup.apply(start.into());
@@ -120,19 +120,19 @@ impl Records {
                 self.texts.push(plain.into_owned());
                 return Ok(());
             }
-            Format::JsonLines | Format::Json => {
+            "jsonl" | "json" => {
                 let objects = self.objects(file)?;
                 self.add_names(file, &objects);
                 self.in_partitions(file, objects)
             }
-            Format::Csv => {
+            "csv" => {
                 let start = self.start(file, LOOK_BYTES)?;
                 self.check_header(file, &start, csv_rows)?;
                 let is_whole = (start.len() as u64) < LOOK_BYTES;
                 self.has_open_quote |= is_whole && ends_within_quotes(&start);
                 self.table(file, csv_rows(&start, self.settings.header))
             }
-            Format::Tsv => {
+            "tsv" => {
                 let start = self.start(file, LOOK_BYTES)?;
                 self.check_header(file, &start, tsv_rows)?;
                 let [quoted, rows] =
@@ -141,19 +141,17 @@ impl Records {
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
                 self.table(file, rows)
             }
-            Format::Mail => {
+            "mail" => {
                 let start = first_bytes(file, LOOK_BYTES)?;
                 let rows = mail_rows(&start, self.settings.encoding, &mut self.guess);
                 self.table(file, rows)
             }
-            Format::Mallet => {
+            "mallet" => {
                 let start = self.start(file, LOOK_BYTES)?;
                 self.table(file, mallet_rows(&start))
             }
-            Format::Parquet | Format::Arrow => {
-                self.table(file, columnar::first_rows(file, MOST_RECORDS)?)
-            }
-            Format::Htrc => {
+            "parquet" | "arrow" => self.table(file, columnar::first_rows(file, MOST_RECORDS)?),
+            "htrc" => {
                 self.texts.extend(htrc::words_of(file));
                 return Ok(());
             }
@@ -205,7 +203,7 @@ impl Records {
             let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
             let arrays = nested::arrays(start.as_bytes());
             let is_one_object = !arrays.is_empty();
-            let objects = if is_one_object || file.format == Format::Json {
+            let objects = if is_one_object || file.format.name == "json" {
                 parsed(objects_of(&start))
             } else {
                 parsed(start.lines())
@@ -220,7 +218,7 @@ impl Records {
                 Err(_) if is_one_object => Vec::new(),
                 Err(error) => {
                     let failure = no_objects(file, &error);
-                    let is_joined = file.format == Format::JsonLines;
+                    let is_joined = file.format.name == "jsonl";
                     let objects = parsed(objects_of(&start)).ok().filter(|_| is_joined);
                     let Some(objects) = objects else {
                         return Err(failure);
@@ -454,16 +452,16 @@ impl Records {
         let begin = self.records.len();
         group.files.push(file.path.clone());
         group.records.push(begin..begin + records);
-        group.are_tables |= !matches!(file.format, Format::JsonLines | Format::Json);
+        group.are_tables |= !matches!(file.format.name, "jsonl" | "json");
     }
 
     /// Adds a file of which only the names are read, unless no file with these names has been read: then returns false.
     pub(super) fn knows(&mut self, file: &InputFile) -> Result<bool, Failure> {
         let start = |records: &mut Self| records.start(file, super::TEXT_BYTES);
-        let (header, _) = match file.format {
-            Format::Csv => csv_rows(&start(self)?, self.settings.header),
-            Format::Tsv => tsv_rows(&start(self)?, self.settings.header),
-            Format::Parquet | Format::Arrow => columnar::first_rows(file, 1)?,
+        let (header, _) = match file.format.name {
+            "csv" => csv_rows(&start(self)?, self.settings.header),
+            "tsv" => tsv_rows(&start(self)?, self.settings.header),
+            "parquet" | "arrow" => columnar::first_rows(file, 1)?,
             _ => return Ok(true),
         };
         let group = self.groups.get_mut(&names_of(file, header.into_iter()));
@@ -486,8 +484,8 @@ fn names_of(file: &InputFile, header: impl Iterator<Item = String>) -> BTreeSet<
 
 /// Returns the error that a file of JSON holds no objects where its format has them.
 fn no_objects(file: &InputFile, error: &serde_json::Error) -> Failure {
-    let (what, help) = match file.format {
-        Format::JsonLines => (
+    let (what, help) = match file.format.name {
+        "jsonl" => (
             "no line",
             "put one object on each line, such as {\"id\": 1, \"text\": \"…\"}: jq -c '.[]' does so for an array, and \
              jq -c . for other objects",
@@ -503,5 +501,5 @@ fn objects_of(start: &str) -> impl Iterator<Item = &str> {
         let begins = begins as usize;
         &start[begins..begins + object.len()]
     };
-    cutter::objects(0, start.as_bytes()).map(text)
+    json::objects(0, start.as_bytes()).map(text)
 }

@@ -1,11 +1,10 @@
 //! The header and the first rows of files with records on lines, read from their starts.
 
 use super::column::form_of;
-use corpus::block::cutter::{Boundary, Dialect, names_delimiter, record_ends};
-use corpus::block::header::fixed_columns;
 use corpus::encoding::{EncodingGuess, TextEncoding};
-use corpus::reader::{mail, mallet};
-use corpus::settings::Format;
+use corpus::formats::csv::{Dialect, RowScan, names_delimiter};
+use corpus::formats::cutter::record_ends;
+use corpus::formats::{mail, mallet};
 
 /// Maximum number of records read from a file.
 pub(super) const MOST_RECORDS: usize = 1_000;
@@ -55,8 +54,8 @@ pub(super) fn lines_above(start: &str, rows_of: fn(&str, bool) -> Table) -> Opti
 
 /// Returns whether a whole CSV file leaves a quote open.
 pub(super) fn ends_within_quotes(content: &str) -> bool {
-    let boundary = Boundary::Quoted(Dialect::of(content.as_bytes()));
-    let end = record_ends(content.as_bytes(), boundary).last().unwrap_or(0);
+    let scan = Box::new(RowScan::new(Dialect::of(content.as_bytes())));
+    let end = record_ends(content.as_bytes(), scan).last().unwrap_or(0);
     content[end..].matches('"').count() % 2 == 1
 }
 
@@ -85,7 +84,7 @@ pub(super) fn mallet_rows(start: &str) -> Table {
     let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
     let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
     let rows = filled_lines(start).take(MOST_RECORDS).map(fields).collect();
-    (fixed(Format::Mallet), rows)
+    (mallet::COLUMNS.map(str::to_owned).into(), rows)
 }
 
 /// Parses a mail file. Adds the messages that are not UTF-8, and in no known encoding, to the guess.
@@ -98,12 +97,7 @@ pub(super) fn mail_rows(start: &[u8], encoding: TextEncoding, guess: &mut Encodi
         }
         Some(row)
     });
-    (fixed(Format::Mail), rows.collect())
-}
-
-fn fixed(format: Format) -> Vec<String> {
-    let names = fixed_columns(format).unwrap_or_default();
-    names.iter().map(|&name| name.to_owned()).collect()
+    (mail::COLUMNS.map(str::to_owned).into(), rows.collect())
 }
 
 fn filled_lines(start: &str) -> impl Iterator<Item = &str> {

@@ -12,7 +12,7 @@ use std::sync::Once;
 
 use lda::infer::settings::Method;
 use lda::model::settings::Alpha;
-use topicmill::corpus::settings::{Format, SampleSize, StopWords};
+use topicmill::corpus::settings::{SampleSize, StopWords};
 use topicmill::job::state::MODEL_FILE;
 use topicmill::job::{Job, keys};
 
@@ -75,7 +75,7 @@ fn overrides_win_and_may_be_bare() {
     assert_eq!(job.corpus.input, ["../a b/*.txt"]);
     assert_eq!((job.corpus.id.as_str(), job.corpus.group.as_deref()), ("007", Some("12")));
     assert_eq!(job.corpus.text, ["title", "body"]);
-    assert_eq!(job.corpus.format, Some(Format::JsonLines));
+    assert_eq!(job.corpus.format, Some("jsonl".to_owned()));
     assert_eq!(job.output.path, Path::new("out/a=b"));
     assert_eq!(job.train.prune, 0.0);
 }

@@ -15,7 +15,6 @@ use topicmill::checkpoint;
 use topicmill::corpus::block::{BlockQueue, Share};
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::input::{self, InputError};
-use topicmill::corpus::reader::read_block;
 use topicmill::corpus::settings::{CorpusSettings, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state};
@@ -266,7 +265,7 @@ fn documents(settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
     let queue = BlockQueue::new(input, settings, Share::ALL);
     let mut documents = Vec::new();
     while let Some(block) = queue.next_block()? {
-        read_block(&block, settings, &mut |document| {
+        block.read(settings, &mut |document| {
             documents.push(format!("{document:?}"));
         })?;
     }

@@ -1,12 +1,10 @@
 //! Examines the files of an input: sizes, compression, and a fingerprint.
 
-use super::format::{MARK_BYTES, spans_lines, unsupported};
-use super::mbox::is_mbox;
 use super::outputs::is_written;
 use super::{Input, InputError, InputFile, vocabulary};
 use crate::compression::{Compression, read_into, read_start, stripped};
-use crate::encoding::is_utf_16;
-use crate::settings::{CorpusSettings, Format};
+use crate::formats::{FALLBACK, Format};
+use crate::settings::CorpusSettings;
 use sha2::{Digest, Sha256};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -14,9 +12,6 @@ use store::Source;
 
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
-
-/// The offset of a tar archive's mark.
-const TAR_MARK_AT: usize = 257;
 
 /// The remedy for a text that is not only text, or more than one.
 const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads LaTeX, BibTeX and RIS), exclude it \
@@ -29,7 +24,7 @@ const START_BYTES: u64 = 2048;
 pub(super) struct Found {
     pub(super) name: String,
     pub(super) path: PathBuf,
-    pub(super) format: Format,
+    pub(super) format: &'static Format,
     /// Whether the job names this file, rather than its folder or a pattern.
     pub(super) is_named: bool,
 }
@@ -112,13 +107,6 @@ impl<'s> Examiner<'s> {
         hex::encode(self.digest.unwrap_or_default().finalize())
     }
 
-    /// Returns whether the file, whose start is held, is a tar archive; a compressed one is recognised by its name.
-    fn is_tar(&self, name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        self.held.get(TAR_MARK_AT..).is_some_and(|rest| rest.starts_with(b"ustar"))
-            || [".tar", ".tgz", ".tbz2"].iter().any(|ending| stripped(&name).ends_with(ending))
-    }
-
     /// Examines a file; with `is_strict`, refuses a text that is not only text, or more than one.
     fn examine(&mut self, found: Found, is_strict: bool) -> Result<Examined, InputError> {
         let (name, path, format) = (found.name, found.path, found.format);
@@ -131,25 +119,21 @@ impl<'s> Examiner<'s> {
         if let Some(digest) = &mut self.digest {
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(name.as_bytes());
-            digest.update([format as u8]);
+            digest.update([format.number()]);
         }
         let (compression, no_text) = match self.compression_of(&name, &path, format) {
             Ok(compression) => (compression, None),
-            Err(error) if format == Format::Text && !is_strict => (Compression::Plain, Some(error)),
+            Err(error) if format == FALLBACK && !is_strict => (Compression::Plain, Some(error)),
             Err(error) => return Err(error),
         };
         let is_guessed = self.settings.format.is_none();
         if let Some(kind) = unsupported(&name).filter(|_| is_strict && is_guessed) {
             return Err(InputError::unsupported(&path, kind, CONVERT));
         }
-        let is_mbox = || is_mbox(&self.held[..self.held.len().min(START_BYTES as usize)]);
-        let format = match format {
-            // Mail clients keep folders under names such as `Inbox`.
-            Format::Text if is_guessed && is_mbox() => Format::Mail,
-            Format::Json if !is_guessed => Format::Json,
-            Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
-            known => known,
-        };
+        let start = &self.held[..self.held.len().min(START_BYTES as usize)];
+        let content = || start_of_content(&path, start, compression);
+        let instead = is_guessed.then(|| (format.instead)(start, &content)).flatten();
+        let format = instead.unwrap_or(format);
         self.add_ends(&mut source, bytes).map_err(InputError::unreadable(&path))?;
         let vocabulary = vocabulary::find(&path, format)?;
         if let (Some(path), Some(_)) = (&vocabulary, &self.digest) {
@@ -182,7 +166,7 @@ impl<'s> Examiner<'s> {
         &self,
         name: &str,
         path: &Path,
-        format: Format,
+        format: &Format,
     ) -> Result<Compression, InputError> {
         let refuse = |kind, remedy| InputError::unsupported(path, kind, remedy);
         if self.held.is_empty() && stripped(name) != name {
@@ -196,32 +180,10 @@ impl<'s> Examiner<'s> {
             };
             refuse(kind, remedy)
         })?;
-        if format.is_columnar() && compression != Compression::Plain {
-            return Err(refuse("a columnar file compressed as a whole", "decompress it"));
-        }
-        if format == Format::Text && self.is_tar(name) {
-            let remedy = "unpack it (tar -xf), or exclude it with `corpus.exclude`";
-            return Err(refuse("a tar archive", remedy));
-        }
-        // A text is decoded as a whole.
-        if is_utf_16(&self.held) && !format.is_columnar() && format != Format::Text {
-            return Err(refuse("UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"));
-        }
-        if format == Format::Arrow && self.held.starts_with(b"FEA1") {
-            return Err(refuse("Feather version 1", "write it with version 2"));
+        if let Some([kind, remedy]) = (format.refusal)(name, &self.held, compression) {
+            return Err(refuse(kind, remedy));
         }
         Ok(compression)
-    }
-
-    /// Returns whether a JSON file, whose start is held, has records that span lines. The reader reports damage.
-    fn spans_lines(&self, path: &Path, compression: Compression) -> bool {
-        match compression {
-            Compression::Plain => spans_lines(&self.held),
-            packed => packed
-                .open(path)
-                .and_then(|stream| read_start(stream, MARK_BYTES as u64))
-                .is_ok_and(|start| spans_lines(&start)),
-        }
     }
 
     /// Opens a file, holds its start, and returns its size.
@@ -255,4 +217,27 @@ impl<'s> Examiner<'s> {
         }
         Ok(())
     }
+}
+
+/// Returns the start of a file's content, given its start as stored. The reader reports damage.
+fn start_of_content(path: &Path, start: &[u8], compression: Compression) -> Vec<u8> {
+    if compression == Compression::Plain {
+        return start.to_vec();
+    }
+    let content = compression.open(path).and_then(|stream| read_start(stream, START_BYTES));
+    content.unwrap_or_default()
+}
+
+/// Returns the kind of a text that is not only text, or more than one, by its name.
+fn unsupported(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let (_, extension) = stripped(&name).rsplit_once('.')?;
+    Some(match extension {
+        "bib" => "BibTeX",
+        "msf" => "an index of mail",
+        "ris" => "RIS",
+        "tex" => "LaTeX",
+        "warc" => "WARC",
+        _ => return None,
+    })
 }

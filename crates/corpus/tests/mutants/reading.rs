@@ -3,7 +3,6 @@
 use corpus::block::{BlockQueue, Share};
 use corpus::encoding::TextEncoding;
 use corpus::input::{InputError, discover};
-use corpus::reader::read_block;
 use corpus::settings::{CorpusSettings, HtrcSettings, Markup, OnDamage, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub fn read(path: &Path) -> Outcome {
 fn documents(settings: &CorpusSettings, count: &mut u64) -> Result<(), InputError> {
     let queue = BlockQueue::new(Arc::new(discover(settings)?), settings, Share::ALL);
     while let Some(block) = queue.next_block()? {
-        read_block(&block, settings, &mut |_| *count += 1)?;
+        block.read(settings, &mut |_| *count += 1)?;
     }
     Ok(())
 }

@@ -1,0 +1,307 @@
+//! HathiTrust Extracted Features, schemas 1.5 and 2.0: a file is a volume, its pages' tokens are counted by part of
+//! speech, and a document is a section of its pages.
+//!
+//! Only the bodies of pages are read, not headers and footers. A file that is not a volume, and a volume that the job
+//! filters out, is one document with a status. Sections are cut by position (or by words) before pages are filtered by
+//! language, so that they have the same names with and without filters of pages. A token that stands for a bracket
+//! (`-LRB-`, from the Penn Treebank) is read as the bracket.
+
+use super::context::read_all;
+use super::counts::{Key, Pairs};
+use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
+use crate::error::InputError;
+use crate::settings::{CorpusSettings, HtrcSettings, SectionSize};
+use crate::{Body, DocumentStatus, RawDocument};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+
+mod metadata;
+
+pub use metadata::{Candidate, candidate, metadata_keys};
+use metadata::{Metadata, is_of_volumes};
+
+/// `corpus.format = "htrc"`.
+pub static HTRC: Format = Format {
+    name: "htrc",
+    endings: &["json.bz2"],
+    document: "a section of a volume: [below](#hathitrust-extracted-features)",
+    id: "`<htid>#p0021-0030`",
+    keys: &["htrc"],
+    is_counts: true,
+    cutting: Cutting::Whole(read),
+    ..Format::PLAIN
+};
+
+/// Bytes of memory for each byte of a volume's file while it is parsed: 5.1 and 5.5 with volumes of 5 and 20 MB in
+/// sections of pages.
+pub const VOLUME_BYTES: u64 = 8;
+
+/// The largest file that [`words_of`] reads.
+const WORDS_BYTES: u64 = 16 << 20;
+
+/// Reads the sections of a volume; `held` is a buffer for one file after the other.
+fn read(
+    file: &InputFile,
+    settings: &CorpusSettings,
+    held: &mut Vec<u8>,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    let limit = settings.max_document_bytes / VOLUME_BYTES;
+    if let Some(bytes) = context.read_whole(limit, held, emit)? {
+        read_volume(bytes, &context, emit);
+    }
+    Ok(())
+}
+
+/// Reads the sections of a volume from the content of its file.
+fn read_volume(bytes: &[u8], context: &Context<'_>, emit: DocumentSink<'_>) {
+    let file = context.file;
+    let json = String::from_utf8_lossy(without_mark(bytes));
+    let volume = serde_json::from_str::<Volume<'_>>(&json).map_err(|error| error.to_string());
+    match volume.and_then(|volume| Ok((volume.htid()?.to_owned(), volume))) {
+        Ok((htid, volume)) => {
+            let repaired = matches!(json, Cow::Owned(_));
+            volume.emit_sections(&htid, repaired, context, emit);
+        }
+        Err(error) => {
+            let problem = format!(
+                "not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
+                 corpus.format if it holds something else"
+            );
+            let body = Body::missing(DocumentStatus::ParseError, &file.name, problem);
+            emit(context.without_values(&file.name, body));
+        }
+    }
+}
+
+/// Returns the tokens of a volume as one text, in no order, to identify its language; `None` for a large one.
+pub fn words_of(file: &InputFile) -> Option<String> {
+    let mut bytes = Vec::new();
+    read_all(file, WORDS_BYTES, &mut bytes).ok()?.ok()?;
+    let json = String::from_utf8_lossy(without_mark(&bytes));
+    let volume: Volume<'_> = serde_json::from_str(&json).ok()?;
+    let counts = volume.features.pages.iter().flat_map(Page::counts);
+    // A corrupt count must not fill the memory.
+    let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
+    Some(words.collect())
+}
+
+/// The parts of a file that are read.
+#[derive(Deserialize)]
+struct Volume<'a> {
+    /// The volume's id in schema 2.0.
+    #[serde(borrow)]
+    htid: Option<Cow<'a, str>>,
+    /// The same in schema 1.5.
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    metadata: Metadata,
+    #[serde(borrow)]
+    features: Features<'a>,
+}
+
+#[derive(Deserialize)]
+struct Features<'a> {
+    #[serde(borrow)]
+    pages: Vec<Page<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    /// The page's number in the volume, from 1, with leading zeros.
+    #[serde(borrow)]
+    seq: Cow<'a, str>,
+    #[serde(borrow)]
+    body: Option<PageBody<'a>>,
+    /// The page's language in schema 2.0.
+    #[serde(borrow)]
+    calculated_language: Option<Cow<'a, str>>,
+    /// The same in schema 1.5, with probabilities, the likeliest first.
+    #[serde(borrow, default)]
+    languages: Vec<Pairs<'a, IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageBody<'a> {
+    #[serde(borrow)]
+    token_pos_count: Option<TokenCounts<'a>>,
+}
+
+/// Each token and part of speech of a page's body, and how often they occur together.
+struct TokenCounts<'a>(Vec<(Cow<'a, str>, Cow<'a, str>, u32)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for TokenCounts<'a> {
+    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
+        parser.deserialize_map(TokenVisitor)
+    }
+}
+
+struct TokenVisitor;
+
+impl<'de> Visitor<'de> for TokenVisitor {
+    type Value = TokenCounts<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut counts = Vec::new();
+        while let Some(Key(token)) = map.next_key()? {
+            let tags: Pairs<'de, u32> = map.next_value()?;
+            let tags = tags.0.into_iter();
+            counts.extend(tags.map(|(tag, count)| (token.clone(), tag, count)));
+        }
+        counts.shrink_to_fit();
+        Ok(TokenCounts(counts))
+    }
+}
+
+impl Volume<'_> {
+    fn htid(&self) -> Result<&str, String> {
+        let id = self.htid.as_ref().or(self.id.as_ref());
+        let id = id.map(|id| id.trim()).filter(|id| !id.is_empty());
+        id.ok_or_else(|| "no `htid` and no `id`".to_owned())
+    }
+
+    fn emit_sections(
+        &self,
+        htid: &str,
+        repaired: bool,
+        context: &Context<'_>,
+        emit: DocumentSink<'_>,
+    ) {
+        let settings = context.settings;
+        let filters = &settings.htrc;
+        let metadata: Vec<_> =
+            settings.metadata.iter().map(|key| self.metadata.value(key)).collect();
+        let group = settings.group.as_ref();
+        let group = group.map_or(Some(htid.to_owned()), |key| self.metadata.value(key));
+        let mut hand_over = |source_id: String, body| {
+            emit(RawDocument {
+                source_id: source_id.into(),
+                group: group.as_deref().map(Cow::Borrowed),
+                metadata: (metadata.iter())
+                    .map(|value| value.as_deref().map(Cow::Borrowed))
+                    .collect(),
+                body,
+            });
+        };
+        let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
+        let is_copy = context.file.is_copy.then(copy);
+        if let Some(why) = self.metadata.reason_to_filter(filters).or(is_copy) {
+            let body = Body::missing(DocumentStatus::Filtered, htid, why);
+            return hand_over(htid.to_owned(), body);
+        }
+        let pages = &self.features.pages;
+        let end = pages.len().saturating_sub(filters.skip_last_pages);
+        let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
+        if pages.is_empty() {
+            let why = format!("none of its {} pages is left", self.features.pages.len());
+            let body = Body::missing(DocumentStatus::Empty, htid, why);
+            return hand_over(htid.to_owned(), body);
+        }
+        for section in sections(pages, filters.section) {
+            let counts: Vec<_> = section
+                .iter()
+                .filter(|page| page.is_kept(filters))
+                .flat_map(|page| page.tokens(filters))
+                .map(|(token, count)| (Cow::Borrowed(token), count))
+                .collect();
+            let id = section_id(htid, section, filters.section);
+            let body = if counts.is_empty() {
+                Body::missing(DocumentStatus::Empty, &id, "no tokens")
+            } else {
+                Body::Counts { counts, words: true, repaired }
+            };
+            hand_over(id, body);
+        }
+    }
+}
+
+impl Page<'_> {
+    fn is_kept(&self, filters: &HtrcSettings) -> bool {
+        let languages = || filters.languages.iter().filter(|code| !is_of_volumes(code));
+        let of_list = self.languages.first().and_then(|of| of.0.first());
+        let language = self.calculated_language.as_ref();
+        let language = language.or(of_list.map(|(language, _)| language));
+        let is_its = |code: &String| language.is_some_and(|language| language == code);
+        languages().next().is_none() || languages().any(is_its)
+    }
+
+    /// Returns each token and part of speech in its body, and how often they occur together.
+    fn counts(&self) -> impl Iterator<Item = (&str, &str, u32)> {
+        let counts = self.body.as_ref().and_then(|body| body.token_pos_count.as_ref());
+        counts
+            .into_iter()
+            .flat_map(|counts| &counts.0)
+            .map(|(token, tag, count)| (bracket(token).unwrap_or(token), &**tag, *count))
+    }
+
+    /// Returns the tokens with one of the job's parts of speech, and how often each occurs with it.
+    fn tokens(&self, filters: &HtrcSettings) -> impl Iterator<Item = (&str, u32)> {
+        let wanted = &filters.parts_of_speech;
+        let kept = self.counts().filter(|(_, tag, _)| {
+            let fits = |wanted: &String| match wanted.strip_suffix('*') {
+                Some(start) => tag.starts_with(start),
+                None => tag == wanted,
+            };
+            wanted.is_empty() || wanted.iter().any(fits)
+        });
+        kept.map(|(token, _, count)| (token, count))
+    }
+
+    /// Counts its tokens with a letter.
+    fn words(&self) -> u64 {
+        let words = self.counts().filter(|(token, ..)| token.chars().any(char::is_alphabetic));
+        words.map(|(_, _, count)| u64::from(count)).sum()
+    }
+}
+
+/// Returns the bracket that a token of the Penn Treebank denotes.
+fn bracket(token: &str) -> Option<&'static str> {
+    Some(match token {
+        "-LRB-" => "(",
+        "-RRB-" => ")",
+        "-LSB-" => "[",
+        "-RSB-" => "]",
+        "-LCB-" => "{",
+        "-RCB-" => "}",
+        _ => return None,
+    })
+}
+
+/// Cuts pages into sections of a number of pages, or of at least a number of words; the last may be shorter.
+fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'a>]> {
+    match size {
+        SectionSize::Volume => vec![pages],
+        SectionSize::Pages(count) => pages.chunks(count).collect(),
+        SectionSize::Words(wanted) => {
+            let mut words = 0;
+            let ends = |page: &Page<'_>| {
+                words += page.words();
+                let is_full = words >= wanted;
+                words *= u64::from(!is_full);
+                is_full
+            };
+            pages.split_inclusive(ends).collect()
+        }
+    }
+}
+
+/// Returns `<htid>#p<first>-<last>`, or the volume's own id if a section is a volume.
+fn section_id(htid: &str, section: &[Page<'_>], size: SectionSize) -> String {
+    let number = |page: Option<&Page<'_>>| {
+        let seq = page.map_or("", |page| page.seq.trim_start_matches('0'));
+        format!("{seq:0>4}")
+    };
+    match size {
+        SectionSize::Volume => htid.to_owned(),
+        _ => format!("{htid}#p{}-{}", number(section.first()), number(section.last())),
+    }
+}

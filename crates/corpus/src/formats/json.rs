@@ -1,0 +1,620 @@
+//! JSON Lines, one object per line, and JSON, objects in an array or one after the other; the named keys are kept and
+//! the rest is skipped. `a.b` names the key `b` of the object under `a`, or of each object in the array there, unless
+//! there is a key `a.b`.
+//!
+//! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays and objects become
+//! compact JSON); text may be a string, a number, a boolean, or an array of strings, joined by line breaks. If the job
+//! names a key with counts, its value is an object of words and counts. A key that is null counts as absent, and so do
+//! NaN and the infinities, as Python writes them.
+
+pub mod nested;
+
+use super::context::{body, join_texts};
+use super::counts::{Counted, Key, Pairs};
+use super::cutter::{LineScan, Scan, lines};
+use super::records::{ColumnNames, Columns, Header, RETURNS_REMEDY, Records, count_records};
+use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
+use crate::document::whole;
+use crate::settings::CorpusSettings;
+use crate::{Body, RawDocument};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// `corpus.format = "jsonl"`.
+pub static JSON_LINES: Format = Format {
+    name: "jsonl",
+    endings: &["jsonl", "ndjson"],
+    names: ", `.json`",
+    document: "a line, a JSON object; blank lines are skipped",
+    keys: &["corpus.counts"],
+    cutting: Cutting::Records(|_| Arc::new(OBJECT_LINES), true),
+    ..Format::PLAIN
+};
+
+/// `corpus.format = "json"`.
+pub static JSON: Format = Format {
+    name: "json",
+    endings: &["json"],
+    names: " that begins with an array of objects, or with a brace alone on its line; any file if \
+            `corpus.format = \"json\"`, also with several objects on a line",
+    document: "an object, in an array or one after the other, over any number of lines",
+    keys: &["corpus.counts"],
+    cutting: Cutting::Records(|_| Arc::new(Objects { are_lines: false }), false),
+    instead: |_, content| (!spans_lines(&content())).then_some(&JSON_LINES),
+    ..Format::PLAIN
+};
+
+/// Bytes at the start of a file by which JSON is told from JSON Lines.
+const START_BYTES: usize = 64;
+
+/// Returns whether JSON that begins like this is an array of objects, or an object with only its brace on the first
+/// line; other JSON is JSON Lines.
+pub fn spans_lines(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(START_BYTES)];
+    match without_mark(start).trim_ascii_start() {
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{' | b']', ..]),
+        [b'{', rest @ ..] => {
+            let line = rest.split(|&byte| byte == b'\n').next();
+            rest.contains(&b'\n') && line.is_some_and(|line| line.trim_ascii().is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// Objects, each on a line of its own or not.
+struct Objects {
+    are_lines: bool,
+}
+
+const OBJECT_LINES: Objects = Objects { are_lines: true };
+
+impl Records for Objects {
+    fn names(&self) -> ColumnNames {
+        ColumnNames::Keys
+    }
+
+    fn scan(&self) -> Box<dyn Scan> {
+        if self.are_lines { Box::new(LineScan) } else { Box::<ObjectScan>::default() }
+    }
+
+    /// The last object may extend beyond the start.
+    fn count(&self, start: &[u8], is_whole: bool) -> (u64, u64) {
+        if self.are_lines {
+            return count_records(self, start, is_whole);
+        }
+        let ends = objects(0, start).map(|(begins, object)| begins + object.len() as u64);
+        let ends: Vec<u64> = ends.collect();
+        let complete = ends.len() - usize::from(!is_whole && ends.len() > 1);
+        (complete as u64, ends[..complete].last().copied().unwrap_or(0))
+    }
+
+    fn read(
+        &self,
+        context: &Context<'_>,
+        _: Option<&Header>,
+        (offset, stretch): (u64, &[u8]),
+        emit: DocumentSink<'_>,
+    ) {
+        let keys = Keys::new(context);
+        let read = |(begins, object): (u64, &[u8])| {
+            let (object, repaired) = context.settings.encoding.decode(object);
+            let error = match keys.parse(&object) {
+                Ok(values) => return emit(keys.document(context, begins, values, repaired)),
+                Err(error) => error,
+            };
+            let (mended, is_torn) = mended(&object);
+            emit(match keys.parse(&mended) {
+                Ok(values) => keys.document(context, begins, values, repaired | is_torn),
+                Err(later) => {
+                    // The error that remains after mending is the real one.
+                    let error = if mended == object { error } else { later };
+                    let body = context.unparsable(begins, &self.no_object(&object, &error));
+                    context.unknown(begins, body)
+                }
+            });
+        };
+        if self.are_lines {
+            let is_filled = |(_, line): &(u64, &[u8])| !line.trim_ascii().is_empty();
+            lines(offset, stretch).filter(is_filled).for_each(read);
+        } else {
+            objects(offset, stretch).for_each(read);
+        }
+    }
+}
+
+impl Objects {
+    /// Explains why a record is not an object, and what to do.
+    fn no_object(&self, object: &str, error: &serde_json::Error) -> String {
+        match self.are_lines {
+            false if object == "}" => "not a JSON object, but a lone brace; remove it".to_owned(),
+            false => format!("not a JSON object: {error}; correct or remove it"),
+            true if object.contains('\r') => format!(
+                "not a JSON object on one line, which has carriage returns: {error}; {RETURNS_REMEDY}"
+            ),
+            true => format!("not a JSON object on one line: {error}; correct or remove the line"),
+        }
+    }
+}
+
+/// A scan for the brace that closes an object, in an array or not.
+#[derive(Default)]
+pub struct ObjectScan {
+    /// Open braces.
+    depth: u32,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scan for ObjectScan {
+    fn fresh(&self) -> Box<dyn Scan> {
+        Box::<Self>::default()
+    }
+
+    fn find_end(&mut self, bytes: &[u8], _: bool) -> Result<usize, usize> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.is_in_string {
+                self.is_in_string = byte != b'"' || self.is_escaped;
+                self.is_escaped = byte == b'\\' && !self.is_escaped;
+                continue;
+            }
+            match byte {
+                b'"' => self.is_in_string = true,
+                b'{' => self.depth += 1,
+                b'}' if self.depth <= 1 => {
+                    self.depth = 0;
+                    return Ok(at + 1);
+                }
+                b'}' => self.depth -= 1,
+                _ => {}
+            }
+        }
+        Err(bytes.len())
+    }
+
+    fn unclosed(&self) -> Option<&'static str> {
+        let is_open = self.depth > 0 || self.is_in_string;
+        is_open.then_some("the object that begins there has an unclosed brace or quote")
+    }
+}
+
+/// Returns the objects in `bytes`, each with its offset, without the separators between them. Anything else between two
+/// objects counts as one.
+pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let parts = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let begin = rest.iter().position(|byte| !parts(byte))?;
+        let begins = offset + (bytes.len() - rest.len() + begin) as u64;
+        let end = match rest[begin] {
+            b'{' | b'}' => ObjectScan::default().find_end(&rest[begin..], true).ok(),
+            _ => length_of_others(&rest[begin..]),
+        };
+        let (object, after) = rest[begin..].split_at(end.unwrap_or(rest.len() - begin));
+        rest = after;
+        Some((begins, object))
+    })
+}
+
+/// Returns the length of anything but an object, up to the next brace.
+fn length_of_others(bytes: &[u8]) -> Option<usize> {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    bytes.iter().position(|&byte| {
+        let is_quote = byte == b'"' && !is_escaped;
+        is_escaped = is_in_string && byte == b'\\' && !is_escaped;
+        is_in_string ^= is_quote;
+        !is_in_string && matches!(byte, b'{' | b'}')
+    })
+}
+
+/// The keys that are kept, each once, and their roles.
+struct Keys<'s> {
+    names: Vec<&'s str>,
+    columns: Columns,
+    counts: Option<usize>,
+}
+
+impl<'s> Keys<'s> {
+    fn new(context: &Context<'s>) -> Self {
+        let settings = context.settings;
+        let mut names: Vec<&'s str> = Vec::new();
+        let mut place = |name: &'s str| {
+            names.iter().position(|&known| known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        let columns = Columns {
+            id: Some(place(&settings.id)),
+            text: settings.text.iter().map(|name| place(name)).collect(),
+            group: settings.group.as_deref().map(&mut place),
+            metadata: (settings.metadata.iter()).map(|name| Some(place(name))).collect(),
+        };
+        let counts = settings.counts.as_deref().map(&mut place);
+        Self { names, columns, counts }
+    }
+
+    /// Returns the document with these values.
+    fn document<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        values: Vec<Held<'a>>,
+        repaired: bool,
+    ) -> RawDocument<'a> {
+        let document = context.record(&self.columns, offset, |key| values[key].to_value());
+        let body = self.body(context, offset, values, repaired);
+        RawDocument {
+            body: body.unwrap_or_else(|what| context.unparsable(offset, &what)),
+            ..document
+        }
+    }
+
+    /// Returns the document's text or counts; an error says what the key contains instead, and what to do.
+    fn body<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        mut values: Vec<Held<'a>>,
+        repaired: bool,
+    ) -> Result<Body<'a>, String> {
+        if let Some(key) = self.counts {
+            let name = self.names[key];
+            let counts = std::mem::take(&mut values[key]).into_counts();
+            let error = |what| format!("`{name}` {what}; name a key with counts in corpus.counts");
+            return Ok(match counts.map_err(error)? {
+                Some(counts) => Body::Counts { counts, words: true, repaired },
+                None => context.empty(offset, &format!("counts under `{name}`")),
+            });
+        }
+        let mut texts = Vec::with_capacity(self.columns.text.len());
+        for &key in &self.columns.text {
+            let text = std::mem::take(&mut values[key]).into_text();
+            texts.extend(text.map_err(|kind| {
+                let name = self.names[key];
+                format!("`{name}` holds {kind}; name a key with text in corpus.text")
+            })?);
+        }
+        let text = join_texts(texts.into_iter());
+        Ok(body(context, offset, text, repaired))
+    }
+
+    /// Parses the values of the kept keys.
+    fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
+        let mut parser = serde_json::Deserializer::from_str(object);
+        let values = parser.deserialize_map(Object(&self.names))?;
+        parser.end()?;
+        Ok(values)
+    }
+}
+
+/// A visitor of an object that keeps the values of these keys.
+struct Object<'n>(&'n [&'n str]);
+
+impl<'a> Visitor<'a> for Object<'_> {
+    type Value = Vec<Held<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values = vec![Held::Nothing; self.0.len()];
+        while let Some(Key(key)) = map.next_key()? {
+            let is_within = |name: &&str| below(name, &key).is_some();
+            match self.0.iter().position(|&name| name == key) {
+                whole if self.0.iter().any(is_within) => {
+                    let object: Value = map.next_value()?;
+                    take(&object, &key, self.0, &mut values);
+                    if let Some(place) = whole {
+                        values[place] = object.into();
+                    }
+                }
+                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Takes the values that the names want from the object under `key`.
+fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
+    for (name, value) in names.iter().zip(values) {
+        if let Some(found) = below(name, key).and_then(|path| find(object, path)) {
+            *value = found.into();
+        }
+    }
+}
+
+/// Returns the rest of `name` if it names a key of the object under `key`.
+fn below<'n>(name: &'n str, key: &str) -> Option<&'n str> {
+    name.strip_prefix(key)?.strip_prefix('.')
+}
+
+/// Returns the value at `path` in an object, or those in the objects of an array.
+fn find(value: &Value, path: &str) -> Option<Value> {
+    if let Value::Array(items) = value {
+        let found = items.iter().filter_map(|item| find(item, path));
+        let values = found.flat_map(|found| match found {
+            Value::Array(inner) => inner,
+            Value::Null => Vec::new(),
+            other => vec![other],
+        });
+        let values: Vec<Value> = values.collect();
+        return (!values.is_empty()).then_some(Value::Array(values));
+    }
+    let within = |(dot, _)| find(value.get(&path[..dot])?, &path[dot + 1..]);
+    let nested = || path.match_indices('.').find_map(within);
+    value.get(path).cloned().or_else(nested)
+}
+
+/// The value of a key of an object.
+#[derive(Clone, Default)]
+enum Held<'a> {
+    /// Null, or an absent key.
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    /// A number or a boolean, as JSON.
+    Scalar(String),
+    Array(Vec<Value>),
+    /// Keys and values, including keys that occur twice.
+    Object(Vec<(Cow<'a, str>, Value)>),
+}
+
+impl From<Value> for Held<'_> {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Nothing,
+            Value::String(text) => Self::Text(Cow::Owned(text)),
+            Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
+            Value::Array(items) => Self::Array(items),
+            Value::Object(fields) => Self::Object(
+                fields.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect(),
+            ),
+        }
+    }
+}
+
+impl<'a> Held<'a> {
+    /// Returns the value as an id or as metadata.
+    fn to_value(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Nothing => None,
+            Self::Text(text) => Some(text.clone()),
+            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
+            Self::Array(items) => Some(Cow::Owned(Value::from(items.clone()).to_string())),
+            Self::Object(fields) => {
+                let fields = fields.iter().map(|(key, value)| (key.to_string(), value.clone()));
+                Some(Cow::Owned(Value::Object(fields.collect()).to_string()))
+            }
+        }
+    }
+
+    /// Returns the value as a document's text; an error names its kind if it is not text.
+    fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Text(text) => Ok(Some(text)),
+            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
+            Self::Array(items) => {
+                let text = |item: Value| match item {
+                    Value::String(text) => Ok(Cow::Owned(text)),
+                    _ => Err("an array with elements that are not strings"),
+                };
+                let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
+                Ok(join_texts(texts.into_iter()))
+            }
+            Self::Object(_) => Err("an object"),
+        }
+    }
+
+    /// Returns the value as the counts of a document; an error says what it is instead.
+    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Object(words) => {
+                let count =
+                    |(word, value): (Cow<'a, str>, Value)| match value.as_f64().and_then(whole) {
+                        Some(count) => Ok((word, count)),
+                        None => Err(format!("holds {value} for `{word}`, not a count")),
+                    };
+                words.into_iter().map(count).collect::<Result<_, _>>().map(Some)
+            }
+            _ => Err("is not an object".to_owned()),
+        }
+    }
+}
+
+/// A visitor of a value of any type.
+struct AnyValue;
+
+impl<'a> DeserializeSeed<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Held::Nothing)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(Value::from(value).to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Held::Array)
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let Pairs(fields) = Pairs::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Held::Object(fields))
+    }
+}
+
+/// Numbers that JSON does not have.
+const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// Returns the text without the byte order mark that joined files have within them, with `null` for numbers that JSON
+/// does not have, and U+FFFD for escaped halves of surrogate pairs; and whether there was such a half.
+pub fn mended(json: &str) -> (String, bool) {
+    let json = json.trim_start_matches('\u{feff}');
+    let bytes = json.as_bytes();
+    let mut mended = String::with_capacity(json.len());
+    let (mut at, mut copied) = (0, 0);
+    let (mut is_in_string, mut is_torn) = (false, false);
+    while let Some(&byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        let number = |number: &&&str| rest.starts_with(number.as_bytes());
+        let (length, substitute) = match byte {
+            b'"' => {
+                is_in_string = !is_in_string;
+                (1, None)
+            }
+            b'\\' => match (unit(rest), rest.get(6..).and_then(unit)) {
+                (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, None),
+                (Some(0xd800..=0xdfff), _) => {
+                    is_torn = true;
+                    (6, Some("\\ufffd"))
+                }
+                _ => (2, None),
+            },
+            b'N' | b'I' | b'-' if !is_in_string => match NO_NUMBERS.iter().find(number) {
+                Some(number) => (number.len(), Some("null")),
+                None => (1, None),
+            },
+            _ => (1, None),
+        };
+        if let Some(substitute) = substitute {
+            mended.push_str(&json[copied..at]);
+            mended.push_str(substitute);
+            copied = at + length;
+        }
+        at += length;
+    }
+    mended.push_str(&json[copied..]);
+    (mended, is_torn)
+}
+
+/// Returns the unit of UTF-16 that an escape at the start of `bytes` denotes.
+fn unit(bytes: &[u8]) -> Option<u16> {
+    let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// A reader of lines by the keys of a job, like those of a file.
+pub struct LineReader {
+    file: InputFile,
+    settings: CorpusSettings,
+}
+
+impl LineReader {
+    /// Creates a reader for a stream of this name, which is used in the ids of documents without one.
+    pub fn new(name: &str, settings: &CorpusSettings) -> Self {
+        let file = InputFile::stream(name, &JSON_LINES);
+        Self { file, settings: settings.clone() }
+    }
+
+    /// Returns whether a line contains a document, however broken: blank ones do not.
+    pub fn holds_document(line: &[u8]) -> bool {
+        !line.trim_ascii().is_empty()
+    }
+
+    /// Reads the document of a line that begins at byte `offset` of the stream; nothing for a blank line.
+    pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
+        let context = Context::new(&self.file, &self.settings);
+        OBJECT_LINES.read(&context, None, (offset, line), emit);
+    }
+
+    /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.
+    pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
+        let context = Context::new(&self.file, &self.settings);
+        emit(context.too_large_at(offset, bytes));
+    }
+
+    /// Emits a document for the rest of a stream that failed.
+    pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
+        let context = Context::new(&self.file, &self.settings);
+        emit(context.truncated_at(offset, reason));
+    }
+
+    /// Returns the problem with a document, without the place that its reader put before it.
+    pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
+        let place = Context::new(&self.file, &self.settings).place(offset);
+        let rest = reason.strip_prefix(place.as_str());
+        rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_and_lone_braces_span_lines() {
+        for start in ["[{", " [ \n\t{\"a\":", "[]", "\u{feff}{ \r\n", "{\n}"] {
+            assert!(spans_lines(start.as_bytes()), "{start}");
+        }
+        let far = format!("{{{}\n", " ".repeat(START_BYTES));
+        for start in ["", "{", "{}\n{}", "{\"a\":\n", "[1]", "[\"a\", {}]", "a\n{\n", &far] {
+            assert!(!spans_lines(start.as_bytes()), "{start}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_json_does_not_have_become_null() {
+        let json = r#"{"NaN":NaN,"a":[-Infinity,Infinity,-1],"b":"NaN \" -Infinity"}"#;
+        let expected = r#"{"NaN":null,"a":[null,null,-1],"b":"NaN \" -Infinity"}"#;
+        assert_eq!(mended(json), (expected.to_owned(), false));
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_become_replacement_characters() {
+        for (json, expected) in [
+            (r#""é\ud83d é""#, r#""é\ufffd é""#),
+            (r#""\uDE00""#, r#""\ufffd""#),
+            (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+            (r#""\ud83d\u0041\ude00""#, r#""\ufffd\u0041\ufffd""#),
+        ] {
+            assert_eq!(mended(json), (expected.to_owned(), true), "{json}");
+        }
+        for json in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\ud8"#, r#""\"#, ""] {
+            assert_eq!(mended(json), (json.to_owned(), false), "{json}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The text of a message, from its parts: those that are shown, and of alternatives the one that has text.
+//!
+//! A message without any, but with text of another kind or with attached messages, has theirs.
+
+use super::parts::{Kind, Leaf, Media, Part};
+use crate::encoding::TextEncoding;
+use crate::formats::cutter::find_line_end;
+use crate::markup::without_markup;
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use std::borrow::Cow;
+
+/// The parts that are looked for, each kind if there is no text in those before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Plain text and HTML, and the messages of a digest.
+    Shown,
+    /// Other text.
+    OtherText,
+    AttachedMessages,
+}
+
+/// A text that was found.
+#[derive(Default)]
+struct Found {
+    text: String,
+    has_words: bool,
+    has_html: bool,
+}
+
+/// Returns the text of a message with these parts. Text in no known encoding is in that of the job.
+pub(super) fn text_of(message: &Part<'_>, encoding: TextEncoding) -> String {
+    found_in(message, encoding).text
+}
+
+fn found_in(message: &Part<'_>, encoding: TextEncoding) -> Found {
+    let search = |wanted| find(message, wanted, encoding, (Kind::Message, 0));
+    let shown = search(Wanted::Shown);
+    if shown.has_words {
+        return shown;
+    }
+    let others = [Wanted::OtherText, Wanted::AttachedMessages];
+    let mut others = others.into_iter().map(search);
+    others.find(|found| found.has_words).unwrap_or(shown)
+}
+
+/// Returns the text of a part, which is the `index`th in a group of this kind.
+fn find(
+    part: &Part<'_>,
+    wanted: Wanted,
+    encoding: TextEncoding,
+    (within, index): (Kind, usize),
+) -> Found {
+    match part {
+        Part::Leaf(leaf) => {
+            let is_beside = within == Kind::Alternative
+                || index == 0
+                || within != Kind::Related && !leaf.has_name;
+            let is_shown = within == Kind::Alternative || !leaf.is_attachment;
+            let is_wanted = match leaf.media {
+                Media::Plain | Media::Html => wanted == Wanted::Shown,
+                Media::Text { .. } => wanted == Wanted::OtherText,
+                Media::Other => false,
+            };
+            if is_wanted && is_shown && is_beside { leaf.found(encoding) } else { Found::default() }
+        }
+        Part::Group(Kind::Message, parts) => match (within, wanted) {
+            (Kind::Digest, Wanted::Shown) => found_in(&parts[0], encoding),
+            (Kind::Digest, _) => Found::default(),
+            (_, Wanted::AttachedMessages) => found_in(&parts[0], encoding),
+            _ => Found::default(),
+        },
+        Part::Group(kind, parts) => {
+            let parts = parts.iter().enumerate();
+            let found = parts.map(|(index, part)| find(part, wanted, encoding, (*kind, index)));
+            match kind {
+                Kind::Alternative => best(found),
+                _ => together(found),
+            }
+        }
+    }
+}
+
+/// Returns the text of alternatives: without HTML, if they have text.
+fn best(alternatives: impl Iterator<Item = Found>) -> Found {
+    let (html, plain): (Vec<_>, Vec<_>) = alternatives.partition(|found| found.has_html);
+    let plain = together(plain.into_iter());
+    if plain.has_words || html.is_empty() { plain } else { together(html.into_iter()) }
+}
+
+fn together(found: impl Iterator<Item = Found>) -> Found {
+    found
+        .reduce(|before, next| Found {
+            text: before.text + &next.text,
+            has_words: before.has_words || next.has_words,
+            has_html: before.has_html || next.has_html,
+        })
+        .unwrap_or_default()
+}
+
+impl Leaf<'_> {
+    fn found(&self, encoding: TextEncoding) -> Found {
+        let decoded = self.decoded(encoding);
+        let has_html = self.media == Media::Html;
+        let plain = match self.media {
+            Media::Html | Media::Text { has_tags: true } => {
+                Cow::Owned(without_markup(&decoded).trim().to_owned())
+            }
+            _ => Cow::Borrowed(&decoded[..]),
+        };
+        let mut text = String::with_capacity(plain.len());
+        for line in plain.lines().filter_map(own_line) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        Found {
+            text,
+            has_words: html_escape::decode_html_entities(&plain).contains(char::is_alphanumeric),
+            has_html,
+        }
+    }
+
+    /// Returns the text as it was written.
+    fn decoded(&self, encoding: TextEncoding) -> String {
+        let bytes = match &self.transfer[..] {
+            "base64" => Cow::Owned(from_base64(self.bytes)),
+            "quoted-printable" => Cow::Owned(from_quoted_printable(self.bytes)),
+            _ => Cow::Borrowed(self.bytes),
+        };
+        let text = from_charset(&bytes, self.charset.as_deref(), encoding);
+        if self.drops_spaces { text.replace(" \r\n", "").replace(" \n", "") } else { text }
+    }
+}
+
+/// Decodes base64 up to the first line that is something else, such as what a mailing list adds.
+fn from_base64(bytes: &[u8]) -> Vec<u8> {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/= \t\r\n".contains(byte);
+    let (mut end, mut decoded) = (0, None);
+    while let Some(length) = next_line(&bytes[end..])
+        && bytes[end..end + length].iter().all(is_digit)
+    {
+        end += length;
+    }
+    if end > 0 {
+        decoded = base64_decode(&bytes[..end]);
+    }
+    let mut decoded = decoded.unwrap_or_default();
+    decoded.extend(&bytes[end..]);
+    decoded
+}
+
+fn next_line(bytes: &[u8]) -> Option<usize> {
+    let all = Some(bytes.len()).filter(|&length| length > 0);
+    find_line_end(bytes).or(all)
+}
+
+/// Decodes quoted-printable, in which an equals sign that begins no code is itself.
+fn from_quoted_printable(bytes: &[u8]) -> Vec<u8> {
+    let is_code = |rest: &[u8]| match rest {
+        [first, second, ..] if first.is_ascii_hexdigit() => second.is_ascii_hexdigit(),
+        rest => {
+            let mut after_spaces = rest.iter().filter(|byte| !b" \t\r".contains(byte));
+            after_spaces.next().is_none_or(|&byte| byte == b'\n')
+        }
+    };
+    let mut valid = Vec::with_capacity(bytes.len());
+    for (at, &byte) in bytes.iter().enumerate() {
+        valid.push(byte);
+        if byte == b'=' && !is_code(&bytes[at + 1..]) {
+            valid.extend(b"3D");
+        }
+    }
+    quoted_printable_decode(&valid).unwrap_or(valid)
+}
+
+/// Decodes text of this charset, and text of none in the encoding of the job.
+fn from_charset(bytes: &[u8], charset: Option<&str>, encoding: TextEncoding) -> String {
+    let charset = charset.unwrap_or_default().to_ascii_lowercase();
+    let is_ascii =
+        matches!(&charset[..], "us-ascii" | "ascii") && std::str::from_utf8(bytes).is_ok();
+    let is_utf_8 = is_ascii || matches!(&charset[..], "utf-8" | "utf8");
+    match charset_decoder(charset.as_bytes()).filter(|_| !is_utf_8) {
+        Some(decode) => decode(bytes),
+        None => {
+            let named = TextEncoding::of(&charset).unwrap_or_default();
+            let encoding = if named == TextEncoding::default() { encoding } else { named };
+            encoding.decode(bytes).0.into_owned()
+        }
+    }
+}
+
+/// Returns a line unless it is quoted. In an mbox, a line of the message's own is `>From ` if it begins with `From `.
+fn own_line(line: &str) -> Option<&str> {
+    match line.strip_prefix('>') {
+        Some(own) => own.starts_with("From ").then_some(own),
+        None => Some(line),
+    }
+}
