@@ -29,8 +29,8 @@ pub(super) const CORPUS: Section = rows! {
     /// Globs of files to leave out. Without a `/`, a glob excludes every file or folder of that name; with one, it is a
     /// path below the base folder, or anywhere if it begins with `**/`.
     exclude: List(|_| true, "a text or a list of texts"), Default([]);
-    /// `"text"`: a file is a document; `"json"`: objects in an array or over several lines; `"uci"`, `"lda-c"`, `"mtx"`, `"svmlight"`, `"vw"`: bags of words; `"htrc"`: Extracted Features; `"mail"`: e-mail, also mbox; `"mallet"`: id, label and
-    /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
+    /// The format of all files ([FORMATS.md](FORMATS.md#input) describes each); `"auto"` decides by each file's name and
+    /// first bytes.
     format: Or(AUTO, &Word(formats::words)), Default("auto");
     /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
     /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).

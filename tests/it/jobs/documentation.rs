@@ -1,6 +1,7 @@
-//! The texts generated from the table of keys: the tables of docs/JOB.md and the fuzzer's dictionary.
+//! The texts generated from the table of keys, the tables of docs/JOB.md and the fuzzer's dictionary, and from the list of
+//! formats, a table of docs/FORMATS.md.
 //!
-//! To rewrite both after a change to the table:
+//! To rewrite them after a change:
 //!
 //!     TOPICMILL_REWRITE=1 cargo test --features full --test it jobs::documentation
 
@@ -8,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use topicmill::corpus::formats::{Format, LIST};
 pub use topicmill::job::keys::{Key, Preset, SECTIONS};
 
 use super::small::{SMALL, parse};
@@ -37,7 +39,7 @@ fn check(file: &str, made_from: impl Fn(&str) -> String) {
     } else if text != made {
         let differing = text.lines().zip(made.lines()).find(|(old, new)| old != new);
         panic!(
-            "{file} is not what src/job/keys says: {differing:#?}\nrewrite it: \
+            "{file} is not what the code says: {differing:#?}\nrewrite it: \
              TOPICMILL_REWRITE=1 cargo test --features full --test it jobs::documentation"
         );
     }
@@ -62,6 +64,21 @@ fn the_documentation_has_the_table() {
             }
         }
         made
+    });
+}
+
+#[test]
+fn the_page_of_formats_has_the_list() {
+    const HEAD: &str = "| format | names | a document is | its id |";
+    check("docs/FORMATS.md", |text| {
+        let (before, rest) = text.split_once(HEAD).expect("the table of input formats");
+        let (_, after) = rest.split_once("\n\n").expect("text below the table");
+        let row = |format: &&Format| {
+            let (names, document) = (format.file_names(), format.document);
+            format!("\n| `{}` | {names} | {document} | {} |", format.name, format.id)
+        };
+        let rows: String = LIST.iter().map(row).collect();
+        format!("{before}{HEAD}\n| --- | --- | --- | --- |{rows}\n\n{after}")
     });
 }
 

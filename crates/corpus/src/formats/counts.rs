@@ -71,13 +71,10 @@ impl Records for CountLines {
     fn read(
         &self,
         context: &Context<'_>,
-        header: Option<&Header>,
+        header: &Header,
         (offset, stretch): (u64, &[u8]),
         emit: DocumentSink<'_>,
     ) {
-        let Some(header) = header else {
-            return;
-        };
         for (begins, line) in lines(offset, stretch) {
             let (text, repaired) = context.settings.encoding.decode(line);
             if text.trim().is_empty() {

@@ -7,7 +7,6 @@
 use super::cutter::{Scan, lines};
 use super::records::{ColumnNames, RETURNS_REMEDY, Records, RowSink};
 use super::{Cutting, Format};
-use crate::encoding::TextEncoding;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ impl Records for Rows {
         "quote fields that hold the delimiter, close every quote, or correct the row"
     }
 
-    fn rows(&self, _: TextEncoding, offset: u64, stretch: &[u8], row: RowSink<'_>) {
+    fn rows(&self, offset: u64, stretch: &[u8], row: RowSink<'_>) {
         let mut parser = parser(stretch, self.0);
         let mut record = csv::ByteRecord::new();
         loop {
@@ -115,7 +114,7 @@ impl Records for TabbedLines {
         "correct the row, or set corpus.format = \"csv\" if the file has quoted fields"
     }
 
-    fn rows(&self, _: TextEncoding, offset: u64, stretch: &[u8], row: RowSink<'_>) {
+    fn rows(&self, offset: u64, stretch: &[u8], row: RowSink<'_>) {
         for (begins, line) in lines(offset, stretch) {
             row(begins, Ok(&line.split(|&byte| byte == b'\t').collect::<Vec<_>>()));
         }
@@ -311,7 +310,7 @@ mod tests {
         let context = Context::new(&file, &settings);
         let mut seen = Vec::new();
         let mut emit = |document: RawDocument<'_>| seen.push(Seen::of(&document));
-        records.read(&context, Some(&header), (100, rows), &mut emit);
+        records.read(&context, &header, (100, rows), &mut emit);
         Ok(seen)
     }
 

@@ -96,7 +96,7 @@ impl Records for Objects {
     fn read(
         &self,
         context: &Context<'_>,
-        _: Option<&Header>,
+        _: &Header,
         (offset, stretch): (u64, &[u8]),
         emit: DocumentSink<'_>,
     ) {
@@ -558,7 +558,7 @@ impl LineReader {
     /// Reads the document of a line that begins at byte `offset` of the stream; nothing for a blank line.
     pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
-        OBJECT_LINES.read(&context, None, (offset, line), emit);
+        OBJECT_LINES.read(&context, &Header::default(), (offset, line), emit);
     }
 
     /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.

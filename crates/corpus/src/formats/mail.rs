@@ -56,7 +56,7 @@ impl Records for Messages {
     fn read(
         &self,
         context: &Context<'_>,
-        header: Option<&Header>,
+        header: &Header,
         (offset, stretch): (u64, &[u8]),
         emit: DocumentSink<'_>,
     ) {
@@ -65,8 +65,8 @@ impl Records for Messages {
                 emit(context.unknown(begins, context.empty(begins, "message")));
                 continue;
             }
-            match (fields(message, context.settings.encoding), header) {
-                (Ok(fields), Some(header)) => {
+            match fields(message, context.settings.encoding) {
+                Ok(fields) => {
                     let fields = fields.each_ref().map(String::as_bytes);
                     let mut document = header.document(context, begins, &fields, "");
                     if let Body::Text { text, repaired } = &mut document.body {
@@ -74,10 +74,7 @@ impl Records for Messages {
                     }
                     emit(document);
                 }
-                (fields, _) => {
-                    let what = fields.err().unwrap_or_default();
-                    emit(context.unknown(begins, context.unparsable(begins, &what)));
-                }
+                Err(what) => emit(context.unknown(begins, context.unparsable(begins, &what))),
             }
         }
     }

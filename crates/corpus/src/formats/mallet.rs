@@ -4,7 +4,6 @@
 use super::cutter::lines;
 use super::records::{ColumnNames, Records, RowSink};
 use super::{Cutting, Format};
-use crate::encoding::TextEncoding;
 use std::sync::Arc;
 
 /// `corpus.format = "mallet"`.
@@ -28,7 +27,7 @@ impl Records for MalletLines {
         ColumnNames::Fixed(&COLUMNS)
     }
 
-    fn rows(&self, _: TextEncoding, offset: u64, stretch: &[u8], row: RowSink<'_>) {
+    fn rows(&self, offset: u64, stretch: &[u8], row: RowSink<'_>) {
         let lines = lines(offset, stretch).filter(|(_, line)| !line.trim_ascii().is_empty());
         lines.for_each(|(begins, line)| row(begins, Ok(&fields(line))));
     }

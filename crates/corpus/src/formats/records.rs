@@ -8,7 +8,6 @@ use super::counts::read_vocabulary;
 use super::cutter::{LineScan, Piece, RecordCutter, Scan, record_ends};
 use super::partition::{adding, partitions};
 use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
-use crate::encoding::TextEncoding;
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, OnDamage};
 use crate::{Body, RawDocument};
@@ -48,7 +47,7 @@ pub trait Records: Send + Sync {
 
     /// Splits the rows of a stretch that begins at `offset`; a record that is not a row, such as a bag of words, is
     /// left out.
-    fn rows(&self, _: TextEncoding, _offset: u64, _stretch: &[u8], _row: RowSink<'_>) {}
+    fn rows(&self, _offset: u64, _stretch: &[u8], _row: RowSink<'_>) {}
 
     /// Returns what to do about a row whose number of fields is not the header's.
     fn remedy(&self) -> &'static str {
@@ -79,14 +78,11 @@ pub trait Records: Send + Sync {
     fn read(
         &self,
         context: &Context<'_>,
-        header: Option<&Header>,
+        header: &Header,
         (offset, stretch): (u64, &[u8]),
         emit: DocumentSink<'_>,
     ) {
-        let Some(header) = header else {
-            return;
-        };
-        self.rows(context.settings.encoding, offset, stretch, &mut |begins, row| {
+        self.rows(offset, stretch, &mut |begins, row| {
             emit(match row {
                 Ok(fields) => header.document(context, begins, fields, self.remedy()),
                 Err(what) => context.unknown(begins, context.unparsable(begins, &what)),
@@ -115,8 +111,8 @@ pub(super) fn count_records(
     (count, begin as u64)
 }
 
-/// The roles of a file's columns.
-#[derive(Debug, PartialEq, Eq)]
+/// The roles of a file's columns; none, if the records have keys, or the file should begin with a header but is empty.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Header {
     fields: usize,
     columns: Columns,
@@ -125,7 +121,7 @@ pub struct Header {
 }
 
 /// The indices of the columns that the job names.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Columns {
     pub(crate) id: Option<usize>,
     pub(crate) text: Vec<usize>,
@@ -259,7 +255,7 @@ fn names(
     settings: &CorpusSettings,
 ) -> Result<Vec<String>, String> {
     let mut names: Option<Result<Vec<String>, String>> = None;
-    records.rows(settings.encoding, 0, line, &mut |_, row| {
+    records.rows(0, line, &mut |_, row| {
         let name = |field: &&[u8]| settings.encoding.decode(field).0.trim().to_owned();
         names.get_or_insert_with(|| Ok(row?.iter().map(name).collect()));
     });
@@ -273,8 +269,7 @@ fn names(
 /// The records of one file, and their columns.
 pub(super) struct Form {
     pub(super) records: Arc<dyn Records>,
-    /// `None` if the records have keys, or the file should begin with a header but is empty.
-    pub(super) header: Option<Header>,
+    pub(super) header: Header,
 }
 
 impl Form {
@@ -285,7 +280,7 @@ impl Form {
                 Piece::TooLarge { offset, bytes } => emit(context.too_large_at(*offset, *bytes)),
                 Piece::Truncated { offset, reason } => emit(context.truncated_at(*offset, reason)),
                 Piece::Records { offset, bytes } => {
-                    self.records.read(context, self.header.as_ref(), (*offset, bytes), emit);
+                    self.records.read(context, &self.header, (*offset, bytes), emit);
                 }
             }
         }
@@ -317,12 +312,13 @@ impl OpenRecords {
         let records = of(cutter.held());
         cutter.end_records_by(records.scan());
         let names = records.names();
-        let mut opened = Self { cutter, form: Form { records, header: None }, first: Vec::new() };
+        let mut opened =
+            Self { cutter, form: Form { records, header: Header::default() }, first: Vec::new() };
         match names {
             ColumnNames::Keys => {}
             ColumnNames::Fixed(names) => {
                 let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-                opened.form.header = Some(Header::new(&names, file, settings)?);
+                opened.form.header = Header::new(&names, file, settings)?;
             }
             ColumnNames::Header => opened.read_header(file, settings)?,
         }
@@ -351,7 +347,7 @@ impl OpenRecords {
                 Some(Piece::Records { bytes, .. })
                     if bytes.trim_ascii().is_empty() || records.is_above_header(bytes) => {}
                 Some(Piece::Records { bytes, .. }) => {
-                    self.form.header = Some(Header::parse(bytes, &*records, file, settings)?);
+                    self.form.header = Header::parse(bytes, &*records, file, settings)?;
                     self.first = pieces.into_iter().filter(|_| !settings.header).collect();
                     return Ok(());
                 }

@@ -1,141 +1,99 @@
 //! JSON whose records are in an array under a key, as in `{"response": {"docs": [{…}, {…}]}}`: finds these arrays.
 
+use super::mended;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// Levels of objects and arrays whose paths are followed.
-const MAX_DEPTH: usize = 128;
-/// Bytes of a key that are compared.
-const MAX_KEY_BYTES: usize = 1024;
-
-/// An open object or array.
-struct Open {
-    is_array: bool,
-    /// The length of its own path.
-    path_bytes: usize,
-}
-
-/// The effect of a byte on the nesting.
-#[derive(PartialEq)]
-enum Step {
-    Opens,
-    Closes,
-    Stays,
-}
-
-/// The position in a JSON text, byte by byte.
-#[derive(Default)]
-struct Walk {
-    open: Vec<Open>,
-    /// Open objects and arrays beyond [`MAX_DEPTH`].
-    beyond: usize,
-    /// The keys down to the current value, joined by dots.
-    path: Vec<u8>,
-    /// The key being read.
-    key: Vec<u8>,
-    /// Whether the next string is a key.
-    expects_key: bool,
-    is_in_string: bool,
-    is_escaped: bool,
-}
-
-impl Walk {
-    fn step(&mut self, byte: u8) -> Step {
-        if self.is_in_string {
-            self.step_in_string(byte);
-            return Step::Stays;
-        }
-        match byte {
-            b'"' => {
-                self.is_in_string = true;
-                self.key.clear();
-            }
-            b'{' | b'[' => {
-                self.expects_key = byte == b'{';
-                if self.open.len() == MAX_DEPTH {
-                    self.beyond += 1;
-                } else {
-                    self.open.push(Open { is_array: byte == b'[', path_bytes: self.path.len() });
-                }
-                return Step::Opens;
-            }
-            b'}' | b']' if self.depth() > 0 => {
-                self.expects_key = false;
-                match self.beyond.checked_sub(1) {
-                    Some(fewer) => self.beyond = fewer,
-                    None => {
-                        let path_bytes = self.open.pop().map_or(0, |open| open.path_bytes);
-                        self.path.truncate(path_bytes);
-                    }
-                }
-                return Step::Closes;
-            }
-            b',' => self.expects_key = self.open.last().is_some_and(|open| !open.is_array),
-            _ => {}
-        }
-        Step::Stays
-    }
-
-    fn step_in_string(&mut self, byte: u8) {
-        if byte != b'"' || self.is_escaped {
-            self.is_escaped = byte == b'\\' && !self.is_escaped;
-            if self.expects_key && self.key.len() < MAX_KEY_BYTES {
-                self.key.push(byte);
-            }
-            return;
-        }
-        self.is_in_string = false;
-        if std::mem::take(&mut self.expects_key) && self.beyond == 0 {
-            let path_bytes = self.open.last().map_or(0, |open| open.path_bytes);
-            self.path.truncate(path_bytes);
-            if path_bytes > 0 {
-                self.path.push(b'.');
-            }
-            self.path.extend(unescaped(&self.key));
-        }
-    }
-
-    fn depth(&self) -> usize {
-        self.open.len() + self.beyond
-    }
-
-    /// Returns whether the innermost open value is an object in an array that is in no other array.
-    fn is_record(&self) -> bool {
-        let [outer @ .., array, object] = &self.open[..] else {
-            return false;
-        };
-        array.is_array && !object.is_array && outer.iter().all(|open| !open.is_array)
-    }
-}
-
-/// Returns a key without its escapes.
-fn unescaped(key: &[u8]) -> Vec<u8> {
-    if !key.contains(&b'\\') {
-        return key.to_vec();
-    }
-    let quoted = [b"\"", key, b"\""].concat();
-    serde_json::from_slice(&quoted).map_or_else(|_| key.to_vec(), String::into_bytes)
-}
+use std::fmt;
 
 /// Finds the arrays of objects within a single JSON object, given its start: the path of each and the number of its
 /// objects. Leaves out arrays within arrays. Returns nothing if more than one value begins here.
 pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
-    let mut walk = Walk::default();
-    let mut arrays = BTreeMap::new();
-    let mut has_ended = false;
-    for &byte in start {
-        if has_ended && !byte.is_ascii_whitespace() {
-            return BTreeMap::new();
+    let (json, _) = mended(&String::from_utf8_lossy(start));
+    let mut parser = serde_json::Deserializer::from_str(&json);
+    let mut found = BTreeMap::new();
+    let whole = Value { path: String::new(), is_item: false, found: &mut found };
+    let is_one = match parser.deserialize_map(whole) {
+        Ok(()) => parser.end().is_ok(),
+        // The object goes on after its start.
+        Err(error) => error.is_eof(),
+    };
+    if is_one { found } else { BTreeMap::new() }
+}
+
+/// A value under a path, or one in the array there.
+struct Value<'f> {
+    path: String,
+    is_item: bool,
+    found: &'f mut BTreeMap<String, u64>,
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<(), D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        if self.is_item {
+            *self.found.entry(self.path).or_insert(0) += 1;
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(());
         }
-        match walk.step(byte) {
-            Step::Opens if walk.is_record() && !walk.path.is_empty() => {
-                let path = String::from_utf8_lossy(&walk.path).into_owned();
-                *arrays.entry(path).or_insert(0) += 1;
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            let dot = if self.path.is_empty() { "" } else { "." };
+            let path = format!("{}{dot}{key}", self.path);
+            map.next_value_seed(Value { path, is_item: false, found: self.found })?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        if self.is_item {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
+        }
+        loop {
+            let path = self.path.clone();
+            let item = Value { path, is_item: true, found: &mut *self.found };
+            if seq.next_element_seed(item)?.is_none() {
+                return Ok(());
             }
-            Step::Closes => has_ended = walk.depth() == 0,
-            _ => {}
         }
     }
-    arrays
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

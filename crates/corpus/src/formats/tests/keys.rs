@@ -1,5 +1,6 @@
 //! JSON Lines: which keys are kept, and what their values become.
 
+use super::records::Header;
 use super::*;
 
 /// Reads the lines with id `id`, text `title` and `text`, group `g` and metadata `m` and `id`.
@@ -18,7 +19,9 @@ fn documents_of(text: &[&str], bytes: &[u8]) -> Vec<Seen> {
         panic!("lines are records");
     };
     let (context, mut seen) = (Context::new(&file, &settings), Vec::new());
-    of(bytes).read(&context, None, (100, bytes), &mut |document| seen.push(Seen::of(&document)));
+    of(bytes).read(&context, &Header::default(), (100, bytes), &mut |document| {
+        seen.push(Seen::of(&document))
+    });
     seen
 }
 
