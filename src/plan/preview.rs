@@ -190,7 +190,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
 
 /// Returns the words of the formats that an input has.
 fn words_of_formats(input: &Input) -> Vec<&'static str> {
-    let formats = LIST.iter().filter(|format| of_format(input, **format).next().is_some());
+    let formats = LIST.iter().filter(|format| of_format(input, format).next().is_some());
     formats.map(|format| format.name).collect()
 }
 
@@ -272,7 +272,7 @@ fn first_records(
     asked: &[String],
 ) -> Result<Records, Failure> {
     let mut records = Records::new(settings, asked);
-    for format in LIST {
+    for &format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == FALLBACK { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);

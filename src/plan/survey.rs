@@ -104,7 +104,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         kind.files += 1;
         kind.bytes += file.bytes;
     }
-    for format in LIST {
+    for &format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         survey.count(format, &files, settings)?;
     }

@@ -40,7 +40,7 @@ use store::Source;
 
 /// Every format. Of several that claim a file's name, the last one has it. A fingerprint of an input contains places in
 /// this list: add formats at its end.
-pub static LIST: [&Format; 15] = [
+pub static LIST: &[&Format] = &[
     &text::TEXT,
     &json::JSON_LINES,
     &json::JSON,
@@ -230,13 +230,13 @@ pub fn words() -> &'static [&'static str] {
 
 /// Returns the format with this word.
 pub fn named(word: &str) -> Option<&'static Format> {
-    LIST.into_iter().find(|format| format.name == word)
+    LIST.iter().copied().find(|format| format.name == word)
 }
 
 /// Returns the format of a file by its name.
 pub fn guess(name: &str) -> &'static Format {
     let name = name.to_ascii_lowercase();
-    LIST.into_iter().rev().find(|format| (format.claims)(format, &name)).unwrap_or(FALLBACK)
+    LIST.iter().rev().copied().find(|format| (format.claims)(format, &name)).unwrap_or(FALLBACK)
 }
 
 /// The UTF-8 byte order mark that some programs put before a file's content.
