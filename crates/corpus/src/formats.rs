@@ -21,6 +21,7 @@ mod svmlight;
 pub mod text;
 mod uci;
 mod vw;
+mod wet;
 
 pub(crate) use context::Context;
 pub use partition::partitions;
@@ -56,6 +57,7 @@ pub static LIST: &[&Format] = &[
     &vw::VW,
     &ldac::LDA_C,
     &uci::MATRIX_MARKET,
+    &wet::WET,
 ];
 
 /// The format of a file whose name no other format claims.

@@ -211,7 +211,7 @@ pub fn records(bytes: &[u8]) {
 }
 
 /// The name of an input file of each kind, and the keys that it needs.
-const INPUTS: [(&str, &[&str]); 17] = [
+const INPUTS: [(&str, &[&str]); 18] = [
     ("a.jsonl", &["corpus.counts=n"]),
     ("a.csv", &[]),
     ("a.tsv", &[]),
@@ -229,6 +229,7 @@ const INPUTS: [(&str, &[&str]); 17] = [
     ("a.html", &["corpus.markup=remove", "corpus.encoding=latin1"]),
     ("a.json", &["corpus.format=json", "corpus.text=t.u"]),
     ("a.mbox", &["corpus.metadata=[\"from\", \"date\"]"]),
+    ("a.wet", &["corpus.metadata=[\"url\", \"language\"]"]),
 ];
 
 /// Input files of the kind that the first byte selects: blocks of any size contain the same documents.

@@ -67,6 +67,14 @@ pub fn words() -> Vec<Vec<u8>> {
     vec![lines.as_bytes().to_vec(), lines.repeat(30).into_bytes()]
 }
 
+/// Pages of Common Crawl, below the record about the file.
+pub fn pages() -> Vec<Vec<u8>> {
+    let info = "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 3\r\n\r\nx:y\r\n\r\n";
+    let page = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://x.org/\r\n\
+                WARC-Record-ID: <urn:uuid:1>\r\nContent-Length: 9\r\n\r\nthe whale\r\n\r\n";
+    vec![[info, page].concat().into_bytes(), (info.to_owned() + &page.repeat(30)).into_bytes()]
+}
+
 /// Changes fields, rows and marks.
 pub fn mutate(random: &mut Random, seed: &[u8]) -> Vec<u8> {
     let mut table = seed.to_vec();

@@ -62,6 +62,7 @@ const FORMATS: &[Format] = &[
     Format { name: "tsv", file: "x.tsv", seeds: csv::tabs, mutate: csv::mutate },
     Format { name: "svmlight", file: "x.svm", seeds: csv::numbers, mutate: csv::mutate },
     Format { name: "vw", file: "x.vw", seeds: csv::words, mutate: csv::mutate },
+    Format { name: "wet", file: "x.wet", seeds: csv::pages, mutate: csv::mutate },
     Format { name: "gzip", file: "x.jsonl.gz", seeds: streams::gzip, mutate: streams::mutate },
     Format { name: "zstd", file: "x.jsonl.zst", seeds: streams::zstd, mutate: streams::mutate },
     Format { name: "bzip2", file: "x.jsonl.bz2", seeds: streams::bzip2, mutate: streams::mutate },
