@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::is_gone;
 use crate::failure::Failure;
-use corpus::block::columnar::footer_of;
+use corpus::formats::columnar::footer_of;
 use store::{Entry, Source, Temporary, is_remote};
 
 /// How much of an output is read.
