@@ -39,7 +39,7 @@ use corpus::settings::{
 use corpus::synth_settings::SynthSettings;
 use corpus::tokenizer::Tokenizer;
 use files::NamedFile;
-use lda::infer::settings::Method;
+use lda::infer::InferenceMethod;
 use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_method, resolve, resolve_alone};
@@ -265,7 +265,7 @@ impl Job {
         if values.names("train.warm_start") {
             self.train.warm_start = values.get("train.unassign");
         }
-        if values.get::<Option<Method>>("project.method").is_some() {
+        if values.get::<Option<&InferenceMethod>>("project.method").is_some() {
             self.project.infer = Some(values.section("project"));
         }
     }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use lda::evaluate::comparison::Measures;
 use lda::infer::Bag;
-use lda::infer::inferrer::{Inferrer, Target};
-use lda::infer::project::log_likelihood;
+use lda::infer::Target;
+use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::InferSettings;
-use lda::infer::term_topics::TermTopics;
+use lda::infer::summary::log_likelihood;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
 
@@ -65,13 +65,13 @@ impl Lab<'_> {
         round: u64,
         first: u64,
     ) -> Proportions {
-        let target =
-            Target { table: FactorTable::new(self.factors), topics: self.topics, classifier: None };
-        let mut inferrer = Inferrer::default();
+        let (table, topics) = (FactorTable::new(self.factors), self.topics);
+        let target = Target { table, topics, classifier: None, labels: None };
+        let mut inferrer = settings.method.inferrer();
         let inferred = documents.iter().zip(first..).map(|(document, number)| {
             let mut stream = Stream::keyed(1, Stage::Project, round, number);
-            let proportions = inferrer.infer(bag(document), target, settings, &mut stream);
-            proportions.expect("a sound model").to_vec()
+            let inferred = inferrer.infer(bag(document), target, settings, &mut stream);
+            inferred.expect("a sound model").proportions.to_vec()
         });
         inferred.collect()
     }

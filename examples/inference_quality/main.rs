@@ -24,8 +24,8 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, Proportions, alike};
-use lda::infer::settings::{Estimator, InferSettings, Method};
-use lda::infer::term_topics::TermTopics;
+use lda::infer::mean_field::{CVB0, TermTopics};
+use lda::infer::settings::{Estimator, InferSettings};
 use lda::model::factors::FactorTable;
 use topicmill::job::defaults;
 
@@ -79,7 +79,7 @@ fn mean([first, second]: &[Proportions; 2]) -> Proportions {
 
 /// Returns our methods, by name.
 fn methods() -> [(&'static str, InferSettings); 4] {
-    let cvb0 = |iterations| InferSettings { iterations, ..defaults::inference(Method::Cvb0) };
+    let cvb0 = |iterations| InferSettings { iterations, ..defaults::inference(&CVB0) };
     [
         ("cvb0 2", cvb0(2)),
         ("cvb0 3", cvb0(3)),

@@ -21,7 +21,9 @@ use std::path::Path;
 
 use lab::{Document, Lab, bag};
 use lda::infer::Bag;
-use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::infer::mean_field::{CVB0, VARIATIONAL};
+use lda::infer::naive_bayes;
+use lda::infer::settings::{Estimator, InferSettings};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 use topicmill::corpus::ShardDocument;
@@ -77,13 +79,13 @@ fn methods() -> Vec<(&'static str, InferSettings)> {
         ("gibbs 6 soft", soft(2, 4)),
         ("gibbs 3 soft", soft(1, 2)),
         ("gibbs 2 plain", plain(0, 1)),
-        ("cvb0 2", iterated(Method::Cvb0, 2)),
-        ("cvb0 3", iterated(Method::Cvb0, 3)),
-        ("cvb0 4", iterated(Method::Cvb0, 4)),
-        ("cvb0 8", iterated(Method::Cvb0, 8)),
-        ("variational 5", iterated(Method::Variational, 5)),
-        ("variational 20", iterated(Method::Variational, 20)),
-        ("naive-bayes", iterated(Method::NaiveBayes, 1)),
+        ("cvb0 2", iterated(&CVB0, 2)),
+        ("cvb0 3", iterated(&CVB0, 3)),
+        ("cvb0 4", iterated(&CVB0, 4)),
+        ("cvb0 8", iterated(&CVB0, 8)),
+        ("variational 5", iterated(&VARIATIONAL, 5)),
+        ("variational 20", iterated(&VARIATIONAL, 20)),
+        ("naive-bayes", iterated(&naive_bayes::METHOD, 1)),
     ]
 }
 

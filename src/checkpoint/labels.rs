@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::read_bytes;
 use super::sealed::{self, invalid, read_all, write_all};
 use crate::failure::Failure;
-use lda::infer::label_topics::LabelTopics;
 use lda::infer::labels::LabelModel;
+use lda::infer::labels::LabelTopics;
 use lda::model::MAX_TOPICS;
 use lda::regression::Linear;
 

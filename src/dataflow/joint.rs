@@ -25,7 +25,8 @@ use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
 use corpus::shard::Columns;
 use lda::bags::Bags;
-use lda::infer::settings::{InferSettings, Method};
+use lda::infer::DocumentScope;
+use lda::infer::settings::InferSettings;
 use lda::model::Priors;
 use lda::model::statistics::Assigned;
 use lda::train::joint::sums::TopicSums;
@@ -94,8 +95,7 @@ impl Together {
     }
 }
 
-/// Samples documents together: for [`Method::GibbsJoint`] those that were not trained on, for
-/// [`Method::Retrain`] all. All workers must call this.
+/// Samples the documents of the method's [scope](DocumentScope) together. All workers must call this.
 ///
 /// # Errors
 /// A file cannot be read or written, or a draw cannot be made.
@@ -130,7 +130,7 @@ fn load<'a>(
 ) -> Result<&'a Arc<Documents>, Failure> {
     let process = plan.process;
     process.begin_documents("load", plan.collection);
-    let takes_all = plan.infer.method == Method::Retrain;
+    let takes_all = plan.infer.method.scope == DocumentScope::All;
     let mut mine = Bags::default();
     for_each_document(
         worker,
@@ -170,9 +170,10 @@ fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, Failure> 
     let models = shared.models.get(|| {
         Ok::<_, Failure>(Models {
             counts: empty(),
-            fixed: match plan.infer.method {
-                Method::Retrain => empty(),
-                _ => Arc::clone(plan.trained),
+            fixed: if plan.infer.method.scope == DocumentScope::All {
+                empty()
+            } else {
+                Arc::clone(plan.trained)
             },
             whole: empty(),
         })
@@ -221,7 +222,7 @@ impl JointSampling {
             documents: Arc::clone(documents),
             passes,
             published: published_priors(plan.priors, plan.published_eta),
-            priors: sampled_with(plan.infer.method, plan.priors, plan.published_eta),
+            priors: sampled_with(plan.infer.method.scope, plan.priors, plan.published_eta),
             visitor: Visitor::new(terms, topics),
             dealt: Vec::new(),
             own: Vec::new(),

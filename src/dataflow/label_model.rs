@@ -24,7 +24,7 @@ use corpus::sample::{SampleRule, Split};
 use corpus::shard::Columns;
 use lda::bags::Bags;
 use lda::infer::Bag;
-use lda::infer::label_topics::LabelTopics;
+use lda::infer::labels::LabelTopics;
 use lda::infer::labels::{LabelModel, count_features};
 use lda::model::settings::Alpha;
 use lda::regression::{Examples, Linear};

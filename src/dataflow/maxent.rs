@@ -22,9 +22,9 @@ use crate::job::Job;
 use crate::wire::{Wire, unpacked};
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
+use lda::infer::gibbs::Gibbs;
 use lda::infer::maxent::{Classifier, features};
-use lda::infer::project::Projector;
-use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::infer::settings::{Estimator, InferSettings};
 use lda::math::random::{Stage, Stream};
 use lda::regression::{Examples, Settings, fit};
 
@@ -67,8 +67,7 @@ pub(crate) fn classifier(
     shared: &MaxEntShared,
 ) -> Result<Option<Arc<Classifier>>, Failure> {
     let (process, output) = (plan.process, &plan.process.output);
-    let method = process.job.project.infer.as_ref().map(|infer| infer.method);
-    if !method.is_some_and(Method::needs_classifier) {
+    if !process.job.project.needs_classifier() {
         if worker.index() == 0 && output.is_published(CLASSIFIER_FILE)? {
             output.remove(CLASSIFIER_FILE)?;
         }
@@ -131,7 +130,7 @@ impl MaxEntPlan<'_> {
         process.begin_documents("maxent", self.collection);
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
-        let (mut projector, mut words) = (Projector::default(), Vec::new());
+        let (mut gibbs, mut words) = (Gibbs::default(), Vec::new());
         self.model.with_table(|table| {
             let visit = |number: u64, document: &corpus::ShardDocument| {
                 process.progress.add(1);
@@ -144,7 +143,7 @@ impl MaxEntPlan<'_> {
                 let bag = document.bag();
                 let seed = process.job.model.seed;
                 let mut stream = Stream::keyed(seed, Stage::MaxEnt, 0, number);
-                let proportions = projector
+                let proportions = gibbs
                     .infer(bag, table, &settings, &mut stream)
                     .map_err(Failure::drawing("document", number))?;
                 Example { number, bag, proportions }.pack(&mut words);

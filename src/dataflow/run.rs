@@ -41,8 +41,9 @@ use corpus::sample::SampleRule;
 use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::evaluate::drift::DriftSums;
-use lda::infer::settings::{Estimator, Method};
-use lda::infer::term_topics::TermTopics;
+use lda::infer::InferenceMethod;
+use lda::infer::mean_field::TermTopics;
+use lda::infer::settings::Estimator;
 use lda::model::published::PublishedTopic;
 use mesh::{ClusterError, ClusterSettings};
 use model::Model;
@@ -299,15 +300,12 @@ impl<'a> Run<'a> {
         &self,
         collection: &Collection,
         model: &Model,
-        method: Method,
+        method: &InferenceMethod,
     ) -> Result<&'a Arc<TermTopics>, Failure> {
         let terms = collection.terms_kept as usize;
-        self.shared.term_topics.get(|| {
-            Ok(Arc::new(match method {
-                Method::Cvb0 => (model.parts).with_table(|table| TermTopics::new(table, terms)),
-                _ => TermTopics::default(),
-            }))
-        })
+        self.shared
+            .term_topics
+            .get(|| Ok(Arc::new(model.parts.with_table(|table| method.term_topics(table, terms)))))
     }
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {

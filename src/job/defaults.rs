@@ -3,7 +3,8 @@
 
 use toml::Value;
 
-use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::infer::InferenceMethod;
+use lda::infer::settings::{Estimator, InferSettings};
 
 /// The sum of α for an external model whose files do not contain it: the value of a fixed α.
 pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
@@ -11,23 +12,22 @@ pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
 /// Returns the settings of `[project]` that depend on the method: sweeps of a document, passes over documents that are
 /// sampled together, iterations of methods that do not sample. docs/measurements/DEFAULTS.md has the measurements behind them. More
 /// than two to five iterations of CVB0 lead away from the posterior mean.
-pub fn inference(method: Method) -> InferSettings {
-    let (burn_in_sweeps, kept_sweeps) = if method.is_joint() { (50, 50) } else { (2, 4) };
-    let iterations = if method == Method::Variational { 20 } else { 3 };
+pub fn inference(method: &'static InferenceMethod) -> InferSettings {
+    let [burn_in_sweeps, kept_sweeps] = method.sweeps;
     InferSettings {
         method,
         burn_in_sweeps,
         kept_sweeps,
         chains: 1,
         estimator: Estimator::Soft,
-        iterations,
+        iterations: method.iterations,
         tolerance: 0.001,
         temperature: 1.0,
     }
 }
 
 /// Returns the values of `[project]` that a method implies.
-pub(super) fn values(method: Method) -> [(&'static str, Value); 7] {
+pub(super) fn values(method: &'static InferenceMethod) -> [(&'static str, Value); 7] {
     let infer = inference(method);
     [
         ("project.burn_in", infer.burn_in_sweeps.into()),

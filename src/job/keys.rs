@@ -9,6 +9,7 @@ mod input;
 mod output;
 mod training;
 
+use lda::infer;
 use toml::Value;
 use toml::de::ValueDeserializer;
 
@@ -56,8 +57,8 @@ pub struct Section {
 pub struct Key {
     /// Its section and name: "train.passes".
     pub path: &'static str,
-    /// Its meaning.
-    pub meaning: &'static str,
+    /// Its meaning; a list of methods is named in braces.
+    pub(super) meaning: &'static str,
     /// What a job means that does not set it.
     pub preset: Preset,
     /// The allowed values.
@@ -178,6 +179,14 @@ impl Key {
     /// Returns its name within the section.
     pub fn name(&self) -> &'static str {
         split(self.path).1
+    }
+
+    /// Returns its meaning.
+    pub fn meaning(&self) -> String {
+        let methods = infer::METHODS.iter();
+        let methods: Vec<String> =
+            methods.map(|method| format!("`\"{}\"` {}", method.name, method.doc)).collect();
+        self.meaning.trim().replace("{inference methods}", &methods.join("; "))
     }
 
     /// Returns the allowed values, as an error names them.

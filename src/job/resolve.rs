@@ -20,7 +20,8 @@ use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use corpus::formats;
 use corpus::settings::TokenRule;
-use lda::infer::settings::{Estimator, Method};
+use lda::infer::InferenceMethod;
+use lda::infer::settings::Estimator;
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, Memory};
 use lda::train::step::{TrainingMethod, Unused};
@@ -86,7 +87,8 @@ pub(super) fn resolve_alone(
 pub(super) fn implied_by_method(source: &Source) -> Vec<&'static str> {
     let set = |path| source.get(path).map(|entry| &entry.value);
     // Errors are reported when the values are taken.
-    let method = set("project.method").and_then(|value| value.clone().try_into::<Method>().ok());
+    let method =
+        set("project.method").and_then(|value| value.clone().try_into::<&InferenceMethod>().ok());
     let implied = method.into_iter().flat_map(defaults::values);
     let implied = implied.filter(|(path, value)| set(path) == Some(value));
     implied.map(|(path, _)| path).collect()
@@ -390,7 +392,7 @@ impl Values {
     }
 
     fn settle_project(&mut self, source: &Source) {
-        let method: Option<Method> = self.get("project.method");
+        let method: Option<&InferenceMethod> = self.get("project.method");
         for (path, value) in method.into_iter().flat_map(defaults::values) {
             if source.get(path).is_none() {
                 self.set(path, value);

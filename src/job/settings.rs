@@ -8,8 +8,9 @@ use crate::failure::Failure;
 use crate::knowledge::{self, Kind, Knowledge};
 use corpus::dates::DateUnit;
 use lda::constraints::Strengths;
+use lda::infer::InferenceMethod;
 use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
-use lda::infer::settings::{InferSettings, Method};
+use lda::infer::settings::InferSettings;
 use lda::infer::summary::Listing;
 
 /// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
@@ -126,18 +127,17 @@ impl ProjectSettings {
 
     /// Creates the ranker of documents' labels, which predicts as many as these settings say. `model` comes from
     /// [`label_model`](Self::label_model), and `method` infers the documents.
-    pub(crate) fn label_ranker(&self, model: &LabelModel, method: Method) -> LabelRanker {
+    pub(crate) fn label_ranker(&self, model: &LabelModel, method: &InferenceMethod) -> LabelRanker {
         let count = match (self.label_threshold > 0.0, self.label_count, &model.count) {
             (true, ..) => LabelCount::Threshold(self.label_threshold as f32),
             (false, None, Some(linear)) => LabelCount::Estimated(linear.clone()),
             (false, count, _) => LabelCount::Fixed(count.unwrap_or(1)),
         };
-        LabelRanker::new(count, method.has_prior())
+        LabelRanker::new(count, method.has_prior)
     }
 
     /// Whether documents are inferred by a method that starts from the classifier.
     pub(crate) fn needs_classifier(&self) -> bool {
-        let method = self.infer.as_ref().map(|infer| infer.method);
-        method.is_some_and(Method::needs_classifier)
+        self.infer.as_ref().is_some_and(|infer| infer.method.needs_classifier)
     }
 }

@@ -154,7 +154,7 @@ impl Template {
         let entry = self.source.get(key.path)?;
         let remark = self.remarks.get(key.path);
         let remark = remark.map_or_else(String::new, |remark| format!(" {remark}"));
-        let meaning = without_links(first_sentence(key.meaning));
+        let meaning = without_links(first_sentence(&key.meaning()));
         let meaning = comment(&format!("{meaning}{remark}"));
         Some(format!("{meaning}{} = {}\n", key.name(), written(&entry.value)))
     }

@@ -28,7 +28,7 @@ use corpus::phrases::{PAIRS_A_PART, pair_buckets};
 use corpus::settings::SampleSize;
 pub(crate) use disk::Disk;
 use disk::disk;
-use lda::infer::settings::Method;
+use lda::infer::DocumentScope;
 use lda::train::schedule::Schedule;
 use lda::train::step::{Counts, Remembered};
 use seconds::Seconds;
@@ -292,11 +292,10 @@ fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) 
 /// Estimates the bags, twice while they are sorted, two bytes per token, and the topics of each document: at
 /// most one per token while there are few passes.
 fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
-    let method = job.project.infer.as_ref().map(|infer| infer.method);
-    let documents = match method.filter(|method| method.is_joint()) {
-        None => return 0,
-        Some(Method::Retrain) => survey.documents,
-        Some(_) => survey.documents.saturating_sub(trained),
+    let documents = match job.project.infer.as_ref().map(|infer| infer.method.scope) {
+        None | Some(DocumentScope::Alone) => return 0,
+        Some(DocumentScope::All) => survey.documents,
+        Some(DocumentScope::Untrained) => survey.documents.saturating_sub(trained),
     };
     let tokens = kept_tokens(survey, documents);
     let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);

@@ -13,9 +13,9 @@ use corpus::sample::Split;
 use corpus::settings::OnDamage;
 use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 use lda::infer::ImpossibleDraw;
-use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::labels::LabelRanker;
 use lda::infer::summary::Projection;
+use lda::infer::{Inferred, Inferrer, Target};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
@@ -202,7 +202,7 @@ fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
 /// Infers documents one after another, reusing buffers.
 struct Inference<'m> {
     model: &'m StreamModel,
-    inferrer: Inferrer,
+    inferrer: Box<dyn Inferrer>,
     ranker: LabelRanker,
     /// The topics of the last document.
     projection: Projection,
@@ -214,7 +214,7 @@ impl<'m> Inference<'m> {
     fn new(model: &'m StreamModel) -> Self {
         Self {
             model,
-            inferrer: Inferrer::default(),
+            inferrer: model.infer.method.inferrer(),
             ranker: (model.project).label_ranker(&model.label_model, model.infer.method),
             projection: Projection::default(),
             labels: Vec::new(),
@@ -228,10 +228,14 @@ impl<'m> Inference<'m> {
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
         let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
-        let target = Target { table, topics: &model.topics, classifier: model.classifier.as_ref() };
-        let topics = model.label_model.topics.as_ref();
-        let (proportions, alpha) =
-            (self.inferrer).infer_labels(bag, target, topics, &model.infer, &mut stream)?;
+        let target = Target {
+            table,
+            topics: &model.topics,
+            classifier: model.classifier.as_ref(),
+            labels: model.label_model.topics.as_ref(),
+        };
+        let Inferred { proportions, alpha } =
+            self.inferrer.infer(bag, target, &model.infer, &mut stream)?;
         self.projection.describe(proportions, bag, table, model.project.listing());
         if !model.labels.is_empty() {
             let ranked = self.ranker.rank(bag, proportions, alpha);

@@ -16,8 +16,8 @@ use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
-use lda::infer::settings::{InferSettings, Method};
-use lda::infer::term_topics::TermTopics;
+use lda::infer::mean_field::TermTopics;
+use lda::infer::settings::InferSettings;
 use lda::model::factors::{FactorTable, Factors};
 
 /// A model that many threads can project documents onto, one by one.
@@ -76,10 +76,7 @@ impl StreamModel {
         }
         let priors = header.published();
         let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
-        let topics = match infer.method {
-            Method::Cvb0 => TermTopics::new(FactorTable::new(&[&factors]), vocabulary.kept()),
-            _ => TermTopics::default(),
-        };
+        let topics = infer.method.term_topics(FactorTable::new(&[&factors]), vocabulary.kept());
         let (phrases, labels) = found_in_collection(job, result)?;
         Ok(Self {
             corpus: job.corpus.clone(),

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lda::bags::Bags;
-use lda::infer::settings::Method;
+use lda::infer::{DocumentScope, InferenceMethod, gibbs};
 use lda::train::joint::{Passes, sampled_with};
 use lda::train::publish::published_priors;
 use topicmill::checkpoint;
@@ -44,7 +44,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Reads the documents that a method samples together from a result.
-fn documents_of(root: &Path, job: &Job, method: Method) -> Bags {
+fn documents_of(root: &Path, job: &Job, method: &InferenceMethod) -> Bags {
     let collection = Collection::read(root).unwrap();
     let rule = SampleRule::new(&job.sample, job.model.seed, 0);
     let mut bags = Bags::default();
@@ -55,7 +55,7 @@ fn documents_of(root: &Path, job: &Job, method: Method) -> Bags {
         let mut next = shard.first_document;
         while reader.read_into(&mut document).unwrap() {
             let is_new = rule.split(next) != Split::Sample;
-            if document.status.has_terms() && (is_new || method == Method::Retrain) {
+            if document.status.has_terms() && (is_new || method.scope == DocumentScope::All) {
                 bags.push(next, &document.terms, &document.counts);
             }
             next += 1;
@@ -66,7 +66,7 @@ fn documents_of(root: &Path, job: &Job, method: Method) -> Bags {
 }
 
 /// Checks that the plain form, with a result's model and documents, agrees with the result's tables.
-fn check_against_plain(folder: &Path, out: &str, method: Method) {
+fn check_against_plain(folder: &Path, out: &str, method: &InferenceMethod) {
     let root = folder.join(out);
     let job = Job::parse(JOB, &folder.join("job.toml"), &[]).unwrap();
     let bags = documents_of(&root, &job, method);
@@ -77,8 +77,8 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
     let setup = Setup {
         trained: &trained,
         published: &published_priors(learnt, eta),
-        fixed: (method == Method::GibbsJoint).then_some(&trained),
-        priors: &sampled_with(method, learnt, eta),
+        fixed: (method.scope == DocumentScope::Untrained).then_some(&trained),
+        priors: &sampled_with(method.scope, learnt, eta),
         passes: Passes::new(infer, job.model.seed),
     };
     let sampled = sample_together(&bags, &setup).unwrap();
@@ -103,9 +103,9 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
 const PLACEMENTS: [&[&str]; 5] =
     [&["-w", "1"], &["-w", "2"], &["-w", "3"], &["-w", "4"], &["--processes", "2", "-w", "2"]];
 
-fn check_runs(name: &str, method: Method) {
+fn check_runs(method: &InferenceMethod) {
     let folder = Workdir::new().with_job(JOB);
-    let method_set = format!("project.method={name}");
+    let method_set = format!("project.method={}", method.name);
     let mut digests = Vec::new();
     for (number, placement) in PLACEMENTS.iter().enumerate() {
         let path = format!("output.path=out-{number}");
@@ -120,12 +120,12 @@ fn check_runs(name: &str, method: Method) {
 
 #[test]
 fn new_documents_together_are_the_same_on_any_number_of_workers() {
-    check_runs("gibbs-joint", Method::GibbsJoint);
+    check_runs(&gibbs::JOINT);
 }
 
 #[test]
 fn all_documents_together_are_the_same_on_any_number_of_workers() {
-    check_runs("retrain", Method::Retrain);
+    check_runs(&gibbs::RETRAIN);
 }
 
 /// A run killed after writing its first parts samples again and ends with the same bytes.

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::path::Path;
 
 use lda::infer::Bag;
+use lda::infer::gibbs::Gibbs;
 use lda::infer::hybrid::Hybrid;
-use lda::infer::project::Projector;
 use lda::infer::settings::{Estimator, InferSettings};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
@@ -170,11 +170,11 @@ fn the_classifier_comes_near_to_sampling_and_the_hybrid_nearer() {
     let table = FactorTable::new(&parts);
     let long = InferSettings::gibbs(50, 100, Estimator::Soft);
     let short = InferSettings::gibbs(2, 4, Estimator::Soft);
-    let (mut projector, mut hybrid) = (Projector::default(), Hybrid::default());
+    let (mut gibbs, mut hybrid) = (Gibbs::default(), Hybrid::default());
     let (mut predicted, mut sums, mut count) = (Vec::new(), [0.0; 3], 0.0);
     documents(&root, |number, bag| {
         let mut stream = Stream::keyed(77, Stage::Project, 0, number);
-        let reference = projector.infer(bag, table, &long, &mut stream).unwrap();
+        let reference = gibbs.infer(bag, table, &long, &mut stream).unwrap();
         let nothing = Bag { terms: &[], counts: &[] };
         classifier.predict(nothing, 1.0, &mut predicted);
         sums[0] += cosine(&predicted, reference);

@@ -12,7 +12,7 @@ use timely::dataflow::operators::{Capability, Operator};
 
 use super::ProjectPlan;
 use super::counters::Counters;
-use super::parts::{Inferred, PartWriter};
+use super::parts::{InferredDocuments, PartWriter};
 use super::shard::Inference;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::{BlockBuilder, route};
@@ -104,7 +104,7 @@ pub(super) fn infer<'scope>(
     shards: Flow<'scope, Vec<usize>>,
     mut inference: Inference,
     state: &Rc<RefCell<State>>,
-) -> (Flow<'scope, Vec<Inferred>>, Flow<'scope, Block>) {
+) -> (Flow<'scope, Vec<InferredDocuments>>, Flow<'scope, Block>) {
     let (scope, state) = (shards.scope(), Rc::clone(state));
     let mut outbox = Outbox::new([scope.index(), scope.peers()]);
     let mut builder = OperatorBuilder::new("infer".to_owned(), scope);
@@ -147,7 +147,7 @@ pub(super) fn infer<'scope>(
 
 /// Writes the parts of shards; then requests the next shard, or tells every worker to stop.
 pub(super) fn write<'scope>(
-    inferred: Flow<'scope, Vec<Inferred>>,
+    inferred: Flow<'scope, Vec<InferredDocuments>>,
     mut writer: PartWriter,
     state: &Rc<RefCell<State>>,
 ) -> Flow<'scope, Block> {

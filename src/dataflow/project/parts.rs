@@ -29,7 +29,7 @@ pub(super) struct Document {
 }
 
 /// Some documents of a shard.
-pub(super) struct Inferred {
+pub(super) struct InferredDocuments {
     pub(super) shard: usize,
     pub(super) documents: Vec<Document>,
     /// The tally of the whole shard, with its last documents.
@@ -59,7 +59,7 @@ impl PartWriter {
 
     /// Writes some documents. With the last of a shard, publishes its parts, and returns true. A shard without
     /// documents has been written by an earlier run.
-    pub(super) fn write(&mut self, inferred: Inferred) -> Result<bool, Failure> {
+    pub(super) fn write(&mut self, inferred: InferredDocuments) -> Result<bool, Failure> {
         if !inferred.documents.is_empty() {
             let parts = match &mut self.open {
                 Some(parts) => parts,

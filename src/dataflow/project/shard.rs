@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::ProjectPlan;
 use super::counters::Counters;
 use super::labels::{Predicted, Predictor};
-use super::parts::{Document, Inferred};
+use super::parts::{Document, InferredDocuments};
 use super::tally::{self, Tally, part_path, parts};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
@@ -17,8 +17,8 @@ use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
 use corpus::{Sections, ShardDocument};
-use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::summary::Projection;
+use lda::infer::{Inferred, Inferrer, Target};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
@@ -29,7 +29,7 @@ const DOCUMENTS_AT_ONCE: usize = 256;
 pub(super) struct Inference {
     plan: Rc<ProjectPlan>,
     counters: Rc<RefCell<Counters>>,
-    inferrer: Inferrer,
+    inferrer: Box<dyn Inferrer>,
     /// θ of the current document, if it was inferred together with others.
     together: Vec<f32>,
     predictor: Option<Predictor>,
@@ -74,7 +74,7 @@ impl Inference {
         Self {
             plan: Rc::clone(plan),
             counters: Rc::clone(counters),
-            inferrer: Inferrer::default(),
+            inferrer: plan.infer.method.inferrer(),
             together: Vec::new(),
             predictor: Predictor::new(plan),
             shard: None,
@@ -87,7 +87,7 @@ impl Inference {
         &mut self,
         number: usize,
         outbox: &mut Outbox,
-    ) -> Result<Inferred, Failure> {
+    ) -> Result<InferredDocuments, Failure> {
         let plan = Rc::clone(&self.plan);
         let mut shard = match self.shard.take() {
             Some(shard) => shard,
@@ -115,7 +115,7 @@ impl Inference {
             self.counters.borrow_mut().end_shard(&shard.tally);
             Some(shard.tally)
         };
-        Ok(Inferred { shard: number, documents, tally })
+        Ok(InferredDocuments { shard: number, documents, tally })
     }
 
     /// Sends the counts, once the documents of all workers are counted.
@@ -205,16 +205,19 @@ impl Inference {
         let bag = read.bag();
         let job = &plan.process.job;
         let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
-        let target =
-            Target { table, topics: &plan.term_topics, classifier: plan.classifier.as_deref() };
+        let target = Target {
+            table,
+            topics: &plan.term_topics,
+            classifier: plan.classifier.as_deref(),
+            labels: plan.labels.topics.as_ref(),
+        };
         let (together, known) = (plan.together.as_ref(), &mut self.together);
         let is_known = together.is_some_and(|all| all.proportions(number, known));
-        let labels = plan.labels.topics.as_ref();
-        let (proportions, alpha) = if is_known {
-            (&known[..], &table.smoothing().alpha[..])
+        let Inferred { proportions, alpha } = if is_known {
+            Inferred { proportions: known, alpha: &table.smoothing().alpha }
         } else {
             (self.inferrer)
-                .infer_labels(bag, target, labels, &plan.infer, &mut stream)
+                .infer(bag, target, &plan.infer, &mut stream)
                 .map_err(Failure::drawing("document", number))?
         };
         let mut projection = Projection::default();

@@ -13,22 +13,25 @@ use crate::job::kind::{
 use corpus::dates::DateUnit;
 use corpus::sample::Split;
 use lda::evaluate::coherence::MOST_TERMS;
-use lda::infer::settings::{Estimator, Method};
+use lda::infer;
+use lda::infer::settings::Estimator;
 
 /// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
+
+fn inference_methods() -> &'static [&'static str] {
+    &infer::NAMES
+}
 
 /// The defaults of `burn_in` to `temperature` below are those of the default method; `defaults` has those of all
 /// methods.
 pub(super) const PROJECT: Section = rows! {
     "project", Some(Stage::Project);
 
-    /// `"gibbs"`, `"variational"`, `"cvb0"`, `"maxent"`, `"naive-bayes"` and `"hybrid"` infer each document alone;
-    /// `"gibbs-joint"` infers the documents not trained on together, `"retrain"` all documents together; `"none"` stops
-    /// after training. Sets those of the next four keys that the job does not set
+    /// How topics of documents are inferred. {inference methods}; `"none"` stops after training. Sets those of the next four keys that the job does not set
     /// ([INFERENCE.md](INFERENCE.md#effort)). In a job that names its method, as a saved job does, overriding it
     /// replaces the values that it implies.
-    method: Or(&["none"], &Word(words_of::<Method>)), Default("cvb0");
+    method: Or(&["none"], &Word(inference_methods)), Default("cvb0");
     /// Sampling methods: sweeps discarded after the first one (passes, for methods that sample documents together).
     burn_in: Whole(0, SWEEPS), Default(2), Inference;
     /// Sampling methods: sweeps or passes that are averaged.

@@ -8,7 +8,8 @@ use crate::job::inherit::is_of_training;
 use crate::job::kind::word;
 use crate::job::source::Source;
 use corpus::language::COLUMN;
-use lda::infer::settings::{Estimator, Method};
+use lda::infer::settings::Estimator;
+use lda::infer::{self, InferenceMethod};
 use lda::model::settings::{Geometry, LabelPrior};
 use lda::train::labels;
 use lda::train::settings::DocumentSchedule;
@@ -86,7 +87,10 @@ impl Values {
         if self.value("model.alpha_sum") == Some(&"auto".into()) {
             self.set("model.alpha_sum", labels::ALPHA_SUM);
         }
-        if self.get::<Option<Method>>("project.method").is_some_and(Method::is_joint) {
+        if self
+            .get::<Option<&InferenceMethod>>("project.method")
+            .is_some_and(InferenceMethod::is_joint)
+        {
             source.refuse(
                 "project.method",
                 "one that infers each document alone, with corpus.labels",
@@ -95,19 +99,23 @@ impl Values {
         Ok(())
     }
 
-    /// Only CVB0 uses which labels occur together.
+    /// Some methods use which labels occur together.
     pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), Failure> {
         if !self.names("corpus.labels") {
             return Ok(());
         }
         let is_uniform = self.get::<LabelPrior>("model.label_prior") == LabelPrior::Uniform;
-        let is_cvb0 = self.get::<Option<Method>>("project.method") == Some(Method::Cvb0);
+        let method: Option<&InferenceMethod> = self.get("project.method");
+        let is_used = method.is_some_and(|method| method.takes_label_topics);
         let is_set = source.get("project.label_topics").is_some();
-        if !is_set && (is_uniform || !is_cvb0) {
+        if !is_set && (is_uniform || !is_used) {
             self.set("project.label_topics", 0);
         }
-        if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
-            source.refuse("project.label_topics", "0, unless project.method is \"cvb0\"")?;
+        if self.get::<usize>("project.label_topics") > 0 && !is_used {
+            let all = infer::METHODS.iter().filter(|method| method.takes_label_topics);
+            let allowed = words(all.map(|method| method.name));
+            source
+                .refuse("project.label_topics", format!("0, unless project.method is {allowed}"))?;
         }
         Ok(())
     }
@@ -151,8 +159,8 @@ impl Values {
         if self.get::<Geometry>("model.geometry") == Geometry::ExpPsi {
             refuse("model.geometry", "\"mean\"")?;
         }
-        let method: Option<Method> = self.get("project.method");
-        if method.is_some_and(Method::is_joint) {
+        let method: Option<&InferenceMethod> = self.get("project.method");
+        if method.is_some_and(InferenceMethod::is_joint) {
             refuse("project.method", "one that infers each document alone")?;
         }
         Ok(())
@@ -207,8 +215,8 @@ impl Values {
         if self.names("corpus.labels") {
             source.refuse("corpus.labels", "absent, with model.from")?;
         }
-        let method: Option<Method> = self.get("project.method");
-        if method.is_some_and(|method| method.is_joint() || method.needs_classifier()) {
+        let method: Option<&InferenceMethod> = self.get("project.method");
+        if method.is_some_and(|method| method.is_joint() || method.needs_classifier) {
             source.refuse(
                 "project.method",
                 "one that needs no training documents, with model.from",
@@ -227,7 +235,11 @@ impl Values {
 
 /// Names the training methods that are `allowed`.
 fn names(allowed: impl Fn(&TrainingMethod) -> bool) -> String {
-    let names = METHODS.iter().filter(|&method| allowed(method));
-    let names: Vec<String> = names.map(|method| format!("\"{}\"", method.name)).collect();
-    names.join(" or ")
+    words(METHODS.iter().filter(|&method| allowed(method)).map(|method| method.name))
+}
+
+/// Returns the words in quotes, as alternatives.
+fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    words.join(" or ")
 }

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::job::Job;
 use crate::job::state::OutputState;
-use lda::infer::settings::{InferSettings, Method};
+use lda::infer::TokenWork;
+use lda::infer::settings::InferSettings;
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 use lda::train::step::Counts;
@@ -150,13 +151,10 @@ fn read(job: &Job, survey: &Survey) -> f64 {
 /// Estimates the seconds per token in projection.
 fn token_seconds(infer: &InferSettings, topics: f64, drawn: f64) -> f64 {
     let sweeps = f64::from(infer.burn_in_sweeps + infer.kept_sweeps + 1);
-    match infer.method {
-        Method::Gibbs | Method::GibbsJoint | Method::Retrain => {
-            sweeps * f64::from(infer.chains) / drawn
-        }
-        Method::Hybrid => sweeps / drawn,
-        Method::NaiveBayes | Method::MaxEnt => topics * ITERATION,
-        Method::Cvb0 | Method::Variational => f64::from(infer.iterations) * topics * ITERATION,
+    match infer.method.work {
+        TokenWork::Sweeps => sweeps * f64::from(infer.chains) / drawn,
+        TokenWork::Iterations => f64::from(infer.iterations) * topics * ITERATION,
+        TokenWork::Once => topics * ITERATION,
     }
 }
 

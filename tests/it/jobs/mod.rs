@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use lda::infer::settings::Method;
+use lda::infer::gibbs;
 use lda::model::settings::Alpha;
 use topicmill::corpus::settings::{SampleSize, StopWords};
 use topicmill::job::state::MODEL_FILE;
@@ -244,7 +244,7 @@ fn another_method_takes_the_place_of_what_only_says_the_old_one() {
     let joint = ["project.method=gibbs-joint".to_owned()];
     let again = Job::parse(&own.resolved_toml(), path, &joint).expect("valid");
     let infer = again.project.infer.expect("it projects");
-    assert_eq!(infer.method, Method::GibbsJoint);
+    assert_eq!(*infer.method, gibbs::JOINT);
     assert_eq!((infer.iterations, infer.kept_sweeps), (9, 50));
     // A job that names no method keeps the values that it sets.
     let text = format!("{SMALL}\n[project]\niterations = 3\n");

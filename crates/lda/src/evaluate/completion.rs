@@ -4,8 +4,9 @@
 //! the first, and the second is scored: Σ log Σ_k φ_kw θ_dk / tokens. Sums are fixed-point integers,
 //! so that they do not depend on the order of addition.
 
-use crate::infer::project::{Projector, log_likelihood};
+use crate::infer::gibbs::Gibbs;
 use crate::infer::settings::{Estimator, InferSettings};
+use crate::infer::summary::log_likelihood;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::FIXED_POINT;
 use crate::math::random::{Stage, Stream};
@@ -70,7 +71,7 @@ impl Completion {
 /// Scores documents one after another, reusing its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Completer {
-    projector: Projector,
+    gibbs: Gibbs,
     /// Replaces [`SWEEPS`].
     sweeps: Option<u32>,
     tokens: Vec<u32>,
@@ -104,7 +105,7 @@ impl Completer {
         let scored = Bag { terms: &self.scored.0, counts: &self.scored.1 };
         let sweeps = self.sweeps.unwrap_or(SWEEPS);
         let settings = InferSettings::gibbs(sweeps / 2, sweeps - sweeps / 2, Estimator::Soft);
-        let proportions = self.projector.infer(observed, table, &settings, &mut stream)?;
+        let proportions = self.gibbs.infer(observed, table, &settings, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
         let (tokens, n) = (tokens as i64, tokens.max(1) as f64);

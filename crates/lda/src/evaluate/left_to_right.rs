@@ -23,7 +23,7 @@
 //! A bag of words has no order, so its tokens are shuffled by the document's own stream. p(w) is the
 //! same for every order; the estimate's small bias is averaged over orders.
 
-use crate::infer::search::search;
+use crate::infer::sampler::search;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::draw::first_beyond;
 use crate::math::random::{Stage, Stream};

@@ -10,12 +10,21 @@
 //! sweep, O(K_w) per distinct term.
 
 use super::maxent::Classifier;
-use super::search::{check, search};
+use super::sampler::{check, search};
 use super::settings::{Estimator, InferSettings};
-use super::{Bag, ImpossibleDraw};
+use super::{Bag, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, gibbs};
 use crate::math::draw::running_sums;
 use crate::math::random::Stream;
 use crate::model::factors::{FactorTable, Row};
+
+/// MaxEnt's proportions, then sweeps.
+pub const METHOD: InferenceMethod = InferenceMethod {
+    name: "hybrid",
+    doc: "starts with the classifier's topics, and draws tokens independently",
+    needs_classifier: true,
+    inferrer: || Box::new(Hybrid::default()),
+    ..gibbs::ALONE
+};
 
 /// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
@@ -174,6 +183,19 @@ impl Hybrid {
         self.proportions.clear();
         let sums = self.sums.iter();
         self.proportions.extend(sums.map(|sum| (sum / whole) as f32));
+    }
+}
+
+impl Inferrer for Hybrid {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        stream: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        let proportions = self.infer(bag, target.table, target.classifier(), settings, stream)?;
+        Ok(target.inferred(proportions))
     }
 }
 

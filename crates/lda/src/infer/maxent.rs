@@ -3,9 +3,38 @@
 //!
 //! `regression` fits the weights; topicmill's `dataflow::maxent` chooses the documents that it is fitted to.
 
-use super::Bag;
+use super::settings::InferSettings;
+use super::{Bag, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, TokenWork, gibbs};
+use crate::math::random::Stream;
 use crate::math::special::exp;
 use crate::regression::Fitted;
+
+/// The classifier's proportions.
+pub const METHOD: InferenceMethod = InferenceMethod {
+    name: "maxent",
+    doc: "predicts topics from terms, by a classifier that is trained on the sample",
+    work: TokenWork::Once,
+    needs_classifier: true,
+    inferrer: || Box::new(MaxEnt::default()),
+    ..gibbs::ALONE
+};
+
+/// Prediction of proportions, document after document, with the same buffer.
+#[derive(Debug, Default)]
+struct MaxEnt(Vec<f32>);
+
+impl Inferrer for MaxEnt {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        _: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        target.classifier().predict(bag, settings.temperature, &mut self.0);
+        Ok(target.inferred(&self.0))
+    }
+}
 
 /// A term without weights.
 const NO_ROW: u32 = u32::MAX;

@@ -21,21 +21,72 @@
 //! More iterations are not better: CVB0 is closest to the posterior mean after two to five of them
 //! (docs/measurements/DEFAULTS.md), then it drifts towards a mode.
 
-use super::label_topics::LabelTopics;
-use super::search::check;
+use super::sampler::check;
 use super::settings::InferSettings;
-use super::term_topics::{TermTopics, least_share};
-use super::{Bag, ImpossibleDraw};
+use super::{Bag, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, TokenWork, gibbs};
 use crate::math::lanes::{add_scaled, dot};
+use crate::math::random::Stream;
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
+
+/// Mean-field variational inference.
+pub const VARIATIONAL: InferenceMethod = InferenceMethod {
+    name: "variational",
+    doc: "approximates the posterior by variational Bayes",
+    work: TokenWork::Iterations,
+    iterations: 20,
+    inferrer: || Box::new(Variational::default()),
+    ..gibbs::ALONE
+};
+
+/// Zero-order collapsed variational inference.
+pub const CVB0: InferenceMethod = InferenceMethod {
+    name: "cvb0",
+    doc: "does so with θ integrated out",
+    iterations: 3,
+    takes_term_topics: true,
+    takes_label_topics: true,
+    inferrer: || Box::new(Cvb0::default()),
+    ..VARIATIONAL
+};
+
+#[derive(Debug, Default)]
+struct Variational(MeanField);
+
+impl Inferrer for Variational {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        _: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        let proportions = self.0.variational(bag, target.table, settings)?;
+        Ok(target.inferred(proportions))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Cvb0(MeanField);
+
+impl Inferrer for Cvb0 {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        _: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        self.0.cvb0(bag, target, settings)
+    }
+}
 
 /// How often the estimates of a document's topics and of its own α alternate.
 const TURNS: usize = 4;
 
 /// Mean-field inference of documents, one after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub struct MeanField {
+struct MeanField {
     /// α_k of the document.
     alpha: Vec<f32>,
     /// a_k; K long, and a 0 for the padding topic K.
@@ -100,7 +151,7 @@ impl MeanField {
     ///
     /// # Errors
     /// Returns [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
-    pub fn variational(
+    fn variational(
         &mut self,
         bag: Bag<'_>,
         table: FactorTable<'_>,
@@ -166,36 +217,26 @@ impl MeanField {
         Ok(change)
     }
 
-    /// Returns θ_d = a_d / Σ_k a_dk by CVB0; adds up to 1. Iterations are those of [`variational`](Self::variational);
-    /// the first one is sequential.
+    /// Infers θ_d = a_d / Σ_k a_dk by CVB0. Iterations are those of [`variational`](Self::variational); the first one is
+    /// sequential. With label topics, the document has an α of its own from them, estimated alternately with its
+    /// topics.
     ///
     /// # Errors
     /// Returns the errors of [`variational`](Self::variational).
-    pub fn cvb0(
+    fn cvb0(
         &mut self,
         bag: Bag<'_>,
-        (table, topics): (FactorTable<'_>, &TermTopics),
+        target: Target<'_>,
         settings: &InferSettings,
-    ) -> Result<&[f32], ImpossibleDraw> {
+    ) -> Result<Inferred<'_>, ImpossibleDraw> {
+        let (table, topics) = (target.table, target.topics);
         let tokens = self.start(bag, table);
         self.everywhere = table.smoothing().mass;
-        self.settle(tokens, (table, topics), settings)?;
-        Ok(self.finish(table))
-    }
-
-    /// Infers by CVB0 with an α of the document's own, from `labels`: estimated alternately with its topics, four
-    /// times. Also returns this α, K long.
-    ///
-    /// # Errors
-    /// Returns the errors of [`variational`](Self::variational).
-    pub(crate) fn cvb0_of_labels(
-        &mut self,
-        bag: Bag<'_>,
-        (table, topics): (FactorTable<'_>, &TermTopics),
-        labels: &LabelTopics,
-        settings: &InferSettings,
-    ) -> Result<(&[f32], &[f32]), ImpossibleDraw> {
-        let tokens = self.start(bag, table);
+        let Some(labels) = target.labels else {
+            self.settle(tokens, (table, topics), settings)?;
+            self.finish(table);
+            return Ok(Inferred { proportions: &self.proportions, alpha: &self.alpha });
+        };
         for turn in 0..TURNS {
             if turn > 0 {
                 let expected = self.dirichlet.iter().zip(&self.alpha);
@@ -207,7 +248,7 @@ impl MeanField {
             self.settle(tokens, (table, topics), settings)?;
         }
         self.finish(table);
-        Ok((&self.proportions, &self.alpha))
+        Ok(Inferred { proportions: &self.proportions, alpha: &self.alpha })
     }
 
     /// Iterates CVB0 on the started document; `everywhere` is Σ_k α_k h_k.
@@ -340,4 +381,64 @@ fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
 fn keep(share: f32, least: f32) -> (f32, usize) {
     let is_kept = share >= least;
     (if is_kept { share } else { 0.0 }, usize::from(is_kept))
+}
+
+/// Returns the smallest share of a term with which a topic is kept.
+///
+/// Whole rows have no smoothing that replaces the rest: of K topics the largest share is at least 1 / K, and is
+/// always kept.
+fn least_share(is_whole: bool, topic_count: usize) -> f32 {
+    const LEAST: f32 = 1e-3;
+    if is_whole { LEAST.min(0.5 / topic_count as f32) } else { LEAST }
+}
+
+/// A topic of a term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TermTopic {
+    /// The topic.
+    pub topic: u32,
+    /// g_kw; e_kw of a row that is whole.
+    pub weight: f32,
+}
+
+/// The topics of every term, without those that hardly any of its tokens have. After averaging over passes, a term has
+/// a tail of topics with a sample or two: at K = 1000, six sevenths of a term's entries together have some 3 % of its
+/// prior mass; without them inference takes half the time and loses nothing (docs/measurements/DEFAULTS.md). Built once per model, and never changed.
+#[derive(Clone, Debug, Default)]
+pub struct TermTopics {
+    /// Where each term's topics begin; one longer than there are terms.
+    starts: Vec<usize>,
+    topics: Vec<TermTopic>,
+}
+
+impl TermTopics {
+    /// Lists the topics of all terms below `vocabulary_size`; those without factors have none.
+    pub fn new(table: FactorTable<'_>, vocabulary_size: usize) -> Self {
+        let alpha = &table.smoothing().alpha;
+        let (mut starts, mut topics) = (vec![0], Vec::new());
+        for term in 0..vocabulary_size as u32 {
+            if let Some(row) = table.find(term) {
+                let sparse = table.sparse(row);
+                let (weights, mass) = match table.whole(row) {
+                    Some(factors) => (factors, table.prior_mass(row)),
+                    None => (sparse.weights, row.alpha_mass),
+                };
+                let least = least_share(row.is_whole(), alpha.len()) * mass;
+                let entries = sparse.topics.iter().zip(weights);
+                let heavy = entries.filter(|(k, g)| alpha[usize::from(**k)] * **g >= least);
+                topics.extend(
+                    heavy.map(|(&topic, &weight)| TermTopic { topic: u32::from(topic), weight }),
+                );
+            }
+            starts.push(topics.len());
+        }
+        Self { starts, topics }
+    }
+
+    /// Returns the topics of a term, ascending.
+    #[inline]
+    pub fn of(&self, term: u32) -> &[TermTopic] {
+        let term = term as usize;
+        &self.topics[self.starts[term]..self.starts[term + 1]]
+    }
 }

@@ -35,10 +35,11 @@ mod draw;
 mod few;
 mod within;
 
+use draw::{EVERY, LANES};
+pub(crate) use draw::{check, search};
 use few::{FEW, Few};
 use within::Within;
 
-use super::search::{EVERY, LANES, search};
 use super::{Bag, ImpossibleDraw};
 use crate::estimate::{Proportions, Sampled};
 use crate::math::random::Stream;

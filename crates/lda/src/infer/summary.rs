@@ -2,7 +2,7 @@
 //! entropy, the likelihood. The same for a collection and for a stream of documents.
 
 use super::Bag;
-use super::project::log_likelihood;
+use crate::math::lanes::dot;
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;
 
@@ -85,6 +85,42 @@ fn heaviest(proportions: &[f32]) -> (f32, u16) {
 fn entropy(proportions: &[f32]) -> f32 {
     let terms = proportions.iter().map(|&weight| f64::from(weight)).filter(|&w| w > 0.0);
     -terms.map(|weight| weight * ln(weight)).sum::<f64>() as f32
+}
+
+/// How many terms have their rows looked up before any is read, and read before any logarithm is taken: rows are
+/// far apart, so several are fetched from memory at a time.
+const TERMS: usize = 16;
+
+/// Returns log p(w | θ, φ) = Σ_w n_w ln Σ_k θ_k φ_kw of the tokens of `bag` that have factors, and how many there
+/// are. The table must hold the mean geometry, so that factors are φ.
+pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
+    let smoothing = &table.smoothing().factors;
+    let everywhere: f64 =
+        proportions.iter().zip(smoothing).map(|(t, h)| f64::from(*t) * f64::from(*h)).sum();
+    let probability = |row| match table.dense(row) {
+        Some(dense) => f64::from(dot(proportions, &dense[..proportions.len()])),
+        None => {
+            let sparse = table.sparse(row);
+            let pairs = sparse.topics.iter().zip(sparse.weights);
+            let own = pairs.map(|(k, g)| f64::from(proportions[usize::from(*k)] * g));
+            everywhere + own.sum::<f64>()
+        }
+    };
+    let (mut sum, mut tokens) = (0.0, 0);
+    for (terms, counts) in bag.terms.chunks(TERMS).zip(bag.counts.chunks(TERMS)) {
+        let mut rows = [None; TERMS];
+        for (row, &term) in rows.iter_mut().zip(terms) {
+            *row = table.find(term);
+        }
+        let probabilities = rows.map(|row| row.map(probability));
+        for (&count, probability) in counts.iter().zip(probabilities) {
+            if let Some(probability) = probability {
+                sum += f64::from(count) * ln(probability);
+                tokens += u64::from(count);
+            }
+        }
+    }
+    (sum, tokens)
 }
 
 #[cfg(test)]

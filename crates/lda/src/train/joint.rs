@@ -20,8 +20,8 @@ use super::TrainError;
 use super::publish::published_priors;
 use super::step::{Sampling, StreamKey, Visit};
 use crate::estimate::Proportions;
-use crate::infer::Bag;
-use crate::infer::settings::{Estimator, InferSettings, Method};
+use crate::infer::settings::{Estimator, InferSettings};
+use crate::infer::{Bag, DocumentScope};
 use crate::math::random::{Stage, hash};
 use crate::model::Priors;
 use crate::model::factors::FactorTable;
@@ -92,11 +92,9 @@ impl Passes {
 
 /// Returns the priors that documents are sampled with. Gibbs2 extends the published model, and has its η; Gibbs1 is
 /// training, and has the η of training. Both have only the mean geometry.
-pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Priors {
-    match method {
-        Method::Retrain => published_priors(priors, priors.eta),
-        _ => published_priors(priors, published_eta),
-    }
+pub fn sampled_with(scope: DocumentScope, priors: &Priors, published_eta: f64) -> Priors {
+    let eta = if scope == DocumentScope::All { priors.eta } else { published_eta };
+    published_priors(priors, eta)
 }
 
 /// A sampler of a round's documents, one after another, that adds up the changes of the counts.

@@ -8,7 +8,7 @@
 use super::settings::TrainSettings;
 use super::{Setup, TrainError, train};
 use crate::bags::Bags;
-use crate::infer::label_topics::LabelTopics;
+use crate::infer::labels::LabelTopics;
 use crate::model::Priors;
 use crate::model::published::publish;
 use crate::model::settings::{LabelPrior, ModelSettings};

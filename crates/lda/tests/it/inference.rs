@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use lda::estimate::Proportions;
-use lda::infer::Bag;
-use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::gibbs::Gibbs;
 use lda::infer::labels::{LabelCount, LabelRanker};
 use lda::infer::maxent::Classifier;
-use lda::infer::project::{Projector, log_likelihood};
+use lda::infer::mean_field::TermTopics;
 use lda::infer::sampler::Sampler;
-use lda::infer::settings::{Estimator, InferSettings, Method};
-use lda::infer::term_topics::TermTopics;
+use lda::infer::settings::{Estimator, InferSettings};
+use lda::infer::summary::log_likelihood;
 use lda::infer::variational::{Effort, Variational};
+use lda::infer::{Bag, InferenceMethod, METHODS, Target, mean_field, naive_bayes};
 use lda::math::random::{Stage, Stream};
 use lda::math::special::ln;
 use lda::model::Priors;
@@ -119,7 +119,7 @@ fn proportions_add_up_to_one_for_both_estimators() {
     let factors = Factors::prepare(&parts[0], &priors, |w| w != 7, None);
     let references = [&factors];
     let table = FactorTable::new(&references);
-    let mut projector = Projector::default();
+    let mut gibbs = Gibbs::default();
     for estimator in [Estimator::Soft, Estimator::Counts] {
         let settings = InferSettings::gibbs(2, 3, estimator);
         for (terms, counts) in
@@ -127,7 +127,7 @@ fn proportions_add_up_to_one_for_both_estimators() {
         {
             let bag = Bag { terms: &terms, counts: &counts };
             let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
-            let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
+            let proportions = gibbs.infer(bag, table, &settings, &mut stream).unwrap();
             let sum: f32 = proportions.iter().sum();
             assert!((sum - 1.0).abs() < 1e-5);
             let (value, tokens) = log_likelihood(bag, proportions, table);
@@ -155,23 +155,16 @@ fn label_shares_do_not_contain_the_prior_whatever_the_method() {
     // The classifier has learnt its prediction from proportions: (α_k + n_dk) / (A + N_d).
     let learnt = [62.0, 21.0, 7.0].map(|tokens| ln(tokens / 90.0) as f32);
     let classifier = Classifier::new(3, learnt.to_vec(), vec![], vec![]);
-    let target =
-        Target { table, topics: &TermTopics::new(table, 3), classifier: classifier.as_ref() };
-    for method in [
-        Method::Gibbs,
-        Method::Variational,
-        Method::Cvb0,
-        Method::MaxEnt,
-        Method::NaiveBayes,
-        Method::Hybrid,
-    ] {
+    let topics = &TermTopics::new(table, 3);
+    let target = Target { table, topics, classifier: classifier.as_ref(), labels: None };
+    for method in METHODS {
         let mut settings = InferSettings::gibbs(5, 20, Estimator::Soft);
         settings.method = method;
-        let (mut inferrer, bag) = (Inferrer::default(), Bag { terms, counts });
+        let (mut inferrer, bag) = (method.inferrer(), Bag { terms, counts });
         let mut stream = Stream::keyed(6, Stage::Project, 0, 1);
-        let proportions = inferrer.infer(bag, target, &settings, &mut stream);
-        let mut ranker = LabelRanker::new(LabelCount::Fixed(1), method.has_prior());
-        let ranked = ranker.rank(bag, proportions.unwrap(), &table.smoothing().alpha);
+        let inferred = inferrer.infer(bag, target, &settings, &mut stream).unwrap();
+        let mut ranker = LabelRanker::new(LabelCount::Fixed(1), method.has_prior);
+        let ranked = ranker.rank(bag, inferred.proportions, inferred.alpha);
         for (share, expected) in ranked.shares.iter().zip([0.2, 0.6, 0.2]) {
             assert!((share - expected).abs() < 0.02, "{method:?}: {:?}", ranked.shares);
         }
@@ -190,8 +183,8 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
         let mut settings = InferSettings::gibbs(20, kept, estimator);
         settings.chains = chains;
         let mut stream = Stream::keyed(3, Stage::Project, 0, 1);
-        let mut projector = Projector::default();
-        let proportions = projector.infer(bag, table, &settings, &mut stream);
+        let mut gibbs = Gibbs::default();
+        let proportions = gibbs.infer(bag, table, &settings, &mut stream);
         proportions.unwrap().to_vec()
     };
     let soft = estimate(1, 20_000, Estimator::Soft);
@@ -206,14 +199,14 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
 }
 
 /// The methods that draw nothing and need no classifier.
-fn methods() -> [Method; 3] {
-    [Method::Variational, Method::Cvb0, Method::NaiveBayes]
+fn methods() -> impl Iterator<Item = &'static InferenceMethod> {
+    METHODS.iter().filter(|method| !method.samples() && !method.needs_classifier)
 }
 
 fn inferred(
     bag: Bag<'_>,
     (table, terms): (FactorTable<'_>, usize),
-    method: Method,
+    method: &'static InferenceMethod,
     iterations: u32,
     tolerance: f64,
 ) -> Vec<f32> {
@@ -224,8 +217,10 @@ fn inferred(
         ..InferSettings::gibbs(1, 1, Estimator::Soft)
     };
     let mut stream = Stream::keyed(1, Stage::Project, 0, 0);
-    let target = Target { table, topics: &TermTopics::new(table, terms), classifier: None };
-    Inferrer::default().infer(bag, target, &settings, &mut stream).unwrap().to_vec()
+    let topics = &TermTopics::new(table, terms);
+    let target = Target { table, topics, classifier: None, labels: None };
+    let mut inferrer = method.inferrer();
+    inferrer.infer(bag, target, &settings, &mut stream).unwrap().proportions.to_vec()
 }
 
 #[test]
@@ -278,7 +273,7 @@ fn variational_inference_is_the_dense_one() {
             let mut dense = Variational::default();
             dense.infer(&counts, &rows, &priors.alpha, effort).unwrap();
             let sum: f64 = dense.document_dirichlet().iter().sum();
-            let sparse = inferred(bag, (table, 60), Method::Variational, iterations, 0.0);
+            let sparse = inferred(bag, (table, 60), &mean_field::VARIATIONAL, iterations, 0.0);
             for (sparse, dense) in sparse.iter().zip(dense.document_dirichlet()) {
                 assert!((f64::from(*sparse) - dense / sum).abs() < 1e-4);
             }
@@ -324,7 +319,7 @@ fn cvb0_is_the_dense_one_but_for_small_shares() {
         for iterations in [2, 4, 20] {
             let dense = cvb0(&rows, &counts, &priors.alpha, iterations);
             let sum: f64 = dense.iter().sum();
-            let sparse = inferred(bag, (table, 60), Method::Cvb0, iterations, 0.0);
+            let sparse = inferred(bag, (table, 60), &mean_field::CVB0, iterations, 0.0);
             let distance: f64 = sparse
                 .iter()
                 .zip(&dense)
@@ -345,7 +340,7 @@ fn naive_bayes_adds_up_probabilities() {
     let all = [2, 9].map(|term| table.all(table.find(term).unwrap()));
     let scores: Vec<f64> = (0..20).map(|k| 3.0 * all[0][k] + all[1][k]).collect();
     let sum: f64 = scores.iter().sum();
-    let proportions = inferred(bag, (table, 30), Method::NaiveBayes, 1, 0.0);
+    let proportions = inferred(bag, (table, 30), &naive_bayes::METHOD, 1, 0.0);
     for (proportion, score) in proportions.iter().zip(scores) {
         assert!((f64::from(*proportion) - score / sum).abs() < 1e-6);
     }
@@ -378,7 +373,7 @@ fn cvb0_infers_terms_of_a_tree_that_no_topic_has_met() {
     let table = FactorTable::new(&references);
     for (terms, counts) in [(&[0][..], &[1][..]), (&[0, 1, 5], &[1, 2, 3])] {
         let bag = Bag { terms, counts };
-        let proportions = inferred(bag, (table, 12), Method::Cvb0, 4, 0.0);
+        let proportions = inferred(bag, (table, 12), &mean_field::CVB0, 4, 0.0);
         let sum: f32 = proportions.iter().sum();
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
     }
@@ -411,8 +406,8 @@ fn soft_proportions_under_a_cannot_link_add_up_to_one() {
         let settings = InferSettings::gibbs(2, 5, Estimator::Soft);
         let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
         let bag = Bag { terms, counts };
-        let mut projector = Projector::default();
-        let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
+        let mut gibbs = Gibbs::default();
+        let proportions = gibbs.infer(bag, table, &settings, &mut stream).unwrap();
         let sum: f32 = proportions.iter().sum();
         assert!((sum - 1.0).abs() < 1e-5, "{proportions:?}");
     }

@@ -2,9 +2,8 @@
 //! & Manning 2009; Papanikolaou 2017, §2.4). A plain loop over them suffices, because a document has few labels,
 //! however many there are in all.
 
-use super::{Sampler, UNASSIGNED, is_few};
+use super::{Sampler, UNASSIGNED, check, is_few, search};
 use crate::infer::ImpossibleDraw;
-use crate::infer::search::{check, search};
 use crate::math::draw::running_sums;
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;

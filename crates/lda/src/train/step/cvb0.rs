@@ -14,7 +14,7 @@
 use super::{
     Counts, LocalStep, Remembered, Requirements, Sampling, TrainingMethod, Unused, Update, Visit,
 };
-use crate::infer::search::check;
+use crate::infer::sampler::check;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::lanes::sum;
 use crate::math::random::Stream;

@@ -1,5 +1,5 @@
-//! Topic proportions of a single document against a fixed model (Gibbs3 of Yao 2009, §3.3), which is mapped over
-//! the whole collection.
+//! Gibbs sampling of a document against a fixed model (Gibbs3 of Yao 2009, §3.3). Gibbs2 and Gibbs1, which sample a
+//! collection's documents together (`train::joint`), sample a single document in the same way.
 //!
 //! Departure: the paper adds the new document's own counts to φ while it samples; here φ stays that of the training
 //! documents. So the first tokens of a term that is rare in training do not draw the document's further tokens of
@@ -7,22 +7,54 @@
 
 use super::sampler::Sampler;
 use super::settings::{Estimator, InferSettings};
-use super::{Bag, ImpossibleDraw};
+use super::{
+    Bag, DocumentScope, ImpossibleDraw, InferenceMethod, Inferred, Inferrer, Target, TokenWork,
+};
 use crate::estimate::Proportions;
-use crate::math::lanes::dot;
 use crate::math::random::Stream;
-use crate::math::special::ln;
 use crate::model::factors::FactorTable;
+
+/// Gibbs3: each document alone.
+pub const ALONE: InferenceMethod = InferenceMethod {
+    name: "gibbs",
+    doc: "samples each document alone against the trained model",
+    scope: DocumentScope::Alone,
+    work: TokenWork::Sweeps,
+    sweeps: [2, 4],
+    iterations: 3,
+    needs_classifier: false,
+    has_prior: true,
+    takes_term_topics: false,
+    takes_label_topics: false,
+    inferrer: || Box::new(Gibbs::default()),
+};
+
+/// Gibbs2: all documents that were not trained on, together; the counts of the others are fixed.
+pub const JOINT: InferenceMethod = InferenceMethod {
+    name: "gibbs-joint",
+    doc: "samples the documents that were not trained on together",
+    scope: DocumentScope::Untrained,
+    sweeps: [50, 50],
+    ..ALONE
+};
+
+/// Gibbs1: training continues with all documents.
+pub const RETRAIN: InferenceMethod = InferenceMethod {
+    name: "retrain",
+    doc: "samples all documents together",
+    scope: DocumentScope::All,
+    ..JOINT
+};
 
 /// Inference of proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub struct Projector {
+pub struct Gibbs {
     sampler: Sampler,
     estimate: Proportions,
     proportions: Vec<f32>,
 }
 
-impl Projector {
+impl Gibbs {
     /// Returns θ_d for each topic, given the terms of `bag` that have factors; adds up to 1.
     ///
     /// Without such a term the proportions are the prior's, α_k / A.
@@ -60,38 +92,15 @@ impl Projector {
     }
 }
 
-/// How many terms have their rows looked up before any is read, and read before any logarithm is taken: rows are
-/// far apart, so several are fetched from memory at a time.
-const TERMS: usize = 16;
-
-/// Returns log p(w | θ, φ) = Σ_w n_w ln Σ_k θ_k φ_kw of the tokens of `bag` that have factors, and how many there
-/// are. The table must hold the mean geometry, so that factors are φ.
-pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
-    let smoothing = &table.smoothing().factors;
-    let everywhere: f64 =
-        proportions.iter().zip(smoothing).map(|(t, h)| f64::from(*t) * f64::from(*h)).sum();
-    let probability = |row| match table.dense(row) {
-        Some(dense) => f64::from(dot(proportions, &dense[..proportions.len()])),
-        None => {
-            let sparse = table.sparse(row);
-            let pairs = sparse.topics.iter().zip(sparse.weights);
-            let own = pairs.map(|(k, g)| f64::from(proportions[usize::from(*k)] * g));
-            everywhere + own.sum::<f64>()
-        }
-    };
-    let (mut sum, mut tokens) = (0.0, 0);
-    for (terms, counts) in bag.terms.chunks(TERMS).zip(bag.counts.chunks(TERMS)) {
-        let mut rows = [None; TERMS];
-        for (row, &term) in rows.iter_mut().zip(terms) {
-            *row = table.find(term);
-        }
-        let probabilities = rows.map(|row| row.map(probability));
-        for (&count, probability) in counts.iter().zip(probabilities) {
-            if let Some(probability) = probability {
-                sum += f64::from(count) * ln(probability);
-                tokens += u64::from(count);
-            }
-        }
+impl Inferrer for Gibbs {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        stream: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        let proportions = self.infer(bag, target.table, settings, stream)?;
+        Ok(target.inferred(proportions))
     }
-    (sum, tokens)
 }
