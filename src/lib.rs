@@ -45,6 +45,6 @@ pub mod report;
 
 pub mod dataflow;
 
-pub mod stream;
+pub mod serve;
 
 pub mod cli;

@@ -32,7 +32,7 @@ use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::job::{Job, defaults};
 use topicmill::result::OpenedResult;
-use topicmill::stream::StreamModel;
+use topicmill::serve::StreamModel;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

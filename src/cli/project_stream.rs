@@ -10,7 +10,7 @@ use super::args::RunArgs;
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
 use crate::result::OpenedResult;
-use crate::stream::{self, Options, StreamModel, Summary};
+use crate::serve::{self, Options, StreamModel, Summary};
 use mesh::guard;
 use mesh::interrupt::{self, Words};
 
@@ -98,7 +98,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
         strict: args.strict,
     };
     let started = Instant::now();
-    let summary = stream::run(model, io::stdin(), io::stdout(), options).map_err(told_once)?;
+    let summary = serve::run(model, io::stdin(), io::stdout(), options).map_err(told_once)?;
     if !args.run.quiet && !summary.is_cut_short {
         super::say(&report(&summary, started.elapsed().as_secs_f64()));
     }

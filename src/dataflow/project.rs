@@ -21,6 +21,7 @@
 //! no note, and counts the others again.
 
 mod counters;
+mod document;
 mod keyed;
 mod labels;
 mod operators;
@@ -51,6 +52,7 @@ use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use counters::Counters;
 pub(crate) use counters::SharedSums;
+pub(crate) use document::{Projecting, project_document};
 pub(crate) use labels::{LabelSums, SCORES};
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use lda::infer::labels::LabelModel;

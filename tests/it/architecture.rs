@@ -94,7 +94,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "export",
             "report",
             "dataflow",
-            "stream",
+            "serve",
             "cli",
         ],
     ),

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::ProjectPlan;
 use super::counters::Counters;
+use super::document::{Projecting, project_document};
 use super::labels::{Predicted, Predictor};
 use super::parts::{Document, InferredDocuments};
 use super::tally::{self, Tally, part_path, parts};
@@ -17,9 +18,7 @@ use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
 use corpus::{Sections, ShardDocument};
-use lda::infer::summary::Projection;
 use lda::infer::{Inferred, Inferrer, Target};
-use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
 /// Documents that are inferred before they are written.
@@ -202,26 +201,24 @@ impl Inference {
         let (plan, number, read) = (&self.plan, document.number, &document.read);
         let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
         document.split = plan.rule.split_of(number, labels);
-        let bag = read.bag();
-        let job = &plan.process.job;
-        let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
-        let target = Target {
-            table,
-            topics: &plan.term_topics,
-            classifier: plan.classifier.as_deref(),
-            labels: plan.labels.topics.as_ref(),
+        let (job, bag) = (&plan.process.job, read.bag());
+        let onto = Projecting {
+            target: Target {
+                table,
+                topics: &plan.term_topics,
+                classifier: plan.classifier.as_deref(),
+                labels: plan.labels.topics.as_ref(),
+            },
+            infer: &plan.infer,
+            seed: job.model.seed,
+            listing: job.project.listing(),
         };
         let (together, known) = (plan.together.as_ref(), &mut self.together);
         let is_known = together.is_some_and(|all| all.proportions(number, known));
-        let Inferred { proportions, alpha } = if is_known {
-            Inferred { proportions: known, alpha: &table.smoothing().alpha }
-        } else {
-            (self.inferrer)
-                .infer(bag, target, &plan.infer, &mut stream)
-                .map_err(Failure::drawing("document", number))?
-        };
-        let mut projection = Projection::default();
-        projection.describe(proportions, bag, table, job.project.listing());
+        let known = is_known.then_some(&known[..]);
+        let (Inferred { proportions, alpha }, projection) =
+            project_document((number, bag), onto, known, &mut *self.inferrer)
+                .map_err(Failure::drawing("document", number))?;
         tally.add(number, read, document.split, proportions, &projection);
         if let Some(predictor) = &mut self.predictor {
             let predicted = Predicted { bag, proportions, alpha, split: document.split };

@@ -2,7 +2,7 @@
 //!
 //! The reader sends each batch to the next free worker, and to the writer the receiving end of a
 //! channel for its answers: the writer visits these ends in order, so that nothing has to be
-//! sorted. Channels are bounded, and so are the bytes in flight (`room`).
+//! sorted. Channels are bounded, and with them the batches in flight.
 //!
 //! A batch in flight defers a signal until its answers are flushed; the reader then reads no more.
 
@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 
 use super::answer::Answerer;
 use super::lines::{Content, Line, LineCutter};
-use super::room::{Room, Taken};
 use super::{Numbered, StreamModel};
 use crate::failure::{Exit, Failure};
 use corpus::formats::json::LineReader;
@@ -27,8 +26,6 @@ const BATCH_DOCUMENTS: usize = 8;
 const BATCH_BYTES: u64 = 64 * 1024;
 /// Batches in flight per worker.
 const BATCHES_PER_WORKER: usize = 4;
-/// The most bytes of lines in flight, unless one batch has more.
-const BYTES_IN_HAND: u64 = 32 << 20;
 /// Bytes of answers held back while more are ready.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
@@ -57,7 +54,6 @@ pub(crate) struct Summary {
 /// A few documents, in order.
 struct Batch {
     documents: Vec<Numbered>,
-    taken: Taken,
     deferral: Deferral,
     answers: SyncSender<Answers>,
 }
@@ -67,8 +63,8 @@ struct Answers {
     lines: Vec<u8>,
     summary: Summary,
     error: Option<Failure>,
-    /// The room of their lines, until the writer takes them; the deferral, until they are flushed.
-    hold: (Taken, Deferral),
+    /// Defers signals until they are flushed.
+    deferral: Deferral,
 }
 
 /// Where the writer receives the answers of a batch.
@@ -127,7 +123,6 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
 
 /// Cuts batches until the stream ends, a signal comes, or all workers have ended.
 fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &SyncSender<Promise>) {
-    let room = Room::new(BYTES_IN_HAND);
     let mut next = 0;
     while let Some(first) = cutter.next_line() {
         let deferral = Deferral::begin();
@@ -135,9 +130,8 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
         if documents.is_empty() {
             continue;
         }
-        let bytes = documents.iter().map(|document| document.line.bytes()).sum();
         let (answers, promise) = sync_channel(1);
-        let batch = Batch { documents, taken: room.take(bytes), deferral, answers };
+        let batch = Batch { documents, deferral, answers };
         let is_taken = order.send(promise).is_ok() && work.send(batch).is_ok();
         if !is_taken || interrupt::is_wanted() {
             return;
@@ -177,7 +171,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
             lines: Vec::new(),
             summary: Summary::default(),
             error: None,
-            hold: (batch.taken, batch.deferral),
+            deferral: batch.deferral,
         };
         for document in &batch.documents {
             match answerer.answer(document, &mut answers.lines) {
@@ -225,10 +219,8 @@ impl<W: Write> Writer<W> {
         while let Some(promise) = self.receive(promises)? {
             let answers = self.receive(&promise)?;
             let answers = answers.expect("a worker answers every batch that it takes");
-            let (taken, deferral) = answers.hold;
             self.lines.extend_from_slice(&answers.lines);
-            self.deferrals.push(deferral);
-            drop(taken);
+            self.deferrals.push(answers.deferral);
             self.summary.documents += answers.summary.documents;
             self.summary.bad += answers.summary.bad;
             self.summary.tokens += answers.summary.tokens;

@@ -7,7 +7,7 @@
 //!
 //! Every line that is not blank is a document, numbered from 0, and answered by one line. Random
 //! streams are keyed by that number, so that a collection's own lines, in order, get the numbers of
-//! its tables, on any number of threads. The work in flight is bounded for a stream of any length,
+//! its tables, on any number of threads. The batches in flight are bounded for a stream of any length,
 //! and a line is answered without waiting for the next one.
 
 pub(crate) mod answer;
@@ -15,7 +15,6 @@ mod bag;
 pub(crate) mod flow;
 pub(crate) mod lines;
 mod model;
-mod room;
 
 pub(crate) use flow::{Options, Summary, run};
 pub(crate) use lines::Line;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::bag::Bagger;
 use super::lines::{Content, Line};
 use super::{Numbered, StreamModel};
+use crate::dataflow::project::{Projecting, project_document};
 use crate::failure::Failure;
 use crate::tables::documents::DocumentRow;
 use corpus::formats::json::LineReader;
@@ -16,7 +17,6 @@ use lda::infer::ImpossibleDraw;
 use lda::infer::labels::LabelRanker;
 use lda::infer::summary::Projection;
 use lda::infer::{Inferred, Inferrer, Target};
-use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
 /// The name of the stream in the ids of documents without one.
@@ -159,13 +159,12 @@ impl About<'_> {
         if self.strict && is_bad {
             return Err(Failure::line("standard input", line.number, error.unwrap_or_default()));
         }
-        let has_terms = document.status.has_terms();
         self.inference.labels.clear();
-        if has_terms {
-            let inferred = self.inference.infer(document, doc_id);
-            inferred.map_err(Failure::drawing("standard input, line", line.number))?;
-        }
-        let projection = has_terms.then_some(&self.inference.projection);
+        let has_terms = document.status.has_terms();
+        let projection = has_terms.then(|| self.inference.infer(document, doc_id)).transpose();
+        let projection =
+            projection.map_err(Failure::drawing("standard input, line", line.number))?;
+        let projection = projection.as_ref();
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
         let answer = Answer {
             doc_id: row.doc_id,
@@ -204,9 +203,7 @@ struct Inference<'m> {
     model: &'m StreamModel,
     inferrer: Box<dyn Inferrer>,
     ranker: LabelRanker,
-    /// The topics of the last document.
-    projection: Projection,
-    /// The labels that it is predicted to have, by rank; none if topics are not labels.
+    /// The labels that the last document is predicted to have, by rank; none if topics are not labels.
     labels: Vec<LabelScore<'m>>,
 }
 
@@ -216,27 +213,31 @@ impl<'m> Inference<'m> {
             model,
             inferrer: model.infer.method.inferrer(),
             ranker: (model.project).label_ranker(&model.label_model, model.infer.method),
-            projection: Projection::default(),
             labels: Vec::new(),
         }
     }
 
-    /// Infers a document, with the random stream of its number.
-    fn infer(&mut self, document: &ShardDocument, doc_id: u64) -> Result<(), ImpossibleDraw> {
-        let model = self.model;
-        let bag = document.bag();
+    /// Infers a document.
+    fn infer(
+        &mut self,
+        document: &ShardDocument,
+        doc_id: u64,
+    ) -> Result<Projection, ImpossibleDraw> {
+        let (model, bag) = (self.model, document.bag());
         let parts = [&model.factors];
-        let table = FactorTable::new(&parts);
-        let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
-        let target = Target {
-            table,
-            topics: &model.topics,
-            classifier: model.classifier.as_ref(),
-            labels: model.label_model.topics.as_ref(),
+        let onto = Projecting {
+            target: Target {
+                table: FactorTable::new(&parts),
+                topics: &model.topics,
+                classifier: model.classifier.as_ref(),
+                labels: model.label_model.topics.as_ref(),
+            },
+            infer: &model.infer,
+            seed: model.seed,
+            listing: model.project.listing(),
         };
-        let Inferred { proportions, alpha } =
-            self.inferrer.infer(bag, target, &model.infer, &mut stream)?;
-        self.projection.describe(proportions, bag, table, model.project.listing());
+        let (Inferred { proportions, alpha }, projection) =
+            project_document((doc_id, bag), onto, None, &mut *self.inferrer)?;
         if !model.labels.is_empty() {
             let ranked = self.ranker.rank(bag, proportions, alpha);
             let scored = ranked.predicted.iter().map(|&topic| LabelScore {
@@ -245,7 +246,7 @@ impl<'m> Inference<'m> {
             });
             self.labels.extend(scored);
         }
-        Ok(())
+        Ok(projection)
     }
 }
 
