@@ -44,6 +44,7 @@ use super::gather::{PARK, receive_all};
 use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
+use crate::checkpoint::classifier::ClassifierHeader;
 use crate::failure::Failure;
 use crate::tables::drift::{Drift, RunSums};
 use crate::tables::trend_columns::TrendColumn;
@@ -83,7 +84,7 @@ pub(crate) struct ProjectPlan {
     /// Its factors without small entries, if the method uses those.
     pub(crate) term_topics: Arc<TermTopics>,
     /// The classifier, if the method starts from one.
-    pub(crate) classifier: Option<Arc<Classifier>>,
+    pub(crate) classifier: Option<Arc<(ClassifierHeader, Classifier)>>,
     /// The label model.
     pub(crate) labels: Arc<LabelModel>,
     /// The documents that were inferred together, if the method does so.

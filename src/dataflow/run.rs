@@ -21,16 +21,18 @@ use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest, read_collection};
 use super::joint::{JointPlan, JointShared, sample_together};
-use super::label_model::{LabelShared, label_model};
-use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::project::{ProjectPlan, Projected, SharedSums, project, trend_columns, written_parts};
 use super::sample::{SampleShared, sample_rule};
+use super::side_model::labels::label_model;
+use super::side_model::maxent::MaxEntPlan;
+use super::side_model::{SideModelShared, side_model};
 use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
+use crate::checkpoint::classifier::ClassifierHeader;
 use crate::failure::Failure;
 use crate::job::Stages;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
@@ -42,6 +44,8 @@ use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::evaluate::drift::DriftSums;
 use lda::infer::InferenceMethod;
+use lda::infer::labels::LabelModel;
+use lda::infer::maxent::Classifier;
 use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::Estimator;
 use lda::model::published::PublishedTopic;
@@ -66,8 +70,8 @@ pub(crate) struct RunShared {
     topics: Once<Arc<[PublishedTopic]>>,
     coherence: Tickets,
     term_topics: Once<Arc<TermTopics>>,
-    maxent: MaxEntShared,
-    labels: LabelShared,
+    maxent: SideModelShared<(ClassifierHeader, Classifier)>,
+    labels: SideModelShared<LabelModel>,
     joint: JointShared,
     values: [Tickets; 2],
     sums: Arc<SharedSums>,
@@ -248,9 +252,9 @@ impl<'a> Run<'a> {
             MaxEntPlan { process, model: &model.parts, collection, rule, model_hash: &model.hash };
         let topics = self.term_topics(collection, model, infer.method)?;
         let before = Instant::now();
-        let classifier = classifier(worker, maxent, &self.shared.maxent)?;
-        let training = before.elapsed().as_secs_f64();
         let documents = (&**collection, rule);
+        let classifier = side_model(worker, &maxent, process, documents, &self.shared.maxent)?;
+        let training = before.elapsed().as_secs_f64();
         let labels = &self.shared.labels;
         let labels = label_model(worker, process, documents, &model.hash, labels)?;
         process.begin_documents("project", collection);

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::checkpoint::labels::{self, LABELS_FILE};
-use crate::dataflow::maxent::is_ours;
+use crate::dataflow::side_model::maxent::is_ours;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;

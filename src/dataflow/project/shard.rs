@@ -206,7 +206,7 @@ impl Inference {
             target: Target {
                 table,
                 topics: &plan.term_topics,
-                classifier: plan.classifier.as_deref(),
+                classifier: plan.classifier.as_deref().map(|(_, classifier)| classifier),
                 labels: plan.labels.topics.as_ref(),
             },
             infer: &plan.infer,

@@ -1,25 +1,23 @@
 //! The classifier of MaxEnt inference, trained between training and projection (Yao, Mimno &
 //! McCallum 2009, §5.1), if the method needs one.
 //!
-//! Some documents that the model was trained on are inferred against it by sampling; documents and
-//! proportions go to every process, and each fits the same regression to them. Process 0 writes it
-//! beside the model; a run that finds a classifier of the same settings and model reads it.
+//! Some documents that the model was trained on are inferred against it by sampling, and a regression is fitted to
+//! their proportions.
 
-use std::sync::Arc;
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::examples::{Example, key_bound};
-use super::gather::gather_records;
-use super::process::{Once, Process, Tickets};
-use super::process_model::ProcessModel;
-use super::sample::for_each_document;
-use super::splits::Splits;
+use super::{Example, SideModel};
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
+use crate::dataflow::process::{Process, Tickets};
+use crate::dataflow::process_model::ProcessModel;
+use crate::dataflow::sample::for_each_document;
+use crate::dataflow::splits::Splits;
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::wire::{Wire, unpacked};
+use crate::wire::Wire;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
 use lda::infer::gibbs::Gibbs;
@@ -46,48 +44,6 @@ pub(crate) struct MaxEntPlan<'a> {
     pub(crate) model_hash: &'a str,
 }
 
-/// The state that the workers of a process share.
-#[derive(Debug, Default)]
-pub(crate) struct MaxEntShared {
-    found: Once<Option<Arc<Classifier>>>,
-    bound: Once<u64>,
-    shards: Tickets,
-    fitted: Once<(ClassifierHeader, Arc<Classifier>)>,
-}
-
-/// Reads or trains the classifier of the job's method; returns `None` if the method needs none, and
-/// then removes an earlier job's. All workers must call this.
-///
-/// # Errors
-/// A file cannot be read or written, a draw cannot be made, or the regression is too large or has
-/// nothing to learn from.
-pub(crate) fn classifier(
-    worker: &mut Worker,
-    plan: MaxEntPlan<'_>,
-    shared: &MaxEntShared,
-) -> Result<Option<Arc<Classifier>>, Failure> {
-    let (process, output) = (plan.process, &plan.process.output);
-    if !process.job.project.needs_classifier() {
-        if worker.index() == 0 && output.is_published(CLASSIFIER_FILE)? {
-            output.remove(CLASSIFIER_FILE)?;
-        }
-        return Ok(None);
-    }
-    let is_published = process.is_published(worker, CLASSIFIER_FILE)?;
-    if is_published && let Some(found) = shared.found.get(|| plan.read())? {
-        return Ok(Some(Arc::clone(found)));
-    }
-    let mine = plan.infer(worker, shared)?;
-    let gathered = gather_records(worker, &mine);
-    let (header, fitted) = shared.fitted.get(|| plan.fit(&gathered))?;
-    if worker.index() == 0 {
-        let temporary = output.temporary_path("maxent");
-        classifier::write(&temporary, header, fitted)?;
-        output.publish(&temporary, CLASSIFIER_FILE)?;
-    }
-    Ok(Some(Arc::clone(fitted)))
-}
-
 /// Whether a classifier belongs to this job and the model of this hash.
 pub(crate) fn is_ours(header: &ClassifierHeader, job: &Job, model_hash: &str) -> bool {
     header.settings_hash == settings_hash(job) && header.model_hash == model_hash
@@ -105,29 +61,37 @@ fn settings_hash(job: &Job) -> String {
 }
 
 impl MaxEntPlan<'_> {
-    /// Reads the classifier in the output; `None` if it belongs to another job or model.
-    fn read(&self) -> Result<Option<Arc<Classifier>>, Failure> {
-        let path = self.process.output.local(CLASSIFIER_FILE)?;
-        let (header, found) = classifier::read(&path)?;
-        let is_ours = is_ours(&header, &self.process.job, self.model_hash);
-        Ok(is_ours.then(|| Arc::new(found)))
-    }
-
-    fn bound(&self) -> u64 {
-        let (seed, wanted) =
-            (self.process.job.model.seed, self.process.job.project.maxent.documents as u64);
-        key_bound(seed, self.collection, self.rule, wanted)
-    }
-
     fn key(&self, document: u64) -> u64 {
         SampleRule::key(self.process.job.model.seed, document)
     }
+}
 
-    /// Infers the documents to learn from in this worker's shards; returns them packed.
-    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, Failure> {
+impl SideModel for MaxEntPlan<'_> {
+    type Learnt = (ClassifierHeader, Classifier);
+    const FILE: &'static str = CLASSIFIER_FILE;
+    const STAGE: &'static str = "maxent";
+
+    fn is_needed(&self) -> bool {
+        self.process.job.project.needs_classifier()
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Self::Learnt>, Failure> {
+        let found = classifier::read(path)?;
+        Ok(is_ours(&found.0, &self.process.job, self.model_hash).then_some(found))
+    }
+
+    fn wanted(&self) -> u64 {
+        self.process.job.project.maxent.documents as u64
+    }
+
+    /// Infers the documents.
+    fn examples(
+        &self,
+        worker: &mut Worker,
+        shards: &Tickets,
+        bound: u64,
+    ) -> Result<Vec<u64>, Failure> {
         let process = self.process;
-        let bound = *shared.bound.make(|| self.bound());
-        process.begin_documents("maxent", self.collection);
         let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
         let (mut gibbs, mut words) = (Gibbs::default(), Vec::new());
@@ -146,34 +110,25 @@ impl MaxEntPlan<'_> {
                 let proportions = gibbs
                     .infer(bag, table, &settings, &mut stream)
                     .map_err(Failure::drawing("document", number))?;
-                Example { number, bag, proportions }.pack(&mut words);
+                Example { number, bag, target: proportions }.pack(&mut words);
                 Ok(())
             };
-            for_each_document(
-                worker,
-                process,
-                &shared.shards,
-                self.collection,
-                splits.columns(),
-                visit,
-            )
+            for_each_document(worker, process, shards, self.collection, splits.columns(), visit)
         })?;
         Ok(words)
     }
 
-    /// Fits the regression to the documents of all workers: those with the smallest keys, in the
-    /// order of their numbers.
-    fn fit(&self, gathered: &[u64]) -> Result<(ClassifierHeader, Arc<Classifier>), Failure> {
+    /// Fits the regression to the documents with the smallest keys.
+    fn learn(&self, mut documents: Vec<Example<'_>>) -> Result<Self::Learnt, Failure> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
-        let mut documents: Vec<Example<'_>> = unpacked(gathered).collect();
         documents.sort_unstable_by_key(|document| self.key(document.number));
         documents.truncate(settings.documents);
         documents.sort_unstable_by_key(|document| document.number);
         let mut examples = Examples::new(topics);
         for document in &documents {
-            examples.push(features(document.bag), document.proportions);
+            examples.push(features(document.bag), document.target);
         }
         let progress = &process.progress;
         let iterations = u64::from(settings.iterations);
@@ -216,6 +171,10 @@ impl MaxEntPlan<'_> {
             iterations: fitted.iterations,
             loss: fitted.loss,
         };
-        Ok((header, Arc::new(made)))
+        Ok((header, made))
+    }
+
+    fn write(&self, path: &Path, (header, made): &Self::Learnt) -> Result<(), Failure> {
+        classifier::write(path, header, made)
     }
 }
