@@ -6,7 +6,6 @@
 //! one command runs.
 //! docs/JOB.md describes every key for users.
 
-pub mod defaults;
 mod files;
 mod inherit;
 pub mod keys;
@@ -42,7 +41,7 @@ use files::NamedFile;
 use lda::infer::InferenceMethod;
 use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
-use resolve::{Values, implied_by_method, resolve, resolve_alone};
+use resolve::{Values, implied, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
@@ -190,12 +189,13 @@ impl Job {
     /// names unreadable word lists. Each error names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         let mut source = Source::parse(text, path)?;
-        let implied = implied_by_method(&source);
+        let mut implied = implied(&source);
         overrides.iter().try_for_each(|text| source.set(text))?;
-        if source.get("project.method").is_some_and(|entry| !entry.is_in_file) {
-            // Values from overrides stay.
-            source.forget(|path, entry| implied.contains(&path) && entry.is_in_file);
-        }
+        implied.retain(|(_, by)| source.get(by).is_some_and(|entry| !entry.is_in_file));
+        // Values from overrides stay.
+        source.forget(|path, entry| {
+            entry.is_in_file && implied.iter().any(|(implied, _)| *implied == path)
+        });
         source.inherit(path, &folder_of(path))?;
         Self::of(&source, path)
     }
@@ -306,13 +306,13 @@ impl Job {
     }
 }
 
-/// Returns the error for a job file, or a file that it names, that cannot be read.
 /// Reads a job file.
 fn read_text(path: &Path) -> io::Result<String> {
     let bytes = read_within(File::open(path)?, JOB_FILE_BYTES)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
+/// Returns the error for a job file, or a file that it names, that cannot be read.
 fn unreadable(path: &Path, source: io::Error) -> Failure {
     let exit = match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::FileTooLarge => {

@@ -27,7 +27,6 @@ use lab::{Document, Lab, Proportions, alike};
 use lda::infer::mean_field::{CVB0, TermTopics};
 use lda::infer::settings::{Estimator, InferSettings};
 use lda::model::factors::FactorTable;
-use topicmill::job::defaults;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -79,7 +78,11 @@ fn mean([first, second]: &[Proportions; 2]) -> Proportions {
 
 /// Returns our methods, by name.
 fn methods() -> [(&'static str, InferSettings); 4] {
-    let cvb0 = |iterations| InferSettings { iterations, ..defaults::inference(&CVB0) };
+    let cvb0 = |iterations| InferSettings {
+        method: &CVB0,
+        iterations,
+        ..InferSettings::gibbs(2, 4, Estimator::Soft)
+    };
     [
         ("cvb0 2", cvb0(2)),
         ("cvb0 3", cvb0(3)),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use toml::Value;
 
+use super::keys::input::DETECTION;
 use super::kind::located;
 use super::source::{Entry, Source};
 use super::{JOB_FILE, absolute, keys, read_text, unreadable};
@@ -14,12 +15,9 @@ use store::is_remote;
 const INHERITED: [&str; 4] = ["tokens", "phrases", "vocabulary", "model"];
 /// The sections about a training that does not take place.
 const OF_TRAINING: [&str; 3] = ["sample", "tree", "train"];
-/// The keys about phrases that are detected in a collection: those of the result are in its `collection.json`.
-const DETECTED: [&str; 4] =
-    ["phrases.detect", "phrases.min_count", "phrases.threshold", "phrases.max_words"];
 
 /// Whether a key is about a training that does not take place.
-pub(super) fn is_of_training(path: &str) -> bool {
+fn is_of_training(path: &str) -> bool {
     OF_TRAINING.contains(&section(path))
 }
 
@@ -58,7 +56,9 @@ impl Source {
         let mut derived = theirs.clone();
         derived.forget(|path, _| {
             let is_by_frequency = section(path) == "vocabulary" && path != "vocabulary.stop_words";
-            !is_inherited(path) || is_by_frequency || DETECTED.contains(&path)
+            // Detected phrases are in the `collection.json` of the result.
+            let is_detection = path == "phrases.detect" || DETECTION.contains(&path);
+            !is_inherited(path) || is_by_frequency || is_detection
         });
         for path in ["vocabulary.from", "model.from"] {
             derived.replace(path, result.clone(), &from);

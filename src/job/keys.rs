@@ -2,18 +2,20 @@
 //!
 //! Everything else follows from the rows: which keys are known and what is suggested for an unknown one, which
 //! values are allowed (`kind`), what a job means that does not set a key, the resolved job, the hashes, the
-//! tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its description in docs/JOB.md;
-//! the comment below it is the reason for its default.
+//! tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its description in docs/JOB.md, where
+//! `{words}` stands for what each word of the key means; the comment below it is the reason for its default.
+//! `constraint` has what the value of one key demands of others.
 
-mod input;
+pub(super) mod constraint;
+pub(super) mod input;
 mod output;
 mod training;
 
-use lda::infer;
 use toml::Value;
 use toml::de::ValueDeserializer;
 
 use super::kind::Kind;
+use constraint::Constraint;
 
 /// Every section, in the order of a resolved job.
 pub const SECTIONS: &[Section] = &[
@@ -33,6 +35,10 @@ pub const SECTIONS: &[Section] = &[
     output::CLUSTER,
     input::SYNTH,
 ];
+
+/// What the values of keys demand of others, in the order in which it is enforced.
+pub(super) const CONSTRAINTS: [&[Constraint]; 3] =
+    [input::CONSTRAINTS, training::CONSTRAINTS, output::CONSTRAINTS];
 
 /// Pairs of keys that are alternatives: without either, the second has its default.
 pub(super) const ALTERNATIVES: &[[&str; 2]] = &[
@@ -57,8 +63,8 @@ pub struct Section {
 pub struct Key {
     /// Its section and name: "train.passes".
     pub path: &'static str,
-    /// Its meaning; a list of methods is named in braces.
-    pub(super) meaning: &'static str,
+    /// Its meaning, with `{words}` for what its words mean.
+    template: &'static str,
     /// What a job means that does not set it.
     pub preset: Preset,
     /// The allowed values.
@@ -92,54 +98,9 @@ pub(super) enum Stage {
 pub(super) enum Mark {
     /// The hash of its section does not cover it.
     Unhashed,
-    /// Applies to Gibbs passes: has no effect if nothing is remembered.
-    Gibbs,
-    /// Applies to what is remembered.
-    Memory,
-    /// Applies to online passes: has no effect if there are none.
-    Online,
-    /// Applies to sampling.
-    Sweeps,
-    /// Applies to decaying steps.
-    Steps,
-    /// Applies to rounds over fewer than all documents.
-    NotBatch,
     /// Its default is what every job did before the key existed: hashed only if set to another value, so that
     /// existing outputs resume.
     Later,
-    /// Applies to schedules that draw documents in each round.
-    Drawn,
-    /// Applies to schedules that draw documents by how much their visits changed.
-    Residual,
-    /// Applies to inference: has no effect if training is the last stage.
-    Inference,
-    /// Applies to labelled documents.
-    Labelled,
-    /// Applies to a tree-structured prior.
-    Tree,
-    /// Applies to detected phrases.
-    Detected,
-    /// Applies to a warm start.
-    WarmStart,
-    /// Applies to sums over documents.
-    RolledUp,
-}
-
-impl Mark {
-    /// Whether a job in which such keys have no effect may set them to their defaults: a job that spells out all
-    /// defaults equals one that sets nothing.
-    pub(super) fn may_be_spelt_out(self) -> bool {
-        matches!(
-            self,
-            Self::Drawn
-                | Self::Residual
-                | Self::Labelled
-                | Self::Tree
-                | Self::Detected
-                | Self::WarmStart
-                | Self::RolledUp
-        )
-    }
 }
 
 /// Builds a section from its rows: `name: kind, preset, marks;`.
@@ -152,7 +113,7 @@ macro_rules! rows {
             name: $section,
             keys: &[$($crate::job::keys::Key {
                 path: concat!($section, ".", stringify!($name)),
-                meaning: concat!($($meaning),+),
+                template: concat!($($meaning),+),
                 preset: $crate::job::keys::Preset::$preset $((stringify!($value)))?,
                 kind: $kind,
                 marks: &[$($crate::job::keys::Mark::$mark),*],
@@ -182,11 +143,15 @@ impl Key {
     }
 
     /// Returns its meaning.
-    pub fn meaning(&self) -> String {
-        let methods = infer::METHODS.iter();
-        let methods: Vec<String> =
-            methods.map(|method| format!("`\"{}\"` {}", method.name, method.doc)).collect();
-        self.meaning.trim().replace("{inference methods}", &methods.join("; "))
+    pub(super) fn meaning(&self) -> String {
+        let words = self.kind.described().into_iter();
+        let words: Vec<String> = words.map(|(word, doc)| format!("`\"{word}\"` {doc}")).collect();
+        self.template.trim().replace("{words}", &words.join("; "))
+    }
+
+    /// Returns its description in docs/JOB.md: its meaning, and what the values of other keys demand of it.
+    pub fn description(&self) -> String {
+        self.meaning() + &constraint::sentences(self.path)
     }
 
     /// Returns the allowed values, as an error names them.
@@ -225,12 +190,6 @@ pub(super) fn section(name: &str) -> Option<&'static Section> {
 pub(super) fn key(path: &str) -> Option<&'static Key> {
     let (name, key) = path.split_once('.')?;
     section(name)?.key(key)
-}
-
-/// Returns the keys with a mark.
-pub(super) fn marked(mark: Mark) -> impl Iterator<Item = &'static Key> {
-    let keys = SECTIONS.iter().flat_map(|section| section.keys);
-    keys.filter(move |key| key.marks.contains(&mark))
 }
 
 /// Returns the default of a key, as text for a flag's default value.

@@ -37,7 +37,9 @@ pub(super) enum Kind {
     Prior(Reals),
     /// One of these words.
     Word(WordList),
-    /// A list of these words, each at most once.
+    /// One of these words, each of which does what is said of it.
+    Described(fn() -> Vec<(&'static str, &'static str)>),
+    /// A list of these words, not empty, each at most once.
     Words(WordList),
     /// A text.
     Text,
@@ -101,11 +103,12 @@ impl Kind {
                 Some(items) => collect(items.iter().map(|item| range.value(item))),
                 None => range.value(value),
             },
-            Self::Word(words) => {
-                text().filter(|word| words().contains(&&word[..])).map(Value::String)
+            Self::Word(_) | Self::Described(_) => {
+                text().filter(|word| self.words().contains(&&word[..])).map(Value::String)
             }
             Self::Words(words) => list(value, |chosen| {
-                is_distinct(chosen) && chosen.iter().all(|word| words().contains(word))
+                let is_known = |word| words().contains(word);
+                !chosen.is_empty() && is_distinct(chosen) && chosen.iter().all(is_known)
             }),
             Self::Text | Self::Optional => text().map(Value::String),
             Self::Name => text().filter(|name| !name.is_empty()).map(Value::String),
@@ -138,10 +141,10 @@ impl Kind {
             Self::ZeroOr(least, most) => format!("0, or a whole number from {least} to {most}"),
             Self::Real(range) | Self::Mib(range) => range.1.into(),
             Self::Prior(range) => format!("{}, or a list of them", range.1),
-            Self::Word(_) | Self::Or(_, Self::Word(_)) => {
+            Self::Word(_) | Self::Described(_) | Self::Or(_, Self::Word(_) | Self::Described(_)) => {
                 format!("one of {}", all(&self.words(), ", "))
             }
-            Self::Words(words) => format!("a list of {}, without repetition", all(words(), ", ")),
+            Self::Words(words) => format!("a list of {}, not empty, without repetition", all(words(), ", ")),
             Self::Text | Self::Optional | Self::File => "a text in quotes".into(),
             Self::Name => "a text, not empty".into(),
             Self::Encoding => {
@@ -164,6 +167,15 @@ impl Kind {
         match self {
             Self::Word(words) | Self::Words(words) => words().to_vec(),
             Self::Or(words, kind) => [words.to_vec(), kind.words()].concat(),
+            _ => self.described().into_iter().map(|(word, _)| word).collect(),
+        }
+    }
+
+    /// Returns the words that a value may be and what they do, if that is said.
+    pub(super) fn described(&self) -> Vec<(&'static str, &'static str)> {
+        match self {
+            Self::Described(words) => words(),
+            Self::Or(_, kind) => kind.described(),
             _ => Vec::new(),
         }
     }

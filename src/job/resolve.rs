@@ -1,35 +1,21 @@
 //! Turns a job as written into the value of every key: checks values by their kinds, fills in defaults, and
-//! enforces what one key demands of another. Nothing is read from disk here.
-
-mod implied;
+//! enforces what one key demands of another, by the rows in `keys`. Nothing is read from disk here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-
-pub(super) use implied::BY_FREQUENCY;
 
 use serde::de::DeserializeOwned;
 use serde::de::value::UnitDeserializer;
 use toml::{Table, Value};
 
-use super::defaults;
-use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
+use super::keys::constraint::{Constraint, Demand, Given, When, toml};
+use super::keys::input::BY_FREQUENCY;
+use super::keys::{self, CONSTRAINTS, Key, Preset, SECTIONS, Section};
 use super::source::Source;
 use super::{absolute, synth_input};
-use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
-use corpus::formats;
-use corpus::settings::TokenRule;
-use lda::infer::InferenceMethod;
+use corpus::language::COLUMN;
 use lda::infer::settings::Estimator;
-use lda::model::settings::Geometry;
-use lda::train::settings::{DocumentSchedule, Memory};
-use lda::train::step::{TrainingMethod, Unused};
-
-/// `train.sample_mib` without memory: about as much as a process reads ahead; small samples need no file.
-const STREAMED_SAMPLE_MIB: f64 = 32.0;
-/// The least η: exp Ψ of a smaller one is almost nothing, in every topic.
-const LEAST_ETA_OF_EXP_PSI: f64 = 0.01;
 
 /// The value of every key of a job, by path. Keys that have no effect in the job are absent.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,22 +32,14 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     sections().try_for_each(|section| values.take(section, source, folder))?;
     values.settle_alternatives(source)?;
     values.settle_corpus(source, folder);
-    values.settle_tokens(source)?;
-    values.settle_format(source)?;
-    values.settle_from(source)?;
-    values.settle_labels(source)?;
-    values.settle_languages(source)?;
-    values.settle_tree(source)?;
-    values.settle_warm_start(source)?;
-    values.settle_method(source)?;
-    values.settle_model(source)?;
-    values.settle_train(source)?;
-    values.settle_estimator(source)?;
-    values.settle_project(source);
-    values.settle_label_topics(source)?;
-    values.settle_trends(source)?;
-    values.settle_evaluate(source)?;
-    values.forget_training();
+    values.keep_terms(source);
+    for constraint in CONSTRAINTS.iter().copied().flatten() {
+        values.enforce(constraint, source)?;
+    }
+    values.check_lengths(source)?;
+    values.check_columns(source)?;
+    values.check_alpha(source)?;
+    values.check_estimator(source)?;
     sections().try_for_each(|section| values.require(section, path))?;
     Ok(values)
 }
@@ -82,16 +60,26 @@ pub(super) fn resolve_alone(
     Ok(values)
 }
 
-/// Returns the keys that a file sets to what its method implies, as all do in a resolved job: another method replaces
-/// them. Values that differ from the method's are not among them.
-pub(super) fn implied_by_method(source: &Source) -> Vec<&'static str> {
-    let set = |path| source.get(path).map(|entry| &entry.value);
-    // Errors are reported when the values are taken.
-    let method =
-        set("project.method").and_then(|value| value.clone().try_into::<&InferenceMethod>().ok());
-    let implied = method.into_iter().flat_map(defaults::values);
-    let implied = implied.filter(|(path, value)| set(path) == Some(value));
-    implied.map(|(path, _)| path).collect()
+/// Returns the keys that a file sets to what another of its keys implies, as all do in a resolved job, each with that
+/// other key: another value of it replaces them. Values that differ from the implied ones are not among them.
+pub(super) fn implied(source: &Source) -> Vec<(&'static str, &'static str)> {
+    let mut implied = Vec::new();
+    for constraint in CONSTRAINTS.iter().copied().flatten() {
+        if let Demand::Only(Given::By(by, follows)) | Demand::Implied(Given::By(by, follows)) =
+            constraint.demand
+            // Errors are reported when the values are taken.
+            && let Some(word) = source.get(by).and_then(|entry| entry.value.as_str())
+            && keys::key(by).is_some_and(|key| key.words().contains(&word))
+        {
+            let value = follows(word);
+            let is_implied = |key: &&Key| {
+                let value = value.clone().or_else(|| key.default_value());
+                source.get(key.path).is_some_and(|entry| Some(&entry.value) == value.as_ref())
+            };
+            implied.extend(constraint.keys().filter(is_implied).map(|key| (key.path, by)));
+        }
+    }
+    implied
 }
 
 /// Reads the settings in a section.
@@ -184,11 +172,18 @@ impl Values {
 
     /// Checks that every required key has a value.
     fn require(&self, section: &Section, path: &Path) -> Result<(), Failure> {
-        let labels = self.names("corpus.labels").then_some("model.topics");
+        let is_absent = |key: &Key| {
+            let mut constraints = CONSTRAINTS.iter().copied().flatten();
+            constraints.any(|constraint| {
+                matches!(constraint.demand, Demand::Absent)
+                    && self.meets(constraint)
+                    && constraint.keys().any(|absent| absent.path == key.path)
+            })
+        };
         for key in section.keys {
             if let Preset::Required(example) = key.preset
                 && !self.has(key.path)
-                && labels != Some(key.path)
+                && !is_absent(key)
             {
                 let help = format!("add to [{}]: {} = {example}", section.name, key.name());
                 let message = format!("{}: `{}` is missing", path.display(), key.path);
@@ -232,7 +227,106 @@ impl Values {
         }
     }
 
-    fn settle_tokens(&mut self, source: &Source) -> Result<(), Failure> {
+    /// Whether a job meets the conditions of a constraint.
+    fn meets(&self, constraint: &Constraint) -> bool {
+        let mut conditions = constraint.when.iter();
+        conditions.all(|when| self.value(when.key()).is_some_and(|value| when.holds(value)))
+    }
+
+    /// Enforces a constraint.
+    fn enforce(&mut self, constraint: &Constraint, source: &Source) -> Result<(), Failure> {
+        if !self.meets(constraint) {
+            return Ok(());
+        }
+        let because = self.reason(constraint);
+        let why = constraint.why;
+        let no_effect = if why.is_empty() {
+            format!("absent: it has no effect with {because}")
+        } else {
+            format!("absent: with {because}, {why}")
+        };
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        let with = |allowed: &str| format!("{allowed}, with {because}{why}");
+        for key in constraint.keys() {
+            let path = key.path;
+            let Some(value) = self.value(path) else {
+                continue;
+            };
+            let word = value.as_str().unwrap_or_default();
+            match &constraint.demand {
+                Demand::NotGiven => source.refuse_override(path, &no_effect)?,
+                Demand::Ignored => self.forget(path),
+                Demand::Unused if Some(value) == key.default_value().as_ref() => self.forget(path),
+                Demand::Absent | Demand::Unused => {
+                    source.refuse(path, &no_effect)?;
+                    self.forget(path);
+                }
+                Demand::Only(given) => {
+                    if let Some(only) = self.given(given).filter(|only| only != value) {
+                        source.refuse(path, with(&only.to_string()))?;
+                        self.set(path, only);
+                    }
+                }
+                Demand::Implied(given) => {
+                    let is_open = source.get(path).is_none() || word == "auto";
+                    if let Some(implied) = self.given(given).filter(|_| is_open) {
+                        self.set(path, implied);
+                    }
+                }
+                Demand::OneOf(is_allowed) if !is_allowed(word) => {
+                    let words = key.words().into_iter().filter(|word| is_allowed(word));
+                    let words: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+                    source.refuse(path, with(&words.join(" or ")))?;
+                }
+                Demand::Holds(holds, allowed) if !holds(value) => {
+                    source.refuse(path, with(allowed))?;
+                }
+                Demand::OneOf(_) | Demand::Holds(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the value that a constraint gives to a key, if it gives one.
+    fn given(&self, given: &Given) -> Option<Value> {
+        match given {
+            Given::Text(text) => Some(toml(text)),
+            Given::By(by, follows) => follows(self.value(by)?.as_str()?),
+        }
+    }
+
+    /// Names what a constraint follows from.
+    fn reason(&self, constraint: &Constraint) -> String {
+        let by = match constraint.demand {
+            Demand::Only(Given::By(by, _)) => Some(by),
+            _ => None,
+        };
+        let keys = constraint.when.iter().map(When::key).chain(by);
+        let named = keys.map(|path| match self.value(path) {
+            Some(value) if *value == "".into() => format!("an empty {path}"),
+            Some(value) if !matches!(keys::key(path), Some(key) if key.kind.is_text()) => {
+                format!("{path} = {value}")
+            }
+            _ => path.to_owned(),
+        });
+        named.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// A warm start keeps its terms, unless the job has a tree: then its documents, and so its terms, are those of the
+    /// start.
+    fn keep_terms(&mut self, source: &Source) {
+        let is_given = |path: &&str| source.get(path).is_some_and(|entry| !entry.is_in_file);
+        if self.names("train.warm_start")
+            && !self.names("tree.file")
+            && source.get("vocabulary.from").is_none()
+            && !BY_FREQUENCY.iter().any(is_given)
+        {
+            let start = self.value("train.warm_start").cloned();
+            self.0.extend(start.map(|start| ("vocabulary.from", start)));
+        }
+    }
+
+    fn check_lengths(&mut self, source: &Source) -> Result<(), Failure> {
         let least: u32 = self.get("tokens.min_length");
         if least > self.get("tokens.max_length") {
             let allowed =
@@ -240,147 +334,56 @@ impl Values {
             source.refuse("tokens.max_length", allowed)?;
             self.set("tokens.max_length", least);
         }
-        let cuts_at_apostrophes = matches!(self.get("tokens.rule"), TokenRule::Letters);
-        let keeps_all = matches!(self.get("tokens.rule"), TokenRule::Whitespace);
-        let rule = format!("tokens.rule = {}", self.value("tokens.rule").expect("a word for it"));
-        if cuts_at_apostrophes || keeps_all {
-            self.refuse_unused(source, "tokens.elisions", &rule)?;
-        }
-        if keeps_all {
-            self.refuse_unused(source, "tokens.addresses", &rule)?;
-        }
         Ok(())
     }
 
-    /// Refuses keys of other formats than the one that the job names.
-    fn settle_format(&self, source: &Source) -> Result<(), Failure> {
-        let word = self.get::<Option<String>>("corpus.format");
-        let Some(format) = word.as_deref().and_then(formats::named) else {
-            return Ok(());
-        };
-        let with = format!("corpus.format = \"{}\"", format.name);
-        let of_some = formats::LIST.iter().flat_map(|format| format.keys);
-        for &path in of_some.filter(|key| !format.takes(key)) {
-            match keys::section(path) {
-                None => self.refuse_unused(source, path, &with)?,
-                Some(section) => {
-                    let mut keys = section.keys.iter();
-                    keys.try_for_each(|key| self.refuse_unused(source, key.path, &with))?;
-                }
+    /// The label column is metadata, no metadata column may have the name of the column of languages, and trends need
+    /// columns that documents have.
+    fn check_columns(&mut self, source: &Source) -> Result<(), Failure> {
+        let mut columns: Vec<String> = self.get("corpus.metadata");
+        if self.names("corpus.labels") {
+            let labels: String = self.get("corpus.labels");
+            if !columns.contains(&labels) {
+                columns.push(labels);
+                self.set("corpus.metadata", columns.clone());
             }
         }
-        Ok(())
-    }
-
-    /// Refuses a key that has no effect, unless it is set to its default, as a saved job sets it.
-    fn refuse_unused(
-        &self,
-        source: &Source,
-        path: &'static str,
-        reason: &str,
-    ) -> Result<(), Failure> {
-        let default = keys::key(path).and_then(Key::default_value);
-        if self.value(path) == default.as_ref() {
+        if self.languages().is_some() {
+            if columns.iter().any(|name| name == COLUMN) {
+                let allowed = "a column other than `language`, which is that of identified languages \
+                               (corpus.identify_language, corpus.languages)";
+                source.refuse("corpus.metadata", allowed)?;
+                source.refuse("corpus.labels", allowed)?;
+            }
+            columns.push(COLUMN.to_owned());
+        }
+        let trends: Vec<String> = self.get("project.trends");
+        if trends.iter().all(|name| columns.contains(name)) {
             return Ok(());
         }
-        source.refuse(path, format!("absent: it has no effect with {reason}"))
+        source.refuse("project.trends", match &columns[..] {
+            [] => "columns of corpus.metadata, which is empty; the collection must be ingested with them".into(),
+            columns => format!("columns of corpus.metadata: {}", columns.join(", ")),
+        })
     }
 
-    /// The paper's geometry needs `memory` off, because Gibbs passes support only the mean.
-    fn settle_model(&mut self, source: &Source) -> Result<(), Failure> {
+    /// A list has a number for each topic.
+    fn check_alpha(&self, source: &Source) -> Result<(), Failure> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
-        if let (Some(Value::Array(alpha)), Some(topics)) = (self.value("model.alpha"), topics)
-            && alpha.len() as i64 != topics
-        {
-            source.refuse(
-                "model.alpha",
-                format!("a number from 1e-6 to 1e6, or a list of {topics} of them (one per topic)"),
-            )?;
+        match (self.value("model.alpha"), topics) {
+            (Some(Value::Array(alpha)), Some(topics)) if alpha.len() as i64 != topics => source
+                .refuse(
+                    "model.alpha",
+                    format!(
+                        "a number from 1e-6 to 1e6, or a list of {topics} of them (one per topic)"
+                    ),
+                ),
+            _ => Ok(()),
         }
-        let is_exp_psi = self.get::<Geometry>("model.geometry") == Geometry::ExpPsi;
-        let is_trained = !self.names("model.from");
-        if is_exp_psi && is_trained && self.get::<Memory>("train.memory") != Memory::Off {
-            source.refuse(
-                "model.geometry",
-                "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean",
-            )?;
-        }
-        let eta = self.value("model.eta").and_then(Value::as_float);
-        if is_exp_psi && eta.is_some_and(|eta| eta < LEAST_ETA_OF_EXP_PSI) {
-            source.refuse(
-                "model.eta",
-                format!("at least {LEAST_ETA_OF_EXP_PSI} with model.geometry = \"exp-psi\""),
-            )?;
-        }
-        Ok(())
-    }
-
-    fn settle_train(&mut self, source: &Source) -> Result<(), Failure> {
-        let memory: Memory = self.get("train.memory");
-        let schedule: DocumentSchedule = self.get("train.schedule");
-        let streams = memory == Memory::Off && !schedule.is_drawn();
-        if streams && source.get("train.sample_mib").is_none() {
-            self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
-        }
-        let method: &TrainingMethod = self.get("train.method");
-        let forgets = memory == Memory::Off && method.requires.memory.is_none();
-        if forgets && schedule.needs_memory() {
-            source.refuse("train.schedule", "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
-                 \"influence\" or \"influence-draws\"")?;
-        }
-        if method.requires.one_visit_a_pass && schedule.is_drawn() {
-            let name = method.name;
-            source.refuse(
-                "train.schedule",
-                format!("one that visits each document once, with train.method = \"{name}\""),
-            )?;
-        }
-        self.refuse_without_effect(source)
-    }
-
-    /// Refuses keys that have no effect beside others.
-    fn refuse_without_effect(&mut self, source: &Source) -> Result<(), Failure> {
-        let memory: Memory = self.get("train.memory");
-        let schedule: DocumentSchedule = self.get("train.schedule");
-        let method: &TrainingMethod = self.get("train.method");
-        let ignores = |unused| method.ignores.contains(&unused);
-        let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
-        let (schedule_is, method_is) = (is("train.schedule"), is("train.method"));
-        let is_off = memory == Memory::Off;
-        let is_empty = |path| !self.names(path);
-        let is_false = |path| !self.get::<bool>(path);
-        let starts_with_gibbs = !is_off && self.get::<u32>("train.online_passes") == 0;
-        let unused = [
-            (is_off, Mark::Memory, "train.memory = \"off\""),
-            (is_off, Mark::Gibbs, "train.memory = \"off\""),
-            (ignores(Unused::Gibbs), Mark::Gibbs, &method_is),
-            (starts_with_gibbs, Mark::Online, "train.online_passes = 0"),
-            (ignores(Unused::Sweeps), Mark::Sweeps, &method_is),
-            (ignores(Unused::Steps), Mark::Steps, &method_is),
-            (ignores(Unused::Minibatch), Mark::NotBatch, &method_is),
-            (!schedule.is_drawn(), Mark::Drawn, &schedule_is),
-            (!schedule.needs_memory(), Mark::Residual, &schedule_is),
-            (is_empty("corpus.labels"), Mark::Labelled, "an empty corpus.labels"),
-            (is_empty("tree.file"), Mark::Tree, "an empty tree.file"),
-            (is_empty("train.warm_start"), Mark::WarmStart, "an empty train.warm_start"),
-            (is_false("phrases.detect"), Mark::Detected, "phrases.detect = false"),
-            (is_false("project.rollups"), Mark::RolledUp, "project.rollups = false"),
-        ];
-        for (_, unused, reason) in unused.into_iter().filter(|(is_unused, ..)| *is_unused) {
-            for key in keys::marked(unused) {
-                if unused.may_be_spelt_out() {
-                    self.refuse_unused(source, key.path, reason)?;
-                } else {
-                    source.refuse(key.path, format!("absent: it has no effect with {reason}"))?;
-                }
-                self.0.remove(key.path);
-            }
-        }
-        Ok(())
     }
 
     /// φ^p is estimated in Gibbs passes.
-    fn settle_estimator(&self, source: &Source) -> Result<(), Failure> {
+    fn check_estimator(&self, source: &Source) -> Result<(), Failure> {
         let number = |path| self.value(path).and_then(Value::as_integer);
         let passes = number("train.passes");
         let is_online = passes.is_some_and(|passes| Some(passes) <= number("train.online_passes"));
@@ -390,64 +393,18 @@ impl Values {
         }
         Ok(())
     }
-
-    fn settle_project(&mut self, source: &Source) {
-        let method: Option<&InferenceMethod> = self.get("project.method");
-        for (path, value) in method.into_iter().flat_map(defaults::values) {
-            if source.get(path).is_none() {
-                self.set(path, value);
-            }
-        }
-        if method.is_none() {
-            for key in keys::marked(Mark::Inference) {
-                self.0.remove(key.path);
-            }
-        }
-    }
-
-    /// Trends need columns that documents have.
-    fn settle_trends(&mut self, source: &Source) -> Result<(), Failure> {
-        if !self.has("project.trends") {
-            return Ok(());
-        }
-        let columns = self.columns();
-        let trends: Vec<String> = self.get("project.trends");
-        if trends.iter().all(|name| columns.contains(name)) {
-            Ok(())
-        } else {
-            source.refuse("project.trends", match &columns[..] {
-                [] => "columns of corpus.metadata, which is empty; the collection must be ingested with them".into(),
-                columns => format!("columns of corpus.metadata: {}", columns.join(", ")),
-            })
-        }
-    }
-
-    fn settle_evaluate(&mut self, source: &Source) -> Result<(), Failure> {
-        let metrics: Vec<Metric> = self.get("evaluate.metrics");
-        if !metrics.iter().any(|metric| metric.is_coherence()) {
-            let allowed = "absent unless evaluate.metrics has one of umass, npmi, c_v";
-            source.refuse_override("evaluate.reference", allowed)?;
-            source.refuse_override("evaluate.coherence_terms", allowed)?;
-        }
-        if !metrics.contains(&Metric::LeftToRight) {
-            let allowed = "absent without left-to-right in evaluate.metrics";
-            source.refuse_override("evaluate.particles", allowed)?;
-            source.refuse_override("evaluate.resample", allowed)?;
-        }
-        if metrics.is_empty() {
-            source.refuse("evaluate.metrics", "a list of metrics, not empty".to_owned())?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use crate::job::Job;
-    use crate::job::keys::{Key, SECTIONS};
+    use crate::job::keys::{self, Key, Preset, SECTIONS};
     use crate::job::state::MODEL_FILE;
     use crate::tables::output::JOB_FILE;
     use corpus::vocabulary_file::VOCABULARY_FILE;
+    use lda::train::settings::TrainSettings;
 
     /// Candidate values; for every key, one of them is valid and not the default.
     const CANDIDATES: [&str; 11] =
@@ -498,5 +455,19 @@ mod tests {
             let is_read = candidates.any(|value| is_read(key, value));
             assert!(is_read, "{} changes no setting", key.path);
         }
+    }
+
+    #[test]
+    fn a_job_that_says_nothing_trains_as_the_library_does() {
+        let text = "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = 2\n[output]\npath = \"out\"\n";
+        let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
+        assert_eq!(job.train, TrainSettings::default());
+    }
+
+    #[test]
+    fn an_evaluation_measures_as_training_does() {
+        let default = keys::key("evaluate.completion_sweeps").unwrap().preset;
+        let sweeps = lda::evaluate::completion::SWEEPS.to_string();
+        assert_eq!(default, Preset::Default(sweeps.leak()));
     }
 }

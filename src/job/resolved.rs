@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::Job;
+use super::keys::input::BY_FREQUENCY;
 use super::keys::{Key, Mark, SECTIONS, Stage};
 use super::kind::Kind;
-use super::resolve::BY_FREQUENCY;
 
 impl Job {
     /// Returns the complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.

@@ -462,7 +462,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     refused("train.method=online-vb", "with corpus.labels");
     refused("train.alpha_every=2", "with corpus.labels");
     ground.write("job.toml", JOB.replace("[train]", "[project]\nmethod = \"gibbs\"\n[train]"));
-    refused("project.label_topics=5", "unless project.method is \"cvb0\"");
+    refused("project.label_topics=5", "must be 0, with project.method = \"gibbs\"");
     ground.write("job.toml", JOB);
     refused("corpus.labels=tgas", "check corpus.labels (is \"tgas\" the right key");
     refused("corpus.label_min_documents=2000", "lower corpus.label_min_documents");

@@ -9,7 +9,6 @@ use crate::dataflow::process::Process;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignModel};
 use crate::failure::Failure;
-use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
 use crate::tables::output::{View, Wanted};
 use crate::tables::phi;
@@ -209,6 +208,9 @@ fn heaviest<'a>(
     };
     entries.into_iter().map(top).collect()
 }
+
+/// The sum of α for an external model whose files do not contain it: the value of a fixed α.
+const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// Returns α_k for each topic, and its source: the job's `evaluate.alpha`, the model, or 5 / K.
 fn prior(

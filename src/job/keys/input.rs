@@ -1,11 +1,13 @@
 //! The rows about what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
+use super::constraint::Demand::{Absent, Ignored, NotGiven, Unused};
+use super::constraint::When::{If, Is, Lacks, Names};
+use super::constraint::{Constraint, constraints};
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
     Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text, Whole, Word,
 };
 use crate::job::kind::{AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, words_of};
-use corpus::formats;
 use corpus::language::is_code;
 use corpus::settings::{Markup, OnDamage, TokenRule};
 use lda::model::statistics::MAX_TERMS;
@@ -15,6 +17,36 @@ const LENGTH: Reals = Reals(|x| x > 0.0 && x <= 1e9, "a number above 0, at most 
 const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.
 const TERM_IDS: u64 = MAX_TERMS as u64;
+
+/// The keys that choose terms by their frequency.
+pub(in crate::job) const BY_FREQUENCY: [&str; 4] = [
+    "vocabulary.stop_top",
+    "vocabulary.min_documents",
+    "vocabulary.max_share",
+    "vocabulary.max_terms",
+];
+/// The keys about phrases that are detected.
+pub(in crate::job) const DETECTION: [&str; 3] =
+    ["phrases.min_count", "phrases.threshold", "phrases.max_words"];
+
+/// Whether a key, or a section, has no effect on files of a format.
+fn lacks(format: &str, key: &str) -> bool {
+    formats::named(format).is_some_and(|format| !format.takes(key))
+}
+
+pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+    ["corpus.header"] => Unused, if If("corpus.format", |format| lacks(format, "corpus.header"));
+    ["corpus.counts"] => Unused, if If("corpus.format", |format| lacks(format, "corpus.counts"));
+    ["htrc"] => Unused, if If("corpus.format", |format| lacks(format, "htrc"));
+    ["tokens.elisions"] => Unused, if If("tokens.rule", |rule| matches!(rule, "letters" | "whitespace"));
+    ["tokens.addresses"] => Unused, if Is("tokens.rule", "whitespace");
+    DETECTION => Unused, if Is("phrases.detect", "false");
+    BY_FREQUENCY => NotGiven, if Names("vocabulary.from");
+    BY_FREQUENCY => Ignored, if Names("vocabulary.from");
+    ["corpus.label_separator", "corpus.label_min_documents", "model.label_prior", "project.label_topics",
+     "project.label_count", "project.label_threshold"] => Unused, if Lacks("corpus.labels");
+    ["model.topics"] => Absent, if Names("corpus.labels"), because "each label is a topic";
+};
 
 pub(super) const CORPUS: Section = rows! {
     "corpus", Some(Stage::Corpus);
@@ -65,12 +97,12 @@ pub(super) const CORPUS: Section = rows! {
         "a list of distinct ISO 639-1 codes of languages that can be identified, such as \"en\", or \"und\""),
         Default([]), Later;
     /// Key or column with a document's labels: a list, or a text in which `label_separator` separates them. Each label
-    /// becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
+    /// becomes a topic (Labeled LDA). The column is copied into `documents` too.
     labels: Optional, Default(""), Later;
     /// The separator between the labels of a text; `""`: the text is one label.
-    label_separator: Text, Default(","), Labelled, Later;
+    label_separator: Text, Default(","), Later;
     /// Drop labels that fewer documents with terms have.
-    label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
+    label_min_documents: Whole(1, COUNT), Default(1), Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
     block_mib: Or(AUTO, &Mib(SIZE)), Default("auto");
@@ -162,12 +194,12 @@ pub(super) const PHRASES: Section = rows! {
     detect: Flag, Default(false), Later;
     /// Two words must follow each other at least this often to be a phrase.
     // As in gensim.
-    min_count: Whole(1, COUNT), Default(5), Detected, Later;
+    min_count: Whole(1, COUNT), Default(5), Later;
     /// NPMI above which two words are a phrase: 1 if neither occurs without the other, 0 if as often as by chance.
-    threshold: Real(NPMI), Default(0.5), Detected, Later;
+    threshold: Real(NPMI), Default(0.5), Later;
     /// Maximum number of words in a phrase. Above 2, a second pass joins phrases with words; with 4, also with each
     /// other, as gensim's `Phrases` applied twice.
-    max_words: Whole(2, 4), Default(2), Detected, Later;
+    max_words: Whole(2, 4), Default(2), Later;
 };
 
 pub(super) const VOCABULARY: Section = rows! {
@@ -190,8 +222,8 @@ pub(super) const VOCABULARY: Section = rows! {
     // The vocabulary of Mimno 2012, 2^16; rarer terms are mostly OCR errors.
     max_terms: Whole(1, TERM_IDS), Default(65536);
     /// A finished result whose terms are kept, under the same term ids, whatever their frequency here; all other terms
-    /// are left out, and `stop_top` to `max_terms` have no effect. `""`: they choose the terms. The default is that result
-    /// of `train.warm_start`, unless there is a `tree.file` or `--set` sets one of those keys.
+    /// are left out. `""`: `stop_top` to `max_terms` choose the terms. The default is that result of `train.warm_start`,
+    /// unless there is a `tree.file` or `--set` sets one of those keys.
     from: File, Default(""), Later;
 };
 

@@ -1,10 +1,16 @@
 //! The rows about what is made from a model: `[project]`, `[maxent]`, `[evaluate]`, `[output]`; and `[cluster]`.
 
+use toml::Value;
+
+use super::constraint::Demand::{Ignored, Implied, NotGiven, Only, Unused};
+use super::constraint::Given::{By, Text};
+use super::constraint::When::{If, Is};
+use super::constraint::{Constraint, constraints, read};
 use super::training::SWEEPS;
 use super::{Section, Stage, rows};
 use crate::evaluate::settings::Metric;
 use crate::job::kind::Kind::{
-    File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
+    Described, File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{
     AUTO, CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
@@ -13,41 +19,61 @@ use crate::job::kind::{
 use corpus::dates::DateUnit;
 use corpus::sample::Split;
 use lda::evaluate::coherence::MOST_TERMS;
-use lda::infer;
 use lda::infer::settings::Estimator;
+use lda::infer::{self, InferenceMethod};
 
 /// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
 
-fn inference_methods() -> &'static [&'static str] {
-    &infer::NAMES
+fn inference_methods() -> Vec<(&'static str, &'static str)> {
+    infer::METHODS.iter().map(|method| (method.name, method.doc)).collect()
 }
 
-/// The defaults of `burn_in` to `temperature` below are those of the default method; `defaults` has those of all
-/// methods.
+/// Returns a number that a method has.
+fn of_method(name: &str, number: fn(&InferenceMethod) -> u32) -> Option<Value> {
+    InferenceMethod::named(name).map(number).map(Value::from)
+}
+
+pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+    ["project.burn_in"] => Implied(By("project.method", |name| of_method(name, |method| method.sweeps[0])));
+    ["project.sweeps"] => Implied(By("project.method", |name| of_method(name, |method| method.sweeps[1])));
+    ["project.iterations"] => Implied(By("project.method", |name| of_method(name, |method| method.iterations)));
+    ["project.burn_in", "project.sweeps", "project.chains", "project.estimator", "project.iterations",
+     "project.tolerance", "project.temperature", "project.trends", "project.date_unit", "project.rollups"]
+        => Ignored, if Is("project.method", "none");
+    ["project.trends", "project.date_unit"] => Unused, if Is("project.rollups", "false");
+    ["project.label_topics"] => Only(Text("0")), if If("project.method", |name| {
+        !InferenceMethod::named(name).is_some_and(|method| method.takes_label_topics)
+    });
+    ["project.label_topics"] => Implied(Text("0")), if Is("model.label_prior", "uniform");
+    ["evaluate.reference", "evaluate.coherence_terms"] => NotGiven,
+        if If("evaluate.metrics", |metric| !read(metric).is_some_and(Metric::is_coherence));
+    ["evaluate.particles", "evaluate.resample"] => NotGiven,
+        if If("evaluate.metrics", |metric| metric != "left-to-right");
+};
+
 pub(super) const PROJECT: Section = rows! {
     "project", Some(Stage::Project);
 
-    /// How topics of documents are inferred. {inference methods}; `"none"` stops after training. Sets those of the next four keys that the job does not set
-    /// ([INFERENCE.md](INFERENCE.md#effort)). In a job that names its method, as a saved job does, overriding it
-    /// replaces the values that it implies.
-    method: Or(&["none"], &Word(inference_methods)), Default("cvb0");
+    /// How topics of documents are inferred. {words}; `"none"` stops after training. In a job that names its method, as
+    /// a saved job does, overriding it replaces the values that it implies ([INFERENCE.md](INFERENCE.md#effort)).
+    method: Or(&["none"], &Described(inference_methods)), Default("cvb0");
     /// Sampling methods: sweeps discarded after the first one (passes, for methods that sample documents together).
-    burn_in: Whole(0, SWEEPS), Default(2), Inference;
+    burn_in: Whole(0, SWEEPS), Default(2);
     /// Sampling methods: sweeps or passes that are averaged.
-    sweeps: Whole(1, SWEEPS), Default(4), Inference;
+    sweeps: Whole(1, SWEEPS), Default(4);
     /// Independent chains that are averaged; not for methods that sample documents together.
-    chains: Whole(1, 1_000), Default(1), Inference;
+    chains: Whole(1, 1_000), Default(1);
     /// Sampling methods: `"soft"` averages the conditional distributions of the tokens (θᵖ), `"counts"` the sampled
     /// topics.
-    estimator: Word(words_of::<Estimator>), Default("soft"), Inference;
+    estimator: Word(words_of::<Estimator>), Default("soft");
     /// Maximum iterations of `"cvb0"` and `"variational"`.
-    iterations: Whole(1, SWEEPS), Default(3), Inference;
+    iterations: Whole(1, SWEEPS), Default(3);
     /// `"cvb0"` and `"variational"` stop when less than this share of a document's tokens moves.
-    tolerance: Real(NOT_NEGATIVE), Default(0.001), Inference;
+    tolerance: Real(NOT_NEGATIVE), Default(0.001);
     /// τ of `"maxent"` and `"hybrid"`: the classifier's features are weighted 1/τ.
     // A weight of the classifier times a count, divided by it, is a number of 32 bits.
-    temperature: Real(CONCENTRATION), Default(1.0), Inference;
+    temperature: Real(CONCENTRATION), Default(1.0);
     /// Topics with a smaller share of a document are not written; the sum of their shares is written as `dropped_mass`.
     // A share below 1 % of a document is within the noise of sampling.
     threshold: Real(PART), Default(0.01);
@@ -55,26 +81,25 @@ pub(super) const PROJECT: Section = rows! {
     // The threshold already bounds the rows.
     top: Whole(0, 65_535), Default(0);
     /// Number of topics over labels, with which `"cvb0"` models which labels occur together (Dependency-LDA). 0: labels
-    /// are independent, as with the other methods and with `model.label_prior = "uniform"`.
+    /// are independent.
     // Better than none on three corpora, by 0.02 to 0.05 in F1; the difference from 20 or 200 is within chance.
-    label_topics: Whole(0, 65_535), Default(50), Labelled, Later;
+    label_topics: Whole(0, 65_535), Default(50), Later;
     /// Number of labels predicted for a document: those with the largest shares of its tokens. `"auto"` estimates the
     /// number from the document's terms (a linear regression: the Meta-Labeler).
-    label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto"), Labelled, Later;
+    label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto"), Later;
     /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
-    label_threshold: Real(PART), Default(0.0), Labelled, Later;
+    label_threshold: Real(PART), Default(0.0), Later;
     /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
     /// `topic_trends` has the shares of the topics ([FORMATS.md](FORMATS.md#topic_trends)).
     // A job has to say which columns are worth it.
-    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference,
-        RolledUp, Later;
+    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Later;
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
-    date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto"), Inference, RolledUp, Later;
+    date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto"), Later;
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
     /// written.
     // They take little of a projection's time, and answer what most results are made for.
-    rollups: Flag, Default(true), Inference, Later;
+    rollups: Flag, Default(true), Later;
     /// Documents listed per topic.
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);

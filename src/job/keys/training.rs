@@ -1,15 +1,23 @@
 //! The rows about what is trained: `[sample]`, `[model]`, `[tree]`, `[train]`.
 
+use toml::Value;
+
+use super::constraint::Demand::{Absent, Holds, Ignored, Implied, OneOf, Only, Unused};
+use super::constraint::Given::{By, Text};
+use super::constraint::When::{If, Is, Lacks, Names};
+use super::constraint::{Constraint, constraints, read};
 use super::{Section, Stage, rows};
-use crate::job::kind::Kind::{File, Flag, Mib, Or, Prior, Real, Whole, Word};
+use crate::job::kind::Kind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
 use crate::job::kind::{
-    AUTO, CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, words_of,
+    AUTO, CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word, words_of,
 };
 use crate::knowledge;
+use lda::infer::InferenceMethod;
 use lda::infer::settings::Estimator;
 use lda::model::settings::{Geometry, LabelPrior};
+use lda::train::labels;
 use lda::train::settings::{DocumentSchedule, Memory};
-use lda::train::step;
+use lda::train::step::{METHODS, TrainingMethod, Unused as Setting};
 use lda::train::warm_start::Unassigned;
 
 /// Maximum number of sweeps over a document; few enough that sums fit in 32 bits.
@@ -17,9 +25,112 @@ pub(super) const SWEEPS: u64 = 10_000;
 /// Robbins and Monro's condition: the sum of the steps is infinite, that of their squares finite.
 const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
 
-fn training_methods() -> &'static [&'static str] {
-    &step::NAMES
+/// Keys without effect if nothing is remembered.
+const GIBBS: [&str; 5] = [
+    "train.online_passes",
+    "train.alpha_after",
+    "train.alpha_every",
+    "train.average_every",
+    "train.estimator",
+];
+
+fn training_methods() -> Vec<(&'static str, &'static str)> {
+    METHODS.iter().map(|method| (method.name, method.doc)).collect()
 }
+
+fn method(name: &str) -> &'static TrainingMethod {
+    TrainingMethod::named(name).expect("it is a word of train.method")
+}
+
+/// Whether a method has no use for such settings.
+fn ignores(name: &str, setting: Setting) -> bool {
+    method(name).ignores.contains(&setting)
+}
+
+fn is_drawn(schedule: &str) -> bool {
+    read(schedule).is_some_and(DocumentSchedule::is_drawn)
+}
+
+fn needs_memory(schedule: &str) -> bool {
+    read(schedule).is_some_and(DocumentSchedule::needs_memory)
+}
+
+/// Whether documents are projected each alone, or not at all.
+fn is_alone(method: &str) -> bool {
+    !InferenceMethod::named(method).is_some_and(InferenceMethod::is_joint)
+}
+
+fn needs_classifier(method: &str) -> bool {
+    InferenceMethod::named(method).is_some_and(|method| method.needs_classifier)
+}
+
+fn is(value: &Value, holds: fn(&str) -> bool) -> bool {
+    value.as_str().is_some_and(holds)
+}
+
+const ALONE: &str = "one that infers each document alone";
+
+pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+    // A model that is not trained.
+    ["sample", "tree", "train"] => Ignored, if Names("model.from");
+    ["corpus.labels"] => Only(Text("")), if Names("model.from");
+    ["project.method"] => Holds(|method| is(method, is_alone) && !is(method, needs_classifier),
+        "one that needs no training documents"), if Names("model.from");
+    // Documents are assigned once by the topics of that result, and then visited by a few Gibbs passes
+    // (docs/measurements/DEFAULTS.md).
+    ["corpus.labels"] => Only(Text("")), if Names("train.warm_start");
+    ["train.method"] => Only(Text("sampled")), if Names("train.warm_start");
+    ["train.schedule"] => Only(Text("uniform")), if Names("train.warm_start");
+    ["train.memory"] => Only(Text("on")), if Names("train.warm_start");
+    ["train.online_passes"] => Only(Text("0")), if Names("train.warm_start");
+    ["train.estimator"] => Only(Text("counts")), if Names("train.warm_start");
+    ["train.passes"] => Implied(Text("20")), if Names("train.warm_start");
+    // With labels, α is the paper's and is not learnt.
+    ["model.alpha"] => Holds(|alpha| !alpha.is_array(), "a number"), if Names("corpus.labels");
+    ["model.alpha_sum"] => Implied(By("corpus.labels", |_| Some(labels::ALPHA_SUM.into()))), if Names("corpus.labels");
+    ["train.alpha_every"] => Only(Text("0")), if Names("corpus.labels");
+    ["train.method"] => OneOf(|name| method(name).takes_labels), if Names("corpus.labels");
+    ["project.method"] => Holds(|method| is(method, is_alone), ALONE), if Names("corpus.labels");
+    // Only sampling supports a tree's leaves.
+    ["train.method"] => OneOf(|name| method(name).takes_tree), if Names("tree.file");
+    ["train.schedule"] => OneOf(|schedule| !is_drawn(schedule)), if Names("tree.file");
+    ["train.estimator"] => Only(Text("counts")), if Names("tree.file");
+    ["model.geometry"] => Only(Text("mean")), if Names("tree.file"),
+        because "exp Ψ of the small prior of a cannot-link is 0";
+    ["project.method"] => Holds(|method| is(method, is_alone), ALONE), if Names("tree.file");
+    // The training method.
+    ["train.memory"] => Only(By("train.method", |name| Some(word(method(name).requires.memory?).into())));
+    ["train.passes"] => Only(By("train.method", |name| Some(method(name).requires.passes?.into())));
+    ["model.geometry"] => Only(By("train.method", |name| Some(word(method(name).requires.geometry?).into())));
+    ["train.schedule"] => Only(By("train.method", |name| Some(word(method(name).requires.schedule?).into())));
+    ["train.schedule"] => OneOf(|schedule| !is_drawn(schedule)),
+        if If("train.method", |name| method(name).requires.one_visit_a_pass);
+    ["train.prune"] => Implied(By("train.method", |name| Some(method(name).prune?.into())));
+    // What is remembered.
+    ["model.geometry"] => Only(Text("mean")), if If("train.memory", |memory| memory != "off"),
+        because "Gibbs passes support only the mean";
+    ["model.eta"] => Holds(|eta| eta.as_float().is_none_or(|eta| eta >= 0.01), "at least 0.01"),
+        if Is("model.geometry", "exp-psi"), because "exp Ψ of a smaller one is almost nothing, in every topic";
+    ["train.schedule"] => OneOf(|schedule| !needs_memory(schedule)), if Is("train.memory", "off"),
+        if If("train.method", |name| method(name).requires.memory.is_none());
+    // About as much as a process reads ahead; small samples need no file.
+    ["train.sample_mib"] => Implied(Text("32.0")), if Is("train.memory", "off"),
+        if If("train.schedule", |schedule| !is_drawn(schedule));
+    ["train.memory_mib"] => Absent, if Is("train.memory", "off");
+    GIBBS => Absent, if Is("train.memory", "off");
+    GIBBS => Absent, if If("train.method", |name| ignores(name, Setting::Gibbs));
+    ["train.importance", "train.burn_in", "train.sweeps", "train.step_offset", "train.step_decay", "train.prune"]
+        => Absent, if Is("train.online_passes", "0");
+    ["train.burn_in", "train.sweeps"] => Absent, if If("train.method", |name| ignores(name, Setting::Sweeps));
+    ["train.step_offset", "train.step_decay", "train.prune"] => Absent,
+        if If("train.method", |name| ignores(name, Setting::Steps));
+    ["train.minibatch"] => Absent, if If("train.method", |name| ignores(name, Setting::Minibatch));
+    ["train.importance"] => Unused, if If("train.schedule", |schedule| !is_drawn(schedule));
+    ["train.residual_floor", "train.residual_switch"] => Unused,
+        if If("train.schedule", |schedule| !needs_memory(schedule));
+    ["tree.format", "tree.must_link", "tree.cannot_link"] => Unused, if Lacks("tree.file");
+    ["train.unassign"] => Unused, if Lacks("train.warm_start");
+};
 
 pub(super) const SAMPLE: Section = rows! {
     "sample", Some(Stage::Train);
@@ -59,13 +170,12 @@ pub(super) const MODEL: Section = rows! {
     /// That prior in the published topics, with which documents are also inferred; `"auto"` chooses it on the
     /// held-out documents.
     published_eta: Or(AUTO, &Real(CONCENTRATION)), Default("auto");
-    /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
-    /// `train.memory = "off"`.
+    /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`.
     geometry: Word(words_of::<Geometry>), Default("mean");
     /// The prior of a label in inference: in proportion to the documents that have it (`"frequency"`: Prior-LDA), or
     /// the same for every label (`"uniform"`: Labeled LDA).
     // Papanikolaou 2017, §6.3.
-    label_prior: Word(words_of::<LabelPrior>), Default("frequency"), Labelled, Later;
+    label_prior: Word(words_of::<LabelPrior>), Default("frequency"), Later;
 };
 
 pub(super) const TREE: Section = rows! {
@@ -75,31 +185,29 @@ pub(super) const TREE: Section = rows! {
     /// ([TREES.md](TREES.md)). `""`: none.
     file: File, Default(""), Later;
     /// Form of the file: `"constraints"`, `"outline"`; `"auto"` decides by its name.
-    format: Or(AUTO, &Word(words_of::<knowledge::Kind>)), Default("auto"), Later, Tree;
+    format: Or(AUTO, &Word(words_of::<knowledge::Kind>)), Default("auto"), Later;
     /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
     /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
-    must_link: Real(EDGE), Default(100.0), Later, Tree;
+    must_link: Real(EDGE), Default(100.0), Later;
     /// β₂, the prior of each edge that separates words that do not belong together. The smaller it is,
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest float.
-    cannot_link: Real(EDGE), Default(0.000000000001), Later, Tree;
+    cannot_link: Real(EDGE), Default(0.000000000001), Later;
 };
 
 pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
-    /// What an online round does with a document: sample its topics (`"sampled"`); sample them once, for good
-    /// (`"smc"`); approximate them by `"online-vb"`, `"scvb0"` or `"online-em"` or, for all documents at once, by `"batch-vb"`
-    /// or `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
-    /// remember nothing.
-    method: Word(training_methods), Default("sampled"), Later;
+    /// What an online round does with a document: {words}. All but the first are for comparison with the papers: they
+    /// have no Gibbs passes, and all but `"cvb0"` remember nothing.
+    method: Described(training_methods), Default("sampled"), Later;
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
-    minibatch: Or(&["auto", "norms"], &Whole(1, COUNT)), Default("auto"), NotBatch;
+    minibatch: Or(&["auto", "norms"], &Whole(1, COUNT)), Default("auto");
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
-    /// 20 if nothing is remembered; after a warm start, 20.
+    /// 20 if nothing is remembered.
     passes: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
@@ -107,7 +215,7 @@ pub(super) const TRAIN: Section = rows! {
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two billion tokens. A larger sample needs no remembered passes.
-    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
+    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0);
     /// Which documents a round visits. Two schedules visit each document once per pass: at random (`"uniform"`), or
     /// those with a large Σ n² earlier (`"influence"`). Two draw documents in each round: with a probability
     /// proportional to Σ n² (`"influence-draws"`), or by how much their topics changed (`"residual"`); a pass is then
@@ -116,31 +224,30 @@ pub(super) const TRAIN: Section = rows! {
     schedule: Word(words_of::<DocumentSchedule>), Default("uniform"), Later;
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
-    importance: Flag, Default(false), Online, Drawn;
+    importance: Flag, Default(false);
     /// c, the minimum influence of a document, in tokens; `"auto"` is the length of the shortest document.
-    residual_floor: Or(AUTO, &Real(POSITIVE)), Default("auto"), Residual;
+    residual_floor: Or(AUTO, &Real(POSITIVE)), Default("auto");
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
     // So close to it, draws are nearly uniform without the switch.
-    residual_switch: Real(NOT_NEGATIVE), Default(0.0), Residual;
+    residual_switch: Real(NOT_NEGATIVE), Default(0.0);
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
-    online_passes: Whole(0, COUNT), Default(3), Gibbs;
+    online_passes: Whole(0, COUNT), Default(3);
     /// Sweeps over a document that are discarded in each online round, after the first one.
     // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
-    burn_in: Whole(0, SWEEPS), Default(1), Online, Sweeps;
+    burn_in: Whole(0, SWEEPS), Default(1);
     /// Sweeps that count in each online round.
     // three that count.
-    sweeps: Whole(1, SWEEPS), Default(3), Online, Sweeps;
+    sweeps: Whole(1, SWEEPS), Default(3);
     /// t₀ of the step size (t₀ + t)^−κ of online rounds.
     // Small enough to forget the random start soon.
-    step_offset: Real(POSITIVE), Default(10.0), Online, Steps;
+    step_offset: Real(POSITIVE), Default(10.0);
     /// κ of the step size.
     // That of Mimno 2012; must be above 0.5 to converge.
-    step_decay: Real(DECAY), Default(0.6), Online, Steps;
-    /// In online rounds, weights below this many tokens are dropped; 0 keeps all, as `"online-vb"` and `"scvb0"` do by
-    /// default.
+    step_decay: Real(DECAY), Default(0.6);
+    /// In online rounds, weights below this many tokens are dropped; 0 keeps all.
     // Decay leaves less than half a token of chance assignments; dropping it keeps rows short with many topics.
-    prune: Real(NOT_NEGATIVE), Default(0.4), Online, Steps;
+    prune: Real(NOT_NEGATIVE), Default(0.4);
     /// A finished result whose topics training starts from: its folder. They keep their numbers; each document is first
     /// assigned by them, and all passes are Gibbs passes. If `tree.file` has changed, passes visit only documents with words
     /// that the change concerns ([TREES.md](TREES.md#correcting-a-model)). `""`: topics at random.
@@ -148,21 +255,21 @@ pub(super) const TRAIN: Section = rows! {
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
     // The one that separates words, among those that keep the topics; docs/measurements/DEFAULTS.md.
-    unassign: Word(words_of::<Unassigned>), Default("terms"), Later, WarmStart;
+    unassign: Word(words_of::<Unassigned>), Default("terms"), Later;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
-    alpha_after: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
+    alpha_after: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// Gibbs passes between two steps of learning α; `"auto"` is an eighth of them, 0 keeps α fixed.
-    alpha_every: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
+    alpha_every: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// Gibbs passes between two samples of the counts whose average is published; `"auto"` is a fiftieth of them, 1 to 5;
     /// 0 publishes the last counts.
-    average_every: Or(AUTO, &Whole(0, COUNT)), Default("auto"), Gibbs;
+    average_every: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// What is averaged and published: `"counts"`, or `"soft"` (φ^p of Papanikolaou et al. 2017), with which each token
     /// counts in all topics by the probabilities of its next draw. Each soft sample takes one more round over the whole
     /// sample, in time proportional to `topics`.
-    estimator: Word(words_of::<Estimator>), Default("counts"), Later, Gibbs;
+    estimator: Word(words_of::<Estimator>), Default("counts"), Later;
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
     /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
-    /// round reads its minibatch. With `memory = "off"` the default is 32. Does not change the result.
+    /// round reads its minibatch. Does not change the result.
     // The documents of about a billion tokens per process; further ones are kept on disk.
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a

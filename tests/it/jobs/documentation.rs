@@ -103,7 +103,7 @@ fn row(key: &Key) -> String {
         Preset::Required(_) | Preset::Absent => "–".to_owned(),
     };
     let (name, allowed) = (key.name(), quoted.collect::<String>());
-    format!("| `{name}` | {allowed} | {default} | {} |\n", key.meaning())
+    format!("| `{name}` | {allowed} | {default} | {} |\n", key.description())
 }
 
 #[test]
