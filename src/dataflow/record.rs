@@ -42,7 +42,6 @@ pub(crate) struct TrainingRecord {
     /// UMass and NPMI coherence of each topic on the training documents.
     pub(crate) coherence: Vec<(Option<f64>, Option<f64>)>,
     /// For each topic, its heaviest terms on the training documents, by rank.
-    #[serde(default)]
     pub(crate) top_terms: Vec<Vec<TopTerm>>,
 }
 

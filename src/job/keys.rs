@@ -69,8 +69,8 @@ pub struct Key {
     pub preset: Preset,
     /// The allowed values.
     pub(super) kind: Kind,
-    /// Its special properties.
-    pub(super) marks: &'static [Mark],
+    /// Whether the hash of its section covers it.
+    pub(super) is_hashed: bool,
 }
 
 /// What a job means that does not set a key. Values are TOML.
@@ -93,21 +93,14 @@ pub(super) enum Stage {
     Evaluate,
 }
 
-/// A special property of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// The hash of its section does not cover it.
-    Unhashed,
-    /// Its default is what every job did before the key existed: hashed only if set to another value, so that
-    /// existing outputs resume.
-    Later,
-}
+/// Marks a key that the hash of its section does not cover.
+const UNHASHED: bool = false;
 
-/// Builds a section from its rows: `name: kind, preset, marks;`.
+/// Builds a section from its rows: `name: kind, preset, UNHASHED;`.
 macro_rules! rows {
     ($section:literal, $stage:expr; $(
         $(#[doc = $meaning:literal])+
-        $name:ident: $kind:expr, $preset:ident $(($value:tt))? $(, $mark:ident)*;
+        $name:ident: $kind:expr, $preset:ident $(($value:tt))? $(, $mark:ident)?;
     )+) => {
         $crate::job::keys::Section {
             name: $section,
@@ -116,7 +109,7 @@ macro_rules! rows {
                 template: concat!($($meaning),+),
                 preset: $crate::job::keys::Preset::$preset $((stringify!($value)))?,
                 kind: $kind,
-                marks: &[$($crate::job::keys::Mark::$mark),*],
+                is_hashed: true $(&& $crate::job::keys::$mark)?,
             }),+],
             stage: $stage,
         }

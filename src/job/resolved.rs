@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::Job;
 use super::keys::input::BY_FREQUENCY;
-use super::keys::{Key, Mark, SECTIONS, Stage};
+use super::keys::{Key, SECTIONS, Stage};
 use super::kind::Kind;
 
 impl Job {
@@ -89,9 +89,7 @@ impl Job {
     /// result but determine when processes act together, such as writing a checkpoint.
     pub(crate) fn run_hash(&self) -> String {
         let keys = SECTIONS.iter().flat_map(|section| section.keys);
-        let decides = |key: &&Key| {
-            key.marks.contains(&Mark::Unhashed) && !matches!(key.kind, Kind::File | Kind::Name)
-        };
+        let decides = |key: &&Key| !key.is_hashed && !matches!(key.kind, Kind::File | Kind::Name);
         let values = keys.filter(decides).map(|key| self.values.value(key.path));
         let values: Vec<String> = values.map(|value| format!("{value:?}")).collect();
         let (train, project) = (self.train_hash(), self.project_hash());
@@ -124,15 +122,10 @@ impl Job {
 
     /// Returns the value of a key in a hash: for files, their contents instead of their paths.
     fn hashed_value(&self, key: &Key) -> Option<Value> {
-        let value = self.values.value(key.path).filter(|_| !key.marks.contains(&Mark::Unhashed))?;
+        let value = self.values.value(key.path).filter(|_| key.is_hashed)?;
         let made = self.synth.as_ref().map(|synth| vec![synth.input()]);
         match key.kind {
             _ if key.path == "corpus.input" && made.as_ref() == Some(&self.corpus.input) => None,
-            _ if key.marks.contains(&Mark::Later)
-                && key.default_value().as_ref() == Some(value) =>
-            {
-                None
-            }
             _ if key.path.starts_with("maxent.") && !self.project.needs_classifier() => None,
             Kind::File | Kind::StopWords => Some(self.contents(key.path, value)),
             _ => Some(value.clone()),

@@ -53,7 +53,7 @@ pub(super) const CORPUS: Section = rows! {
 
     /// The folder that relative `input` and `exclude` start from; itself relative to the job file's folder; may be
     /// `s3://bucket/folder`. `""` is the job file's folder. Resolved jobs contain it, so that they can be moved.
-    base: File, Default(""), Unhashed;
+    base: File, Default(""), UNHASHED;
     /// Files, folders (recursively) and globs (`*`, `**`, `?`, `[a-z]`). `~` and `${NAME:-default}` are expanded.
     /// Plain, `.gz`, `.zst` or `.bz2`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
     input: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
@@ -66,12 +66,12 @@ pub(super) const CORPUS: Section = rows! {
     format: Or(AUTO, &Word(formats::words)), Default("auto");
     /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
     /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).
-    encoding: Encoding, Default("utf-8"), Later;
+    encoding: Encoding, Default("utf-8");
     /// `"remove"`: tags, comments, scripts and styles of HTML and XML are removed from texts, and character references
     /// such as `&eacute;` decoded ([FORMATS.md](FORMATS.md#markup)).
-    markup: Word(words_of::<Markup>), Default("keep"), Later;
+    markup: Word(words_of::<Markup>), Default("keep");
     /// Whether the first line of CSV and TSV names the columns. If not, they are named by their numbers: `"1"`, `"2"`, ….
-    header: Flag, Default(true), Later;
+    header: Flag, Default(true);
     /// Key or column with the document's id. Documents without one are named by file and position.
     // The name in most JSON Lines files and tables.
     id: Name, Default("id");
@@ -82,7 +82,7 @@ pub(super) const CORPUS: Section = rows! {
     /// Key of JSON Lines that holds an object of words and their counts, such as `"unigramCount"`, to be read instead of
     /// `text`. In Parquet and Arrow, the column with the count of the word in `text`: a row is a document's word
     /// ([FORMATS.md](FORMATS.md#long-tables)). `[tokens]` applies to each word.
-    counts: Optional, Default(""), Later;
+    counts: Optional, Default("");
     /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
     /// the volume's own id.
     group: Optional, Default("");
@@ -90,19 +90,19 @@ pub(super) const CORPUS: Section = rows! {
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
     /// Identify the language of each text, by its first 1,000 characters: column `language` of the table `documents`
     /// ([FORMATS.md](FORMATS.md#languages)).
-    identify_language: Flag, Default(false), Later;
+    identify_language: Flag, Default(false);
     /// Languages of the texts that are read, by ISO 639-1 code (`["en", "de"]`), identified in the same way; `"und"`: texts
     /// too short or too mixed to tell. Other texts get status `filtered`. `[]`: all.
     languages: List(|codes| is_distinct(codes) && codes.iter().all(|code| is_code(code)),
         "a list of distinct ISO 639-1 codes of languages that can be identified, such as \"en\", or \"und\""),
-        Default([]), Later;
+        Default([]);
     /// Key or column with a document's labels: a list, or a text in which `label_separator` separates them. Each label
     /// becomes a topic (Labeled LDA). The column is copied into `documents` too.
-    labels: Optional, Default(""), Later;
+    labels: Optional, Default("");
     /// The separator between the labels of a text; `""`: the text is one label.
-    label_separator: Text, Default(","), Later;
+    label_separator: Text, Default(",");
     /// Drop labels that fewer documents with terms have.
-    label_min_documents: Whole(1, COUNT), Default(1), Later;
+    label_min_documents: Whole(1, COUNT), Default(1);
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
     block_mib: Or(AUTO, &Mib(SIZE)), Default("auto");
@@ -120,29 +120,29 @@ pub(super) const HTRC: Section = rows! {
 
     /// Pages of a section; 0: a volume is a document.
     // HTRC's own unit of ten pages holds some 3,000 words, like the sections of Mimno 2012.
-    section_pages: Whole(0, COUNT), Default(10), Later;
+    section_pages: Whole(0, COUNT), Default(10);
     /// Minimum number of words in a section, instead of a number of pages; a section ends with the page that reaches it.
     section_words: Whole(1, COUNT), Absent;
     /// Pages at the start of each volume that are not read, such as the cover and the contents.
-    skip_first_pages: Whole(0, COUNT), Default(0), Later;
+    skip_first_pages: Whole(0, COUNT), Default(0);
     /// Pages at the end of each volume that are not read, such as an index.
-    skip_last_pages: Whole(0, COUNT), Default(0), Later;
+    skip_last_pages: Whole(0, COUNT), Default(0);
     /// Languages that are read: of volumes by three letters (`"eng"`, as their metadata), of pages by two (`"en"`, as
     /// detected). `[]`: all.
     languages: List(|codes| is_distinct(codes) && codes.iter().all(|code| matches!(code.len(), 2 | 3)),
-        "a list of distinct codes of two or three letters"), Default([]), Later;
+        "a list of distinct codes of two or three letters"), Default([]);
     /// First year of publication that is read.
-    first_year: Whole(0, 9_999), Default(0), Later;
+    first_year: Whole(0, 9_999), Default(0);
     /// Last year of publication that is read. A volume without a year is read only if neither year is set.
-    last_year: Whole(0, 9_999), Default(9999), Later;
+    last_year: Whole(0, 9_999), Default(9999);
     /// Keys of the metadata that identify copies: of the volumes that agree in all of them, only the one with the
     /// smallest id is read; the others get status `filtered`. `["record", "enumerationChronology"]`: a copy of each
     /// edition. `["title", "author", "enumerationChronology"]`: an edition of each work. `[]`: all volumes are read.
-    unique_by: List(|keys| is_distinct(keys) && is_named(keys), "a list of distinct names"), Default([]), Later;
+    unique_by: List(|keys| is_distinct(keys) && is_named(keys), "a list of distinct names"), Default([]);
     /// Parts of speech that are read, `*` for any ending: `["NN*", "JJ*"]` for the nouns and adjectives of English.
     /// `[]`: all.
     parts_of_speech: List(|tags| is_distinct(tags) && is_named(tags), "a list of distinct texts, none of them empty"),
-        Default([]), Later;
+        Default([]);
 };
 
 pub(super) const TOKENS: Section = rows! {
@@ -171,10 +171,10 @@ pub(super) const TOKENS: Section = rows! {
     // `https`, `com` and the parts of a path say little about a text, and links are long.
     addresses: Flag, Default(false);
     /// Drop elided words before an apostrophe, as French, Italian and Catalan have them: `l'état` becomes `état`.
-    elisions: Flag, Default(false), Later;
+    elisions: Flag, Default(false);
     /// Join words that are hyphenated at the end of a line, as in scanned print: a hyphen after a letter, a line break and
     /// a lower-case letter.
-    join_hyphens: Flag, Default(false), Later;
+    join_hyphens: Flag, Default(false);
 };
 
 pub(super) const PHRASES: Section = rows! {
@@ -182,24 +182,24 @@ pub(super) const PHRASES: Section = rows! {
 
     /// A file with a phrase on each line, `new york`, which becomes one token, `new_york`; or, after a TAB, the token that
     /// replaces it (MALLET's `--replacement-files`). `""`: none.
-    replacements: File, Default(""), Later;
+    replacements: File, Default("");
     /// A file with the words on each line that are deleted where they follow each other (MALLET's `--deletion-files`),
     /// after replacements. `""`: none.
-    deletions: File, Default(""), Later;
+    deletions: File, Default("");
     /// `corpus/collection.json` of a result with detected phrases, which are joined here too: for texts on which its
     /// model is to be evaluated. `""`: none.
-    found: File, Default(""), Later;
+    found: File, Default("");
     /// Join two words that follow each other more often than by chance: those whose normalised pointwise mutual
     /// information (NPMI) in the collection is above `threshold`.
-    detect: Flag, Default(false), Later;
+    detect: Flag, Default(false);
     /// Two words must follow each other at least this often to be a phrase.
     // As in gensim.
-    min_count: Whole(1, COUNT), Default(5), Later;
+    min_count: Whole(1, COUNT), Default(5);
     /// NPMI above which two words are a phrase: 1 if neither occurs without the other, 0 if as often as by chance.
-    threshold: Real(NPMI), Default(0.5), Later;
+    threshold: Real(NPMI), Default(0.5);
     /// Maximum number of words in a phrase. Above 2, a second pass joins phrases with words; with 4, also with each
     /// other, as gensim's `Phrases` applied twice.
-    max_words: Whole(2, 4), Default(2), Later;
+    max_words: Whole(2, 4), Default(2);
 };
 
 pub(super) const VOCABULARY: Section = rows! {
@@ -224,7 +224,7 @@ pub(super) const VOCABULARY: Section = rows! {
     /// A finished result whose terms are kept, under the same term ids, whatever their frequency here; all other terms
     /// are left out. `""`: `stop_top` to `max_terms` choose the terms. The default is that result of `train.warm_start`,
     /// unless there is a `tree.file` or `--set` sets one of those keys.
-    from: File, Default(""), Later;
+    from: File, Default("");
 };
 
 pub(super) const SYNTH: Section = rows! {
@@ -233,7 +233,7 @@ pub(super) const SYNTH: Section = rows! {
     /// The folder to create, relative to the current directory: `documents-00000.jsonl` … (`id`, `topic`, `text`) and,
     /// under `answer/`, the planted topics. A finished folder with the same settings is reused; a folder with anything
     /// else is refused.
-    path: Name, Required("out/planted-corpus"), Unhashed;
+    path: Name, Required("out/planted-corpus"), UNHASHED;
     /// Topics to plant.
     // Few enough to look at each.
     topics: Whole(1, 65_535), Default(20);

@@ -83,23 +83,23 @@ pub(super) const PROJECT: Section = rows! {
     /// Number of topics over labels, with which `"cvb0"` models which labels occur together (Dependency-LDA). 0: labels
     /// are independent.
     // Better than none on three corpora, by 0.02 to 0.05 in F1; the difference from 20 or 200 is within chance.
-    label_topics: Whole(0, 65_535), Default(50), Later;
+    label_topics: Whole(0, 65_535), Default(50);
     /// Number of labels predicted for a document: those with the largest shares of its tokens. `"auto"` estimates the
     /// number from the document's terms (a linear regression: the Meta-Labeler).
-    label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto"), Later;
+    label_count: Or(AUTO, &Whole(1, 65_535)), Default("auto");
     /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
-    label_threshold: Real(PART), Default(0.0), Later;
+    label_threshold: Real(PART), Default(0.0);
     /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
     /// `topic_trends` has the shares of the topics ([FORMATS.md](FORMATS.md#topic_trends)).
     // A job has to say which columns are worth it.
-    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Later;
+    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
     /// The unit by which `trends` groups dates; `"auto"` takes the finest one with few enough values. Name one if the
     /// trends of several results are to be compared.
-    date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto"), Later;
+    date_unit: Or(AUTO, &Word(words_of::<DateUnit>)), Default("auto");
     /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
     /// written.
     // They take little of a projection's time, and answer what most results are made for.
-    rollups: Flag, Default(true), Later;
+    rollups: Flag, Default(true);
     /// Documents listed per topic.
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);
@@ -123,7 +123,7 @@ pub(super) const MAXENT: Section = rows! {
     /// Maximum MiB of memory for training the classifier; a job that needs more ends with an error. Does not change the
     /// result.
     // Enough for 1000 topics over some 33,000 terms.
-    memory_mib: Mib(POSITIVE), Default(8192.0), Unhashed;
+    memory_mib: Mib(POSITIVE), Default(8192.0), UNHASHED;
 };
 
 pub(super) const EVALUATE: Section = rows! {

@@ -153,7 +153,7 @@ pub(super) const MODEL: Section = rows! {
     /// A finished result whose model is used as it is: nothing is trained, and all documents are projected onto its topics
     /// ([OPERATIONS.md](OPERATIONS.md#new-documents)). `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` are then those
     /// of that result. `""`: a model is trained.
-    from: File, Default(""), Later;
+    from: File, Default("");
     /// Number of topics.
     topics: Whole(1, 65_535), Required(100);
     /// The seed of every random choice.
@@ -175,7 +175,7 @@ pub(super) const MODEL: Section = rows! {
     /// The prior of a label in inference: in proportion to the documents that have it (`"frequency"`: Prior-LDA), or
     /// the same for every label (`"uniform"`: Labeled LDA).
     // Papanikolaou 2017, §6.3.
-    label_prior: Word(words_of::<LabelPrior>), Default("frequency"), Later;
+    label_prior: Word(words_of::<LabelPrior>), Default("frequency");
 };
 
 pub(super) const TREE: Section = rows! {
@@ -183,17 +183,17 @@ pub(super) const TREE: Section = rows! {
 
     /// A file with knowledge of words: a list of words that belong together or do not, or a tree
     /// ([TREES.md](TREES.md)). `""`: none.
-    file: File, Default(""), Later;
+    file: File, Default("");
     /// Form of the file: `"constraints"`, `"outline"`; `"auto"` decides by its name.
-    format: Or(AUTO, &Word(words_of::<knowledge::Kind>)), Default("auto"), Later;
+    format: Or(AUTO, &Word(words_of::<knowledge::Kind>)), Default("auto");
     /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
     /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
-    must_link: Real(EDGE), Default(100.0), Later;
+    must_link: Real(EDGE), Default(100.0);
     /// β₂, the prior of each edge that separates words that do not belong together. The smaller it is,
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest float.
-    cannot_link: Real(EDGE), Default(0.000000000001), Later;
+    cannot_link: Real(EDGE), Default(0.000000000001);
 };
 
 pub(super) const TRAIN: Section = rows! {
@@ -201,7 +201,7 @@ pub(super) const TRAIN: Section = rows! {
 
     /// What an online round does with a document: {words}. All but the first are for comparison with the papers: they
     /// have no Gibbs passes, and all but `"cvb0"` remember nothing.
-    method: Described(training_methods), Default("sampled"), Later;
+    method: Described(training_methods), Default("sampled");
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
@@ -221,7 +221,7 @@ pub(super) const TRAIN: Section = rows! {
     /// proportional to Σ n² (`"influence-draws"`), or by how much their topics changed (`"residual"`); a pass is then
     /// as many draws as there are documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
-    schedule: Word(words_of::<DocumentSchedule>), Default("uniform"), Later;
+    schedule: Word(words_of::<DocumentSchedule>), Default("uniform");
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
     importance: Flag, Default(false);
@@ -251,11 +251,11 @@ pub(super) const TRAIN: Section = rows! {
     /// A finished result whose topics training starts from: its folder. They keep their numbers; each document is first
     /// assigned by them, and all passes are Gibbs passes. If `tree.file` has changed, passes visit only documents with words
     /// that the change concerns ([TREES.md](TREES.md#correcting-a-model)). `""`: topics at random.
-    warm_start: File, Default(""), Later;
+    warm_start: File, Default("");
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
     // The one that separates words, among those that keep the topics; docs/measurements/DEFAULTS.md.
-    unassign: Word(words_of::<Unassigned>), Default("terms"), Later;
+    unassign: Word(words_of::<Unassigned>), Default("terms");
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
     alpha_after: Or(AUTO, &Whole(0, COUNT)), Default("auto");
     /// Gibbs passes between two steps of learning α; `"auto"` is an eighth of them, 0 keeps α fixed.
@@ -266,12 +266,12 @@ pub(super) const TRAIN: Section = rows! {
     /// What is averaged and published: `"counts"`, or `"soft"` (φ^p of Papanikolaou et al. 2017), with which each token
     /// counts in all topics by the probabilities of its next draw. Each soft sample takes one more round over the whole
     /// sample, in time proportional to `topics`.
-    estimator: Word(words_of::<Estimator>), Default("counts"), Later;
+    estimator: Word(words_of::<Estimator>), Default("counts");
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
     /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
     /// round reads its minibatch. Does not change the result.
     // The documents of about a billion tokens per process; further ones are kept on disk.
-    sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
+    sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), UNHASHED;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
     evaluate_every: Or(AUTO, &Whole(1, COUNT)), Default("auto");
@@ -284,10 +284,10 @@ pub(super) const TRAIN: Section = rows! {
     tolerance: Real(NOT_NEGATIVE), Default(0.002);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
     // Only by time: a round may take a millisecond or a minute.
-    checkpoint_every: Whole(0, COUNT), Default(0), Unhashed;
+    checkpoint_every: Whole(0, COUNT), Default(0), UNHASHED;
     /// Minutes between two checkpoints, or a little more: until the next point that allows one; 0 ignores time. Does
     /// not change the result.
     // A killed run repeats this much, and the pass that it was in. A checkpoint takes a fifth of a Gibbs pass, so one
     // every few rounds would cost too much.
-    checkpoint_minutes: Real(NOT_NEGATIVE), Default(2.0), Unhashed;
+    checkpoint_minutes: Real(NOT_NEGATIVE), Default(2.0), UNHASHED;
 };
