@@ -14,10 +14,10 @@ mod resolve;
 mod resolved;
 pub mod settings;
 mod source;
-mod stages;
 pub mod state;
 mod template;
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,10 +43,9 @@ use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied, resolve, resolve_alone};
 use settings::{ProjectSettings, TreeSettings};
-use source::Source;
+use source::WrittenJob;
 
 pub(crate) use kind::word;
-pub(crate) use stages::Stages;
 pub(crate) use template::Template;
 
 /// The most bytes of a job file that are read.
@@ -134,7 +133,7 @@ impl SynthStage {
         path: &Path,
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
     ) -> Result<Self, Failure> {
-        let mut source = Source::default();
+        let mut source = WrittenJob::default();
         let folder = toml::Value::String(path.to_string_lossy().into_owned());
         for (key, value) in std::iter::once(("path", folder)).chain(flags) {
             source.set_flag("synth", key, value)?;
@@ -188,7 +187,7 @@ impl Job {
     /// The text is not TOML, has unknown sections or keys or values of the wrong type or range, lacks a key, or
     /// names unreadable word lists. Each error names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, Failure> {
-        let mut source = Source::parse(text, path)?;
+        let mut source = WrittenJob::parse(text, path)?;
         let mut implied = implied(&source);
         overrides.iter().try_for_each(|text| source.set(text))?;
         implied.retain(|(_, by)| source.get(by).is_some_and(|entry| !entry.is_in_file));
@@ -206,7 +205,7 @@ impl Job {
     }
 
     /// Checks a job as written at `path`.
-    fn of(source: &Source, path: &Path) -> Result<Self, Failure> {
+    fn of(source: &WrittenJob, path: &Path) -> Result<Self, Failure> {
         let folder = folder_of(path);
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
@@ -288,7 +287,7 @@ impl Job {
     }
 
     /// Reads the knowledge for the job's tree.
-    fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, Failure> {
+    fn read_tree(&mut self, source: &WrittenJob) -> Result<Option<NamedFile>, Failure> {
         let Some(tree) = &mut self.tree else {
             return Ok(None);
         };
@@ -303,6 +302,61 @@ impl Job {
             path: tree.path.clone(),
             sha256: knowledge.fingerprint(),
         }))
+    }
+}
+
+/// The stages of a job that one command runs. A stage whose result is complete is not run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Stages {
+    /// Everything: ingest, sample, train, project.
+    All,
+    /// Documents to shards and vocabulary.
+    Ingest,
+    /// Sample and train, from complete shards.
+    Train,
+    /// Project every document on a complete model.
+    Project,
+    /// Measure a model on documents; writes a separate result, and changes none.
+    Evaluate,
+}
+
+impl Stages {
+    /// Returns the subcommand that runs them.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Self::All => "run",
+            Self::Ingest => "ingest",
+            Self::Train => "train",
+            Self::Project => "project",
+            Self::Evaluate => "evaluate",
+        }
+    }
+
+    /// Whether documents are read.
+    pub(crate) fn ingests(self) -> bool {
+        matches!(self, Self::All | Self::Ingest)
+    }
+
+    /// Whether a model is trained.
+    pub(crate) fn trains(self) -> bool {
+        matches!(self, Self::All | Self::Train)
+    }
+
+    /// Whether documents are projected.
+    pub(crate) fn projects(self) -> bool {
+        matches!(self, Self::All | Self::Project)
+    }
+}
+
+impl fmt::Display for Stages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::All => "ingest, sample, train, project",
+            Self::Ingest => "ingest",
+            Self::Train => "sample, train",
+            Self::Project => "project",
+            Self::Evaluate => "evaluate",
+        })
     }
 }
 
@@ -324,7 +378,7 @@ fn unreadable(path: &Path, source: io::Error) -> Failure {
 }
 
 /// Says where a job names a file.
-fn named_at(source: &Source, key: &str, more: &str) -> Option<String> {
+fn named_at(source: &WrittenJob, key: &str, more: &str) -> Option<String> {
     let entry = source.get(key)?;
     Some(format!("{} names it{more}", entry.place))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::source::Source;
+use super::source::WrittenJob;
 use super::state::{MODEL_FILE, TRAINED_FILE};
 use super::{Job, folder_of, named_at, unreadable};
 use crate::checkpoint;
@@ -31,7 +31,7 @@ pub(crate) struct NamedFile {
 
 impl Job {
     /// Hashes every file that the job names, except its tree.
-    pub(super) fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, Failure> {
+    pub(super) fn named_files(&self, source: &WrittenJob) -> Result<Vec<NamedFile>, Failure> {
         let lists = self.vocabulary.stop_words.iter();
         let lists = lists.filter_map(|list| match list {
             StopWords::File(path) => Some(("vocabulary.stop_words", path)),
@@ -101,7 +101,7 @@ impl Job {
     ///
     /// # Errors
     /// It has another number of them.
-    fn check_topics(&self, source: &Source, folder: &Path) -> Result<(), Failure> {
+    fn check_topics(&self, source: &WrittenJob, folder: &Path) -> Result<(), Failure> {
         match checkpoint::read_header(&folder.join(MODEL_FILE)) {
             Ok(header) if header.topic_count != self.model.topics => source
                 .refuse("model.topics", format!("{}, as in train.warm_start", header.topic_count)),
@@ -111,7 +111,7 @@ impl Job {
 
     /// Returns the hashes of the results that this job names, by key, as recorded by the result that contains the job:
     /// those results may be gone, or have changed.
-    fn recorded_results(&self, source: &Source) -> BTreeMap<String, String> {
+    fn recorded_results(&self, source: &WrittenJob) -> BTreeMap<String, String> {
         if !self.is_of_its_output() {
             return BTreeMap::new();
         }

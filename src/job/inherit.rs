@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::keys::input::DETECTION;
 use super::kind::located;
-use super::source::{Entry, Source};
+use super::source::{Entry, WrittenJob};
 use super::{JOB_FILE, absolute, keys, read_text, unreadable};
 use crate::failure::Failure;
 use store::is_remote;
@@ -34,7 +34,7 @@ fn section(path: &str) -> &str {
     path.split('.').next().unwrap_or(path)
 }
 
-impl Source {
+impl WrittenJob {
     /// Takes `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` from the result that `model.from` names, if it
     /// names one; its terms are kept. `job` is the path of the job, `folder` its absolute folder.
     ///
@@ -92,7 +92,7 @@ impl Source {
 }
 
 /// Reads the job of the result in a folder, which `from` names; refuses one whose topics no other job can have.
-fn read_job(root: &Path, from: &Entry) -> Result<Source, Failure> {
+fn read_job(root: &Path, from: &Entry) -> Result<WrittenJob, Failure> {
     let (path, place, shown) = (root.join(JOB_FILE), &from.place, root.display());
     if is_remote(root) {
         let message = format!("{place}: `model.from` is {shown}, but must be a folder");
@@ -102,7 +102,7 @@ fn read_job(root: &Path, from: &Entry) -> Result<Source, Failure> {
         let help = format!("{place}: name the folder of a finished result");
         unreadable(&path, error).help(help)
     })?;
-    let job = Source::parse(&text, &path)?;
+    let job = WrittenJob::parse(&text, &path)?;
     let labels = job.get("corpus.labels").map(|entry| &entry.value);
     if labels.is_some_and(|labels| *labels != Value::from("")) {
         let message = format!("{place}: `model.from` names {shown}, whose topics are labels");

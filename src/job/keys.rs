@@ -55,7 +55,7 @@ pub struct Section {
     /// Its keys.
     pub keys: &'static [Key],
     /// The hash that covers it.
-    pub(super) stage: Option<Stage>,
+    pub(super) stage: Option<HashedStage>,
 }
 
 /// A key of a job file.
@@ -86,7 +86,7 @@ pub enum Preset {
 
 /// The stage whose result a hash identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum HashedStage {
     Corpus,
     Train,
     Project,

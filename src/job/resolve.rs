@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use super::keys::constraint::{Constraint, Demand, Given, When, toml};
 use super::keys::input::BY_FREQUENCY;
 use super::keys::{self, CONSTRAINTS, Key, Preset, SECTIONS, Section};
-use super::source::Source;
+use super::source::WrittenJob;
 use super::{absolute, synth_input};
 use crate::failure::Failure;
 use corpus::language::COLUMN;
@@ -25,7 +25,7 @@ pub(super) struct Values(BTreeMap<&'static str, Value>);
 ///
 /// # Errors
 /// A value has the wrong type or range, a key is missing, or keys contradict each other.
-pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Values, Failure> {
+pub(super) fn resolve(source: &WrittenJob, path: &Path, folder: &Path) -> Result<Values, Failure> {
     let is_there = |section: &&Section| section.name != "synth" || source.has("synth");
     let sections = || SECTIONS.iter().filter(is_there);
     let mut values = Values(BTreeMap::new());
@@ -50,7 +50,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
 /// Those of [`resolve`].
 pub(super) fn resolve_alone(
     section: &Section,
-    source: &Source,
+    source: &WrittenJob,
     path: &Path,
     folder: &Path,
 ) -> Result<Values, Failure> {
@@ -62,7 +62,7 @@ pub(super) fn resolve_alone(
 
 /// Returns the keys that a file sets to what another of its keys implies, as all do in a resolved job, each with that
 /// other key: another value of it replaces them. Values that differ from the implied ones are not among them.
-pub(super) fn implied(source: &Source) -> Vec<(&'static str, &'static str)> {
+pub(super) fn implied(source: &WrittenJob) -> Vec<(&'static str, &'static str)> {
     let mut implied = Vec::new();
     for constraint in CONSTRAINTS.iter().copied().flatten() {
         if let Demand::Only(Given::By(by, follows)) | Demand::Implied(Given::By(by, follows)) =
@@ -156,7 +156,12 @@ impl Values {
     }
 
     /// Takes each value of a section by itself: the one that is set, or the default.
-    fn take(&mut self, section: &Section, source: &Source, folder: &Path) -> Result<(), Failure> {
+    fn take(
+        &mut self,
+        section: &Section,
+        source: &WrittenJob,
+        folder: &Path,
+    ) -> Result<(), Failure> {
         for key in section.keys {
             let value = match source.get(key.path) {
                 Some(entry) => match key.kind.value(&entry.value, folder) {
@@ -193,7 +198,7 @@ impl Values {
         Ok(())
     }
 
-    fn settle_alternatives(&mut self, source: &Source) -> Result<(), Failure> {
+    fn settle_alternatives(&mut self, source: &WrittenJob) -> Result<(), Failure> {
         for &[key, other] in keys::ALTERNATIVES {
             let Some(entry) = source.get(key) else {
                 continue;
@@ -210,7 +215,7 @@ impl Values {
         Ok(())
     }
 
-    fn settle_corpus(&mut self, source: &Source, folder: &Path) {
+    fn settle_corpus(&mut self, source: &WrittenJob, folder: &Path) {
         if self.value("corpus.base") == Some(&"".into()) {
             self.set("corpus.base", folder.to_string_lossy().into_owned());
         }
@@ -234,7 +239,7 @@ impl Values {
     }
 
     /// Enforces a constraint.
-    fn enforce(&mut self, constraint: &Constraint, source: &Source) -> Result<(), Failure> {
+    fn enforce(&mut self, constraint: &Constraint, source: &WrittenJob) -> Result<(), Failure> {
         if !self.meets(constraint) {
             return Ok(());
         }
@@ -314,7 +319,7 @@ impl Values {
 
     /// A warm start keeps its terms, unless the job has a tree: then its documents, and so its terms, are those of the
     /// start.
-    fn keep_terms(&mut self, source: &Source) {
+    fn keep_terms(&mut self, source: &WrittenJob) {
         let is_given = |path: &&str| source.get(path).is_some_and(|entry| !entry.is_in_file);
         if self.names("train.warm_start")
             && !self.names("tree.file")
@@ -326,7 +331,7 @@ impl Values {
         }
     }
 
-    fn check_lengths(&mut self, source: &Source) -> Result<(), Failure> {
+    fn check_lengths(&mut self, source: &WrittenJob) -> Result<(), Failure> {
         let least: u32 = self.get("tokens.min_length");
         if least > self.get("tokens.max_length") {
             let allowed =
@@ -339,7 +344,7 @@ impl Values {
 
     /// The label column is metadata, no metadata column may have the name of the column of languages, and trends need
     /// columns that documents have.
-    fn check_columns(&mut self, source: &Source) -> Result<(), Failure> {
+    fn check_columns(&mut self, source: &WrittenJob) -> Result<(), Failure> {
         let mut columns: Vec<String> = self.get("corpus.metadata");
         if self.names("corpus.labels") {
             let labels: String = self.get("corpus.labels");
@@ -368,7 +373,7 @@ impl Values {
     }
 
     /// A list has a number for each topic.
-    fn check_alpha(&self, source: &Source) -> Result<(), Failure> {
+    fn check_alpha(&self, source: &WrittenJob) -> Result<(), Failure> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
         match (self.value("model.alpha"), topics) {
             (Some(Value::Array(alpha)), Some(topics)) if alpha.len() as i64 != topics => source
@@ -383,7 +388,7 @@ impl Values {
     }
 
     /// φ^p is estimated in Gibbs passes.
-    fn check_estimator(&self, source: &Source) -> Result<(), Failure> {
+    fn check_estimator(&self, source: &WrittenJob) -> Result<(), Failure> {
         let number = |path| self.value(path).and_then(Value::as_integer);
         let passes = number("train.passes");
         let is_online = passes.is_some_and(|passes| Some(passes) <= number("train.online_passes"));
@@ -403,6 +408,7 @@ mod tests {
     use crate::job::keys::{self, Key, Preset, SECTIONS};
     use crate::job::state::MODEL_FILE;
     use crate::tables::output::JOB_FILE;
+    use corpus::settings::TokenSettings;
     use corpus::vocabulary_file::VOCABULARY_FILE;
     use lda::train::settings::TrainSettings;
 
@@ -458,10 +464,11 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_says_nothing_trains_as_the_library_does() {
+    fn a_job_that_says_nothing_has_the_settings_of_the_libraries() {
         let text = "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = 2\n[output]\npath = \"out\"\n";
         let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
         assert_eq!(job.train, TrainSettings::default());
+        assert_eq!(job.tokens, TokenSettings::DEFAULT);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use toml::Value;
 
 use super::Job;
 use super::keys::input::BY_FREQUENCY;
-use super::keys::{Key, SECTIONS, Stage};
+use super::keys::{HashedStage, Key, SECTIONS};
 use super::kind::Kind;
 
 impl Job {
@@ -50,7 +50,7 @@ impl Job {
     /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`,
     /// `[vocabulary]` and `[synth]`, with the contents of files; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
-        self.hash("corpus", Stage::Corpus, &[])
+        self.hash("corpus", HashedStage::Corpus, &[])
     }
 
     /// Identifies the ingested corpus, except for what chooses its terms.
@@ -66,14 +66,14 @@ impl Job {
     /// `[model]`, `[tree]` and `[train]`, except for keys that change no result.
     pub fn train_hash(&self) -> String {
         let corpus = self.corpus_hash();
-        self.hash("train", Stage::Train, &[("corpus", &corpus)])
+        self.hash("train", HashedStage::Train, &[("corpus", &corpus)])
     }
 
     /// Identifies the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and of `[project]`, and of
     /// `[maxent]` if the method uses it.
     pub fn project_hash(&self) -> String {
         let train = self.train_hash();
-        self.hash("project", Stage::Project, &[("train", &train)])
+        self.hash("project", HashedStage::Project, &[("train", &train)])
     }
 
     /// Identifies an evaluation of a model with this fingerprint: a sha256, in hex, of
@@ -82,7 +82,7 @@ impl Job {
     pub fn evaluate_hash(&self, model: &str) -> String {
         let train = self.train_hash();
         let before = [("train", &train[..]), ("model", model)];
-        self.hash("evaluate", Stage::Evaluate, &before)
+        self.hash("evaluate", HashedStage::Evaluate, &before)
     }
 
     /// Returns what all processes of a run must agree on: the hashes of its results, and the keys that change no
@@ -104,7 +104,7 @@ impl Job {
 
     /// Hashes lines `section.key=value`, with values as JSON, a form that no crate's version changes. The number in
     /// the first line is raised when the same settings no longer give the bytes of the last release.
-    fn hash(&self, name: &str, stage: Stage, before: &[(&str, &str)]) -> String {
+    fn hash(&self, name: &str, stage: HashedStage, before: &[(&str, &str)]) -> String {
         let mut text = format!("topicmill {name} 1\n");
         for (key, value) in before {
             text.push_str(&format!("{key}={value}\n"));

@@ -38,14 +38,14 @@ impl Entry {
 
 /// A job as written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Source {
+pub(super) struct WrittenJob {
     /// The names of its sections, including empty ones.
     sections: BTreeSet<&'static str>,
     /// Entries by the paths of their keys.
     entries: BTreeMap<&'static str, Entry>,
 }
 
-impl Source {
+impl WrittenJob {
     /// Parses `text`, the content of the job file at `path` (used in errors only).
     ///
     /// # Errors

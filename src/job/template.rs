@@ -12,7 +12,7 @@ use super::inherit::is_of_result;
 use super::keys::input::BY_FREQUENCY;
 use super::keys::{self, Key, SECTIONS};
 use super::kind::Kind;
-use super::source::{Entry, Source};
+use super::source::{Entry, WrittenJob};
 use super::{Job, folder_of};
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ const ITEMS_ON_A_LINE: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Template {
     heading: Vec<String>,
-    source: Source,
+    source: WrittenJob,
     remarks: BTreeMap<&'static str, String>,
 }
 

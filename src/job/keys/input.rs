@@ -1,13 +1,16 @@
 //! The rows about what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
-use super::constraint::Demand::{Absent, Ignored, NotGiven, Unused};
+use super::constraint::Demand::{Absent, Ignored, NotGiven, Only, Unused};
+use super::constraint::Given::Text;
 use super::constraint::When::{If, Is, Lacks, Names};
 use super::constraint::{Constraint, constraints};
-use super::{Section, Stage, rows};
+use super::{HashedStage, Section, rows};
 use crate::job::kind::Kind::{
-    Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text, Whole, Word,
+    Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text as AnyText, Whole,
+    Word,
 };
 use crate::job::kind::{AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, words_of};
+use corpus::formats;
 use corpus::language::is_code;
 use corpus::settings::{Markup, OnDamage, TokenRule};
 use lda::model::statistics::MAX_TERMS;
@@ -35,6 +38,8 @@ fn lacks(format: &str, key: &str) -> bool {
 }
 
 pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+    ["corpus.labels"] => Only(Text("")), if Names("model.from");
+    ["corpus.labels"] => Only(Text("")), if Names("train.warm_start");
     ["corpus.header"] => Unused, if If("corpus.format", |format| lacks(format, "corpus.header"));
     ["corpus.counts"] => Unused, if If("corpus.format", |format| lacks(format, "corpus.counts"));
     ["htrc"] => Unused, if If("corpus.format", |format| lacks(format, "htrc"));
@@ -49,7 +54,7 @@ pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
 };
 
 pub(super) const CORPUS: Section = rows! {
-    "corpus", Some(Stage::Corpus);
+    "corpus", Some(HashedStage::Corpus);
 
     /// The folder that relative `input` and `exclude` start from; itself relative to the job file's folder; may be
     /// `s3://bucket/folder`. `""` is the job file's folder. Resolved jobs contain it, so that they can be moved.
@@ -100,7 +105,7 @@ pub(super) const CORPUS: Section = rows! {
     /// becomes a topic (Labeled LDA). The column is copied into `documents` too.
     labels: Optional, Default("");
     /// The separator between the labels of a text; `""`: the text is one label.
-    label_separator: Text, Default(",");
+    label_separator: AnyText, Default(",");
     /// Drop labels that fewer documents with terms have.
     label_min_documents: Whole(1, COUNT), Default(1);
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
@@ -116,7 +121,7 @@ pub(super) const CORPUS: Section = rows! {
 };
 
 pub(super) const HTRC: Section = rows! {
-    "htrc", Some(Stage::Corpus);
+    "htrc", Some(HashedStage::Corpus);
 
     /// Pages of a section; 0: a volume is a document.
     // HTRC's own unit of ten pages holds some 3,000 words, like the sections of Mimno 2012.
@@ -146,7 +151,7 @@ pub(super) const HTRC: Section = rows! {
 };
 
 pub(super) const TOKENS: Section = rows! {
-    "tokens", Some(Stage::Corpus);
+    "tokens", Some(HashedStage::Corpus);
 
     /// `"dictionary"`: words of Unicode's UAX #29, but of a dictionary where a text's script has no spaces between words
     /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese); `"words"`: UAX #29 alone, for which each character of these
@@ -178,7 +183,7 @@ pub(super) const TOKENS: Section = rows! {
 };
 
 pub(super) const PHRASES: Section = rows! {
-    "phrases", Some(Stage::Corpus);
+    "phrases", Some(HashedStage::Corpus);
 
     /// A file with a phrase on each line, `new york`, which becomes one token, `new_york`; or, after a TAB, the token that
     /// replaces it (MALLET's `--replacement-files`). `""`: none.
@@ -203,7 +208,7 @@ pub(super) const PHRASES: Section = rows! {
 };
 
 pub(super) const VOCABULARY: Section = rows! {
-    "vocabulary", Some(Stage::Corpus);
+    "vocabulary", Some(HashedStage::Corpus);
 
     /// Words never kept: the function words of a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with
     /// one word per line (a name with `/` or ending in `.txt`). `"en-iso"`: a longer list, with frequent content words
@@ -228,7 +233,7 @@ pub(super) const VOCABULARY: Section = rows! {
 };
 
 pub(super) const SYNTH: Section = rows! {
-    "synth", Some(Stage::Corpus);
+    "synth", Some(HashedStage::Corpus);
 
     /// The folder to create, relative to the current directory: `documents-00000.jsonl` … (`id`, `topic`, `text`) and,
     /// under `answer/`, the planted topics. A finished folder with the same settings is reused; a folder with anything

@@ -7,7 +7,7 @@ use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is};
 use super::constraint::{Constraint, constraints, read};
 use super::training::SWEEPS;
-use super::{Section, Stage, rows};
+use super::{HashedStage, Section, rows};
 use crate::evaluate::settings::Metric;
 use crate::job::kind::Kind::{
     Described, File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
@@ -53,7 +53,7 @@ pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
 };
 
 pub(super) const PROJECT: Section = rows! {
-    "project", Some(Stage::Project);
+    "project", Some(HashedStage::Project);
 
     /// How topics of documents are inferred. {words}; `"none"` stops after training. In a job that names its method, as
     /// a saved job does, overriding it replaces the values that it implies ([INFERENCE.md](INFERENCE.md#effort)).
@@ -109,7 +109,7 @@ pub(super) const PROJECT: Section = rows! {
 };
 
 pub(super) const MAXENT: Section = rows! {
-    "maxent", Some(Stage::Project);
+    "maxent", Some(HashedStage::Project);
 
     /// Maximum number of documents of the sample on which the classifier is trained.
     // Enough for a stable classifier; its time grows with them.
@@ -127,7 +127,7 @@ pub(super) const MAXENT: Section = rows! {
 };
 
 pub(super) const EVALUATE: Section = rows! {
-    "evaluate", Some(Stage::Evaluate);
+    "evaluate", Some(HashedStage::Evaluate);
 
     /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences.
     // The measure that training itself uses; it is cheap.

@@ -6,7 +6,7 @@ use super::constraint::Demand::{Absent, Holds, Ignored, Implied, OneOf, Only, Un
 use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is, Lacks, Names};
 use super::constraint::{Constraint, constraints, read};
-use super::{Section, Stage, rows};
+use super::{HashedStage, Section, rows};
 use crate::job::kind::Kind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
 use crate::job::kind::{
     AUTO, CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word, words_of,
@@ -73,12 +73,10 @@ const ALONE: &str = "one that infers each document alone";
 pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
     // A model that is not trained.
     ["sample", "tree", "train"] => Ignored, if Names("model.from");
-    ["corpus.labels"] => Only(Text("")), if Names("model.from");
     ["project.method"] => Holds(|method| is(method, is_alone) && !is(method, needs_classifier),
         "one that needs no training documents"), if Names("model.from");
     // Documents are assigned once by the topics of that result, and then visited by a few Gibbs passes
     // (docs/measurements/DEFAULTS.md).
-    ["corpus.labels"] => Only(Text("")), if Names("train.warm_start");
     ["train.method"] => Only(Text("sampled")), if Names("train.warm_start");
     ["train.schedule"] => Only(Text("uniform")), if Names("train.warm_start");
     ["train.memory"] => Only(Text("on")), if Names("train.warm_start");
@@ -133,7 +131,7 @@ pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
 };
 
 pub(super) const SAMPLE: Section = rows! {
-    "sample", Some(Stage::Train);
+    "sample", Some(HashedStage::Train);
 
     /// Train on this share of the documents that have terms.
     fraction: Real(SHARE), Absent;
@@ -148,7 +146,7 @@ pub(super) const SAMPLE: Section = rows! {
 };
 
 pub(super) const MODEL: Section = rows! {
-    "model", Some(Stage::Train);
+    "model", Some(HashedStage::Train);
 
     /// A finished result whose model is used as it is: nothing is trained, and all documents are projected onto its topics
     /// ([OPERATIONS.md](OPERATIONS.md#new-documents)). `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` are then those
@@ -179,7 +177,7 @@ pub(super) const MODEL: Section = rows! {
 };
 
 pub(super) const TREE: Section = rows! {
-    "tree", Some(Stage::Train);
+    "tree", Some(HashedStage::Train);
 
     /// A file with knowledge of words: a list of words that belong together or do not, or a tree
     /// ([TREES.md](TREES.md)). `""`: none.
@@ -197,7 +195,7 @@ pub(super) const TREE: Section = rows! {
 };
 
 pub(super) const TRAIN: Section = rows! {
-    "train", Some(Stage::Train);
+    "train", Some(HashedStage::Train);
 
     /// What an online round does with a document: {words}. All but the first are for comparison with the papers: they
     /// have no Gibbs passes, and all but `"cvb0"` remember nothing.
