@@ -3,7 +3,6 @@
 //! Every record of the input becomes exactly one document: an unreadable one has a [`Body::Missing`] with its status and
 //! the reason.
 
-use super::records::Columns;
 use super::{DocumentSink, InputFile, keeps_damaged};
 use crate::compression::read_into;
 use crate::error::InputError;
@@ -29,24 +28,6 @@ impl<'a> Context<'a> {
     /// Returns the id of a record that has none: its file and where it begins.
     pub(super) fn place(&self, offset: u64) -> String {
         format!("{}@{offset}", self.file.name)
-    }
-
-    /// Returns the columns of the record that begins at `offset`; its body is yet to be read.
-    pub(super) fn record<'d>(
-        &self,
-        columns: &Columns,
-        offset: u64,
-        value: impl Fn(usize) -> Option<Cow<'d, str>>,
-    ) -> RawDocument<'d> {
-        let filled =
-            |column: Option<usize>| column.and_then(&value).filter(|text| !text.is_empty());
-        let metadata = columns.metadata.iter();
-        RawDocument {
-            source_id: filled(columns.id).unwrap_or_else(|| Cow::Owned(self.place(offset))),
-            group: filled(columns.group),
-            metadata: metadata.map(|place| place.and_then(&value)).collect(),
-            body: Body::Text { text: Cow::Borrowed(""), repaired: false },
-        }
     }
 
     /// Returns a document whose record has no group and metadata, or none that can be read.

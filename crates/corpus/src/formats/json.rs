@@ -246,7 +246,7 @@ impl<'s> Keys<'s> {
         values: Vec<Held<'a>>,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let document = context.record(&self.columns, offset, |key| values[key].to_value());
+        let document = self.columns.record(context, offset, |key| values[key].to_value());
         let body = self.body(context, offset, values, repaired);
         RawDocument {
             body: body.unwrap_or_else(|what| context.unparsable(offset, &what)),

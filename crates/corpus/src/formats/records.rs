@@ -11,6 +11,7 @@ use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, OnDamage};
 use crate::{Body, RawDocument};
+use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -174,6 +175,24 @@ impl Columns {
         })
     }
 
+    /// Returns the columns of the record that begins at `offset`; its body is yet to be read.
+    pub(super) fn record<'d>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        value: impl Fn(usize) -> Option<Cow<'d, str>>,
+    ) -> RawDocument<'d> {
+        let filled =
+            |column: Option<usize>| column.and_then(&value).filter(|text| !text.is_empty());
+        let metadata = self.metadata.iter();
+        RawDocument {
+            source_id: filled(self.id).unwrap_or_else(|| Cow::Owned(context.place(offset))),
+            group: filled(self.group),
+            metadata: metadata.map(|place| place.and_then(&value)).collect(),
+            body: Body::Text { text: Cow::Borrowed(""), repaired: false },
+        }
+    }
+
     /// Returns every index.
     pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
         let metadata = self.metadata.iter_mut().flatten();
@@ -240,7 +259,7 @@ impl Header {
         fields: &[&'a [u8]],
         body: Body<'a>,
     ) -> RawDocument<'a> {
-        let document = context.record(&self.columns, offset, |place| {
+        let document = self.columns.record(context, offset, |place| {
             let (text, _) = context.settings.encoding.decode(fields[place]);
             Some(text).filter(|text| !text.is_empty())
         });

@@ -120,7 +120,7 @@ impl Batch {
     ) -> RawDocument<'a> {
         let (text, repaired) = self.text(columns, index);
         let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
-        let document = context.record(columns, row, |place| self.values[place].value(index));
+        let document = columns.record(context, row, |place| self.values[place].value(index));
         let body = if bytes > context.settings.max_document_bytes {
             context.too_large(&document.source_id, bytes)
         } else {

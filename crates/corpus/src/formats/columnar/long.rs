@@ -211,7 +211,7 @@ impl Document {
         let value = |place: usize| batch.values[place].value(index);
         let owned = |place: usize| value(place).map(|value| value.into_owned().into());
         Self {
-            record: context.record(columns, rows.next, owned),
+            record: columns.record(context, rows.next, owned),
             terms: String::new(),
             counts: Vec::new(),
             bytes: 0,
