@@ -20,6 +20,7 @@ pub mod records;
 mod svmlight;
 pub mod text;
 mod uci;
+mod vocabulary;
 mod vw;
 mod wet;
 

@@ -1,18 +1,15 @@
-//! What formats of counts share: lines of counts, and the vocabulary whose terms numbers refer to.
+//! What formats of counts share: lines of counts.
 
 use super::cutter::lines;
 use super::records::{ColumnNames, Header, Records};
 use super::{Context, DocumentSink};
 use crate::Body;
-use crate::compression::read_whole;
 use crate::document::count_of;
-use crate::error::InputError;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::path::Path;
 
 /// Terms and their counts.
 pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
@@ -122,53 +119,5 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {
             pairs.push((key, value));
         }
         Ok(pairs)
-    }
-}
-
-/// The most terms of a vocabulary that are read: a short one takes 60 bytes of memory.
-const MOST_TERMS: usize = 1 << 24;
-
-/// The most bytes of a term, each copy of which is in memory, in the model and in tables.
-const MOST_TERM_BYTES: usize = 64 << 10;
-
-/// Reads the terms of a vocabulary, one per line.
-pub(super) fn read_vocabulary(path: &Path) -> Result<Vec<String>, InputError> {
-    let bytes = read_whole(path).map_err(InputError::unreadable(path))?;
-    let count = memchr::memchr_iter(b'\n', &bytes).count();
-    if count > MOST_TERMS {
-        let problem = format!(
-            "it has {count} lines, and at most {MOST_TERMS} are read: is it a vocabulary, with a term on each line?"
-        );
-        return Err(InputError::refused(path, problem));
-    }
-    let lines = bytes.split(|&byte| byte == b'\n');
-    if let Some(at) = lines.clone().position(|line| line.len() > MOST_TERM_BYTES) {
-        let problem = format!(
-            "line {} has more than {MOST_TERM_BYTES} bytes: is it a vocabulary, with a term on each line?",
-            at + 1
-        );
-        return Err(InputError::refused(path, problem));
-    }
-    let term = |line| String::from_utf8_lossy(line).trim().to_owned();
-    let mut terms: Vec<String> = lines.map(term).collect();
-    if let Some(first) = terms.first_mut() {
-        *first = first.trim_start_matches('\u{feff}').to_owned();
-    }
-    while terms.last().is_some_and(String::is_empty) {
-        terms.pop();
-    }
-    Ok(terms)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_byte_order_mark_is_no_part_of_the_first_term() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("vocab.txt");
-        std::fs::write(&path, "\u{feff}the\nof\n").unwrap();
-        assert_eq!(read_vocabulary(&path).unwrap(), ["the", "of"]);
     }
 }

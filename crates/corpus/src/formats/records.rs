@@ -4,9 +4,9 @@
 //! A format of records implements [`Records`]. A record becomes one document, whatever is wrong with it.
 
 use super::context::{Context, body, join_texts};
-use super::counts::read_vocabulary;
 use super::cutter::{LineScan, Piece, RecordCutter, Scan, record_ends};
 use super::partition::{adding, partitions};
+use super::vocabulary::read_vocabulary;
 use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, OnDamage};

@@ -6,9 +6,9 @@
 //! header gives the number of documents, even a truncated file accounts for each of them, unless the header promises so
 //! many more than the entries found that it must be wrong. Entries are parsed in order, as blocks are cut.
 
-use super::counts::read_vocabulary as read_terms;
 use super::cutter::{LineScan, Piece, RecordCutter};
 use super::records::check_damage;
+use super::vocabulary::read_vocabulary as read_terms;
 use super::{
     Context, Cut, Cutting, DocumentSink, Format, InputFile, Numbered, Part, VocabularyName,
 };
