@@ -11,10 +11,8 @@ use corpus::input::{InputError, InputFile};
 use corpus::settings::CorpusSettings;
 use store::Source;
 
-/// Bytes of a file's content in which its first records are looked for.
-pub(super) const LOOK_BYTES: u64 = 1 << 20;
 /// Bytes of content of each format that are read for its compression and its records.
-pub(super) const LOOKED_AT: u64 = 64 << 20;
+const LOOKED_AT: u64 = 64 << 20;
 /// Maximum number of files of a format that are read, evenly spread over the input.
 pub(super) const LOOK_FILES: usize = 8;
 

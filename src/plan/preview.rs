@@ -5,12 +5,9 @@
 //! files. The result is a proposal for a new job; nothing that runs depends on it.
 
 mod column;
-mod labels;
 mod language;
-mod objects;
 mod records;
-mod tables;
-mod values;
+mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,21 +15,16 @@ use std::path::{Path, PathBuf};
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{Survey, of_format, survey_of};
 use crate::failure::Failure;
-use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
-use corpus::formats::{Cutting, FALLBACK, Format, LIST};
-use corpus::input::{self, Input, InputError, InputFile, hint};
-use corpus::settings::{CorpusSettings, Markup};
-use corpus::stop_words;
-use corpus::terms::TermCounter;
-use corpus::tokenizer::{Tokenizer, hyphens};
-pub(crate) use labels::label_count;
-use lda::math::special::{ln, pow};
+use corpus::formats::{FALLBACK, Format, LIST};
+use corpus::input::{self, Input, InputError, InputFile};
+use corpus::settings::CorpusSettings;
+use corpus::tokenizer::hyphens;
 use records::Records;
-use values::count_values;
+pub(crate) use totals::{count_tokens, label_count};
 
 /// Maximum number of files per extension that are read to see whether they are text; fewer in an object store,
 /// where each takes a request.
@@ -41,8 +33,6 @@ const LOOKS: [usize; 2] = [1000, 20];
 const MOST_TABLES: usize = 64;
 /// Bytes of a text file that are read.
 const TEXT_BYTES: u64 = 64 << 10;
-/// Tokens that show how fast distinct terms grow.
-const TELLING_TOKENS: u64 = 10_000;
 /// Maximum number of text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
@@ -113,16 +103,13 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     let (mut input, refused) = input::discover_supported(settings)?;
     let not_read = input.left_out(Path::new(""));
     let binary = leave_out_binary(&mut input, refused)?;
-    let mut survey = survey_of(&input, settings)?;
-    let mut records = first_records(&input, settings, asked)?;
-    if settings.markup == Markup::Remove {
-        survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
-    }
+    let survey = survey_of(&input, settings)?;
+    let mut records = first_records(&input, settings)?;
     let formats = words_of_formats(&input);
     let is_record =
         |file: &InputFile| file.format != FALLBACK && !file.format.gives_counts(settings);
     let example = input.files.iter().find(|file| is_record(file)).cloned();
-    let judged = records.judged();
+    let judged = records.judged(asked);
     let columns = records.columns(&|name| !judged.lacked_by_tables.contains(name));
     let id = id_of(&columns);
     let text = text_of(&records.columns(&|name| !judged.absent.contains(name)));
@@ -151,7 +138,8 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     let textless = globs_of(left_out.into_iter(), &input);
     let is_page = |file: &&InputFile| {
         let name = stripped(&file.name).to_ascii_lowercase();
-        file.format == FALLBACK && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
+        file.format == FALLBACK
+            && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
     };
     let pages = input.files.iter().filter(is_page).count();
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
@@ -202,93 +190,25 @@ fn are_markup(texts: &[&str]) -> bool {
         || 10 * texts.iter().filter(has_references).count() > texts.len()
 }
 
-/// Counts the tokens of the first records of a job's input, and corrects the survey with them.
-///
-/// # Errors
-/// Those of [`preview`]; a stop list cannot be read.
-pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
-    let input = input::discover(&job.corpus)?;
-    let gives_counts = |file: &InputFile| file.format.gives_counts(&job.corpus);
-    if input.files.iter().any(|file| !file.format.is_volume() && gives_counts(file)) {
-        // Such formats are counted already, and mostly without stop words.
-        return Ok(());
-    }
-    let records = first_records(&input, &job.corpus, &job.corpus.text)?;
-    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let mut tokenizer = Tokenizer::new(&job.tokens);
-    let [mut words, mut tokens, mut kept] = [0u64; 3];
-    let (mut terms, mut growth) = (TermCounter::new(), Vec::new());
-    for text in records.texts(&job.corpus.text) {
-        words += text.split_ascii_whitespace().count() as u64;
-        tokenizer.tokens(text, &mut |token| {
-            tokens += 1;
-            terms.intern(token);
-            kept += u64::from(!lists.contains(token));
-        });
-        growth.push((tokens, terms.len() as u64));
-    }
-    // A columnar file's bytes do not measure its texts.
-    let is_columnar = |file: &InputFile| matches!(file.format.cutting, Cutting::RowGroups(_));
-    let scale = match input.files.iter().any(is_columnar) {
-        true => survey.documents as f64 / records.len().max(1) as f64,
-        // A volume's size says less than its word counts.
-        false if input.has_volumes() => survey.tokens as f64 / words.max(1) as f64,
-        false => survey.content_bytes as f64 / records.bytes.max(1) as f64,
-    };
-    let scaled = |count: u64| (count as f64 * scale) as u64;
-    [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
-    survey.terms = extrapolated(&growth, survey.tokens);
-    count_values(job, &records, scale, survey);
-    let names = records.names();
-    let is_absent = |name: &&String| words == 0 && !names.is_empty() && !names.contains(name);
-    if let Some(name) = job.corpus.text.iter().find(is_absent) {
-        survey.lacking = format!("; the first ones have no `{name}`{}", hint(name, names));
-    }
-    Ok(())
-}
-
-/// Estimates the distinct terms of `tokens` tokens from `growth`: numbers of tokens and of terms so far. They grow by
-/// a power of the tokens (Heaps' law), whose exponent the second half shows; 0 if there are too few to tell.
-fn extrapolated(growth: &[(u64, u64)], tokens: u64) -> u64 {
-    let Some(&(seen, terms)) = growth.last() else {
-        return 0;
-    };
-    let half = growth.partition_point(|&(before, _)| before <= seen / 2);
-    let Some(&(before, known)) = half.checked_sub(1).map(|half| &growth[half]) else {
-        return 0;
-    };
-    if seen < TELLING_TOKENS {
-        return 0;
-    }
-    let ratio = |a: u64, b: u64| a as f64 / b.max(1) as f64;
-    let exponent = (ln(ratio(terms, known)) / ln(ratio(seen, before))).clamp(0.0, 1.0);
-    (terms as f64 * pow(ratio(tokens.max(seen), seen), exponent)) as u64
-}
-
 /// Reads the first records of some files of each format: of tables, one at least with each set of columns.
-fn first_records(
-    input: &Input,
-    settings: &CorpusSettings,
-    asked: &[String],
-) -> Result<Records, Failure> {
-    let mut records = Records::new(settings, asked);
-    for &format in LIST {
+fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
+    let mut records = Records::default();
+    for format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == FALLBACK { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);
         for file in files.iter().step_by(step) {
-            records.read(file)?;
+            records.read(file, settings)?;
         }
-        let mut others = (0..files.len()).filter(|place| !place.is_multiple_of(step));
+        let others = (0..files.len()).filter(|place| !place.is_multiple_of(step));
         let most = LOOKS[usize::from(files.iter().any(|file| store::is_remote(&file.path)))];
         let mut unknown = 0;
-        others.by_ref().take(most).try_for_each(|place| {
-            if unknown < MOST_TABLES && !records.knows(files[place])? {
+        for place in others.take(most) {
+            if unknown < MOST_TABLES && !records.knows(files[place], settings)? {
                 unknown += 1;
-                records.read(files[place])?;
+                records.read(files[place], settings)?;
             }
-            Ok::<_, Failure>(())
-        })?;
+        }
     }
     Ok(records)
 }

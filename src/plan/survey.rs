@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
+use super::look::{LOOK_FILES, content_of, first_bytes, looks_at, records_of};
 use crate::job::SynthStage;
 use corpus::block::{self, Estimate};
 use corpus::compression::stripped;
@@ -24,6 +24,8 @@ const BYTES_PER_COUNTED_TOKEN: u64 = 10;
 const BYTES_PER_PAGE: u64 = 4_000;
 /// Bytes of a generated document's line apart from its words.
 const SYNTH_LINE_BYTES: u64 = 45;
+/// Bytes of a bag of words that contain its header.
+const HEADER_BYTES: u64 = 4096;
 /// Maximum number of rows read from a long table.
 const LOOK_ROWS: usize = 10_000;
 
@@ -254,8 +256,8 @@ fn vocabulary_bytes(path: &Path) -> u64 {
 
 /// Returns the documents and entries that a bag of words declares; 0 if it declares nothing.
 fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
-    let content = first_bytes(file, LOOK_BYTES)?;
-    let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
+    let content = first_bytes(file, HEADER_BYTES)?;
+    let text = String::from_utf8_lossy(&content);
     let lines = text.lines().filter(|line| !line.starts_with('%'));
     let numbers = lines.flat_map(str::split_ascii_whitespace);
     let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));

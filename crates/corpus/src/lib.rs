@@ -3,6 +3,7 @@
 pub mod block;
 pub mod cells;
 pub mod collection;
+pub mod columns;
 pub mod compression;
 pub mod dates;
 mod document;

@@ -4,19 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::Column;
-use super::column::{form_of, is_id_name, is_text_name, last_key, text_of};
-use super::objects::{Record, parsed};
-use super::tables::{
-    MOST_RECORDS, Table, csv_rows, ends_within_quotes, lines_above, mail_rows, mallet_rows,
-    tsv_rows, uneven,
-};
+use super::column::{Column, form_of, is_id_name, is_text_name, last_key, text_of};
 use crate::failure::Failure;
-use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
+use crate::plan::look::first_bytes;
+use corpus::columns::{
+    FirstRecords, MOST_RECORDS, Record, START_BYTES, columns, first_records, is_object, rows,
+};
+use corpus::compression::Compression;
 use corpus::encoding::{EncodingGuess, TextEncoding};
-use corpus::formats::json::{self, nested};
-use corpus::formats::{columnar, htrc, partitions};
-use corpus::input::InputFile;
+use corpus::formats::{Cutting, Format, InputFile, csv, htrc, json};
+use corpus::input::InputError;
 use corpus::settings::CorpusSettings;
 
 /// Maximum number of characters and words in a column's name.
@@ -26,7 +23,10 @@ const NAME_WORDS: usize = 10;
 const PHRASE_WORDS: usize = 4;
 /// Bytes of a file from which its encoding is guessed.
 const GUESS_BYTES: usize = 64 << 10;
-
+/// Maximum number of lines above a header that are found.
+const MOST_ABOVE: usize = 10;
+/// The fewest rows below such a header.
+const LEAST_BELOW: usize = 5;
 /// Bytes of the quotes, the colon and the comma around a value.
 const VALUE_MARKS: usize = 6;
 
@@ -54,11 +54,8 @@ pub(super) struct Judged {
 }
 
 /// The first records and texts of some files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Records {
-    settings: CorpusSettings,
-    /// The text columns that were asked for; none if they are to be found.
-    asked: Vec<String>,
     /// The guessed encoding of content that is not UTF-8.
     guess: EncodingGuess,
     /// Column names, in the order of their appearance.
@@ -72,8 +69,6 @@ pub(super) struct Records {
     records: Vec<Record>,
     /// Approximate bytes of all records and texts: names and values, and the marks around them.
     pub(super) bytes: usize,
-    /// The bytes that remain without markup.
-    plain_bytes: usize,
     /// The starts of files that are documents.
     texts: Vec<String>,
     /// Whether a TSV file has quoted fields, like CSV.
@@ -87,151 +82,116 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Creates an empty set of records, of files that are read with these settings, for these text columns if any are
-    /// asked for.
-    pub(super) fn new(settings: &CorpusSettings, asked: &[String]) -> Self {
-        Self {
-            settings: settings.clone(),
-            asked: asked.to_vec(),
-            guess: EncodingGuess::default(),
-            names: Vec::new(),
-            known: BTreeSet::new(),
-            groups: BTreeMap::new(),
-            singles: Vec::new(),
-            records: Vec::new(),
-            bytes: 0,
-            plain_bytes: 0,
-            texts: Vec::new(),
-            has_quotes: false,
-            has_open_quote: false,
-            joined: None,
-            arrays: BTreeMap::new(),
-        }
-    }
-
     /// Adds a file's first records, or its start if it is a document.
-    pub(super) fn read(&mut self, file: &InputFile) -> Result<(), Failure> {
-        let records = match file.format.name {
+    pub(super) fn read(
+        &mut self,
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<(), Failure> {
+        let as_format = |format: &'static Format| InputFile { format, ..file.clone() };
+        let mut start = |limit| -> Result<String, InputError> {
+            let start = first_bytes(file, limit)?;
+            self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
+            Ok(settings.encoding.decode_file(&start).0.into_owned())
+        };
+        let first = match file.format.name {
             "text" => {
-                let start = self.start(file, super::TEXT_BYTES)?;
+                let start = start(super::TEXT_BYTES)?;
                 self.bytes += start.len();
-                let plain = self.settings.markup.apply(start.into());
-                self.plain_bytes += plain.len();
-                self.texts.push(plain.into_owned());
+                self.texts.push(settings.markup.apply(start.into()).into_owned());
                 return Ok(());
             }
-            "jsonl" | "json" => {
-                let objects = self.objects(file)?;
-                self.add_names(file, &objects);
-                self.in_partitions(file, objects)
-            }
-            "csv" => {
-                let start = self.start(file, LOOK_BYTES)?;
-                self.check_header(file, &start, csv_rows)?;
-                let is_whole = (start.len() as u64) < LOOK_BYTES;
-                self.has_open_quote |= is_whole && ends_within_quotes(&start);
-                self.table(file, csv_rows(&start, self.settings.header))
-            }
-            "tsv" => {
-                let start = self.start(file, LOOK_BYTES)?;
-                self.check_header(file, &start, tsv_rows)?;
-                let [quoted, rows] =
-                    [csv_rows, tsv_rows].map(|rows_of| rows_of(&start, self.settings.header));
-                // The start may end within a row.
-                self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
-                self.table(file, rows)
-            }
-            "mail" => {
-                let start = first_bytes(file, LOOK_BYTES)?;
-                let rows = mail_rows(&start, self.settings.encoding, &mut self.guess);
-                self.table(file, rows)
-            }
-            "mallet" => {
-                let start = self.start(file, LOOK_BYTES)?;
-                self.table(file, mallet_rows(&start))
-            }
-            "parquet" | "arrow" => self.table(file, columnar::first_rows(file, MOST_RECORDS)?),
             "htrc" => {
                 self.texts.extend(htrc::words_of(file));
                 return Ok(());
             }
-            // These contain counts.
-            _ => return Ok(()),
+            "jsonl" | "json" => {
+                let arrays = json::nested::arrays(start(START_BYTES)?.as_bytes());
+                let mut first = first_records(file, settings)?;
+                if let Some(error) = first.no_object.take().filter(|_| arrays.is_empty()) {
+                    let failure = no_objects(file, &error);
+                    first = first_records(&as_format(&json::JSON), settings)?;
+                    if file.format.name == "json" || first.no_object.is_some() {
+                        return Err(failure);
+                    }
+                    self.joined.get_or_insert(failure);
+                } else if first.records.is_empty() && !arrays.is_empty() {
+                    first = first_records(&as_format(&json::JSON), settings)?;
+                }
+                for (path, objects) in arrays {
+                    *self.arrays.entry(path).or_default() += objects;
+                }
+                first
+            }
+            "csv" | "tsv" => {
+                let start = start(START_BYTES)?;
+                let first = first_records(file, settings)?;
+                if settings.header {
+                    check_header(file, &start, &first)?;
+                }
+                self.has_open_quote |= file.format.name == "csv"
+                    && file.compression == Compression::Plain
+                    && first.is_cut;
+                self.has_quotes |= file.format.name == "tsv"
+                    && first.broken > 1
+                    && first_records(&as_format(&csv::CSV), settings)?.broken <= 1;
+                first
+            }
+            // Counts have no columns.
+            _ if file.format.is_counts => return Ok(()),
+            _ => {
+                let first = first_records(file, settings)?;
+                let is_torn = |(_, value): &(_, String)| value.contains('\u{fffd}');
+                if matches!(file.format.cutting, Cutting::Records(..))
+                    && first.records.iter().flatten().any(is_torn)
+                {
+                    start(START_BYTES)?;
+                }
+                first
+            }
         };
-        let size = |record: &Record| -> usize {
-            let sizes = record.iter();
-            sizes.map(|(name, value)| name.len() + value.len() + VALUE_MARKS).sum()
-        };
-        self.bytes += records.iter().map(size).sum::<usize>();
-        let plain = |(name, value): (_, String)| {
-            (name, self.settings.markup.apply(value.into()).into_owned())
-        };
-        let plain = |record: Record| record.into_iter().map(plain).collect();
-        let records: Vec<Record> = records.into_iter().map(plain).collect();
-        self.plain_bytes += records.iter().map(size).sum::<usize>();
-        self.records.extend(records);
+        self.add(file, first, settings);
         Ok(())
     }
 
-    /// Adds the keys of a file's objects.
-    fn add_names(&mut self, file: &InputFile, objects: &[Record]) {
-        for name in objects.iter().flatten().map(|(name, _)| name) {
-            self.name(name);
-        }
+    /// Adds the records of a file, without markup.
+    fn add(&mut self, file: &InputFile, first: FirstRecords, settings: &CorpusSettings) {
         let begin = self.records.len();
-        match objects.len() {
-            1 => self.singles.push(begin..begin + 1),
-            several => {
-                let names = objects.iter().flatten().map(|(name, _)| name.clone());
-                self.group(file, names, several);
+        let records = begin..begin + first.records.len();
+        let are_tables = !matches!(file.format.name, "jsonl" | "json");
+        if !are_tables && records.len() == 1 {
+            self.singles.push(records);
+        } else {
+            let group = self.groups.entry(set_of(&first.names)).or_default();
+            group.files.push(file.path.clone());
+            group.records.push(records);
+            group.are_tables |= are_tables;
+        }
+        for name in first.names {
+            if self.known.insert(name.clone()) {
+                self.names.push(name);
             }
+        }
+        for mut record in first.records {
+            for (name, value) in &mut record {
+                self.bytes += name.len() + value.len() + VALUE_MARKS;
+                *value = settings.markup.apply(std::mem::take(value).into()).into_owned();
+            }
+            self.records.push(record);
         }
     }
 
-    /// Reads the start of a file, without a byte order mark.
-    fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, Failure> {
-        let start = first_bytes(file, limit)?;
-        self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
-        Ok(self.settings.encoding.decode_file(&start).0.into_owned())
-    }
-
-    /// Reads the first objects of a JSON file; reads further if the first object is long.
-    fn objects(&mut self, file: &InputFile) -> Result<Vec<Record>, Failure> {
-        let mut limit = LOOK_BYTES;
-        loop {
-            let start = self.start(file, limit)?;
-            let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
-            let arrays = nested::arrays(start.as_bytes());
-            let is_one_object = !arrays.is_empty();
-            let objects = if is_one_object || file.format.name == "json" {
-                parsed(objects_of(&start))
-            } else {
-                parsed(start.lines())
-            };
-            let objects = match objects {
-                Ok(objects) => objects,
-                Err(_) if is_cut => {
-                    limit *= 8;
-                    continue;
-                }
-                // The object may be longer than what was read.
-                Err(_) if is_one_object => Vec::new(),
-                Err(error) => {
-                    let failure = no_objects(file, &error);
-                    let is_joined = file.format.name == "jsonl";
-                    let objects = parsed(objects_of(&start)).ok().filter(|_| is_joined);
-                    let Some(objects) = objects else {
-                        return Err(failure);
-                    };
-                    self.joined.get_or_insert(failure);
-                    objects
-                }
-            };
-            for (path, objects) in arrays {
-                *self.arrays.entry(path).or_default() += objects;
-            }
-            return Ok(objects);
+    /// Adds a file of which only the names are read, unless no file with these names has been read: then returns false.
+    pub(super) fn knows(
+        &mut self,
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<bool, Failure> {
+        if !matches!(file.format.name, "csv" | "tsv" | "parquet" | "arrow") {
+            return Ok(true);
         }
+        let group = self.groups.get_mut(&set_of(&columns(file, settings)?));
+        Ok(group.map(|group| group.files.push(file.path.clone())).is_some())
     }
 
     /// Returns the path to the array with the documents, if each record file is one JSON object with an array of
@@ -297,13 +257,13 @@ impl Records {
         names.map(column).collect()
     }
 
-    /// Tells the files with a text from those without.
-    pub(super) fn judged(&self) -> Judged {
+    /// Tells the files with a text, or with the columns that were `asked` for, from those without.
+    pub(super) fn judged(&self, asked: &[String]) -> Judged {
         let is_chosen = |(names, group): &(&BTreeSet<String>, &Group)| {
-            if self.asked.is_empty() {
+            if asked.is_empty() {
                 text_of(&self.columns_of(names.iter(), &group.records)).is_some()
             } else {
-                self.asked.iter().all(|name| names.contains(name))
+                asked.iter().all(|name| names.contains(name))
             }
         };
         let (mut chosen, mut others): (Vec<_>, Vec<_>) = self.groups.iter().partition(is_chosen);
@@ -337,11 +297,6 @@ impl Records {
         self.records.len()
     }
 
-    /// Returns the share of the bytes that remains without markup.
-    pub(super) fn plain_share(&self) -> f64 {
-        self.plain_bytes as f64 / self.bytes.max(1) as f64
-    }
-
     /// Whether the column names are actually a row: one of them is as long as a sentence, and another one is among the
     /// values below it, or has their form: a number, a date or an id. Survey questions are names.
     pub(super) fn are_headless(&self) -> bool {
@@ -369,11 +324,11 @@ impl Records {
 
     /// Whether there are files that are documents, each beginning with a line that is a JSON object.
     pub(super) fn are_json_lines(&self) -> bool {
-        let is_object = |text: &String| {
+        let begins_with_object = |text: &String| {
             let line = text.lines().next().unwrap_or_default();
-            parsed(std::iter::once(line)).is_ok_and(|objects| !objects.is_empty())
+            is_object(line)
         };
-        !self.texts.is_empty() && self.texts.iter().all(is_object)
+        !self.texts.is_empty() && self.texts.iter().all(begins_with_object)
     }
 
     /// Whether there are files that are documents, nine of ten or more beginning with the headers of an e-mail: mail
@@ -406,84 +361,42 @@ impl Records {
         };
         self.records.iter().filter_map(value)
     }
-
-    /// Adds the values of a file's partitions to its records.
-    fn in_partitions(&mut self, file: &InputFile, mut records: Vec<Record>) -> Vec<Record> {
-        for (name, value) in partitions(file) {
-            self.name(name);
-            let is_without = |record: &&mut Record| record.iter().all(|(known, _)| known != name);
-            for record in records.iter_mut().filter(is_without) {
-                record.extend(value.clone().map(|value| (name.to_owned(), value.into_owned())));
-            }
-        }
-        records
-    }
-
-    /// Refuses a table whose header is below other lines.
-    fn check_header(
-        &self,
-        file: &InputFile,
-        start: &str,
-        rows_of: fn(&str, bool) -> Table,
-    ) -> Result<(), Failure> {
-        let above = lines_above(start, rows_of).filter(|_| self.settings.header);
-        let Some((lines, fields)) = above else {
-            return Ok(());
-        };
-        let (name, from) = (&file.name, lines + 1);
-        let problem =
-            format!("the header is not line 1: from line {from} on, rows have {fields} fields");
-        let help = format!("remove the lines above the header: tail -n +{from} {name} > NEW");
-        Err(Failure::file(name, problem).help(help))
-    }
-
-    /// Returns the rows of a table as records.
-    fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
-        self.group(file, header.iter().cloned(), rows.len());
-        header.iter().for_each(|name| self.name(name));
-        let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
-        let records = rows.into_iter().map(record).collect();
-        self.in_partitions(file, records)
-    }
-
-    /// Adds a file, of which as many records are about to be added, to the group with its names.
-    fn group(&mut self, file: &InputFile, names: impl Iterator<Item = String>, records: usize) {
-        let group = self.groups.entry(names_of(file, names)).or_default();
-        let begin = self.records.len();
-        group.files.push(file.path.clone());
-        group.records.push(begin..begin + records);
-        group.are_tables |= !matches!(file.format.name, "jsonl" | "json");
-    }
-
-    /// Adds a file of which only the names are read, unless no file with these names has been read: then returns false.
-    pub(super) fn knows(&mut self, file: &InputFile) -> Result<bool, Failure> {
-        let start = |records: &mut Self| records.start(file, super::TEXT_BYTES);
-        let (header, _) = match file.format.name {
-            "csv" => csv_rows(&start(self)?, self.settings.header),
-            "tsv" => tsv_rows(&start(self)?, self.settings.header),
-            "parquet" | "arrow" => columnar::first_rows(file, 1)?,
-            _ => return Ok(true),
-        };
-        let group = self.groups.get_mut(&names_of(file, header.into_iter()));
-        Ok(group.map(|group| group.files.push(file.path.clone())).is_some())
-    }
-
-    fn name(&mut self, name: &str) {
-        if !self.known.contains(name) {
-            self.known.insert(name.to_owned());
-            self.names.push(name.to_owned());
-        }
-    }
 }
 
-/// Returns the names of a file's columns, with those of its partitions.
-fn names_of(file: &InputFile, header: impl Iterator<Item = String>) -> BTreeSet<String> {
-    let folders = partitions(file).map(|(name, _)| name.to_owned());
-    header.chain(folders).filter(|name| !name.is_empty()).collect()
+/// Returns the names that are not blank.
+fn set_of(names: &[String]) -> BTreeSet<String> {
+    names.iter().filter(|name| !name.is_empty()).cloned().collect()
+}
+
+/// Refuses a table whose header is below other lines, such as a title: most rows have other numbers of fields than the
+/// first line, and those below another line have as many as that.
+fn check_header(file: &InputFile, start: &str, first: &FirstRecords) -> Result<(), Failure> {
+    if first.broken <= first.records.len() && first.names.len() > 1 {
+        return Ok(());
+    }
+    let header_at = |at: usize| {
+        let mut below = rows(&start[at..], file.format, MOST_RECORDS).into_iter();
+        let names = below.next()?;
+        let below: Vec<Vec<String>> = below.collect();
+        let uneven = below.iter().filter(|row| row.len() != names.len()).count();
+        let are_names = names.len() > 1 && names.iter().all(|name| form_of(name).is_none());
+        let is_header = are_names && below.len() >= LEAST_BELOW && 10 * uneven <= below.len();
+        is_header.then_some(names.len())
+    };
+    let lines = start.match_indices('\n').map(|(at, _)| at + 1);
+    let mut found = (2..).zip(lines.take(MOST_ABOVE));
+    let Some((from, fields)) = found.find_map(|(line, at)| Some((line, header_at(at)?))) else {
+        return Ok(());
+    };
+    let name = &file.name;
+    let problem =
+        format!("the header is not line 1: from line {from} on, rows have {fields} fields");
+    let help = format!("remove the lines above the header: tail -n +{from} {name} > NEW");
+    Err(Failure::file(name, problem).help(help))
 }
 
 /// Returns the error that a file of JSON holds no objects where its format has them.
-fn no_objects(file: &InputFile, error: &serde_json::Error) -> Failure {
+fn no_objects(file: &InputFile, error: &str) -> Failure {
     let (what, help) = match file.format.name {
         "jsonl" => (
             "no line",
@@ -493,13 +406,4 @@ fn no_objects(file: &InputFile, error: &serde_json::Error) -> Failure {
         _ => ("nothing", "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]"),
     };
     Failure::file(&file.name, format!("{what} is a JSON object: {error}")).help(help)
-}
-
-/// Returns the objects of JSON over any number of lines.
-fn objects_of(start: &str) -> impl Iterator<Item = &str> {
-    let text = |(begins, object): (u64, &[u8])| {
-        let begins = begins as usize;
-        &start[begins..begins + object.len()]
-    };
-    json::objects(0, start.as_bytes()).map(text)
 }

@@ -1,11 +1,11 @@
 use std::path::Path;
 
-use super::super::look::LOOK_BYTES;
-use super::labels::LabelCount;
+use super::totals::{LabelCount, extrapolated};
 use super::*;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::knowledge::tests::gzip;
+use corpus::columns::START_BYTES;
 
 const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
 
@@ -156,7 +156,7 @@ fn a_first_record_may_be_longer_than_what_is_looked_at() {
         let preview = previewed(&[(name, content.as_bytes())]).unwrap();
         assert_eq!(preview.text.as_deref(), Some("text"), "{name}");
     }
-    assert!(long.len() as u64 > 2 * LOOK_BYTES);
+    assert!(long.len() as u64 > 2 * START_BYTES);
 }
 
 #[test]
