@@ -44,6 +44,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "vocabulary",
             "vocabulary_file",
             "phrases",
+            "columns",
             "draft",
             "shard",
             "collection",
