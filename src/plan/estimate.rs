@@ -17,12 +17,13 @@
 
 mod disk;
 pub(crate) mod seconds;
-mod sums;
 mod tree;
 mod weights;
 
 use super::survey::Survey;
 use crate::job::Job;
+use crate::tables::drift::Drift;
+use crate::tables::{group_topics, topic_correlations, topic_trends};
 use corpus::formats::htrc::VOLUME_BYTES;
 use corpus::phrases::{PAIRS_A_PART, pair_buckets};
 use corpus::settings::SampleSize;
@@ -32,7 +33,6 @@ use lda::infer::DocumentScope;
 use lda::train::schedule::Schedule;
 use lda::train::step::{Counts, Remembered};
 use seconds::Seconds;
-use sums::sums;
 use tree::whole_rows;
 use weights::weight_count;
 
@@ -215,7 +215,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
             ),
             assignments: assignments(job, &schedule, [trained, remembered.unwrap_or(0)], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
-            sums: sums(job, survey, kept, threads),
+            sums: sums(job, survey, [kept, distinct], threads),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, survey, kept, sampled),
             report: u64::from(job.output.report) * weights.left * REPORT_BYTES,
@@ -287,6 +287,27 @@ fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) 
         true => bytes.min(job.train.sample_bytes),
     };
     remembered + documents * INFLUENCE_BYTES * u64::from(schedule.is_drawn())
+}
+
+/// Estimates the bytes of the sums over documents: topics and terms by volume, topics by values of metadata, with
+/// their replicates, and pairs of topics.
+fn sums(job: &Job, survey: &Survey, [kept, distinct]: [u64; 2], threads: u64) -> u64 {
+    if job.project.infer.is_none() {
+        return 0;
+    }
+    let (topics, volumes) = (topic_count(job), survey.volumes);
+    let pairs = survey.kept_tokens.min(volumes.saturating_mul(kept));
+    let sizes = [topics as u64, distinct];
+    let drift = Drift::bytes([volumes, survey.documents, pairs], sizes, threads);
+    if !job.project.rollups {
+        return drift;
+    }
+    let listed = |documents| listed_rows(job, documents, survey);
+    let most = volumes.saturating_mul(topics as u64);
+    let bucket = group_topics::bucket_bytes(survey.documents, most, listed);
+    let found = survey.trend_values.map(|found| found as usize);
+    let trends = topic_trends::bytes(topics, job.project.trends.len(), found);
+    drift + threads * bucket + trends + topic_correlations::bytes(topics)
 }
 
 /// Estimates the bags, twice while they are sorted, two bytes per token, and the topics of each document: at

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::records::{record, records};
-use super::rollup::{ListedDocument, RollUp, Sums, fixed};
+use super::rollup::{Key, ListedDocument, RollUp, Sums, fixed};
 use super::records::table;
 use super::check::{Known, VerifyReport};
 use crate::failure::Failure;
@@ -17,9 +17,11 @@ use lda::math::FIXED_POINT;
 use lda::evaluate::drift::{DriftFigures, DriftSums, LEAST_KNOWN_SHARE, TermSet};
 
 /// Approximate number of documents whose groups are summed together.
-pub(crate) const DRIFT_BUCKET: u64 = 1 << 16;
+const DRIFT_BUCKET: u64 = 1 << 16;
 /// Maximum number of groups that have a row each.
-pub(crate) const MOST_GROUPS: u64 = 1 << 18;
+const MOST_GROUPS: u64 = 1 << 18;
+/// Approximate bytes of a row, on its way to the first worker and in its table.
+const ROW_BYTES: u64 = 800;
 
 table! {
     /// How far the documents that were not trained on have moved from those that were, for each group and
@@ -84,6 +86,20 @@ pub(crate) struct RunSums {
 }
 
 impl Drift {
+    /// Returns about the bytes that a process of `threads` threads takes for the drift of `groups` groups of `documents`
+    /// documents, if `pairs` (group, term) pairs occur: the sums that are not sent yet, a number for each topic and a bit
+    /// for each term; for each thread the messages of a bucket, two words for each pair; and the rows.
+    pub(crate) fn bytes(
+        [groups, documents, pairs]: [u64; 3],
+        [topics, terms]: [u64; 2],
+        threads: u64,
+    ) -> u64 {
+        let pending = groups.min(threads * <str as Key>::MOST_PENDING as u64);
+        let share = DRIFT_BUCKET as f64 / documents.max(DRIFT_BUCKET) as f64;
+        let messages = size_of::<[u64; 2]>() as u64 * (pairs as f64 * share) as u64;
+        pending * (8 * topics + terms / 8) + threads * messages + groups.min(MOST_GROUPS) * ROW_BYTES
+    }
+
     /// Returns the figures of all new documents.
     pub(crate) fn figures(whole: &RunSums) -> DriftFigures {
         whole.new.figures(&whole.trained, FIXED_POINT)

@@ -10,7 +10,15 @@ use crate::failure::Failure;
 use lda::math::FIXED_POINT;
 
 /// Approximate number of documents whose groups are summed together, for a part.
-pub(crate) const TOPIC_BUCKET: u64 = 1 << 18;
+const TOPIC_BUCKET: u64 = 1 << 18;
+/// Approximate bytes of a volume's sum for a topic: its place in an ordered map, or its row.
+const SUM_BYTES: u64 = 32;
+
+/// Returns about the bytes that each thread takes for a bucket of volumes, if `listed(n)` rows of topics are in n
+/// documents, and there are `most` pairs of volumes and topics.
+pub(crate) fn bucket_bytes(documents: u64, most: u64, listed: impl Fn(u64) -> u64) -> u64 {
+    listed(documents.min(TOPIC_BUCKET)).min(most) * SUM_BYTES
+}
 
 table! {
     /// The topics of each volume, summed over its sections. One row per volume and topic that is listed in a

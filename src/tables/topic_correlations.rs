@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 
 /// Maximum number of topics of a model for which there is this table.
-pub(crate) const MOST_TOPICS: usize = 4096;
+const MOST_TOPICS: usize = 4096;
 /// Bytes per row on disk.
 pub(crate) const ROW_BYTES: f64 = 15.0;
 
@@ -22,6 +22,17 @@ table! {
         npmi: Option<f64>,        /// Normalised pointwise mutual information of being listed.
         documents: i64,           /// Documents that list both.
     }
+}
+
+/// Returns the number of pairs of topics that may have a row; none with more than [`MOST_TOPICS`].
+pub(crate) fn most_rows(topics: usize) -> u64 {
+    if topics > MOST_TOPICS { 0 } else { (topics * topics / 2) as u64 }
+}
+
+/// Returns about the bytes of memory for these pairs: sums, in vectors that double when they grow, and rows.
+pub(crate) fn bytes(topics: usize) -> u64 {
+    let pair = 2 * size_of::<Together>() + size_of::<TopicCorrelationRow>();
+    most_rows(topics) * pair as u64
 }
 
 /// Starts the roll-up, unless there are more than [`MOST_TOPICS`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
 use super::records::table;
-use super::trend_columns::TrendColumn;
+use super::trend_columns::{TrendColumn, most_cells};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use corpus::memo::Memo;
@@ -54,6 +54,15 @@ struct Cell {
     tokens: Sum,
     /// By topic, in fixed point; as long as necessary.
     topics: Vec<Option<Box<Sum>>>,
+}
+
+/// Returns the most bytes of the sums over documents with each value, of all topics, if this many columns are `found`
+/// to have so many values.
+pub(crate) fn bytes(topics: usize, columns: usize, found: Option<usize>) -> u64 {
+    if columns == 0 {
+        return 0;
+    }
+    (most_cells(topics, columns, found) * topics * size_of::<Sum>()) as u64
 }
 
 /// The place of a cell's tokens among those of its topics.

@@ -8,11 +8,11 @@ use corpus::dates::{DateUnit, Scale, day_of};
 use corpus::labels::split;
 
 /// Maximum number of values of a column that are named.
-pub(crate) const MOST_VALUES: usize = 1_000;
+const MOST_VALUES: usize = 1_000;
 /// The least that this maximum can be, with any number of topics.
-pub(crate) const LEAST_VALUES: usize = 12;
+const LEAST_VALUES: usize = 12;
 /// Maximum number of named values of all columns times topics.
-pub(crate) const MOST_PAIRS: usize = 1 << 19;
+const MOST_PAIRS: usize = 1 << 19;
 /// The most distinct values of a column, and bytes of them: a column with more is an error.
 pub(crate) const MOST_DISTINCT: usize = 100_000;
 pub(crate) const MOST_VALUE_BYTES: usize = 16 << 20;
@@ -107,6 +107,13 @@ impl ValueCounts {
 /// Returns the value under which a day, or another value, is counted.
 fn grouped_as(value: String, scale: Option<Scale>) -> String {
     scale.and_then(|scale| scale.label(&value)).unwrap_or(value)
+}
+
+/// Returns the most values that so many columns name together, if they are `found` to have as many; and for each column
+/// no value, and the others.
+pub(super) fn most_cells(topics: usize, columns: usize, found: Option<usize>) -> usize {
+    let most = (MOST_PAIRS / topics.max(1)).clamp(columns * LEAST_VALUES, columns * MOST_VALUES);
+    found.map_or(most, |found| most.min(found)) + 2 * columns
 }
 
 /// Returns how many values each column may name, given how many it has: those with few name them all, and leave the rest to the others.

@@ -4,7 +4,7 @@ use super::weights::Weights;
 use super::{listed_rows, pairs, topic_count};
 use crate::job::Job;
 use crate::plan::survey::Survey;
-use crate::tables::topic_correlations::{MOST_TOPICS, ROW_BYTES};
+use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
 /// order of tokens for phrases (7.9 to 9.0), and per pair in the shards (1.0 to 1.8).
@@ -66,8 +66,7 @@ pub(super) fn disk(
     let rows = listed_rows(job, documents, survey).min(TOPICS_LISTED * documents);
     let row = [SPARSE_ROW_BYTES, DENSE_ROW_BYTES][usize::from(model.is_dense)];
     let weights = model.left as f64;
-    let has_correlations = job.project.infer.is_some() && topics <= MOST_TOPICS;
-    let correlations = usize::from(has_correlations) * topics * topics / 2;
+    let correlations = job.project.infer.as_ref().map_or(0, |_| most_rows(topics));
     let tables = documents as f64 * DOCUMENT_BYTES
         + rows as f64 * TOPIC_ROW_BYTES
         + weights * row

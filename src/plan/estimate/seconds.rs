@@ -36,9 +36,11 @@ const ITERATION: f64 = 1.3e-9;
 /// Seconds per document, label and topic over labels in projection; a token counts as some 30 labels.
 const LABEL: f64 = 8e-9;
 const TOKEN_LABELS: f64 = 30.0;
-/// Seconds per document and column of `project.trends`, and per document in the report.
+/// Seconds per document and column of `project.trends`, and per document that the report reads.
 const TREND: f64 = 4e-6;
 const REPORTED: f64 = 2.5e-6;
+/// Documents of a topic that the report shows at most.
+const SHOWN: u64 = 20;
 /// Seconds per weight of the finished model in its tables and in the report, which one thread makes.
 const WRITTEN: f64 = 1.5e-6;
 
@@ -141,11 +143,13 @@ fn labels(job: &Job, survey: &Survey) -> f64 {
     topics as f64 * (labels + TOKEN_LABELS * survey.kept_tokens as f64) * LABEL
 }
 
-/// Estimates the seconds for the metadata of documents: trends, and the report.
+/// Estimates the seconds for the metadata of documents: trends, and the report, which reads the blocks with a document
+/// that it shows.
 fn read(job: &Job, survey: &Survey) -> f64 {
-    let trends = job.project.trends.len() as f64 * TREND;
-    let report = f64::from(u8::from(job.output.report)) * REPORTED;
-    survey.documents as f64 * (trends + report)
+    let trends = survey.documents as f64 * job.project.trends.len() as f64 * TREND;
+    let shown = topic_count(job) as u64 * SHOWN.min(job.project.documents_per_topic as u64);
+    let reported = survey.documents as f64 * (shown as f64 / survey.blocks.max(1) as f64).min(1.0);
+    trends + f64::from(u8::from(job.output.report)) * reported * REPORTED
 }
 
 /// Estimates the seconds per token in projection.
@@ -182,6 +186,8 @@ mod tests {
         assert!((eight.ingest - few.ingest / 4.0).abs() < 1e-9 && eight.total() < few.total());
         assert!(of("project.method=none", 2).project < few.project);
         assert!(of("output.report=false", 2).project < few.project - 1.0);
+        let all = of("project.topic_documents=0", 2).project;
+        assert_eq!(all, of("output.report=false", 2).project);
     }
 
     #[test]

@@ -65,8 +65,9 @@ fn sums_over_documents_take_memory_by_what_is_asked_for() {
     assert_eq!(sums(&["model.topics=5000"]), 0);
     let year = ["corpus.metadata=year", "project.trends=year"];
     assert_eq!(sums(&year), pairs + 1002 * 100 * 1600);
-    // In each thread a bucket of 2¹⁸ documents, with a topic per token; one of 2¹⁶ for drift, and its rows.
-    let drift = 2 * 16 * 100 * (1 << 16) + 800 * (1 << 18);
+    // In each thread a bucket of 2¹⁸ documents, with a topic per token; one of 2¹⁶ for drift, and its rows; 256 sums of
+    // 100 topics and 500,000 terms.
+    let drift = 2 * 16 * 100 * (1 << 16) + 800 * (1 << 18) + 2 * 256 * (800 + 62_500);
     let alone = sums(&["corpus.group=volume", "project.rollups=false"]);
     assert!(alone.abs_diff(drift) < drift / 10, "{alone}");
     for documents in ["synth.documents=1000000", "synth.documents=9000000"] {
@@ -80,7 +81,7 @@ fn sums_over_documents_take_memory_by_what_is_asked_for() {
         estimate(&job, &survey, 1, 2).memory.sums
     };
     // 15 volumes of 65,536 terms, in a million documents; 30 values.
-    let drift = 2 * 16 * (15.0 * 65_536.0 * 0.065_536) as u64 + 15 * 800;
+    let drift = 2 * 16 * (15.0 * 65_536.0 * 0.065_536) as u64 + 15 * (800 + 800 + 62_500);
     let few = 15 * 2 * 32 * 100 + drift + (30 + 2) * 100 * 1600 + pairs;
     assert_eq!(with(15, Some(30)), few);
     assert_eq!(with(15, None) - few, (1000 - 30) * 100 * 1600);
