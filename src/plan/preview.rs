@@ -138,8 +138,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     let textless = globs_of(left_out.into_iter(), &input);
     let is_page = |file: &&InputFile| {
         let name = stripped(&file.name).to_ascii_lowercase();
-        file.format == FALLBACK
-            && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
+        file.format == FALLBACK && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
     };
     let pages = input.files.iter().filter(is_page).count();
     let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
@@ -193,7 +192,7 @@ fn are_markup(texts: &[&str]) -> bool {
 /// Reads the first records of some files of each format: of tables, one at least with each set of columns.
 fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
     let mut records = Records::default();
-    for format in LIST {
+    for &format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == FALLBACK { TEXT_FILES } else { LOOK_FILES };
         let step = files.len().div_ceil(most).max(1);

@@ -16,7 +16,17 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("crates/store/src", &["faulty", "lock", "source", "disk", "s3"]),
     (
         "crates/lda/src",
-        &["math", "regression", "bags", "model", "estimate", "infer", "evaluate", "train", "constraints"],
+        &[
+            "math",
+            "regression",
+            "bags",
+            "model",
+            "estimate",
+            "infer",
+            "evaluate",
+            "train",
+            "constraints",
+        ],
     ),
     ("crates/published/src", &["reference", "sparse_lda", "tree"]),
     (

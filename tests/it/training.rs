@@ -369,7 +369,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Variants: both phases, each alone, one minibatch per pass, several in a Gibbs round, documents and
 /// assignments on disk, no memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 40] = [
+const VARIANTS: [&[&str]; 41] = [
     &[],
     &[WARM],
     WARM_TREE,

@@ -11,8 +11,8 @@ mod leaf;
 mod long;
 mod parquet;
 
-pub use self::parquet::{footer_of, io_error};
 use self::parquet::os_error;
+pub use self::parquet::{footer_of, io_error};
 use super::partition::adding;
 use super::records::Columns;
 use super::{
