@@ -28,7 +28,7 @@ use maxent::Classifier;
 use mean_field::TermTopics;
 use settings::InferSettings;
 
-/// The inference methods (Yao, Mimno & McCallum 2009, §3–5).
+/// The inference methods (Yao, Mimno & McCallum 2009, §3–5). The first is Gibbs sampling of each document alone.
 pub const METHODS: &[InferenceMethod] = &[
     gibbs::ALONE,
     gibbs::JOINT,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{InferenceMethod, gibbs};
+use super::{InferenceMethod, METHODS};
 
 /// How topic proportions are estimated from samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -42,7 +42,7 @@ impl InferSettings {
     /// variational Bayes may need, but CVB0 is most accurate with 2 to 5.
     pub fn gibbs(burn_in_sweeps: u32, kept_sweeps: u32, estimator: Estimator) -> Self {
         Self {
-            method: &gibbs::ALONE,
+            method: &METHODS[0],
             burn_in_sweeps,
             kept_sweeps,
             chains: 1,
