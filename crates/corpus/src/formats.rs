@@ -88,7 +88,7 @@ pub struct Format {
     pub claims: fn(&Self, name: &str) -> bool,
     /// Returns the format of a file whose name has this format, if by its first bytes it is another: `start` is as stored,
     /// and `content` reads the first decompressed bytes.
-    pub instead: fn(start: &[u8], content: &dyn Fn() -> Vec<u8>) -> Option<&'static Self>,
+    pub instead: Instead,
     /// Returns the kind of a file that cannot be read in this format, by its name, its first bytes as stored, and its
     /// compression; and the remedy.
     pub refusal: fn(name: &str, start: &[u8], Compression) -> Option<[&'static str; 2]>,
@@ -189,6 +189,9 @@ pub enum Cutting {
     /// Into groups of rows; only the file's layout is read.
     RowGroups(OpenCut),
 }
+
+/// Returns another format of a file, by its first bytes as stored and those of its content.
+pub type Instead = fn(&[u8], &dyn Fn() -> Vec<u8>) -> Option<&'static Format>;
 
 /// Reads a whole file; the buffer is for one file after the other.
 pub type ReadFile =
