@@ -2,6 +2,7 @@
 
 mod columns;
 mod language;
+mod names;
 mod standard_input;
 mod wording;
 
@@ -15,7 +16,7 @@ use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, count_tokens, is_text_name, preview};
 use corpus::settings::Markup;
-pub(super) use language::code_of;
+pub(super) use names::code_of;
 use store::is_remote;
 use wording::{describe, heading, in_array, too_few};
 

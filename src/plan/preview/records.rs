@@ -115,7 +115,7 @@ impl Records {
                         return Err(failure);
                     }
                     self.joined.get_or_insert(failure);
-                } else if first.records.is_empty() && !arrays.is_empty() {
+                } else if first.records.is_empty() && file.format.name == "jsonl" {
                     first = first_records(&as_format(&json::JSON), settings)?;
                 }
                 for (path, objects) in arrays {
