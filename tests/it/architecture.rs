@@ -142,7 +142,7 @@ const RESERVED: [(&str, &[&str]); 20] = [
 const OF_ANY_PROGRAM: [&str; 3] = ["crates/liveness/", "crates/mesh/", "crates/store/"];
 /// Words of this program, its flags and its keys.
 const WORDS_OF_THE_PROGRAM: &str = "topicmill tpcmill --hosts --process --threads --port --tls-ca --compress \
-     --stall-timeout --peer-timeout --set output. corpus. train. model. cluster. topics";
+     --stall-timeout --peer-timeout --set corpus. train. model. cluster. topics";
 
 /// The mathematics uses neither files, network nor threads, except for the threads of its classifier.
 const OUTSIDE_LDA: &[&str] = &[
