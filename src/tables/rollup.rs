@@ -9,6 +9,7 @@ use super::schema::Row;
 use super::trend_columns::TrendColumn;
 use crate::wire::{OwnedWire, name_hash};
 use corpus::ShardDocument;
+use corpus::collection::Collection;
 use corpus::sample::Split;
 use lda::math::FIXED_POINT;
 
@@ -135,6 +136,8 @@ pub(crate) struct RollUpContext {
     pub(crate) seed: u64,
     /// K.
     pub(crate) topic_count: usize,
+    /// The collection that is projected.
+    pub(crate) collection: Arc<Collection>,
     /// The metadata columns whose trends are requested.
     pub(crate) columns: Arc<[TrendColumn]>,
 }

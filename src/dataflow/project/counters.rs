@@ -218,6 +218,7 @@ impl Counters {
             let context = RollUpContext {
                 seed: plan.process.job.model.seed,
                 topic_count: plan.topic_count(),
+                collection: Arc::clone(&plan.collection),
                 columns: Arc::clone(&plan.columns),
             };
             roll_ups(&context, &mut starting);
