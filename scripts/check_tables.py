@@ -34,7 +34,16 @@ TABLES = [
     "drift",
 ]
 # Tables that not every job writes; those in the manifest are read too.
-SOME = ["group_topics", "labels", "phrases", "predictions", "topic_correlations", "topic_nodes", "topic_trends"]
+SOME = [
+    "group_topics",
+    "labels",
+    "phrases",
+    "predictions",
+    "topic_correlations",
+    "topic_languages",
+    "topic_nodes",
+    "topic_trends",
+]
 # Types that every reader supports; lists contain strings.
 TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
 # A document's weights are f32, rounded one by one; a topic's are many more.

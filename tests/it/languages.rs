@@ -118,6 +118,17 @@ fn languages_are_a_column_by_which_trends_can_be_asked_for() {
     let mut values: Vec<_> = trends.iter().map(|row| row["value"].as_str()).collect();
     values.dedup();
     assert_eq!(values, ["de", "en", "it"]);
+    let mut expected: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for row in ground.table("out/document_topics") {
+        let document = row["doc_id"].parse().expect("a number");
+        *expected.entry((row["topic"].clone(), language(document).to_owned())).or_default() += 1;
+    }
+    let languages = ground.table("out/topic_languages").into_iter();
+    let counted = languages.map(|row| {
+        let documents = row["documents"].parse().expect("a number");
+        ((row["topic"].clone(), row["language"].clone()), documents)
+    });
+    assert_eq!(counted.collect::<BTreeMap<_, usize>>(), expected);
     // The saved job is the same job.
     assert!(ground.succeed("run out/job.toml --quiet").is_empty());
 }

@@ -7,6 +7,7 @@ use crate::tables::evaluation::EvaluationRow;
 use crate::tables::group_topics::GroupTopicRow;
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topic_correlations::TopicCorrelationRow;
+use crate::tables::topic_languages::TopicLanguageRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_scores::TopicScoreRow;
 use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
@@ -162,4 +163,12 @@ fn write_rollups(output: &Output) {
         documents: 3,
     });
     part!(output, "topic_correlations", rows);
+    let rows = [(0, Some("de")), (0, None), (2, Some("en"))];
+    let rows = rows.map(|(topic, language)| TopicLanguageRow {
+        topic,
+        language: language.map(str::to_owned),
+        documents: 2,
+        tokens: 4.5,
+    });
+    part!(output, "topic_languages", rows);
 }

@@ -105,6 +105,7 @@ fn missing_and_doubled_rows_are_found() {
         "group_topics",
         "topic_trends",
         "topic_correlations",
+        "topic_languages",
     ] {
         assert!(!after(table, |rows| doubled(&rows, 0)).is_empty(), "{table}");
     }
@@ -188,6 +189,7 @@ fn rollups_must_keep_their_bounds() {
         ("topic_trends", "high", 0.3, 4),
         ("topic_correlations", "correlation", -0.8, 2),
         ("topic_correlations", "npmi", 0.6, 2),
+        ("topic_languages", "tokens", -5.0, 3),
     ] {
         let found = after(table, |rows| doubles(&rows, name, by));
         assert_eq!(found.len(), problems, "{table}.{name}: {found:?}");
