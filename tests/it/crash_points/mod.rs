@@ -1,13 +1,15 @@
 //! A run may end at any change that it makes to a file, and the next one ends with the same bytes.
 //!
-//! Debug builds number these changes (`crates/store/src/faulty.rs`), and each test goes through all of
-//! them: the process dies before the change, dies in the middle of a write, finds the disk full from
-//! then on, or is refused the change once.
+//! Debug builds number these changes (`crates/store/src/faulty.rs`). The process dies before each of them;
+//! in the middle of a write of every file; and of each kind of change, one finds the disk full from then on, or is
+//! refused once.
 
 mod checkpoints;
 mod commit;
 mod ground;
 mod protocol;
+
+use std::collections::BTreeMap;
 
 use ground::{EXIT_IO, Ground, calm, for_each};
 use lda::math::random::{Stage, hash};
@@ -15,7 +17,7 @@ use lda::math::random::{Stage, hash};
 use crate::workdir::said;
 
 /// How many runs are killed twice.
-const PAIRS: usize = 60;
+const PAIRS: usize = 24;
 /// How many operations two runs may differ by: the digits of measured seconds determine how many
 /// writes a checkpoint takes.
 const SLACK: usize = 8;
@@ -41,6 +43,16 @@ fn take_up(ground: &Ground, fault: &str, before: &[&str]) {
     assert!(!ground.path("out/checkpoints").exists(), "{fault}");
 }
 
+/// Returns the numbers of some operations of an undisturbed run: the last of those that differ only in digits, such as
+/// the round of a checkpoint or the length of a write.
+fn last_of_each_kind(which: impl Fn(&str) -> bool) -> Vec<usize> {
+    let operations = (1..).zip(&calm().trace).filter(|(_, line)| which(line));
+    let kind = |line: &str| line.replace(|c: char| c.is_ascii_digit(), "");
+    let last: BTreeMap<String, usize> =
+        operations.map(|(number, line)| (kind(line), number)).collect();
+    last.into_values().collect()
+}
+
 #[test]
 fn killed_before_every_operation() {
     let count = calm().trace.len();
@@ -54,13 +66,9 @@ fn killed_before_every_operation() {
 }
 
 #[test]
-fn killed_in_the_middle_of_every_write() {
-    let writes: Vec<usize> = (1..)
-        .zip(&calm().trace)
-        .filter(|(_, line)| line.starts_with("write "))
-        .map(|(number, _)| number)
-        .collect();
-    assert!(writes.len() > 30, "{}", writes.len());
+fn killed_in_the_middle_of_a_write_of_every_file() {
+    let writes = last_of_each_kind(|line| line.starts_with("write "));
+    assert!(writes.len() > 20, "{}", writes.len());
     for_each(writes.len(), |place| {
         let ground = Ground::new();
         let fault = format!("torn:{}", writes[place - 1]);
@@ -93,11 +101,17 @@ fn names_place(message: &str, operation: &str) -> bool {
     is_named || (is_of_a_tree && ["out", "planted"].iter().any(|tree| message.contains(tree)))
 }
 
-/// Fails at every operation in turn.
-fn fails_at_every_operation(kind: &str, cause: &str) {
+/// Of all operations of a kind, such as the creations of files, every other one is refused, and at those between them
+/// the disk is full.
+#[test]
+fn an_operation_of_every_kind_fails() {
     let count = calm().trace.len();
-    for_each(count, |number| {
-        let ground = Ground::new();
+    let numbers = last_of_each_kind(|_| true);
+    assert!(numbers.len() > 100, "{}", numbers.len());
+    for_each(numbers.len(), |place| {
+        let (ground, number) = (Ground::new(), numbers[place - 1]);
+        let faults = [("full", "no storage space"), ("refuse", "permission denied")];
+        let (kind, cause) = faults[place % 2];
         let fault = format!("{kind}:{number}");
         let ended = ground.run(&format!("{fault},"), "first");
         ground.check_final_names();
@@ -115,16 +129,6 @@ fn fails_at_every_operation(kind: &str, cause: &str) {
         }
         take_up(&ground, &fault, &["first"]);
     });
-}
-
-#[test]
-fn the_disk_is_full_from_every_operation_on() {
-    fails_at_every_operation("full", "no storage space");
-}
-
-#[test]
-fn every_operation_is_refused_once() {
-    fails_at_every_operation("refuse", "permission denied");
 }
 
 #[test]
@@ -151,7 +155,7 @@ fn faults_of_assignments_that_are_kept_on_disk() {
         .map(|(number, _)| number)
         .collect();
     assert!(places.len() > 500, "{}", places.len());
-    for_each(32, |which| {
+    for_each(16, |which| {
         let ground = Ground::with(set);
         let place = hash(2, Stage::Sample, 0, which as u64) as usize % places.len();
         let kind = ["crash", "torn", "full", "refuse"][which % 4];
