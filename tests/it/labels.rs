@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::sync::LazyLock;
 
 use lda::math::random::{Stage, Stream};
 
@@ -82,6 +83,16 @@ fn ground() -> Workdir {
     ground
 }
 
+/// Returns such a folder with the finished result, trained once.
+fn finished() -> Workdir {
+    static FINISHED: LazyLock<Workdir> = LazyLock::new(|| {
+        let ground = ground();
+        ground.succeed("run job.toml --quiet -w 2");
+        ground
+    });
+    Workdir::copy_of(&FINISHED)
+}
+
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
@@ -112,8 +123,7 @@ fn each_label_is_a_topic_of_its_own_words() {
 
 #[test]
 fn labels_of_new_documents_are_predicted() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     let documents = ground.table("out/documents");
     let mut known = [(0u64, 0u64, 0u64); 6];
     let (mut f1, mut evaluated, mut rank_before) = (0.0, 0u64, (0, 0));
@@ -215,8 +225,7 @@ fn stream(ground: &Workdir, more: &str) -> Vec<Value> {
 
 #[test]
 fn inspect_shows_labels_and_finds_their_topics() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     let rows = ground.table("out/labels");
     let row = &rows[2];
     let count = |name: &str| number::<f64>(&row[name]);
@@ -264,8 +273,7 @@ fn inspect_shows_labels_and_finds_their_topics() {
 
 #[test]
 fn the_report_names_topics_by_their_labels() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
     let (_, data) = html.split_once("id=\"data\">").expect("what the page is told");
     let data = data.split_once("</script>").expect("its end").0;
@@ -282,8 +290,7 @@ fn the_report_names_topics_by_their_labels() {
 /// Documents of the sample without a label are not trained on, and not evaluated as training documents.
 #[test]
 fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
-    let ground = ground();
-    ground.succeed("run job.toml -w 2 --quiet");
+    let ground = finished();
     let splits = ["sample", "projected"];
     let documents = ground.table("out/documents").into_iter();
     let mut sizes = [0; 2];
@@ -363,8 +370,7 @@ fn labels_without_a_token_are_not_without_a_document() {
 
 #[test]
 fn a_stream_answers_the_labels_of_the_tables() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     let answers = stream(&ground, "-w 3");
     assert_eq!(stream(&ground, "-w 1"), answers);
     let mut predictions: BTreeMap<String, Vec<(String, f32)>> = BTreeMap::new();
@@ -412,8 +418,7 @@ fn a_stream_answers_the_labels_of_the_tables() {
 
 #[test]
 fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     let (digest, file) = (ground.digest("out"), ground.path("out/model/labels"));
     let refused = |set: &str| {
         let output = ground.output(&format!("project out --stdin --set {set}"));
@@ -438,8 +443,7 @@ fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
 
 #[test]
 fn stages_one_by_one_end_in_the_same_bytes() {
-    let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let ground = finished();
     for command in ["ingest", "train", "run"] {
         ground.succeed(&format!("{command} job.toml --quiet -w 1 --set output.path=stages"));
     }

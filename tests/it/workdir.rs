@@ -80,6 +80,15 @@ impl Workdir {
         Self(folder.expect("a folder"))
     }
 
+    /// Creates a folder, in memory if possible, with a copy of all that is in another one, such as a finished result.
+    pub fn copy_of(other: &Self) -> Self {
+        let copy = Self::in_memory();
+        let mut cp = Command::new("cp");
+        cp.arg("-a").arg(other.path(".")).arg(copy.root());
+        succeed(cp);
+        copy
+    }
+
     /// Writes this job as `job.toml`.
     pub fn with_job(self, job: &str) -> Self {
         self.write("job.toml", job);
