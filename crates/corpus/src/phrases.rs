@@ -37,8 +37,9 @@ impl Phrase {
     }
 }
 
-/// Pairs of tokens that a worker adds up at a time, on average at most, when phrases are looked for.
-pub const PAIRS_A_PART: u64 = 4 << 20;
+/// Pairs of tokens that a worker adds up at a time, on average at most, when phrases are looked for. Fewer in debug
+/// builds, so that tests reach it.
+pub const PAIRS_A_PART: u64 = if cfg!(debug_assertions) { 1 << 16 } else { 4 << 20 };
 
 /// The most bytes of [`pair_buckets`].
 const MOST_BUCKETS: u64 = 1 << 26;
