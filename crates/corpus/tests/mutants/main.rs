@@ -69,7 +69,7 @@ const FORMATS: &[Format] = &[
 ];
 
 /// Mutants of each format, unless the variable MUTANTS has another number.
-const MUTANTS: u64 = 10_000;
+const MUTANTS: u64 = 2_000;
 
 /// The longest that one may take: ten seconds of a machine of its own, and tests share theirs.
 const MOST_TIME: Duration = Duration::from_secs(30);
