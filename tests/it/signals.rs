@@ -21,7 +21,7 @@ const JOB: &str = r#"
 [synth]
 path = "planted"
 topics = 8
-documents = 8000
+documents = 12000
 terms = 3000
 mean_length = 60
 [corpus]
