@@ -10,13 +10,11 @@
 //! - [`bags`]: documents in memory.
 //! - [`model`]: priors, topic–term parameters, and the factors that documents are sampled with.
 //! - [`estimate`]: topic proportions from samples.
-//! - [`infer`]: the topics of one document against a fixed model; [`infer::inferrer`] does it by any
-//!   method.
+//! - [`infer`]: the topics of one document against a fixed model, by every method of [`infer::METHODS`].
 //! - [`evaluate`]: the quality of topics.
 //! - [`train`]: models from documents, on one thread. A program that distributes training over threads and machines
 //!   calls its parts.
-//! - [`tree`]: tree-structured priors, which correlate terms and distinguish senses; batch collapsed
-//!   Gibbs sampling with them, on one thread.
+//! - [`constraints`]: trees over terms ([`model::tree`]) from must-link and cannot-link lists.
 //!
 //! Settings are structs with public fields and are not validated here. topicmill's `docs/JOB.md` lists the valid
 //! values, and `docs/NOTATION.md` the papers' symbols for each name.
@@ -26,7 +24,6 @@ pub mod math;
 pub mod regression;
 
 pub mod bags;
-pub mod constraints;
 
 pub mod model;
 
@@ -37,3 +34,5 @@ pub mod infer;
 pub mod evaluate;
 
 pub mod train;
+
+pub mod constraints;
