@@ -24,10 +24,10 @@ use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use corpus::settings::SampleSize;
 use corpus::shard::Columns;
+use lda::train::document_schedule::DocumentSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
-use lda::train::settings::DocumentSchedule;
 use lda::train::warm_start::WarmStart;
 
 /// Held-out documents in a minibatch, the most that are read from a file at a time.
@@ -227,7 +227,7 @@ pub(crate) fn load_sample(
 /// The sampled documents that a worker has read.
 struct Counted<'a> {
     seed: u64,
-    order: DocumentSchedule,
+    order: &'static DocumentSchedule,
     warm_start: Option<&'a WarmStart>,
     /// Documents and tokens to train on, documents held out; documents and tokens to train on that are
     /// visited again after a warm start.

@@ -184,7 +184,7 @@ fn minibatches(
     let mut in_cell = vec![0; CELLS];
     for index in 0..bags.len() {
         let (document, bag) = (bags.document(index), bags.bag(index));
-        let place = scheduled_place(schedule.order(), warm_start, [seed, document], bag);
+        let place = scheduled_place(schedule.documents(), warm_start, [seed, document], bag);
         in_cell[cell(place)] += 1;
         let labels = bags.labels(index);
         let numbers = [place, document];

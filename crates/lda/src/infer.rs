@@ -17,10 +17,8 @@ pub mod variational;
 
 use std::fmt;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
-
 pub use crate::bags::Bag;
+use crate::listed::listed;
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 use labels::LabelTopics;
@@ -39,16 +37,6 @@ pub const METHODS: &[InferenceMethod] = &[
     naive_bayes::METHOD,
     hybrid::METHOD,
 ];
-
-/// The names of the methods.
-pub const NAMES: [&str; METHODS.len()] = {
-    let (mut names, mut place) = ([""; METHODS.len()], 0);
-    while place < names.len() {
-        names[place] = METHODS[place].name;
-        place += 1;
-    }
-    names
-};
 
 /// Inference of proportions, document after document, with the same buffers.
 pub trait Inferrer: fmt::Debug + Send {
@@ -153,11 +141,6 @@ pub enum TokenWork {
 }
 
 impl InferenceMethod {
-    /// Returns the method of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        METHODS.iter().find(|method| method.name == name)
-    }
-
     /// Creates its implementation.
     pub fn inferrer(&self) -> Box<dyn Inferrer> {
         (self.inferrer)()
@@ -183,25 +166,7 @@ impl InferenceMethod {
     }
 }
 
-/// By its name.
-impl<'de> Deserialize<'de> for &'static InferenceMethod {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        InferenceMethod::named(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
-    }
-}
-
-impl fmt::Debug for InferenceMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl PartialEq for InferenceMethod {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
+listed!(InferenceMethod in METHODS);
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -215,16 +180,4 @@ pub struct ImpossibleDraw {
     pub term: u32,
     /// Σ_{k∈d} n_dk g_kw (with h_k where the term has a dense row); Σ_{k∈d} n_dk h_k where it has none; A_w + H.
     pub masses: [f32; 3],
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_method_is_found_by_its_name() {
-        for method in METHODS {
-            assert_eq!(InferenceMethod::named(method.name), Some(method));
-        }
-    }
 }

@@ -19,6 +19,7 @@
 //! Settings are structs with public fields and are not validated here. topicmill's `docs/JOB.md` lists the valid
 //! values, and `docs/NOTATION.md` the papers' symbols for each name.
 
+mod listed;
 pub mod math;
 
 pub mod regression;

@@ -8,6 +8,7 @@
 pub mod active;
 pub mod alpha;
 mod choices;
+pub mod document_schedule;
 pub mod joint;
 pub mod labels;
 pub mod minibatches;

@@ -5,7 +5,7 @@ use toml::Value;
 use super::constraint::Demand::{Absent, Holds, Ignored, Implied, OneOf, Only, Unused};
 use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is, Lacks, Names};
-use super::constraint::{Constraint, constraints, read};
+use super::constraint::{Constraint, constraints};
 use super::{HashedStage, Section, rows};
 use crate::job::kind::Kind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
 use crate::job::kind::{
@@ -15,8 +15,9 @@ use crate::knowledge;
 use lda::infer::InferenceMethod;
 use lda::infer::settings::Estimator;
 use lda::model::settings::{Geometry, LabelPrior};
+use lda::train::document_schedule::{DocumentSchedule, SCHEDULES};
 use lda::train::labels;
-use lda::train::settings::{DocumentSchedule, Memory};
+use lda::train::settings::Memory;
 use lda::train::step::{METHODS, TrainingMethod, Unused as Setting};
 use lda::train::warm_start::Unassigned;
 
@@ -38,6 +39,10 @@ fn training_methods() -> Vec<(&'static str, &'static str)> {
     METHODS.iter().map(|method| (method.name, method.doc)).collect()
 }
 
+fn schedules() -> Vec<(&'static str, &'static str)> {
+    SCHEDULES.iter().map(|schedule| (schedule.name, schedule.doc)).collect()
+}
+
 fn method(name: &str) -> &'static TrainingMethod {
     TrainingMethod::named(name).expect("it is a word of train.method")
 }
@@ -48,11 +53,11 @@ fn ignores(name: &str, setting: Setting) -> bool {
 }
 
 fn is_drawn(schedule: &str) -> bool {
-    read(schedule).is_some_and(DocumentSchedule::is_drawn)
+    DocumentSchedule::named(schedule).is_some_and(DocumentSchedule::is_drawn)
 }
 
 fn needs_memory(schedule: &str) -> bool {
-    read(schedule).is_some_and(DocumentSchedule::needs_memory)
+    DocumentSchedule::named(schedule).is_some_and(DocumentSchedule::needs_memory)
 }
 
 /// Whether documents are projected each alone, or not at all.
@@ -100,7 +105,7 @@ pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
     ["train.memory"] => Only(By("train.method", |name| Some(word(method(name).requires.memory?).into())));
     ["train.passes"] => Only(By("train.method", |name| Some(method(name).requires.passes?.into())));
     ["model.geometry"] => Only(By("train.method", |name| Some(word(method(name).requires.geometry?).into())));
-    ["train.schedule"] => Only(By("train.method", |name| Some(word(method(name).requires.schedule?).into())));
+    ["train.schedule"] => Only(By("train.method", |name| Some(method(name).requires.schedule?.name.into())));
     ["train.schedule"] => OneOf(|schedule| !is_drawn(schedule)),
         if If("train.method", |name| method(name).requires.one_visit_a_pass);
     ["train.prune"] => Implied(By("train.method", |name| Some(method(name).prune?.into())));
@@ -214,12 +219,10 @@ pub(super) const TRAIN: Section = rows! {
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two billion tokens. A larger sample needs no remembered passes.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0);
-    /// Which documents a round visits. Two schedules visit each document once per pass: at random (`"uniform"`), or
-    /// those with a large Σ n² earlier (`"influence"`). Two draw documents in each round: with a probability
-    /// proportional to Σ n² (`"influence-draws"`), or by how much their topics changed (`"residual"`); a pass is then
-    /// as many draws as there are documents.
+    /// Which documents a round visits. {words}. Where documents are drawn, a pass is as many draws as there are
+    /// documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
-    schedule: Word(words_of::<DocumentSchedule>), Default("uniform");
+    schedule: Described(schedules), Default("uniform");
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
     importance: Flag, Default(false);

@@ -22,53 +22,23 @@
 
 mod alone;
 
-use super::settings::{DocumentSchedule, TrainSettings};
+pub use super::document_schedule::{Change, Influence};
+use super::document_schedule::{InfluenceRule, UNIT};
+use super::settings::TrainSettings;
 use crate::infer::Bag;
 use crate::math::random::{Stage, hash_unit};
 use crate::math::special::ln;
 pub(super) use alone::ActiveBags;
 
-/// ξ² is stored in units of 2⁻¹⁶, as an integer.
-const UNIT: f64 = (1u64 << 16) as f64;
-/// The largest ξ: that of a document of a million tokens.
-const LARGEST: f64 = (1u64 << 20) as f64;
 /// [`Draw::weight`] of a document that is as likely as in a uniform draw, if documents are weighted.
 pub const WEIGHT_UNIT: f64 = 16.0;
 /// The largest weight, in those units.
 const LARGEST_WEIGHT: f64 = 65_535.0;
 
-/// A document's influence: plain old data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Influence {
-    /// ξ², in units of 2⁻¹⁶.
-    squared: u64,
-    /// ∇ of the last visit.
-    change: u32,
-    /// Visits so far, at most 2³² − 1.
-    visits: u32,
-}
-
-impl Influence {
-    /// Returns whether the document has not been visited.
-    pub fn is_unvisited(self) -> bool {
-        self.visits == 0
-    }
-}
-
-/// The change of a document by a visit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// N_d.
-    pub tokens: u64,
-    /// Σ_k |Δn_dk|.
-    pub difference: u64,
-}
-
 /// The rule by which the influence of documents changes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct ActiveSchedule {
-    kind: DocumentSchedule,
+    rule: InfluenceRule,
     /// c.
     floor: f64,
     /// ε.
@@ -83,8 +53,8 @@ impl ActiveSchedule {
     pub fn new(settings: &TrainSettings, least_tokens: u64) -> Option<Self> {
         // Algorithm 3, line 6.
         let chosen = least_tokens.max(1) as f64;
-        settings.schedule.is_drawn().then(|| Self {
-            kind: settings.schedule,
+        settings.schedule.draw.map(|rule| Self {
+            rule,
             floor: settings.residual_floor.unwrap_or(chosen),
             switch: settings.residual_switch,
             is_weighted: settings.importance,
@@ -93,32 +63,13 @@ impl ActiveSchedule {
 
     /// Returns the influence of a document that has not been visited.
     pub fn first(&self, bag: Bag<'_>) -> Influence {
-        let squares = || bag.counts.iter().map(|&n| f64::from(n) * f64::from(n)).sum::<f64>();
-        let influence = match self.kind {
-            // Eq. 3.
-            DocumentSchedule::InfluenceDraws => squares().sqrt(),
-            _ => bag.token_count() as f64,
-        };
-        Influence { squared: squared(influence), change: 0, visits: 0 }
+        Influence::first((self.rule.first)(bag))
     }
 
     /// Returns the influence of a document after a visit.
     pub fn after(&self, before: Influence, change: Change) -> Influence {
-        let visits = before.visits.saturating_add(1);
-        match self.kind {
-            DocumentSchedule::Residual => {
-                // Algorithm 3, lines 13 and 15. γ was 0 before the first visit.
-                let gradient =
-                    if before.is_unvisited() { change.tokens } else { change.difference };
-                let growth = gradient as f64 - f64::from(before.change);
-                Influence {
-                    squared: squared(growth.max(self.floor)),
-                    change: u32::try_from(gradient).unwrap_or(u32::MAX),
-                    visits,
-                }
-            }
-            _ => Influence { visits, ..before },
-        }
+        let after = self.rule.after.map_or(before, |after| after(before, change, self.floor));
+        Influence { visits: before.visits.saturating_add(1), ..after }
     }
 
     /// Returns the draw of a round of expected length `length`.
@@ -164,12 +115,6 @@ impl Comparison {
         let difference = taken.map(|change| u64::from(change.unsigned_abs())).sum();
         Change { tokens, difference }
     }
-}
-
-/// Returns ξ² in its units.
-fn squared(influence: f64) -> u64 {
-    let influence = influence.min(LARGEST);
-    (influence * influence * UNIT).round_ties_even().max(1.0) as u64
 }
 
 /// Powers of two that ξ² may have, in its units.
@@ -222,7 +167,8 @@ impl Sums {
     }
 
     /// Returns r / Σ ξ² for rounds of expected length `length`: documents of large influence are certain to be
-    /// drawn, and the others fill the rest of the round. Decided octave by octave.
+    /// drawn, and the others fill the rest of the round. All documents of an octave count as certain, or none: where
+    /// only some of the last one counted are, a round is shorter on average than `length`.
     fn rate(&self, length: f64) -> f64 {
         let (mut length, mut total) = (length, self.total());
         for (power, octave) in (0..OCTAVES).zip(&self.octaves).rev() {

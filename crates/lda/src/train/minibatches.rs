@@ -4,28 +4,23 @@
 //! are ranges of places ([`Deal`]). So any worker knows where its documents belong, and documents can be ordered
 //! before the number of minibatches is known.
 
+use super::document_schedule::DocumentSchedule;
 use super::schedule::Schedule;
-use super::settings::DocumentSchedule;
 use super::warm_start::WarmStart;
 use crate::infer::Bag;
-use crate::math::random::{Stage, Stream, hash};
-use crate::math::special::ln;
+use crate::math::random::{Stage, hash};
 
 /// Returns the place of a document in a uniformly random order.
 pub fn place(seed: u64, document: u64) -> u64 {
     hash(seed, Stage::Minibatch, 0, document)
 }
 
-/// Returns the place of a document in the order of a schedule:
-///
-/// - influence: without replacement with p(d) ∝ Σ_w n_dw² (isLDA; Wahabzada & Kersting 2011, Eq. 3):
-///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006), to within a hundredth;
-/// - any other: random.
+/// Returns the place of a document in the order of a schedule, to within a hundredth of its number there.
 ///
 /// After a warm start with another prior, the documents that are visited again come first; both they and the others
 /// are in random order.
 pub fn scheduled_place(
-    schedule: DocumentSchedule,
+    schedule: &DocumentSchedule,
     warm_start: Option<&WarmStart>,
     [seed, document]: [u64; 2],
     bag: Bag<'_>,
@@ -33,17 +28,12 @@ pub fn scheduled_place(
     if let Some(start) = warm_start.filter(|start| start.is_partial()) {
         return place(seed, document) >> 1 | u64::from(!start.revisits(bag)) << (u64::BITS - 1);
     }
-    let within = hash(seed, Stage::Minibatch, 1, document);
-    match schedule {
-        DocumentSchedule::Influence => {
-            let squares = bag.counts.iter().map(|&n| f64::from(n) * f64::from(n));
-            let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
-            let exponential = -ln(stream.uniform_positive());
-            let influence = squares.sum::<f64>().max(1.0);
-            let order = ln(exponential.max(f64::MIN_POSITIVE)) - ln(influence);
-            logarithmic(order, within)
+    match schedule.order {
+        Some(order) => {
+            let within = hash(seed, Stage::Minibatch, 1, document);
+            logarithmic(order([seed, document], bag), within)
         }
-        _ => place(seed, document),
+        None => place(seed, document),
     }
 }
 
@@ -88,7 +78,7 @@ impl Deal {
         if schedule.unvisited_count > 0 {
             return Self::Partial(count, schedule.unvisited_count);
         }
-        if !schedule.order().is_ordered() {
+        if !schedule.documents().is_ordered() {
             return Self::Even(count);
         }
         let mut before = vec![0];
@@ -148,10 +138,11 @@ pub fn deal(schedule: &Schedule, places: &[u64]) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::document_schedule::{influence, uniform};
     use crate::train::norms::Norms;
     use crate::train::settings::{MinibatchSize, TrainSettings};
 
-    fn rounds(schedule: DocumentSchedule, minibatches: u64) -> Schedule {
+    fn rounds(schedule: &'static DocumentSchedule, minibatches: u64) -> Schedule {
         let settings = TrainSettings {
             schedule,
             minibatch: Some(MinibatchSize::Documents(1)),
@@ -162,7 +153,7 @@ mod tests {
 
     /// The minibatches of documents of one term, given by its counts.
     fn dealt(
-        schedule: DocumentSchedule,
+        schedule: &'static DocumentSchedule,
         counts: &[u32],
         minibatches: u64,
         seed: u64,
@@ -181,13 +172,13 @@ mod tests {
     #[test]
     fn minibatches_of_documents_in_an_order_are_alike() {
         let counts: Vec<u32> = (0..3000u32).map(|i| 1 + i * 7919 % 500).collect();
-        let minibatches = dealt(DocumentSchedule::Influence, &counts, 12, 3);
+        let minibatches = dealt(&influence::SCHEDULE, &counts, 12, 3);
         assert!(minibatches.iter().all(|minibatch| minibatch.len().abs_diff(250) < 40));
     }
 
     #[test]
     fn documents_of_one_length_are_dealt_to_all_minibatches() {
-        let minibatches = dealt(DocumentSchedule::Influence, &[500; 400], 20, 1);
+        let minibatches = dealt(&influence::SCHEDULE, &[500; 400], 20, 1);
         let sizes: Vec<usize> = minibatches.iter().map(Vec::len).collect();
         assert!(sizes.iter().all(|size| (5..40).contains(size)), "{sizes:?}");
     }
@@ -202,7 +193,7 @@ mod tests {
         for seed in 0..SEEDS {
             let places = (0..).zip(counts).map(|(document, count)| {
                 let bag = Bag { terms: &[0], counts: &[count] };
-                scheduled_place(DocumentSchedule::Influence, None, [seed, document], bag)
+                scheduled_place(&influence::SCHEDULE, None, [seed, document], bag)
             });
             let (index, _) = places.enumerate().min_by_key(|&(_, place)| place).unwrap();
             first[index] += 1;
@@ -221,12 +212,12 @@ mod tests {
 
     #[test]
     fn every_document_is_in_one_minibatch() {
-        for schedule in [DocumentSchedule::Uniform, DocumentSchedule::Influence] {
+        for schedule in [&uniform::SCHEDULE, &influence::SCHEDULE] {
             let counts = [4u32; 100];
             let mut all = dealt(schedule, &counts, 7, 1).concat();
             all.sort_unstable();
             assert_eq!(all, (0..100).collect::<Vec<u32>>());
         }
-        assert!(dealt(DocumentSchedule::Influence, &[], 3, 1).iter().all(Vec::is_empty));
+        assert!(dealt(&influence::SCHEDULE, &[], 3, 1).iter().all(Vec::is_empty));
     }
 }

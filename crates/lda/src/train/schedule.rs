@@ -27,9 +27,10 @@ mod passes;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::document_schedule::DocumentSchedule;
 use super::norms::Norms;
 pub use super::position::{Action, Phase, Position};
-use super::settings::{DocumentSchedule, MinibatchSize, TrainSettings};
+use super::settings::{MinibatchSize, TrainSettings};
 use super::step::Update;
 use super::{active, units};
 use crate::math::special::pow;
@@ -130,8 +131,8 @@ impl Schedule {
         self.online_passes < self.passes
     }
 
-    /// Returns the order in which documents are visited.
-    pub fn order(&self) -> DocumentSchedule {
+    /// Returns the schedule of documents.
+    pub fn documents(&self) -> &'static DocumentSchedule {
         self.settings.schedule
     }
 

@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 
-pub use super::choices::{DocumentSchedule, Memory, MinibatchSize};
+pub use super::choices::{Memory, MinibatchSize};
+use super::document_schedule::{DocumentSchedule, SCHEDULES};
 use super::step::{METHODS, Sweeps, TrainingMethod};
 use super::warm_start::Unassigned;
 use crate::infer::settings::Estimator;
@@ -16,7 +17,7 @@ pub struct TrainSettings {
     /// What an online round does with a document. Its [`requires`](TrainingMethod::requires) must hold.
     pub method: &'static TrainingMethod,
     /// Which documents a round visits.
-    pub schedule: DocumentSchedule,
+    pub schedule: &'static DocumentSchedule,
     /// Whether drawn documents are weighted by the inverse of their probability, in online rounds.
     pub importance: bool,
     /// c: the smallest influence of a document that is drawn by the changes of its visits.
@@ -78,7 +79,7 @@ impl Default for TrainSettings {
     fn default() -> Self {
         Self {
             method: &METHODS[0],
-            schedule: DocumentSchedule::Uniform,
+            schedule: &SCHEDULES[0],
             importance: false,
             residual_floor: None,
             residual_switch: 0.0,

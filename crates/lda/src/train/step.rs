@@ -17,16 +17,15 @@ pub mod smc;
 
 use std::fmt;
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
-
 use super::TrainError;
 use super::alpha::Histograms;
-use super::choices::{DocumentSchedule, Memory};
+use super::choices::Memory;
+use super::document_schedule::DocumentSchedule;
 use super::schedule::Action;
 use super::soft::SoftCounts;
 use super::{senses, units};
 use crate::infer::{Bag, ImpossibleDraw};
+use crate::listed::listed;
 use crate::math::random::{Stage, Stream};
 use crate::model::Priors;
 use crate::model::factors::FactorTable;
@@ -44,16 +43,6 @@ pub const METHODS: &[TrainingMethod] = &[
     online_em::METHOD,
     cvb0::METHOD,
 ];
-
-/// The names of the methods.
-pub const NAMES: [&str; METHODS.len()] = {
-    let (mut names, mut place) = ([""; METHODS.len()], 0);
-    while place < names.len() {
-        names[place] = METHODS[place].name;
-        place += 1;
-    }
-    names
-};
 
 /// What a method does with a document in an online round. A worker has one, with its buffers.
 pub trait LocalStep: fmt::Debug + Send {
@@ -109,7 +98,7 @@ pub struct Requirements {
     /// [`TrainSettings::passes`](super::settings::TrainSettings::passes).
     pub passes: Option<u32>,
     /// [`TrainSettings::schedule`](super::settings::TrainSettings::schedule).
-    pub schedule: Option<DocumentSchedule>,
+    pub schedule: Option<&'static DocumentSchedule>,
     /// [`ModelSettings::geometry`](crate::model::settings::ModelSettings::geometry).
     pub geometry: Option<Geometry>,
     /// True if each document must be visited once a pass, so that schedules that draw documents are refused.
@@ -210,36 +199,13 @@ impl Remembered {
 }
 
 impl TrainingMethod {
-    /// Returns the method of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        METHODS.iter().find(|method| method.name == name)
-    }
-
     /// Returns whether it always remembers something, whatever the settings say.
     pub fn always_remembers(&self) -> bool {
         self.remembers == Remembered::Gamma
     }
 }
 
-/// By its name.
-impl<'de> Deserialize<'de> for &'static TrainingMethod {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        TrainingMethod::named(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
-    }
-}
-
-impl fmt::Debug for TrainingMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl PartialEq for TrainingMethod {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
+listed!(TrainingMethod in METHODS);
 
 /// The key of a document's random stream, which depends on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,17 +327,5 @@ impl Visitor {
     /// Passes the statistics since the last call to `emit`, as aggregated and sorted entries.
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
         self.sampling.finish(emit);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_method_is_found_by_its_name() {
-        for method in METHODS {
-            assert_eq!(TrainingMethod::named(method.name), Some(method));
-        }
     }
 }

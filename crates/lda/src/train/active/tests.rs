@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::math::random::Stream;
+use crate::train::document_schedule::{DocumentSchedule, influence_draws, residual, squared};
 
-fn schedule(kind: DocumentSchedule) -> ActiveSchedule {
+fn schedule(kind: &'static DocumentSchedule) -> ActiveSchedule {
     let settings = TrainSettings { schedule: kind, ..TrainSettings::default() };
     ActiveSchedule::new(&settings, 3).expect("documents are drawn")
 }
@@ -38,7 +39,7 @@ impl Dense {
 fn residuals_agree_with_the_algorithm_written_out() {
     const TOPICS: usize = 4;
     let mut stream = Stream::keyed(7, Stage::Synth, 0, 0);
-    let residual = schedule(DocumentSchedule::Residual);
+    let residual = schedule(&residual::SCHEDULE);
     for length in [3u32, 10, 200] {
         let counts = [length];
         let bag = Bag { terms: &[0], counts: &counts };
@@ -78,7 +79,7 @@ fn visits_are_compared_topic_by_topic() {
 
 #[test]
 fn the_influence_of_a_document_is_its_norm() {
-    let draws = schedule(DocumentSchedule::InfluenceDraws);
+    let draws = schedule(&influence_draws::SCHEDULE);
     let first = draws.first(Bag { terms: &[2, 5], counts: &[3, 4] });
     assert_eq!(first.squared, squared(5.0));
     let change = Change { tokens: 7, difference: 14 };
@@ -86,7 +87,7 @@ fn the_influence_of_a_document_is_its_norm() {
 }
 
 fn influences() -> Vec<Influence> {
-    let residual = schedule(DocumentSchedule::Residual);
+    let residual = schedule(&residual::SCHEDULE);
     let bags = (0..200u32).map(|i| [1 + i % 40]);
     bags.map(|counts| residual.first(Bag { terms: &[0], counts: &counts })).collect()
 }
@@ -101,7 +102,7 @@ fn sums(influences: &[Influence]) -> Sums {
 fn documents_are_drawn_as_often_as_their_probabilities_say() {
     const ROUNDS: u64 = 20_000;
     let influences = influences();
-    let draw = schedule(DocumentSchedule::Residual).draw(&sums(&influences), 12.0);
+    let draw = schedule(&residual::SCHEDULE).draw(&sums(&influences), 12.0);
     let mut visits = vec![0u64; influences.len()];
     for round in 0..ROUNDS {
         for (document, &influence) in influences.iter().enumerate() {
@@ -129,7 +130,7 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
 fn weighted_draws_estimate_the_sum_over_all_without_bias() {
     const ROUNDS: u64 = 20_000;
     let settings = TrainSettings {
-        schedule: DocumentSchedule::InfluenceDraws,
+        schedule: &influence_draws::SCHEDULE,
         importance: true,
         ..TrainSettings::default()
     };
@@ -170,7 +171,7 @@ fn sums_of_parts_are_the_sum_of_all() {
 #[test]
 fn equal_influence_is_uniform_and_unequal_is_not() {
     let settings = TrainSettings {
-        schedule: DocumentSchedule::Residual,
+        schedule: &residual::SCHEDULE,
         residual_switch: 0.01,
         ..TrainSettings::default()
     };
@@ -187,7 +188,7 @@ fn equal_influence_is_uniform_and_unequal_is_not() {
 /// However unequal documents are, about as many are drawn as were requested.
 #[test]
 fn documents_that_are_certain_leave_their_share_to_others() {
-    let residual = schedule(DocumentSchedule::Residual);
+    let residual = schedule(&residual::SCHEDULE);
     let document = |length: u32| {
         let counts = [length];
         residual.first(Bag { terms: &[0], counts: &counts })
