@@ -17,6 +17,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
     (
         "crates/lda/src",
         &[
+            "listed",
             "math",
             "regression",
             "bags",

@@ -181,8 +181,8 @@ pub enum VocabularyName {
 pub enum Cutting {
     /// Not at all: one thread reads a file.
     Whole(ReadFile),
-    /// Into runs of the records that a file which begins with certain bytes has; and whether each is a line, so that a
-    /// plain file can be read from any place.
+    /// Into runs of the records that a file which begins with certain bytes has; and whether every line break ends one,
+    /// so that a plain file can be read from any place.
     Records(RecordsOf, bool),
     /// From the start, into ranges of documents whose entries are sorted by document, below a header with totals.
     Entries(OpenCut),

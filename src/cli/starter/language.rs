@@ -4,6 +4,7 @@ use crate::cli::Failure;
 use crate::cli::args::StarterArgs;
 use crate::job::Template;
 use crate::plan::preview::Preview;
+use corpus::formats;
 use corpus::language::WITHOUT_STOP_WORDS;
 
 /// Languages that are written without spaces between words.
@@ -20,8 +21,10 @@ pub(super) fn set(
     args: &StarterArgs,
     text: &[String],
 ) -> Result<Option<(&'static str, String)>, Failure> {
-    let bags = ["uci", "mtx", "lda-c", "svmlight", "vw"];
-    if preview.formats.iter().all(|format| bags.contains(format)) {
+    let is_bag = |word: &&str| {
+        formats::named(word).is_some_and(|format| format.is_counts && !format.is_volume())
+    };
+    if preview.formats.iter().all(is_bag) {
         // Their terms were chosen when they were counted.
         if !template.has("vocabulary.stop_words") {
             template.set("vocabulary.stop_words", "none")?;

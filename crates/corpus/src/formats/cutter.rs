@@ -1,8 +1,7 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break (in CSV, one outside quotes, or a lone carriage return there), or is a JSON object
-//! or an e-mail. A record above `max_record_bytes` is never held: its bytes are skipped, and its position and length
+//! A format's [`Scan`] finds where a record ends: at a line break, unless it says otherwise. A record above `max_record_bytes` is never held: its bytes are skipped, and its position and length
 //! are reported. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
 //! becomes one [`Piece::Truncated`].
 
@@ -12,16 +11,18 @@ use std::io::Read;
 /// Bytes requested from the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
 
-/// A scan for the end of one record, over as many buffers as it takes.
+/// A scan for the ends of records, one after the other, over as many buffers as it takes.
 pub trait Scan: Send {
-    /// Returns the length of `bytes` through the record's end, if they contain it; an error is the length that needs no
-    /// second look once more bytes follow. `is_all` says that none will.
+    /// Returns the length of `bytes` through the record's end, if they contain it; the same scan then looks for the end
+    /// of the next record. An end before bytes that an earlier call examined is impossible. An error is the length
+    /// that needs no second look once more bytes follow. `is_all` says that none will; without it some may.
     fn find_end(&mut self, bytes: &[u8], is_all: bool) -> Result<usize, usize>;
 
     /// Returns a scan that has seen nothing.
     fn fresh(&self) -> Box<dyn Scan>;
 
-    /// Describes what the record has opened and not closed, if the stream ends within it.
+    /// Describes what the record has opened and not closed, if the stream ends within it; `None` makes what is left the
+    /// last record.
     fn unclosed(&self) -> Option<&'static str> {
         None
     }

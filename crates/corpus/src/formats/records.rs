@@ -33,7 +33,8 @@ pub enum ColumnNames {
     Header,
 }
 
-/// A receiver of the rows of a stretch: where each begins, and its fields, or what is wrong with it.
+/// A receiver of the rows of a stretch: where each begins, at its first byte that is not blank, and its fields, or what
+/// is wrong with it.
 pub type RowSink<'s> = &'s mut dyn FnMut(u64, Result<&[&[u8]], String>);
 
 /// The records of a file.
@@ -46,8 +47,9 @@ pub trait Records: Send + Sync {
         Box::new(LineScan)
     }
 
-    /// Splits the rows of a stretch that begins at `offset`; a record that is not a row, such as a bag of words, is
-    /// left out.
+    /// Splits the rows of a stretch that begins at `offset`. The end of the stretch ends its last record, even where
+    /// the scan finds no end. What is no document, such as a record about the file, is left out; what should be one is a
+    /// row with an error, which has neither id nor metadata ([`read`](Self::read) may keep them).
     fn rows(&self, _offset: u64, _stretch: &[u8], _row: RowSink<'_>) {}
 
     /// Returns what to do about a row whose number of fields is not the header's.
