@@ -27,5 +27,4 @@ pub(crate) mod run;
 pub mod sample;
 pub(crate) mod side_model;
 mod splits;
-pub(crate) mod sum;
 pub mod train;

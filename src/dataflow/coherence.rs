@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use timely::worker::Worker;
 
+use super::gather::sum;
 use super::process::{Process, TRAINING_FILE, Tickets};
-use super::sum::sum;
 use crate::failure::Failure;
 use corpus::minibatches::Minibatches;
 use lda::evaluate::TermDistribution;

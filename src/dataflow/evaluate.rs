@@ -20,12 +20,11 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::gather::{all_gather, barrier};
+use super::gather::{all_gather, barrier, sum};
 use super::ingest::read_collection;
 use super::process::{Once, Process, Tickets};
 use super::sample::{SampleShared, sample_rule};
 use super::splits::Splits;
-use super::sum::sum;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::failure::Failure;
 use crate::job::Stages;

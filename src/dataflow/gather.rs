@@ -14,7 +14,8 @@ use timely::dataflow::{ProbeHandle, Stream};
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
-use super::exchange::{BlockBuilder, BlockInput, Broadcast};
+use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
+use super::merge::{SUM, add_piece, give_vector};
 use crate::wire::{OwnedWire, packed, unpacked};
 
 /// How long a worker without work sleeps before it checks again.
@@ -79,6 +80,20 @@ pub(super) fn gather_values<T: OwnedWire>(worker: &mut Worker, mine: Vec<T>) -> 
         unpacked(&words).collect()
     };
     gathered.iter().flat_map(of_worker).collect()
+}
+
+/// Sums all workers' `values`, place by place; every worker must pass the same number of them. Worker 0 adds them up as
+/// they arrive, so that no worker has room for those of all.
+pub(crate) fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
+    let total = Rc::new(RefCell::new(Vec::new()));
+    let added = Rc::clone(&total);
+    let add = move |block: Block| add_piece(&mut added.borrow_mut(), &block);
+    let (index, mut delivery) = (worker.index(), Delivery::new(worker, "sum", route(), add));
+    give_vector(values, SUM, &mut |tag, words| {
+        delivery.send([Block::to_worker(index, 0, tag, words)]);
+    });
+    delivery.finish(worker);
+    gather_records(worker, &total.take())
 }
 
 /// Waits until every worker has called it.
@@ -236,6 +251,20 @@ mod tests {
         let mut expected: Vec<[u64; 3]> = (0..70_000).map(|number| [1, number, 7]).collect();
         expected.push([2, 0, 7]);
         assert!(gathered.iter().all(|records| *records == expected));
+    }
+
+    #[test]
+    fn sums_are_of_all_workers_place_by_place() {
+        for count in [0, 1, 3 * MAX_BLOCK_WORDS + 5] {
+            let sums = execute(&Placement::single(3), &ClusterSettings::default(), move |worker| {
+                let index = worker.index() as i64;
+                let mine: Vec<i64> =
+                    (0..count as i64).map(|place| (index - 1) * place - index).collect();
+                Ok::<_, Failure>(sum(worker, &mine))
+            })
+            .unwrap();
+            assert!(sums.iter().all(|all| *all == vec![-3; count]));
+        }
     }
 
     #[test]

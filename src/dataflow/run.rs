@@ -18,7 +18,7 @@ use std::time::Instant;
 use timely::worker::Worker;
 
 use super::finish;
-use super::gather::barrier;
+use super::gather::{barrier, sum};
 use super::ingest::{IngestShared, ingest, read_collection};
 use super::joint::{JointPlan, JointShared, sample_together};
 use super::process::{Once, Process, Tickets};
@@ -28,7 +28,6 @@ use super::sample::{SampleShared, sample_rule};
 use super::side_model::labels::label_model;
 use super::side_model::maxent::MaxEntPlan;
 use super::side_model::{SideModelShared, side_model};
-use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;

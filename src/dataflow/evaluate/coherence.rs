@@ -5,11 +5,11 @@ use timely::worker::Worker;
 
 use super::model::Loaded;
 use super::{Evaluation, agree};
+use crate::dataflow::gather::sum;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
 use crate::dataflow::sample::for_each_document;
 use crate::dataflow::splits::Splits;
-use crate::dataflow::sum::sum;
 use crate::evaluate::measure::{Counted, TopicScores};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;

@@ -11,8 +11,8 @@ use timely::worker::Worker;
 
 use super::IngestShared;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
+use crate::dataflow::gather::sum;
 use crate::dataflow::process::Process;
-use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use crate::observe::WorkStage;
 use corpus::CorpusError;

@@ -18,9 +18,8 @@ use super::vocabulary::{broadcast, gather_at_leader, pack};
 use crate::dataflow::frequencies::{
     Counts, Frequencies, Keep, Sums, Term, Totals, signed, unsigned,
 };
-use crate::dataflow::gather::gather_records;
+use crate::dataflow::gather::{gather_records, sum};
 use crate::dataflow::process::Process;
-use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};

@@ -3,8 +3,8 @@
 use timely::worker::Worker;
 
 use super::Run;
+use crate::dataflow::gather::sum;
 use crate::dataflow::sample::Sample;
-use crate::dataflow::sum::sum;
 use crate::failure::Failure;
 use corpus::collection::Collection;
 use lda::infer::settings::Estimator;
