@@ -12,10 +12,9 @@ use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::route;
-use super::gather::{Delivery, gather_records};
+use super::gather::{Delivery, gather_records, sum};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
-use super::sum::sum;
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::collection::Collection;
@@ -74,7 +73,8 @@ struct Received {
     failure: Mutex<Option<(usize, io::Error)>>,
 }
 
-/// Determines the sample: for a number of documents, this takes a pass over the shards' statuses.
+/// Determines the sample: for a number of documents below that of documents with terms, this takes a pass over the
+/// shards' statuses.
 pub(crate) fn sample_rule(
     worker: &mut Worker,
     process: &Process,
@@ -82,8 +82,9 @@ pub(crate) fn sample_rule(
     collection: &Collection,
 ) -> Result<SampleRule, Failure> {
     let (settings, seed) = (&process.job.sample, process.job.model.seed);
-    let SampleSize::Documents(wanted) = settings.size else {
-        return Ok(SampleRule::new(settings, seed, u64::MAX));
+    let wanted = match settings.size {
+        SampleSize::Documents(wanted) if wanted < collection.documents_with_terms => wanted,
+        _ => return Ok(SampleRule::new(settings, seed, u64::MAX)),
     };
     let mut smallest = SmallestKeys::new(wanted);
     for_each_document(

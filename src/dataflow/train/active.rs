@@ -41,7 +41,7 @@ impl ActiveDocuments {
         let refused = || {
             let message = "the sample of a process is larger than train.sample_mib, and documents are \
                            drawn from memory: raise it, use more processes, or set train.schedule to \
-                           \"uniform\", \"sorted\" or \"influence\"";
+                           \"uniform\" or \"influence\"";
             Failure::data(message)
         };
         let all = (0..training.document_count() as u32).collect();
