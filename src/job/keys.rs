@@ -4,7 +4,7 @@
 //! values are allowed (`kind`), what a job means that does not set a key, the resolved job, the hashes, the
 //! tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its description in docs/JOB.md, where
 //! `{words}` stands for what each word of the key means; the comment below it is the reason for its default.
-//! `constraint` has what the value of one key demands of others.
+//! `constraint` defines the constraints between keys.
 
 pub(super) mod constraint;
 pub(super) mod input;
@@ -36,7 +36,7 @@ pub const SECTIONS: &[Section] = &[
     input::SYNTH,
 ];
 
-/// What the values of keys demand of others, in the order in which it is enforced.
+/// The constraints between keys, in the order in which they are enforced.
 pub(super) const CONSTRAINTS: [&[Constraint]; 3] =
     [input::CONSTRAINTS, training::CONSTRAINTS, output::CONSTRAINTS];
 

@@ -57,7 +57,7 @@ struct Cell {
 }
 
 /// Returns the most bytes of the sums over documents with each value, of all topics, if this many columns are `found`
-/// to have so many values.
+/// to have that number of values.
 pub(crate) fn bytes(topics: usize, columns: usize, found: Option<usize>) -> u64 {
     if columns == 0 {
         return 0;

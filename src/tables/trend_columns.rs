@@ -109,7 +109,7 @@ fn grouped_as(value: String, scale: Option<Scale>) -> String {
     scale.and_then(|scale| scale.label(&value)).unwrap_or(value)
 }
 
-/// Returns the most values that so many columns name together, if they are `found` to have as many; and for each column
+/// Returns the maximum number of values that this number of columns name together, if they are `found` to have as many; and for each column
 /// no value, and the others.
 pub(super) fn most_cells(topics: usize, columns: usize, found: Option<usize>) -> usize {
     let most = (MOST_PAIRS / topics.max(1)).clamp(columns * LEAST_VALUES, columns * MOST_VALUES);

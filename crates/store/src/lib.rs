@@ -216,7 +216,7 @@ pub fn is_remote(path: &Path) -> bool {
 /// ```
 /// use std::path::Path;
 /// use store::join;
-/// assert_eq!(join(Path::new("/work"), "x"), Path::new("/work/x"));
+/// assert_eq!(join(Path::new("/data"), "x"), Path::new("/data/x"));
 /// assert_eq!(join(Path::new("/work"), "s3://bucket/x"), Path::new("s3://bucket/x"));
 /// ```
 pub fn join(base: &Path, path: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! What the value of one key demands of others. A constraint is a row, beside the keys that it is about; `resolve`
+//! Constraints between keys. A constraint is a row, beside the keys that it is about; `resolve`
 //! enforces it, and docs/JOB.md has its sentence.
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
     let whole = Value { path: String::new(), is_item: false, found: &mut found };
     let is_one = match parser.deserialize_map(whole) {
         Ok(()) => parser.end().is_ok(),
-        // The object goes on after its start.
+        // The object continues beyond what was read.
         Err(error) => error.is_eof(),
     };
     if is_one { found } else { BTreeMap::new() }

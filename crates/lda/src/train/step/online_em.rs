@@ -31,8 +31,9 @@ pub const METHOD: TrainingMethod = TrainingMethod {
     ..online_vb::METHOD
 };
 
-/// The iterations end when the mean over topics of the change of a topic's tokens is below this, or after so many.
+/// The iterations end when the tokens of a topic change by less than this, on average over topics.
 const TOLERANCE: f64 = 1e-3;
+/// The maximum number of iterations.
 const MOST_ITERATIONS: usize = 100;
 
 /// The E step for one document after another, with the same buffers.
