@@ -109,8 +109,8 @@ fn grouped_as(value: String, scale: Option<Scale>) -> String {
     scale.and_then(|scale| scale.label(&value)).unwrap_or(value)
 }
 
-/// Returns the maximum number of values that this number of columns name together, if they are `found` to have as many; and for each column
-/// no value, and the others.
+/// Returns the maximum number of values that this number of columns name together, if they are `found` to have as many;
+/// and for each column two more, for no value and for the others.
 pub(super) fn most_cells(topics: usize, columns: usize, found: Option<usize>) -> usize {
     let most = (MOST_PAIRS / topics.max(1)).clamp(columns * LEAST_VALUES, columns * MOST_VALUES);
     found.map_or(most, |found| most.min(found)) + 2 * columns
