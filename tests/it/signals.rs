@@ -91,8 +91,22 @@ fn round_left(said: &str) -> u64 {
     digits.parse().unwrap()
 }
 
+/// True if a process has a handler for SIGTERM.
+fn handles_term(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & (1 << 14) != 0)
+}
+
+/// Returns the last process that a process started, if there is one.
+fn last_child(parent: u32) -> Option<u32> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    let children = fs::read_to_string(path).ok()?;
+    children.split_whitespace().next_back().map(|last| last.parse().unwrap())
+}
+
 /// Stops a run in training repeatedly, until it is done.
-fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
+fn leave_often(placement: &[&str], target: impl Fn(u32) -> Option<u32>) {
     let folder = Workdir::new().with_job(JOB);
     let folder = folder.root();
     let out = folder.join("left");
@@ -104,14 +118,17 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
             break;
         }
         let mut child = start(folder, "left", placement);
-        wait_during(&mut child, "the collection", || corpus.exists());
+        let pid = child.id();
+        // When the run resumes, the collection is there before the program handles signals.
+        let is_ready = || corpus.exists() && target(pid).is_some_and(handles_term);
+        wait_during(&mut child, "the collection", is_ready);
         sleep(Duration::from_millis(pause));
         if out.join("_SUCCESS").exists() || out.join("model").exists() {
             let (code, said) = end(child);
             assert_eq!(code, Some(0), "{said}");
             break;
         }
-        send("TERM", children_of(child.id()));
+        send("TERM", target(pid).expect("a process"));
         let (code, said) = end(child);
         assert_eq!(code, Some(143), "{said}");
         if let Some(newest) = newest_checkpoint(&out)
@@ -128,22 +145,17 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
 
 #[test]
 fn training_is_left_with_a_checkpoint_and_ends_in_the_same_bytes() {
-    leave_often(&["-w", "2"], |pid| pid);
+    leave_often(&["-w", "2"], Some);
 }
 
 #[test]
 fn all_processes_leave_when_one_is_asked() {
-    leave_often(&["--processes", "2", "-w", "1"], |parent| {
-        let path = format!("/proc/{parent}/task/{parent}/children");
-        let children = fs::read_to_string(path).unwrap();
-        let last = children.split_whitespace().next_back().unwrap();
-        last.parse().unwrap()
-    });
+    leave_often(&["--processes", "2", "-w", "1"], last_child);
 }
 
 #[test]
 fn all_processes_leave_when_the_one_that_started_them_is_asked() {
-    leave_often(&["--processes", "2", "-w", "1"], |parent| parent);
+    leave_often(&["--processes", "2", "-w", "1"], Some);
 }
 
 #[test]
