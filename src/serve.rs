@@ -1,7 +1,7 @@
 //! A stream of documents, projected as they arrive: `topicmill project JOB --stdin`.
 //!
 //! ```text
-//! reader ──batches──▶ workers            lines, flow: cut, numbered, a few lines at a time
+//! reader ──batches──▶ workers            flow: lines cut, numbered, a few at a time
 //!    └─────order─────────┴─▶ writer      answer: a line to its answer; flow: in the input's order
 //! ```
 //!
@@ -13,18 +13,20 @@
 pub(crate) mod answer;
 mod bag;
 pub(crate) mod flow;
-pub(crate) mod lines;
 mod model;
 
 pub(crate) use flow::{Options, Summary, run};
-pub(crate) use lines::Line;
 pub use model::StreamModel;
 
-/// A line that contains a document, with the document's number.
+use corpus::formats::cutter::Piece;
+
+/// A line that contains a document.
 #[derive(Debug)]
-pub(crate) struct Numbered {
+pub(crate) struct DocumentLine {
     /// The document's number in the stream, from 0; blank lines have none.
     pub(crate) doc_id: u64,
+    /// The number of the line, from 1; blank ones count.
+    pub(crate) number: u64,
     /// The line.
-    pub(crate) line: Line,
+    pub(crate) line: Piece,
 }

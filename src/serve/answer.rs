@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::bag::Bagger;
-use super::lines::{Content, Line};
-use super::{Numbered, StreamModel};
+use super::{DocumentLine, StreamModel};
 use crate::dataflow::project::{Projecting, project_document};
 use crate::failure::Failure;
 use crate::tables::documents::DocumentRow;
+use corpus::formats::cutter::Piece;
 use corpus::formats::json::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;
@@ -113,27 +113,20 @@ impl<'m> Answerer<'m> {
     /// A draw cannot be made; the stream broke or the line is invalid, and the settings forbid that.
     pub(crate) fn answer(
         &mut self,
-        document: &Numbered,
+        document: &DocumentLine,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Failure> {
-        let Numbered { doc_id, line } = document;
         let Self { reader, about } = self;
-        let on_damage = about.model.corpus.on_damage;
-        let (reader, mut result) = (&*reader, Ok(Answered::default()));
-        let emit = &mut |raw: RawDocument<'_>| {
-            result = about.answer(reader, *doc_id, line, raw, out);
-        };
-        match &line.content {
-            Content::Bytes(bytes) => reader.read(line.offset, bytes, emit),
-            Content::TooLarge(bytes) => reader.too_large(line.offset, *bytes, emit),
-            Content::Broken(error) if on_damage == OnDamage::Fail => {
-                return Err(Failure::data(format!(
-                    "standard input failed at line {}: {error}; send the lines from there again",
-                    line.number
-                )));
-            }
-            Content::Broken(error) => reader.truncated(line.offset, &error.to_string(), emit),
+        if let Piece::Truncated { reason, .. } = &document.line
+            && about.model.corpus.on_damage == OnDamage::Fail
+        {
+            return Err(Failure::data(format!(
+                "standard input failed at line {}: {reason}; send the lines from there again",
+                document.number
+            )));
         }
+        let mut result = Ok(Answered::default());
+        reader.read(&document.line, &mut |raw| result = about.answer(reader, document, raw, out));
         result
     }
 }
@@ -142,28 +135,24 @@ impl About<'_> {
     fn answer(
         &mut self,
         reader: &LineReader,
-        doc_id: u64,
-        line: &Line,
+        &DocumentLine { doc_id, number, ref line }: &DocumentLine,
         raw: RawDocument<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Failure> {
         let error = match &raw.body {
-            Body::Missing { reason, .. } => {
-                Some(reader.without_place(line.offset, reason).to_owned())
-            }
+            Body::Missing { reason, .. } => Some(reader.without_place(line, reason).to_owned()),
             Body::Text { .. } | Body::Bag { .. } | Body::Counts { .. } => None,
         };
         let document = self.bagger.count(raw);
         let is_bad =
             matches!(document.status, DocumentStatus::ParseError | DocumentStatus::TooLarge);
         if self.strict && is_bad {
-            return Err(Failure::line("standard input", line.number, error.unwrap_or_default()));
+            return Err(Failure::line("standard input", number, error.unwrap_or_default()));
         }
         self.inference.labels.clear();
         let has_terms = document.status.has_terms();
         let projection = has_terms.then(|| self.inference.infer(document, doc_id)).transpose();
-        let projection =
-            projection.map_err(Failure::drawing("standard input, line", line.number))?;
+        let projection = projection.map_err(Failure::drawing("standard input, line", number))?;
         let projection = projection.as_ref();
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
         let answer = Answer {
@@ -183,7 +172,7 @@ impl About<'_> {
             entropy: row.entropy,
             loglik_per_token: row.loglik_per_token,
             dropped_mass: row.dropped_mass,
-            line: error.as_ref().map(|_| line.number),
+            line: error.as_ref().map(|_| number),
             error: error.as_deref(),
         };
         serde_json::to_writer(&mut *out, &answer).expect("numbers and texts are JSON");

@@ -14,9 +14,9 @@ use std::thread;
 use parking_lot::Mutex;
 
 use super::answer::Answerer;
-use super::lines::{Content, Line, LineCutter};
-use super::{Numbered, StreamModel};
+use super::{DocumentLine, StreamModel};
 use crate::failure::{Exit, Failure};
+use corpus::formats::cutter::{LineScan, Piece, RecordCutter};
 use corpus::formats::json::LineReader;
 use mesh::interrupt::{self, Deferral};
 
@@ -53,7 +53,7 @@ pub(crate) struct Summary {
 
 /// A few documents, in order.
 struct Batch {
-    documents: Vec<Numbered>,
+    documents: Vec<DocumentLine>,
     deferral: Deferral,
     answers: SyncSender<Answers>,
 }
@@ -97,8 +97,9 @@ pub(crate) fn run(
     }
     // Otherwise the reader would continue to send after all workers have ended.
     drop(worker_end);
-    let cutter = LineCutter::new(input, model.corpus.max_document_bytes);
-    start("stream-reader", move || read(cutter, &work, &order))?;
+    let cutter = RecordCutter::new(input, 0, Box::new(LineScan), model.corpus.max_document_bytes);
+    let lines = DocumentLines { cutter, lines: 0, documents: 0 };
+    start("stream-reader", move || read(lines, &work, &order))?;
     let summary = write(&writer_end, output)?;
     if interrupt::is_wanted() {
         Err(Failure::message(
@@ -122,11 +123,15 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
 }
 
 /// Cuts batches until the stream ends, a signal comes, or all workers have ended.
-fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &SyncSender<Promise>) {
-    let mut next = 0;
-    while let Some(first) = cutter.next_line() {
+fn read(
+    mut lines: DocumentLines<impl Read>,
+    work: &SyncSender<Batch>,
+    order: &SyncSender<Promise>,
+) {
+    lines.cutter.skip_byte_order_mark();
+    while let Some(first) = lines.cutter.next_record() {
         let deferral = Deferral::begin();
-        let documents = at_hand(&mut cutter, first, &mut next);
+        let documents = lines.at_hand(first);
         if documents.is_empty() {
             continue;
         }
@@ -139,24 +144,31 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
     }
 }
 
-/// Returns the documents of a batch that begins with this line: only those that have already arrived.
-fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> Vec<Numbered> {
-    let (mut documents, mut bytes) = (Vec::new(), 0);
-    let mut line = Some(first);
-    while let Some(found) = line {
-        let is_document = match &found.content {
-            Content::Bytes(bytes) => LineReader::holds_document(bytes),
-            Content::TooLarge(_) | Content::Broken(_) => true,
-        };
-        if is_document {
-            bytes += found.bytes();
-            documents.push(Numbered { doc_id: *next, line: found });
-            *next += 1;
+/// The lines of a stream, and how many lines and documents it has had so far.
+struct DocumentLines<R> {
+    cutter: RecordCutter<R>,
+    lines: u64,
+    documents: u64,
+}
+
+impl<R: Read> DocumentLines<R> {
+    /// Returns the documents of a batch that begins with this line: only those that have already arrived.
+    fn at_hand(&mut self, first: Piece) -> Vec<DocumentLine> {
+        let (mut documents, mut bytes) = (Vec::new(), 0);
+        let mut next = Some(first);
+        while let Some(line) = next {
+            self.lines += 1;
+            if LineReader::holds_document(&line) {
+                bytes += line.content_bytes();
+                documents.push(DocumentLine { doc_id: self.documents, number: self.lines, line });
+                self.documents += 1;
+            }
+            let is_full = documents.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES;
+            let goes_on = !is_full && self.cutter.is_at_hand();
+            next = goes_on.then(|| self.cutter.next_record()).flatten();
         }
-        let is_full = documents.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES;
-        line = if !is_full && cutter.is_at_hand() { cutter.next_line() } else { None };
+        documents
     }
-    documents
 }
 
 /// Answers batches until there are no more.

@@ -1,14 +1,14 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A format's [`Scan`] finds where a record ends: at a line break, unless it says otherwise. A record above `max_record_bytes` is never held: its bytes are skipped, and its position and length
-//! are reported. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
+//! A format's [`Scan`] finds where a record ends: at a line break, unless it says otherwise. A record above
+//! `max_record_bytes` is never held: its bytes are skipped, and its position and length are reported. When the stream fails, or ends within quotes or an object, the complete records are kept and the rest
 //! becomes one [`Piece::Truncated`].
 
 use super::BYTE_ORDER_MARK;
-use std::io::Read;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 
-/// Bytes requested from the stream at a time.
+/// Bytes requested from the stream at a time, and of its start by which a format is told.
 const FILL_BYTES: usize = 256 * 1024;
 
 /// A scan for the ends of records, one after the other, over as many buffers as it takes.
@@ -94,8 +94,16 @@ pub enum Piece {
 }
 
 impl Piece {
+    /// Returns where it begins.
+    pub(crate) fn offset(&self) -> u64 {
+        let (Self::Records { offset, .. }
+        | Self::TooLarge { offset, .. }
+        | Self::Truncated { offset, .. }) = self;
+        *offset
+    }
+
     /// Returns the number of bytes of its records.
-    pub(crate) fn content_bytes(&self) -> u64 {
+    pub fn content_bytes(&self) -> u64 {
         match self {
             Self::Records { bytes, .. } => bytes.len() as u64,
             Self::TooLarge { bytes, .. } => *bytes,
@@ -106,7 +114,7 @@ impl Piece {
 
 /// A stream from which runs of records are taken one after the other.
 pub struct RecordCutter<R> {
-    stream: R,
+    stream: BufReader<R>,
     boundary: Box<dyn Scan>,
     max_record_bytes: u64,
     /// Read but not handed out; begins with a record.
@@ -122,7 +130,7 @@ impl<R: Read> RecordCutter<R> {
     /// Cuts a stream in which a record begins at `offset`, its current position.
     pub fn new(stream: R, offset: u64, boundary: Box<dyn Scan>, max_record_bytes: u64) -> Self {
         Self {
-            stream,
+            stream: BufReader::with_capacity(FILL_BYTES, stream),
             boundary,
             max_record_bytes,
             held: Vec::new(),
@@ -139,7 +147,9 @@ impl<R: Read> RecordCutter<R> {
 
     /// Skips a byte order mark, at the start of a file.
     pub fn skip_byte_order_mark(&mut self) {
-        while self.held.len() < BYTE_ORDER_MARK.len() && self.fill() {}
+        let may_be =
+            |held: &[u8]| held.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(held);
+        while may_be(&self.held) && self.fill() {}
         if self.held.starts_with(BYTE_ORDER_MARK) {
             drop(self.take(BYTE_ORDER_MARK.len()));
         }
@@ -159,9 +169,20 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Returns the bytes that are read and not taken.
-    pub(crate) fn held(&self) -> &[u8] {
+    /// Returns the start of what is not taken, as far as a format may depend on it.
+    pub(crate) fn start(&mut self) -> &[u8] {
+        while self.held.len() < FILL_BYTES && self.fill() {}
         &self.held
+    }
+
+    /// Returns whether a complete record has arrived: the next one can be taken without waiting.
+    pub fn is_at_hand(&self) -> bool {
+        self.boundary.fresh().find_end(&self.held, false).is_ok()
+    }
+
+    /// Returns the next record, as soon as it has arrived; `None` at the end.
+    pub fn next_record(&mut self) -> Option<Piece> {
+        self.next_pieces(self.offset + 1).pop()
     }
 
     /// Ends records by this scan from here on.
@@ -283,16 +304,25 @@ impl<R: Read> RecordCutter<R> {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// Reads on; returns false if no more bytes came, because the stream ended or broke.
+    /// Reads what has arrived, waiting for some; returns false if no more bytes came, because the stream ended or broke.
     fn fill(&mut self) -> bool {
         if self.ended {
             return false;
         }
-        let before = self.held.len();
-        let read = (&mut self.stream).take(FILL_BYTES as u64).read_to_end(&mut self.held);
-        self.ended = !matches!(read, Ok(1..));
-        self.damage = read.err().map(|error| error.to_string());
-        self.held.len() > before
+        match self.stream.fill_buf() {
+            Ok([]) => self.ended = true,
+            Ok(bytes) => {
+                let read = bytes.len();
+                self.held.extend_from_slice(bytes);
+                self.stream.consume(read);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => return self.fill(),
+            Err(error) => {
+                self.ended = true;
+                self.damage = Some(error.to_string());
+            }
+        }
+        !self.ended
     }
 }
 
@@ -301,6 +331,7 @@ mod tests {
     use super::*;
     use crate::formats::csv::{Dialect, RowScan};
     use crate::formats::json::{ObjectScan, objects};
+    use proptest::prelude::*;
     use std::io;
 
     /// A reader that yields its bytes a few at a time, then fails or ends.
@@ -396,5 +427,131 @@ mod tests {
         let mut begun = cutter(b"ab\ncd", false, LineScan);
         begun.skip_line(2);
         assert_eq!(begun.offset(), 3);
+    }
+
+    /// Yields its chunks one per call, then ends.
+    struct Chunks(Vec<io::Result<&'static [u8]>>);
+
+    impl Read for Chunks {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            let chunk = self.0.remove(0)?;
+            buffer[..chunk.len()].copy_from_slice(chunk);
+            Ok(chunk.len())
+        }
+    }
+
+    fn lines_of(stream: impl Read, limit: u64) -> (RecordCutter<impl Read>, Vec<Piece>) {
+        let mut cutter = RecordCutter::new(stream, 0, Box::new(LineScan), limit);
+        cutter.skip_byte_order_mark();
+        let lines = std::iter::from_fn(|| cutter.next_record()).collect();
+        (cutter, lines)
+    }
+
+    #[test]
+    fn a_record_is_taken_when_it_has_arrived() {
+        let chunks = Chunks(vec![Ok(b"a\nb\nc"), Ok(b"\n")]);
+        let mut cutter = RecordCutter::new(chunks, 0, Box::new(LineScan), 9);
+        let mut at_hand = vec![cutter.is_at_hand()];
+        while cutter.next_record().is_some() {
+            at_hand.push(cutter.is_at_hand());
+        }
+        assert_eq!(at_hand, [false, true, false, false]);
+    }
+
+    #[test]
+    fn a_stream_is_cut_into_lines_wherever_its_chunks_end() {
+        let text = "\u{feff}one\n\r\ntwo\r\nx".as_bytes();
+        let whole =
+            [records(3, "one\n"), records(7, "\r\n"), records(9, "two\r\n"), records(14, "x")];
+        for at in 0..text.len() {
+            let (a, b) = text.split_at(at);
+            let chunks = if at == 0 { vec![Ok(b)] } else { vec![Ok(a), Ok(b)] };
+            assert_eq!(lines_of(Chunks(chunks), 100).1, whole, "{at}");
+        }
+        assert_eq!(lines_of(Chunks(vec![]), 100).1, []);
+        let mark = "\u{feff}".as_bytes();
+        assert_eq!(lines_of(Chunks(vec![Ok(mark)]), 9).1, []);
+        let begun = lines_of(Chunks(vec![Ok(&mark[..1]), Ok(&mark[1..2]), Ok(b"x")]), 9).1;
+        assert_eq!(begun, [Piece::Records { offset: 0, bytes: b"\xef\xbbx".to_vec() }]);
+    }
+
+    #[test]
+    fn a_break_is_reported_once_and_where() {
+        let interrupted = Err(ErrorKind::Interrupted.into());
+        let chunks = vec![Ok(&b"a\nb"[..]), interrupted, Err(io::Error::other("torn"))];
+        let (mut cutter, lines) = lines_of(Chunks(chunks), 5);
+        let torn = Piece::Truncated { offset: 2, reason: "torn".into() };
+        assert_eq!(lines, [records(0, "a\n"), torn]);
+        assert_eq!(cutter.next_record(), None);
+    }
+
+    /// Yields its bytes in parts of these lengths, sometimes interrupted, then fails or ends.
+    struct Parts<'a> {
+        bytes: &'a [u8],
+        lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
+        breaks: bool,
+    }
+
+    impl Read for Parts<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = *self.lengths.next().unwrap();
+            if length == 0 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            if self.bytes.is_empty() && self.breaks {
+                return Err(io::Error::other("torn"));
+            }
+            let length = length.min(self.bytes.len()).min(buffer.len());
+            let (part, rest) = self.bytes.split_at(length);
+            buffer[..part.len()].copy_from_slice(part);
+            self.bytes = rest;
+            Ok(part.len())
+        }
+    }
+
+    /// Returns the lines of a file of these bytes, as ingest cuts it.
+    fn lines_of_a_file(stream: Parts<'_>, limit: u64) -> Vec<Piece> {
+        let mut cutter = RecordCutter::new(stream, 0, Box::new(LineScan), limit);
+        cutter.skip_byte_order_mark();
+        let mut lines = Vec::new();
+        for piece in cutter.next_pieces(u64::MAX) {
+            let Piece::Records { mut offset, bytes } = piece else {
+                lines.push(piece);
+                continue;
+            };
+            for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+                lines.push(Piece::Records { offset, bytes: line.to_vec() });
+                offset += line.len() as u64;
+            }
+        }
+        lines
+    }
+
+    /// Bytes that mean something to a cutter, and others.
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![
+            4 => Just(b'\n'), 1 => Just(b'\r'), 1 => Just(0), 4 => Just(b'x'), 2 => any::<u8>(),
+        ];
+        let mark = prop_oneof![Just(&b""[..]), (0..=3_usize).prop_map(|n| &BYTE_ORDER_MARK[..n])];
+        (mark, prop::collection::vec(byte, 0..60)).prop_map(|(mark, bytes)| [mark, &bytes].concat())
+    }
+
+    proptest! {
+        /// However the bytes arrive, the lines are those of a file that contains them.
+        #[test]
+        fn lines_of_a_stream_are_those_of_a_file(
+            bytes in bytes(),
+            lengths in prop::collection::vec(0..12_usize, 1..8),
+            limit in 1..12_u64,
+            breaks: bool,
+        ) {
+            prop_assume!(lengths.iter().any(|&length| length > 0));
+            let whole = Parts { bytes: &bytes, lengths: [usize::MAX].iter().cycle(), breaks };
+            let cut = Parts { bytes: &bytes, lengths: lengths.iter().cycle(), breaks };
+            prop_assert_eq!(lines_of(cut, limit).1, lines_of_a_file(whole, limit));
+        }
     }
 }

@@ -11,18 +11,15 @@ pub mod nested;
 
 use super::context::{body, join_texts};
 use super::counts::{Counted, Key, Pairs};
-use super::cutter::{LineScan, Scan, lines};
-use super::records::{ColumnNames, Columns, Header, RETURNS_REMEDY, Records, count_records};
+use super::cutter::{LineScan, Piece, Scan, lines};
+use super::records::{ColumnNames, Columns, Form, Header, RETURNS_REMEDY, Records, count_records};
 use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
 use crate::document::whole;
 use crate::settings::CorpusSettings;
 use crate::{Body, RawDocument};
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 /// `corpus.format = "jsonl"`.
@@ -243,7 +240,7 @@ impl<'s> Keys<'s> {
         &self,
         context: &Context<'_>,
         offset: u64,
-        values: Vec<Held<'a>>,
+        values: Vec<KeptValue<'a>>,
         repaired: bool,
     ) -> RawDocument<'a> {
         let document = self.columns.record(context, offset, |key| values[key].to_value());
@@ -259,7 +256,7 @@ impl<'s> Keys<'s> {
         &self,
         context: &Context<'_>,
         offset: u64,
-        mut values: Vec<Held<'a>>,
+        mut values: Vec<KeptValue<'a>>,
         repaired: bool,
     ) -> Result<Body<'a>, String> {
         if let Some(key) = self.counts {
@@ -284,50 +281,24 @@ impl<'s> Keys<'s> {
     }
 
     /// Parses the values of the kept keys.
-    fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
-        let mut parser = serde_json::Deserializer::from_str(object);
-        let values = parser.deserialize_map(Object(&self.names))?;
-        parser.end()?;
-        Ok(values)
-    }
-}
-
-/// A visitor of an object that keeps the values of these keys.
-struct Object<'n>(&'n [&'n str]);
-
-impl<'a> Visitor<'a> for Object<'_> {
-    type Value = Vec<Held<'a>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut values = vec![Held::Nothing; self.0.len()];
-        while let Some(Key(key)) = map.next_key()? {
-            let is_within = |name: &&str| below(name, &key).is_some();
-            match self.0.iter().position(|&name| name == key) {
-                whole if self.0.iter().any(is_within) => {
-                    let object: Value = map.next_value()?;
-                    take(&object, &key, self.0, &mut values);
-                    if let Some(place) = whole {
-                        values[place] = object.into();
+    fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<KeptValue<'a>>> {
+        let Pairs(fields): Pairs<'a, &'a RawValue> = serde_json::from_str(object)?;
+        let mut values = vec![KeptValue::Nothing; self.names.len()];
+        for (key, written) in fields {
+            let paths = self.names.iter().map(|name| below(name, &key));
+            if paths.clone().any(|path| path.is_some()) {
+                let object: Value = serde_json::from_str(written.get())?;
+                for (value, path) in values.iter_mut().zip(paths) {
+                    if let Some(found) = path.and_then(|path| find(&object, path)) {
+                        *value = found.into();
                     }
                 }
-                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
-                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+            if let Some(place) = self.names.iter().position(|&name| name == key) {
+                values[place] = KeptValue::parse(written.get())?;
             }
         }
         Ok(values)
-    }
-}
-
-/// Takes the values that the names want from the object under `key`.
-fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
-    for (name, value) in names.iter().zip(values) {
-        if let Some(found) = below(name, key).and_then(|path| find(object, path)) {
-            *value = found.into();
-        }
     }
 }
 
@@ -353,42 +324,47 @@ fn find(value: &Value, path: &str) -> Option<Value> {
     value.get(path).cloned().or_else(nested)
 }
 
-/// The value of a key of an object.
+/// The value of a kept key.
 #[derive(Clone, Default)]
-enum Held<'a> {
+enum KeptValue<'a> {
     /// Null, or an absent key.
     #[default]
     Nothing,
     Text(Cow<'a, str>),
-    /// A number or a boolean, as JSON.
-    Scalar(String),
-    Array(Vec<Value>),
     /// Keys and values, including keys that occur twice.
     Object(Vec<(Cow<'a, str>, Value)>),
+    /// A number, a boolean or an array.
+    Other(Value),
 }
 
-impl From<Value> for Held<'_> {
+impl From<Value> for KeptValue<'_> {
     fn from(value: Value) -> Self {
         match value {
             Value::Null => Self::Nothing,
             Value::String(text) => Self::Text(Cow::Owned(text)),
-            Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
-            Value::Array(items) => Self::Array(items),
             Value::Object(fields) => Self::Object(
                 fields.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect(),
             ),
+            other => Self::Other(other),
         }
     }
 }
 
-impl<'a> Held<'a> {
+impl<'a> KeptValue<'a> {
+    fn parse(json: &'a str) -> serde_json::Result<Self> {
+        Ok(match json.as_bytes().first() {
+            Some(b'"') => Self::Text(serde_json::from_str::<Key<'_>>(json)?.0),
+            Some(b'{') => Self::Object(serde_json::from_str::<Pairs<'_, _>>(json)?.0),
+            _ => serde_json::from_str::<Value>(json)?.into(),
+        })
+    }
+
     /// Returns the value as an id or as metadata.
     fn to_value(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Nothing => None,
             Self::Text(text) => Some(text.clone()),
-            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
-            Self::Array(items) => Some(Cow::Owned(Value::from(items.clone()).to_string())),
+            Self::Other(value) => Some(Cow::Owned(value.to_string())),
             Self::Object(fields) => {
                 let fields = fields.iter().map(|(key, value)| (key.to_string(), value.clone()));
                 Some(Cow::Owned(Value::Object(fields.collect()).to_string()))
@@ -401,8 +377,8 @@ impl<'a> Held<'a> {
         match self {
             Self::Nothing => Ok(None),
             Self::Text(text) => Ok(Some(text)),
-            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
-            Self::Array(items) => {
+            Self::Object(_) => Err("an object"),
+            Self::Other(Value::Array(items)) => {
                 let text = |item: Value| match item {
                     Value::String(text) => Ok(Cow::Owned(text)),
                     _ => Err("an array with elements that are not strings"),
@@ -410,7 +386,7 @@ impl<'a> Held<'a> {
                 let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
                 Ok(join_texts(texts.into_iter()))
             }
-            Self::Object(_) => Err("an object"),
+            Self::Other(value) => Ok(Some(Cow::Owned(value.to_string()))),
         }
     }
 
@@ -428,62 +404,6 @@ impl<'a> Held<'a> {
             }
             _ => Err("is not an object".to_owned()),
         }
-    }
-}
-
-/// A visitor of a value of any type.
-struct AnyValue;
-
-impl<'a> DeserializeSeed<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
-        parser.deserialize_any(self)
-    }
-}
-
-impl<'a> Visitor<'a> for AnyValue {
-    type Value = Held<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Held::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Held::Nothing)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Held::Scalar(Value::from(value).to_string()))
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Held::Array)
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let Pairs(fields) = Pairs::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Held::Object(fields))
     }
 }
 
@@ -541,41 +461,30 @@ fn unit(bytes: &[u8]) -> Option<u16> {
 pub struct LineReader {
     file: InputFile,
     settings: CorpusSettings,
+    form: Form,
 }
 
 impl LineReader {
     /// Creates a reader for a stream of this name, which is used in the ids of documents without one.
     pub fn new(name: &str, settings: &CorpusSettings) -> Self {
-        let file = InputFile::stream(name, &JSON_LINES);
-        Self { file, settings: settings.clone() }
+        let form = Form { records: Arc::new(OBJECT_LINES), header: Header::default() };
+        Self { file: InputFile::stream(name, &JSON_LINES), settings: settings.clone(), form }
     }
 
     /// Returns whether a line contains a document, however broken: blank ones do not.
-    pub fn holds_document(line: &[u8]) -> bool {
-        !line.trim_ascii().is_empty()
+    pub fn holds_document(line: &Piece) -> bool {
+        !matches!(line, Piece::Records { bytes, .. } if bytes.trim_ascii().is_empty())
     }
 
-    /// Reads the document of a line that begins at byte `offset` of the stream; nothing for a blank line.
-    pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
+    /// Reads the document of a line; nothing for a blank line.
+    pub fn read(&self, line: &Piece, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
-        OBJECT_LINES.read(&context, &Header::default(), (offset, line), emit);
-    }
-
-    /// Emits a document for a line of this many bytes, more than `corpus.max_document_mib`.
-    pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
-        let context = Context::new(&self.file, &self.settings);
-        emit(context.too_large_at(offset, bytes));
-    }
-
-    /// Emits a document for the rest of a stream that failed.
-    pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
-        let context = Context::new(&self.file, &self.settings);
-        emit(context.truncated_at(offset, reason));
+        self.form.read(&context, std::slice::from_ref(line), emit);
     }
 
     /// Returns the problem with a document, without the place that its reader put before it.
-    pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
-        let place = Context::new(&self.file, &self.settings).place(offset);
+    pub fn without_place<'r>(&self, line: &Piece, reason: &'r str) -> &'r str {
+        let place = Context::new(&self.file, &self.settings).place(line.offset());
         let rest = reason.strip_prefix(place.as_str());
         rest.and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason)
     }

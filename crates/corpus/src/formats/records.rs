@@ -295,7 +295,7 @@ pub(super) struct Form {
 
 impl Form {
     /// Reads the documents of runs of records.
-    fn read(&self, context: &Context<'_>, pieces: &[Piece], emit: DocumentSink<'_>) {
+    pub(super) fn read(&self, context: &Context<'_>, pieces: &[Piece], emit: DocumentSink<'_>) {
         for piece in pieces {
             match piece {
                 Piece::TooLarge { offset, bytes } => emit(context.too_large_at(*offset, *bytes)),
@@ -330,7 +330,7 @@ impl OpenRecords {
     ) -> Result<Self, InputError> {
         let mut cutter = RecordCutter::new(file.content()?, 0, Box::new(LineScan), limit);
         cutter.skip_byte_order_mark();
-        let records = of(cutter.held());
+        let records = of(cutter.start());
         cutter.end_records_by(records.scan());
         let names = records.names();
         let mut opened =
