@@ -4,17 +4,15 @@
 use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
-use arrow_array::temporal_conversions::{as_date, as_datetime, as_time};
 use arrow_array::types::{
-    ArrowPrimitiveType, ArrowTemporalType, ArrowTimestampType, Date32Type, Date64Type,
-    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type,
-    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ArrowTemporalType, Decimal32Type, Decimal64Type, Decimal128Type,
+    Decimal256Type, Float16Type, Float32Type, Float64Type,
 };
-use arrow_array::{Array, Float64Array, Int64Array, StringArray};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{
+    Array, Float64Array, PrimitiveArray, StringArray, downcast_integer_array,
+    downcast_temporal_array,
+};
+use arrow_schema::DataType;
 
 /// Returns whether the cells of a column of this type are text or have one text form: numbers, booleans, dates, times,
 /// and dictionaries of these.
@@ -36,43 +34,26 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
     if array.is_null(row) {
         return None;
     }
-    let text = match array.data_type() {
+    let text = downcast_temporal_array!(
+        array => moment(array, row)?,
         DataType::Utf8 => return Some(array.as_string::<i32>().value(row).into()),
         DataType::LargeUtf8 => return Some(array.as_string::<i64>().value(row).into()),
         DataType::Utf8View => return Some(array.as_string_view().value(row).into()),
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            let key = whole_number(dictionary.keys(), row)?;
+            let key = integer(dictionary.keys(), row)?;
             return text(dictionary.values(), usize::try_from(key).ok()?);
         }
         DataType::Boolean => array.as_boolean().value(row).to_string(),
         DataType::Float16 => format!("{:?}", f32::from(native::<Float16Type>(array, row))),
         DataType::Float32 => format!("{:?}", native::<Float32Type>(array, row)),
         DataType::Float64 => format!("{:?}", native::<Float64Type>(array, row)),
-        DataType::UInt64 => native::<UInt64Type>(array, row).to_string(),
-        kind if kind.is_integer() => whole_number(array, row)?.to_string(),
         DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(row),
         DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(row),
         DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(row),
         DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(row),
-        DataType::Date32 => day::<Date32Type>(array, row)?,
-        DataType::Date64 => day::<Date64Type>(array, row)?,
-        DataType::Time32(TimeUnit::Second) => time::<Time32SecondType>(array, row)?,
-        DataType::Time32(_) => time::<Time32MillisecondType>(array, row)?,
-        DataType::Time64(TimeUnit::Microsecond) => time::<Time64MicrosecondType>(array, row)?,
-        DataType::Time64(_) => time::<Time64NanosecondType>(array, row)?,
-        DataType::Timestamp(TimeUnit::Second, _) => moment::<TimestampSecondType>(array, row)?,
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            moment::<TimestampMillisecondType>(array, row)?
-        }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            moment::<TimestampMicrosecondType>(array, row)?
-        }
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-            moment::<TimestampNanosecondType>(array, row)?
-        }
-        _ => return None,
-    };
+        _ => integer(array, row)?.to_string(),
+    );
     Some(text.into())
 }
 
@@ -90,17 +71,8 @@ pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
         _ if array.is_null(row) => None,
         DataType::Float32 => Some(f64::from(native::<Float32Type>(array, row))),
         DataType::Float64 => Some(native::<Float64Type>(array, row)),
-        DataType::UInt64 => Some(native::<UInt64Type>(array, row) as f64),
-        kind if kind.is_integer() => whole_number(array, row).map(|n| n as f64),
-        _ => parsed(row),
+        _ => integer(array, row).map(|number| number as f64).or_else(|| parsed(row)),
     };
-    is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
-}
-
-/// Converts a column of numbers or of text; cells that are not whole numbers become null. `None` for other types.
-pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
-    let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
-    let number = |row| whole_number(array, row).or_else(|| parsed(row));
     is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
@@ -115,77 +87,47 @@ pub(crate) fn is_number(kind: &DataType) -> bool {
 
 /// Returns a cell of a column of integers, or of a dictionary of them.
 pub(crate) fn integer(array: &dyn Array, row: usize) -> Option<i128> {
-    match array.data_type() {
-        _ if array.is_null(row) => None,
-        DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary();
-            let key = whole_number(dictionary.keys(), row)?;
-            integer(dictionary.values(), usize::try_from(key).ok()?)
-        }
-        DataType::UInt64 => Some(native::<UInt64Type>(array, row).into()),
-        kind if kind.is_integer() => whole_number(array, row).map(i128::from),
-        _ => None,
-    }
-}
-
-/// Returns a cell of a column of numbers, if it is a whole number that fits.
-fn whole_number(array: &dyn Array, row: usize) -> Option<i64> {
     if array.is_null(row) {
         return None;
     }
-    // As an i64, 2⁶³ becomes the largest one, which is rounded to 2⁶³ again.
-    let fits = |value: f64| value as i64 as f64 == value && value < i64::MAX as f64;
-    let exactly = |value: f64| fits(value).then_some(value as i64);
-    match array.data_type() {
-        DataType::Int8 => Some(native::<Int8Type>(array, row).into()),
-        DataType::Int16 => Some(native::<Int16Type>(array, row).into()),
-        DataType::Int32 => Some(native::<Int32Type>(array, row).into()),
-        DataType::Int64 => Some(native::<Int64Type>(array, row)),
-        DataType::UInt8 => Some(native::<UInt8Type>(array, row).into()),
-        DataType::UInt16 => Some(native::<UInt16Type>(array, row).into()),
-        DataType::UInt32 => Some(native::<UInt32Type>(array, row).into()),
-        DataType::UInt64 => native::<UInt64Type>(array, row).try_into().ok(),
-        DataType::Float32 => exactly(native::<Float32Type>(array, row).into()),
-        DataType::Float64 => exactly(native::<Float64Type>(array, row)),
+    downcast_integer_array!(
+        array => Some(array.value(row).into()),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let key = integer(dictionary.keys(), row)?;
+            integer(dictionary.values(), usize::try_from(key).ok()?)
+        }
         _ => None,
-    }
+    )
 }
 
 fn native<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-fn day<T: ArrowTemporalType>(array: &dyn Array, row: usize) -> Option<String>
+/// Returns a date, a time or both as text.
+fn moment<T: ArrowTemporalType>(array: &PrimitiveArray<T>, row: usize) -> Option<String>
 where
     i64: From<T::Native>,
 {
-    Some(as_date::<T>(native::<T>(array, row).into())?.to_string())
-}
-
-fn time<T: ArrowTemporalType>(array: &dyn Array, row: usize) -> Option<String>
-where
-    i64: From<T::Native>,
-{
-    Some(as_time::<T>(native::<T>(array, row).into())?.to_string())
-}
-
-fn moment<T: ArrowTimestampType>(array: &dyn Array, row: usize) -> Option<String> {
-    let moment = as_datetime::<T>(native::<T>(array, row))?;
-    let zone = match array.data_type() {
-        DataType::Timestamp(_, Some(_)) => "Z",
-        _ => "",
-    };
-    Some(format!("{moment:?}{zone}"))
+    Some(match array.data_type() {
+        DataType::Date32 | DataType::Date64 => array.value_as_date(row)?.to_string(),
+        DataType::Timestamp(_, None) => format!("{:?}", array.value_as_datetime(row)?),
+        DataType::Timestamp(_, Some(_)) => format!("{:?}Z", array.value_as_datetime(row)?),
+        _ => array.value_as_time(row)?.to_string(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::types::Int32Type;
     use arrow_array::{
         ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float32Array,
         Int8Array, NullArray, StringViewArray, Time32SecondArray, TimestampMicrosecondArray,
         TimestampSecondArray, UInt64Array,
     };
+    use arrow_schema::TimeUnit;
     use std::sync::Arc;
 
     fn all(array: &dyn Array) -> Vec<Option<String>> {
@@ -230,14 +172,9 @@ mod tests {
         let texts = StringArray::from(vec![Some("7"), Some(" 2.5 "), Some("x"), None]);
         let found = numbers(&texts).unwrap();
         assert_eq!(found.iter().collect::<Vec<_>>(), [Some(7.0), Some(2.5), None, None]);
-        let found = whole_numbers(&texts).unwrap();
-        assert_eq!(found.iter().collect::<Vec<_>>(), [Some(7), None, None, None]);
-        let floats = Float64Array::from(vec![3.0, 0.5, f64::NAN, 1e300, 2f64.powi(63)]);
-        let found = whole_numbers(&floats).unwrap();
-        assert_eq!(found.iter().collect::<Vec<_>>(), [Some(3), None, None, None, None]);
+        let floats = Float64Array::from(vec![3.0, 0.5]);
         assert_eq!(numbers(&floats).unwrap().value(1), 0.5);
         let large = UInt64Array::from(vec![u64::MAX]);
-        assert!(whole_numbers(&large).unwrap().is_null(0));
         assert_eq!(numbers(&large).unwrap().value(0), u64::MAX as f64);
         assert!(numbers(&BooleanArray::from(vec![true])).is_none());
     }
