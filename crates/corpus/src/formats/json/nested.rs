@@ -1,98 +1,62 @@
 //! JSON whose records are in an array under a key, as in `{"response": {"docs": [{…}, {…}]}}`: finds these arrays.
 
 use super::mended;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::borrow::Cow;
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Finds the arrays of objects within a single JSON object, given its start: the path of each and the number of its
 /// objects. Leaves out arrays within arrays. Returns nothing if more than one value begins here.
 pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
     let (json, _) = mended(&String::from_utf8_lossy(start));
-    let mut parser = serde_json::Deserializer::from_str(&json);
     let mut found = BTreeMap::new();
-    let whole = Value { path: String::new(), is_item: false, found: &mut found };
-    let is_one = match parser.deserialize_map(whole) {
-        Ok(()) => parser.end().is_ok(),
-        // The object continues beyond what was read.
-        Err(error) => error.is_eof(),
-    };
-    if is_one { found } else { BTreeMap::new() }
+    if let Ok(whole @ Value::Object(_)) = serde_json::from_str(&closed(&json)) {
+        add(&whole, "", &mut found);
+    }
+    found
 }
 
-/// A value under a path, or one in the array there.
-struct Value<'f> {
-    path: String,
-    is_item: bool,
-    found: &'f mut BTreeMap<String, u64>,
+/// Closes JSON that continues beyond what was read, after the last value that ends with a bracket or a brace.
+fn closed(json: &str) -> String {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    let (mut open, mut complete) = (Vec::new(), (0, Vec::new()));
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_in_string,
+            b'"' => is_in_string = !is_in_string,
+            _ if is_in_string => {}
+            b'{' => open.push('}'),
+            b'[' => open.push(']'),
+            b'}' | b']' => {
+                open.pop();
+                complete = (at + 1, open.clone());
+            }
+            _ => {}
+        }
+    }
+    if open.is_empty() {
+        return json.to_owned();
+    }
+    let (end, open) = complete;
+    json[..end].chars().chain(open.into_iter().rev()).collect()
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<(), D::Error> {
-        parser.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Value<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        if self.is_item {
-            *self.found.entry(self.path).or_insert(0) += 1;
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(());
-        }
-        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-            let dot = if self.path.is_empty() { "" } else { "." };
-            let path = format!("{}{dot}{key}", self.path);
-            map.next_value_seed(Value { path, is_item: false, found: self.found })?;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        if self.is_item {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(());
-        }
-        loop {
-            let path = self.path.clone();
-            let item = Value { path, is_item: true, found: &mut *self.found };
-            if seq.next_element_seed(item)?.is_none() {
-                return Ok(());
+/// Counts the objects of the arrays within a value at this path.
+fn add(value: &Value, path: &str, found: &mut BTreeMap<String, u64>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                add(value, &format!("{path}{dot}{key}"), found);
             }
         }
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
+        Value::Array(items) => {
+            let objects = items.iter().filter(|item| item.is_object()).count();
+            if objects > 0 {
+                *found.entry(path.to_owned()).or_default() += objects as u64;
+            }
+        }
+        _ => {}
     }
 }
 
