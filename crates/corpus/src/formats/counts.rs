@@ -118,6 +118,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {
         while let Some((Key(key), value)) = map.next_entry()? {
             pairs.push((key, value));
         }
+        pairs.shrink_to_fit();
         Ok(pairs)
     }
 }

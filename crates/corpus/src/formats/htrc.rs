@@ -7,15 +7,14 @@
 //! (`-LRB-`, from the Penn Treebank) is read as the bracket.
 
 use super::context::read_all;
-use super::counts::{Key, Pairs};
+use super::counts::Pairs;
 use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, HtrcSettings, SectionSize};
 use crate::{Body, DocumentStatus, RawDocument};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::borrow::Cow;
-use std::fmt;
 
 mod metadata;
 
@@ -128,38 +127,9 @@ struct Page<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PageBody<'a> {
+    /// How often each token occurs as each part of speech.
     #[serde(borrow)]
-    token_pos_count: Option<TokenCounts<'a>>,
-}
-
-/// Each token and part of speech of a page's body, and how often they occur together.
-struct TokenCounts<'a>(Vec<(Cow<'a, str>, Cow<'a, str>, u32)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for TokenCounts<'a> {
-    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
-        parser.deserialize_map(TokenVisitor)
-    }
-}
-
-struct TokenVisitor;
-
-impl<'de> Visitor<'de> for TokenVisitor {
-    type Value = TokenCounts<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut counts = Vec::new();
-        while let Some(Key(token)) = map.next_key()? {
-            let tags: Pairs<'de, u32> = map.next_value()?;
-            let tags = tags.0.into_iter();
-            counts.extend(tags.map(|(tag, count)| (token.clone(), tag, count)));
-        }
-        counts.shrink_to_fit();
-        Ok(TokenCounts(counts))
-    }
+    token_pos_count: Option<Pairs<'a, Pairs<'a, u32>>>,
 }
 
 impl Volume<'_> {
@@ -236,11 +206,11 @@ impl Page<'_> {
 
     /// Returns each token and part of speech in its body, and how often they occur together.
     fn counts(&self) -> impl Iterator<Item = (&str, &str, u32)> {
-        let counts = self.body.as_ref().and_then(|body| body.token_pos_count.as_ref());
-        counts
-            .into_iter()
-            .flat_map(|counts| &counts.0)
-            .map(|(token, tag, count)| (bracket(token).unwrap_or(token), &**tag, *count))
+        let counts = self.body.iter().flat_map(|body| &body.token_pos_count);
+        counts.flat_map(|tokens| &tokens.0).flat_map(|(token, tags)| {
+            let token = bracket(token).unwrap_or(token);
+            tags.0.iter().map(move |(tag, count)| (token, &**tag, *count))
+        })
     }
 
     /// Returns the tokens with one of the job's parts of speech, and how often each occurs with it.
