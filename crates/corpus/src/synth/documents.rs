@@ -1,7 +1,9 @@
 //! Writes the documents of a generated corpus: drawn one by one, cut into files of bounded size.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use super::SynthSummary;
 use super::topics::{DrawnDocument, PlantedTopics};
@@ -21,18 +23,23 @@ pub(super) fn write_documents(
     file_bytes: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<SynthSummary, CorpusError> {
-    let escaped: Vec<String> = words.iter().map(|w| json_inside(w)).collect();
     let mut files = Files::new(folder, file_bytes);
-    let mut document = DrawnDocument::default();
+    let mut drawn = DrawnDocument::default();
     let mut topic_counts = vec![0_u32; planted.topic_count()];
-    let (mut line, mut tokens) = (Vec::new(), 0);
+    let (mut text, mut line, mut tokens) = (String::new(), Vec::new(), 0);
     for number in 0..documents {
-        planted.draw(number, &mut document);
-        tokens += document.terms.len() as u64;
-        let topic = most_frequent(&document.topics, &mut topic_counts);
+        planted.draw(number, &mut drawn);
+        tokens += drawn.terms.len() as u64;
+        let topic = most_frequent(&drawn.topics, &mut topic_counts);
+        text.clear();
+        for &term in &drawn.terms {
+            let space = if text.is_empty() { "" } else { " " };
+            text.extend([space, &words[term as usize]]);
+        }
         line.clear();
-        write_line(&mut line, number, topic, &document.terms, &escaped)
-            .map_err(CorpusError::io(folder))?;
+        let document = DrawnLine { id: format!("d{number:08}"), topic, text: &text };
+        serde_json::to_writer(&mut line, &document).expect("texts and numbers are JSON");
+        line.push(b'\n');
         files.write(&line)?;
         if (number + 1).is_multiple_of(PROGRESS_EVERY) {
             progress(number + 1);
@@ -43,10 +50,12 @@ pub(super) fn write_documents(
     Ok(SynthSummary { documents, tokens, files, bytes, reused: false })
 }
 
-/// Returns a word as it is between the quotation marks of a JSON string.
-fn json_inside(word: &str) -> String {
-    let quoted = serde_json::Value::from(word).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+/// A document, as a line has it.
+#[derive(Serialize)]
+struct DrawnLine<'a> {
+    id: String,
+    topic: Option<u32>,
+    text: &'a str,
 }
 
 /// Returns the topic that occurs most often, the smallest on a tie; none for an empty document. `counts` is all zeros
@@ -61,29 +70,6 @@ fn most_frequent(topics: &[u32], counts: &mut [u32]) -> Option<u32> {
         counts[topic as usize] = 0;
     }
     best
-}
-
-fn write_line(
-    line: &mut Vec<u8>,
-    number: u64,
-    topic: Option<u32>,
-    terms: &[u32],
-    words: &[String],
-) -> io::Result<()> {
-    write!(line, r#"{{"id":"d{number:08}","topic":"#)?;
-    match topic {
-        Some(topic) => write!(line, "{topic}")?,
-        None => line.extend_from_slice(b"null"),
-    }
-    line.extend_from_slice(br#","text":""#);
-    for (i, &term) in terms.iter().enumerate() {
-        if i > 0 {
-            line.push(b' ');
-        }
-        line.extend_from_slice(words[term as usize].as_bytes());
-    }
-    line.extend_from_slice(b"\"}\n");
-    Ok(())
 }
 
 /// Lines cut into files of a bounded size; a file is synced when it is full.
