@@ -18,13 +18,13 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, ClientConfigKey, Error, GetOptions, MultipartUpload, ObjectStore,
-    ObjectStoreExt, PutMode, PutMultipartOptions, PutPayload, RetryConfig, UpdateVersion,
+    BackoffConfig, ClientConfigKey, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMode,
+    PutMultipartOptions, PutPayload, RetryConfig, UpdateVersion, WriteMultipart,
 };
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 
 use super::explain::{explain, is_final, lacks_bucket};
 use super::{Condition, ObjectMeta, address_of};
@@ -48,9 +48,8 @@ const MOST_PARTS: u64 = 9_000;
 /// Maximum number of parts or ranges of one file in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Limits the parts that this process uploads at a time, whatever the number of files: more would only
-/// share the link, and time out together.
-static UPLOADS: Semaphore = Semaphore::const_new(8);
+/// Limits the files that this process uploads in parts at a time: more would only share the link, and time out together.
+static UPLOADS: Semaphore = Semaphore::const_new(2);
 
 /// The clients of this process, by bucket.
 static BUCKETS: Mutex<BTreeMap<String, Arc<Bucket>>> = Mutex::new(BTreeMap::new());
@@ -430,61 +429,34 @@ async fn put_parts(
     path: &Path,
     bytes: u64,
 ) -> Result<io::Result<String>, Error> {
-    let mut upload = store.put_multipart_opts(location, PutMultipartOptions::default()).await?;
-    let sent = send_parts(upload.as_mut(), path, bytes).await;
-    if !matches!(sent, Ok(Ok(()))) {
-        // The store keeps the parts until told to discard them; it may not be responding.
-        let _ = upload.abort().await;
-    }
-    if let Err(error) = sent? {
-        return Ok(Err(error));
-    }
-    match upload.complete().await {
-        Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
-        // If the response to a completion is lost, some stores no longer know the upload at the retry.
-        Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
-        Err(error) => {
-            // The caller may retry with a new upload.
-            let _ = upload.abort().await;
-            Err(error)
-        }
-    }
-}
-
-async fn send_parts(
-    upload: &mut dyn MultipartUpload,
-    path: &Path,
-    bytes: u64,
-) -> Result<io::Result<()>, Error> {
-    let part_bytes = PART_BYTES.max(bytes.div_ceil(MOST_PARTS));
+    // The semaphore is never closed, so this cannot fail.
+    let _permit = UPLOADS.acquire().await;
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
-    let mut on_their_way = JoinSet::new();
+    let part_bytes = PART_BYTES.max(bytes.div_ceil(MOST_PARTS));
+    let upload = store.put_multipart_opts(location, PutMultipartOptions::default()).await?;
+    let mut upload = WriteMultipart::new_with_chunk_size(upload, part_bytes as usize);
     let mut left = bytes;
-    while left > 0 || !on_their_way.is_empty() {
-        if left > 0 && on_their_way.len() < IN_FLIGHT {
-            let mut part = vec![0; left.min(part_bytes) as usize];
-            if let Err(error) = file.read_exact(&mut part) {
-                return Ok(Err(error));
-            }
-            left -= part.len() as u64;
-            let part = upload.put_part(part.into());
-            on_their_way.spawn(async {
-                // The semaphore is never closed, so this cannot fail.
-                let _permit = UPLOADS.acquire().await;
-                part.await
-            });
-            continue;
+    while left > 0 {
+        let mut part = vec![0; left.min(part_bytes) as usize];
+        left -= part.len() as u64;
+        let read = file.read_exact(&mut part);
+        let sent = upload.wait_for_capacity(IN_FLIGHT).await;
+        if read.is_err() || sent.is_err() {
+            // The store keeps the parts until told to discard them; it may not be responding.
+            let _ = upload.abort().await;
+            return sent.map(|()| read.map(|()| String::new()));
         }
-        match on_their_way.join_next().await {
-            Some(Ok(sent)) => sent?,
-            Some(Err(error)) => return Err(error.into()),
-            None => {}
-        }
+        upload.put(part.into());
     }
-    Ok(Ok(()))
+    match upload.finish().await {
+        Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
+        // If the response to a completion is lost, some stores no longer know the upload at the retry.
+        Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the error for an invalid response.

@@ -21,56 +21,59 @@ pub(super) fn is_final(error: &Error) -> bool {
     is_refusal.iter().any(|sign| causes.contains(sign)) && !causes.contains("RequestTimeout")
 }
 
+/// Signs in the texts of errors that have one cause, with what it is and its remedy.
+const KNOWN: [(&[&str], ErrorKind, &str); 4] = [
+    (
+        &["169.254.169.254", "169.254.170.2", "InstanceCredential"],
+        ErrorKind::PermissionDenied,
+        "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    ),
+    (
+        &["RequestTimeTooSkewed"],
+        ErrorKind::PermissionDenied,
+        "the clock of this machine differs from the store's: set it, then try again",
+    ),
+    (
+        &["ExpiredToken"],
+        ErrorKind::PermissionDenied,
+        "the session token has expired: set another AWS_SESSION_TOKEN, then try again",
+    ),
+    (
+        &["BadScheme", "URL scheme is not allowed"],
+        ErrorKind::InvalidInput,
+        "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https",
+    ),
+];
+
 /// Turns the client's error into ours.
 pub(super) fn explain(bucket: &str, key: &str, error: &Error) -> StoreError {
-    let causes = causes(error);
-    let asks_machine = ["169.254.169.254", "169.254.170.2", "InstanceCredential"];
-    let (kind, message) = if asks_machine.iter().any(|sign| causes.contains(sign)) {
-        let message = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
-        (ErrorKind::PermissionDenied, message.to_owned())
-    } else if lacks_bucket(error) {
-        let message = format!(
-            "the bucket `{bucket}` does not exist: create it, or correct its name or \
-             AWS_ENDPOINT_URL"
-        );
-        (ErrorKind::NotFound, message)
-    } else {
-        told_by_kind(error, &causes)
-    };
-    named(&address_of(bucket, key))(io::Error::new(kind, message))
-}
-
-fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
-    let said = shorten(causes);
-    let refusals = ["403 Forbidden", "401 Unauthorized"];
-    let is_refusal = refusals.iter().any(|sign| causes.contains(sign));
-    match error {
+    let (causes, address) = (causes(error), address_of(bucket, key));
+    let has = |signs: &[&str]| signs.iter().any(|sign| causes.contains(sign));
+    let said = shorten(&causes);
+    let (kind, message) = match error {
+        _ if let Some(&(_, kind, message)) = KNOWN.iter().find(|(signs, ..)| has(signs)) => {
+            (kind, message.to_owned())
+        }
+        _ if lacks_bucket(error) => (
+            ErrorKind::NotFound,
+            format!(
+                "the bucket `{bucket}` does not exist: create it, or correct its name or \
+                 AWS_ENDPOINT_URL"
+            ),
+        ),
         Error::NotFound { .. } => (ErrorKind::NotFound, "the object does not exist".to_owned()),
         Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
             ErrorKind::StaleNetworkFileHandle,
             "has changed in the meantime; no other program may write there meanwhile".to_owned(),
         ),
-        _ if causes.contains("object with invalid path") => (
+        _ if has(&["object with invalid path"]) => (
             ErrorKind::InvalidData,
             format!(
                 "a key of the bucket cannot be read here: {said}; rename it, or name another folder"
             ),
         ),
-        _ if causes.contains("RequestTimeTooSkewed") => (
-            ErrorKind::PermissionDenied,
-            "the clock of this machine differs from the store's: set it, then try again".to_owned(),
-        ),
-        _ if causes.contains("ExpiredToken") => (
-            ErrorKind::PermissionDenied,
-            "the session token has expired: set another AWS_SESSION_TOKEN, then try again"
-                .to_owned(),
-        ),
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
-        _ if is_refusal => refused(&said),
-        _ if causes.contains("BadScheme") || causes.contains("URL scheme is not allowed") => (
-            ErrorKind::InvalidInput,
-            "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https".to_owned(),
-        ),
+        _ if has(&["403 Forbidden", "401 Unauthorized"]) => refused(&said),
         _ => (
             if is_final(error) { ErrorKind::Other } else { ErrorKind::TimedOut },
             format!(
@@ -78,7 +81,8 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
                  network, then try again"
             ),
         ),
-    }
+    };
+    named(&address)(io::Error::new(kind, message))
 }
 
 fn refused(said: &str) -> (ErrorKind, String) {
