@@ -86,11 +86,6 @@ impl Reference {
                         tokenizer.tokens(&text, &mut push);
                         counts.add_text(&mut terms);
                     }
-                    Body::Bag { vocabulary, counts: of } => {
-                        let term = |&(place, _): &(u32, u32)| &vocabulary[place as usize];
-                        terms.extend(of.iter().map(term).filter_map(|term| term_of(term)));
-                        counts.add_set(&mut terms);
-                    }
                     Body::Counts { counts: of, words, .. } => {
                         let mut push = |word: &str, _| terms.extend(term_of(word));
                         tokenizer.counted(&of, words, &mut push);

@@ -141,7 +141,7 @@ impl About<'_> {
     ) -> Result<Answered, Failure> {
         let error = match &raw.body {
             Body::Missing { reason, .. } => Some(reader.without_place(line, reason).to_owned()),
-            Body::Text { .. } | Body::Bag { .. } | Body::Counts { .. } => None,
+            Body::Text { .. } | Body::Counts { .. } => None,
         };
         let document = self.bagger.count(raw);
         let is_bad =

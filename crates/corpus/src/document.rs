@@ -4,7 +4,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
 use lda::infer::Bag;
 
@@ -102,13 +101,6 @@ pub enum Body<'a> {
         text: Cow<'a, str>,
         /// Whether bytes that are not UTF-8 were replaced by U+FFFD.
         repaired: bool,
-    },
-    /// A bag over a vocabulary that many documents share: they are counted without reading the terms.
-    Bag {
-        /// The terms, used unchanged.
-        vocabulary: &'a Arc<Vec<String>>,
-        /// Index in `vocabulary` and tokens of each term, in the input's order; a term may occur again.
-        counts: Vec<(u32, u32)>,
     },
     /// Terms that the input has already counted.
     Counts {

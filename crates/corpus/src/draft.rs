@@ -4,7 +4,6 @@
 //! counted pass through the tokenizer one by one; the terms of a bag of words are kept unchanged.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument, set};
 use super::terms::TermCounter;
@@ -12,9 +11,6 @@ use super::tokenizer::Tokenizer;
 
 /// The most tokens of a document: the largest count that a shard stores. Further ones are left out.
 const MAX_TOKENS: u32 = i32::MAX as u32;
-
-/// The local id of a shared vocabulary's term that has not occurred yet.
-const UNSEEN: u32 = u32::MAX;
 
 /// A tokenizer with the counts of every term it has met, for drafting documents.
 ///
@@ -41,8 +37,6 @@ const UNSEEN: u32 = u32::MAX;
 pub struct Drafter {
     tokenizer: Tokenizer,
     counter: TermCounter,
-    /// The vocabulary of the last bag, and the local id of each of its terms, or `UNSEEN`.
-    shared: (Arc<Vec<String>>, Vec<u32>),
     keeps_order: bool,
     /// The local ids of the tokens of the text being drafted, if their order is kept.
     sequence: Vec<u32>,
@@ -51,13 +45,7 @@ pub struct Drafter {
 impl Drafter {
     /// Creates a drafter that has seen nothing.
     pub fn new(tokenizer: Tokenizer) -> Self {
-        Self {
-            tokenizer,
-            counter: TermCounter::new(),
-            shared: Default::default(),
-            keeps_order: false,
-            sequence: Vec::new(),
-        }
+        Self { tokenizer, counter: TermCounter::new(), keeps_order: false, sequence: Vec::new() }
     }
 
     /// Makes sequences instead of bags: `terms` has every token of a text, in order, each with count 1.
@@ -84,10 +72,6 @@ impl Drafter {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
                 read(repaired)
-            }
-            Body::Bag { vocabulary, counts } => {
-                self.count_bag(vocabulary, &counts);
-                DocumentStatus::Ok
             }
             Body::Counts { counts, words, repaired } => {
                 self.count_counts(&counts, words);
@@ -133,25 +117,6 @@ impl Drafter {
                 counter.add_local(local_id, 1);
                 sequence.push(local_id);
             }),
-        }
-    }
-
-    fn count_bag(&mut self, vocabulary: &Arc<Vec<String>>, counts: &[(u32, u32)]) {
-        let (known, local_ids) = &mut self.shared;
-        if !Arc::ptr_eq(known, vocabulary) {
-            *known = Arc::clone(vocabulary);
-            local_ids.clear();
-            local_ids.resize(vocabulary.len(), UNSEEN);
-        }
-        let mut room = MAX_TOKENS;
-        for &(place, count) in counts {
-            let local_id = &mut local_ids[place as usize];
-            if *local_id == UNSEEN {
-                *local_id = self.counter.intern(&vocabulary[place as usize]);
-            }
-            let count = count.min(room);
-            room -= count;
-            self.counter.add_local(*local_id, count);
         }
     }
 
@@ -231,25 +196,6 @@ mod tests {
     fn counts<'a>(counts: &[(&'a str, u32)], words: bool) -> RawDocument<'a> {
         let own = |&(term, count): &(&'a str, u32)| (Cow::Borrowed(term), count);
         raw(Body::Counts { counts: counts.iter().map(own).collect(), words, repaired: false })
-    }
-
-    #[test]
-    fn bags_have_the_terms_of_their_own_vocabulary() {
-        let mut drafter = drafter();
-        let mut out = ShardDocument::default();
-        let vocabularies = [["a", "The"], ["The", "b"]];
-        let vocabularies = vocabularies.map(|terms| Arc::new(terms.map(str::to_owned).to_vec()));
-        for (which, expected) in [(0, ["a", "The"]), (1, ["The", "b"]), (0, ["a", "The"])] {
-            let body = Body::Bag {
-                vocabulary: &vocabularies[which],
-                counts: vec![(1, 2), (0, 1), (1, 3)],
-            };
-            drafter.draft(raw(body), &mut out);
-            let held = out.terms.iter().map(|&id| drafter.terms().term(id));
-            let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
-            held.sort_by_key(|held| std::cmp::Reverse(held.1));
-            assert_eq!(held, [(expected[1], 5), (expected[0], 1)]);
-        }
     }
 
     #[test]

@@ -62,7 +62,6 @@ impl<'a> Context<'a> {
     /// Replaces counts that are more than a text within the limit can have, even in one-letter words.
     pub(crate) fn within_limit<'d>(&self, mut document: RawDocument<'d>) -> RawDocument<'d> {
         let tokens: u64 = match &document.body {
-            Body::Bag { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
             Body::Counts { counts, .. } => counts.iter().map(|&(_, count)| u64::from(count)).sum(),
             Body::Text { .. } | Body::Missing { .. } => return document,
         };

@@ -77,12 +77,6 @@ impl Seen {
         let (text, repaired, status) = match &document.body {
             Body::Text { text, repaired } => (text.to_string(), *repaired, None),
             Body::Missing { status, reason } => (reason.clone(), false, Some(*status)),
-            Body::Bag { vocabulary, counts } => {
-                let term = |place: u32| &vocabulary[place as usize];
-                let counts =
-                    counts.iter().map(|&(place, count)| format!("{}:{count}", term(place)));
-                (counts.collect::<Vec<_>>().join(" "), false, None)
-            }
             Body::Counts { counts, repaired, .. } => {
                 let counts = counts.iter().map(|(term, count)| format!("{term}:{count}"));
                 (counts.collect::<Vec<_>>().join(" "), *repaired, None)

@@ -17,6 +17,7 @@ use crate::document::count_of;
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, OnDamage};
 use crate::{Body, DocumentStatus};
+use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
@@ -430,6 +431,9 @@ impl Part for Counts {
     /// Reads every document, including those without entries.
     fn read(&self, context: &Context<'_>, emit: DocumentSink<'_>) -> Result<(), InputError> {
         let (file, settings) = (context.file, context.settings);
+        let term = |&(place, count): &(u32, u32)| {
+            (Cow::Borrowed(&self.vocabulary[place as usize][..]), count)
+        };
         let mut bags = self.bags.iter().peekable();
         for number in self.documents.clone() {
             let bag = bags.next_if(|bag| bag.document == number);
@@ -445,9 +449,11 @@ impl Part for Counts {
                 (Some(Bag { bytes, .. }), _) if *bytes > settings.max_document_bytes => {
                     context.too_large(&id, *bytes)
                 }
-                (Some(Bag { counts, .. }), _) if !counts.is_empty() => {
-                    Body::Bag { vocabulary: &self.vocabulary, counts: counts.clone() }
-                }
+                (Some(Bag { counts, .. }), _) if !counts.is_empty() => Body::Counts {
+                    counts: counts.iter().map(term).collect(),
+                    words: false,
+                    repaired: false,
+                },
                 _ => missing(DocumentStatus::Empty, "no entries".to_owned()),
             };
             emit(context.without_values(id, body));
