@@ -16,12 +16,8 @@ pub fn utc(time: SystemTime) -> String {
 /// A year from 1000 to 2999, perhaps with month and day; or a decade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Date {
-    /// The year; the first one of a decade.
-    year: u16,
-    /// From 1; 1 if the value has none.
-    month: u8,
-    /// From 1; 1 if the value has none.
-    day: u8,
+    /// The day; the first one of a month, a year or a decade.
+    day: NaiveDate,
     /// The finest unit of the value.
     unit: DateUnit,
 }
@@ -79,13 +75,16 @@ impl Date {
     }
 
     fn label(self, unit: DateUnit) -> String {
-        let Self { year, month, day, .. } = self;
         match unit {
-            DateUnit::Day => format!("{year}-{month:02}-{day:02}"),
-            DateUnit::Month => format!("{year}-{month:02}"),
-            DateUnit::Year => year.to_string(),
-            DateUnit::Decade => format!("{}0s", year / 10),
+            DateUnit::Day => self.day.to_string(),
+            DateUnit::Month => self.day.format("%Y-%m").to_string(),
+            DateUnit::Year => self.day.year().to_string(),
+            DateUnit::Decade => format!("{}0s", self.day.year() / 10),
         }
+    }
+
+    fn new(day: NaiveDate, unit: DateUnit) -> Option<Self> {
+        (1000..=2999).contains(&day.year()).then_some(Self { day, unit })
     }
 
     fn of_year(text: &str) -> Option<Self> {
@@ -99,22 +98,18 @@ impl Date {
             Some(_) => (&plain[..plain.len() - 1], DateUnit::Decade),
             None => (plain, DateUnit::Year),
         };
-        Some(Self { year: number(plain, 4, 1000..=2999)?, month: 1, day: 1, unit })
+        Self::new(NaiveDate::from_ymd_opt(number(plain, 4)?, 1, 1)?, unit)
     }
 
     fn of_month(text: &str) -> Option<Self> {
         let (year, month) = text.split_once('-')?;
-        Some(Self {
-            year: number(year, 4, 1000..=2999)?,
-            month: number(month, 2, 1..=12)? as u8,
-            day: 1,
-            unit: DateUnit::Month,
-        })
+        let first = NaiveDate::from_ymd_opt(number(year, 4)?, number(month, 2)?, 1)?;
+        Self::new(first, DateUnit::Month)
     }
 
     fn of_day(text: &str) -> Option<Self> {
-        let moment =
-            |format: &&str| NaiveDate::parse_from_str(text, format).ok().and_then(Self::of);
+        let of_day = |date| Self::new(date, DateUnit::Day);
+        let moment = |format: &&str| NaiveDate::parse_from_str(text, format).ok().and_then(of_day);
         let compact = || Self::day(text, "%Y%m%d").filter(|_| text.len() == 8);
         let days = || DAYS.iter().find_map(|format| Self::day(text, format));
         days().or_else(compact).or_else(|| MOMENTS.iter().find_map(moment))
@@ -124,17 +119,7 @@ impl Date {
     fn day(text: &str, format: &str) -> Option<Self> {
         let (date, rest) = NaiveDate::parse_and_remainder(text, format).ok()?;
         let is_whole = rest.is_empty() || rest.starts_with([' ', 'T', ',']);
-        Self::of(date).filter(|_| is_whole)
-    }
-
-    fn of(date: NaiveDate) -> Option<Self> {
-        let year = u16::try_from(date.year()).ok();
-        Some(Self {
-            year: year.filter(|year| (1000..=2999).contains(year))?,
-            month: date.month() as u8,
-            day: date.day() as u8,
-            unit: DateUnit::Day,
-        })
+        Self::new(date, DateUnit::Day).filter(|_| is_whole)
     }
 }
 
@@ -226,11 +211,10 @@ impl Scale {
     }
 }
 
-/// Parses a number of this many digits within a range.
-fn number(text: &str, digits: usize, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
+/// Parses a number of this many digits.
+fn number<N: std::str::FromStr>(text: &str, digits: usize) -> Option<N> {
     let is_plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|_| is_plain)?;
-    range.contains(&number).then_some(number)
+    text.parse().ok().filter(|_| is_plain)
 }
 
 #[cfg(test)]
@@ -256,7 +240,10 @@ mod tests {
 
     #[test]
     fn dates_are_read_in_the_usual_forms_and_nothing_else_is() {
-        let day = |year, month, day| Date { year, month, day, unit: DateUnit::Day };
+        let day = |year, month, day| {
+            let day = NaiveDate::from_ymd_opt(year, month, day).unwrap();
+            Date { day, unit: DateUnit::Day }
+        };
         for text in [
             "1998-07-21",
             "1998-07-21T05:06:07Z",
@@ -284,7 +271,7 @@ mod tests {
         for text in ["1998", "1998.0", "c1998", "ca. 1998", "[1998?]", "©1998"] {
             assert_eq!(Date::parse(text), Some(year), "{text}");
         }
-        let decade = Date { year: 1990, unit: DateUnit::Decade, ..year };
+        let decade = Date { unit: DateUnit::Decade, ..day(1990, 1, 1) };
         assert_eq!(Date::parse("1990s"), Some(decade));
         for text in [
             "",
