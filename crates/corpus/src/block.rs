@@ -7,7 +7,7 @@
 //! is several files of at least B bytes in total; a block of Parquet or Arrow is several row groups of at least B
 //! bytes; a block of a bag of words is a range of document numbers. A block may contain no document.
 
-use super::formats::{Context, Cut, DocumentSink, InputFile, Part};
+use super::formats::{Context, Cut, DocumentSink, InputFile, Part, adding};
 use super::input::{Input, InputError};
 use super::language;
 use super::settings::CorpusSettings;
@@ -88,7 +88,7 @@ impl Block {
             emit(document);
         };
         match &self.content {
-            Content::Part(part) => part.read(&context, emit),
+            Content::Part(part) => part.read(&context, &mut adding(&context, emit)),
             Content::Files(files) => {
                 let mut held = Vec::new();
                 let mut files = self.input.files[files.clone()].iter();

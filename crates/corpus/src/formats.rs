@@ -25,6 +25,7 @@ mod vw;
 mod wet;
 
 pub(crate) use context::Context;
+pub(crate) use partition::adding;
 pub use partition::partitions;
 pub use uci::most_documents;
 
@@ -220,7 +221,7 @@ pub trait Part: Send {
     /// Returns about the bytes of content, to show progress.
     fn bytes(&self) -> u64;
 
-    /// Passes every document to `emit`, in order.
+    /// Passes every document to `emit`, in order, without the values of its folders.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -347,6 +348,8 @@ impl InputFile {
         held: &mut Vec<u8>,
         emit: DocumentSink<'_>,
     ) -> Result<(), InputError> {
+        let context = Context::new(self, settings);
+        let emit = &mut adding(&context, emit);
         let mut parts = match self.format.cutting {
             Cutting::Whole(read) => return read(self, settings, held, emit),
             Cutting::Records(of, _) => return records::read_file(of, self, settings, emit),
@@ -354,7 +357,6 @@ impl InputFile {
                 open(self, settings, STRETCH_BYTES)?
             }
         };
-        let context = Context::new(self, settings);
         while let Some((_, part)) = parts.next()? {
             part.read(&context, emit)?;
         }

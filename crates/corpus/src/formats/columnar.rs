@@ -13,7 +13,6 @@ mod parquet;
 
 use self::parquet::os_error;
 pub use self::parquet::{footer_of, io_error};
-use super::partition::adding;
 use super::records::Columns;
 use super::{
     Context, Cut, Cutting, DocumentSink, Format, InputFile, Numbered, Part, keeps_damaged,
@@ -341,7 +340,7 @@ impl Part for LostRows {
     }
 
     fn read(&self, context: &Context<'_>, emit: DocumentSink<'_>) -> Result<(), InputError> {
-        adding(context, emit)(context.truncated_at(self.first, &self.reason));
+        emit(context.truncated_at(self.first, &self.reason));
         Ok(())
     }
 }
@@ -379,10 +378,9 @@ impl Part for RowGroups {
 
     /// Reads the documents whose (first) rows are in these groups.
     fn read(&self, context: &Context<'_>, emit: DocumentSink<'_>) -> Result<(), InputError> {
-        let mut emit = adding(context, emit);
         match self.layout.counts {
-            Some(_) => long::read(self, context, &mut emit),
-            None => read_rows(self, context, &mut emit),
+            Some(_) => long::read(self, context, emit),
+            None => read_rows(self, context, emit),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::context::{Context, body, join_texts};
 use super::cutter::{LineScan, Piece, RecordCutter, Scan, record_ends};
-use super::partition::{adding, partitions};
+use super::partition::partitions;
 use super::vocabulary::read_vocabulary;
 use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
 use crate::error::InputError;
@@ -449,7 +449,7 @@ pub(super) fn read_file(
         })?;
     }
     if !has_documents && of(b"").is_never_empty() {
-        adding(&context, emit)(context.without_values(&file.name, context.no_content()));
+        emit(context.without_values(&file.name, context.no_content()));
     }
     Ok(())
 }
@@ -492,7 +492,7 @@ impl Part for Run {
     }
 
     fn read(&self, context: &Context<'_>, emit: DocumentSink<'_>) -> Result<(), InputError> {
-        self.form.read(context, &self.pieces, &mut adding(context, emit));
+        self.form.read(context, &self.pieces, emit);
         Ok(())
     }
 }
@@ -547,7 +547,6 @@ impl Part for LineRange {
         if !self.begins_record {
             cutter.skip_line(self.end);
         }
-        let mut emit = adding(context, emit);
         loop {
             let end = self.end.min(cutter.offset().saturating_add(STRETCH_BYTES));
             let pieces = cutter.next_pieces(end);
@@ -555,7 +554,7 @@ impl Part for LineRange {
             if pieces.is_empty() {
                 return Ok(());
             }
-            self.form.read(context, &pieces, &mut emit);
+            self.form.read(context, &pieces, emit);
         }
     }
 }

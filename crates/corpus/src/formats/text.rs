@@ -2,7 +2,6 @@
 
 use super::context::body_of_text;
 use super::mail::{MAIL, is_mbox};
-use super::partition::adding;
 use super::{Context, Cutting, DocumentSink, Format, InputFile};
 use crate::compression::{Compression, stripped};
 use crate::error::InputError;
@@ -44,8 +43,7 @@ fn read(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
-    let mut emit = adding(&context, emit);
-    if let Some(bytes) = context.read_whole(settings.max_document_bytes, held, &mut emit)? {
+    if let Some(bytes) = context.read_whole(settings.max_document_bytes, held, emit)? {
         let body = body_of_text(bytes, settings);
         let body = match &body {
             Body::Text { text, .. } => match why_no_text(bytes, text) {
