@@ -136,40 +136,10 @@ fn nearest(name: &str) -> &'static str {
 
 /// English modal verbs, conjunctions, prepositions, pronouns, determiners and the adverbs of sentences that NLTK's list
 /// lacks.
-const CLOSED_CLASSES: &str = "
-could may might must ought shall would cannot
-although though unless whereas whether since lest yet
-across along alongside amid among amongst around behind beneath beside besides beyond despite except
-inside near onto outside per throughout till toward towards unlike upon via versus within without
-another anybody anyone anything either else every everybody everyone everything many much neither
-nobody none nothing one others several somebody someone something us whatever whichever whoever whose
-almost already also always ever even hence however indeed instead moreover nevertheless never often
-otherwise perhaps quite rather still therefore thus
-";
+const CLOSED_CLASSES: &str = include_str!("stop_words/english.txt");
 
 /// Keywords, names of primitive types, and names from the standard library that are common in any source file.
-const RUST: &str = "
-abstract as async auto await become box break const continue crate do dyn else enum extern false
-final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self
-Self static struct super trait true try type typeof union unsafe unsized use virtual where while
-yield macro_rules
-
-bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
-
-std core alloc Option Some None Result Ok Err Vec String Box Rc Arc Cow Cell RefCell Mutex
-HashMap HashSet BTreeMap BTreeSet VecDeque PhantomData Pin Path PathBuf OsStr OsString Range
-Default Clone Copy Debug Display Eq PartialEq Ord PartialOrd Hash Send Sync Sized Drop Deref
-DerefMut From Into TryFrom TryInto AsRef AsMut Borrow ToString ToOwned Iterator IntoIterator
-FnOnce FnMut Fn Any Error Unpin
-
-new default clone from into iter into_iter iter_mut next map unwrap expect unwrap_or is_some
-is_none is_ok is_err as_ref as_mut as_str as_bytes to_string to_owned to_vec len is_empty push
-pop insert get get_mut collect fmt write writeln format println print eprintln eprint panic todo
-unreachable unimplemented assert assert_eq assert_ne debug_assert vec matches dbg include cfg
-derive test tests allow deny warn inline must_use doc feature features repr cold deprecated
-non_exhaustive target_arch target_os cfg_attr global_allocator clippy rustfmt rustc rust cargo
-docs rs eq ne cmp ptr mem ops fmt io value impls args arg ret tmp
-";
+const RUST: &str = include_str!("stop_words/rust.txt");
 
 #[cfg(test)]
 mod tests {
