@@ -9,10 +9,11 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use super::{Bucket, Condition, ObjectMeta};
 use crate::lock::{self, holder_in, run_in, unique};
@@ -40,7 +41,8 @@ impl Default for Terms {
 #[derive(Debug)]
 pub struct Lease {
     shared: Arc<Shared>,
-    renewer: Option<JoinHandle<()>>,
+    /// The thread that renews it until the channel is closed.
+    renewer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 #[derive(Debug)]
@@ -51,7 +53,6 @@ struct Shared {
     id: String,
     terms: Terms,
     state: Mutex<LeaseState>,
-    ending: Condvar,
 }
 
 #[derive(Debug)]
@@ -59,7 +60,6 @@ struct LeaseState {
     etag: String,
     renewed: Instant,
     renewals: u64,
-    is_ending: bool,
     lost: Option<String>,
 }
 
@@ -92,10 +92,8 @@ impl Lease {
                             etag: meta.etag.clone(),
                             renewed: asked,
                             renewals: 0,
-                            is_ending: false,
                             lost: None,
                         }),
-                        ending: Condvar::new(),
                     };
                     return Ok(Locking::Held(Box::new(Self::keep(shared))));
                 }
@@ -123,10 +121,11 @@ impl Lease {
     fn keep(shared: Shared) -> Self {
         let shared = Arc::new(shared);
         let renewed = Arc::clone(&shared);
-        let renewer =
-            thread::Builder::new().name("lease".to_owned()).spawn(move || renewed.keep_renewing());
+        let (ending, until) = channel();
+        let renewer = thread::Builder::new().name("lease".to_owned());
+        let renewer = renewer.spawn(move || renewed.keep_renewing(&until));
         // Without the thread the lease expires, and `check` reports it.
-        let renewer = renewer.ok();
+        let renewer = renewer.ok().map(|renewer| (ending, renewer));
         Self { shared, renewer }
     }
 }
@@ -149,9 +148,8 @@ impl Lock for Lease {
 impl Drop for Lease {
     /// Frees the lock, if the store responds.
     fn drop(&mut self) {
-        self.shared.state.lock().is_ending = true;
-        self.shared.ending.notify_all();
-        if let Some(renewer) = self.renewer.take() {
+        if let Some((ending, renewer)) = self.renewer.take() {
+            drop(ending);
             // It ends by itself; a panic in it has already been reported.
             let _ = renewer.join();
         }
@@ -167,12 +165,10 @@ impl Drop for Lease {
 }
 
 impl Shared {
-    fn keep_renewing(&self) {
-        loop {
-            let mut state = self.state.lock();
-            let is_going_on = |state: &mut LeaseState| !state.is_ending;
-            self.ending.wait_while_for(&mut state, is_going_on, self.terms.renew);
-            if state.is_ending || state.lost.is_some() {
+    fn keep_renewing(&self, until: &Receiver<()>) {
+        while until.recv_timeout(self.terms.renew) == Err(RecvTimeoutError::Timeout) {
+            let state = self.state.lock();
+            if state.lost.is_some() {
                 return;
             }
             let (etag, renewals) = (state.etag.clone(), state.renewals + 1);
