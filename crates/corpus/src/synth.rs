@@ -8,24 +8,20 @@
 //! The folder is complete or absent: it is written under a temporary name and renamed. Document n depends neither on
 //! the documents before it nor on how files are cut.
 
-mod answer;
-mod documents;
 pub mod topics;
 pub mod words;
 
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::input::LOCK_MARK;
 use serde::{Deserialize, Serialize};
-use store::{Disk, LOCK, Locking, Store as _};
+use store::{Disk, LOCK, Locking, Store as _, Writer};
 
-pub use self::answer::read_answer;
-use self::answer::{GENERATOR, Record, write_answer};
-use self::documents::write_documents;
-use self::topics::PlantedTopics;
+use self::topics::{DrawnDocument, PlantedTopics};
 use crate::CorpusError;
+use crate::collection::in_order;
+use crate::input::LOCK_MARK;
 use crate::synth_settings::SynthSettings;
 
 /// A file of documents is closed before it grows beyond this.
@@ -103,7 +99,8 @@ fn synthesize_in_files(
     let planted = PlantedTopics::plant(settings);
     let corpus =
         write_documents(settings.documents, &planted, &words, &unfinished, file_bytes, progress)?;
-    let record = Record { generator: GENERATOR, settings: settings.clone(), words_sha256, corpus };
+    let record =
+        CorpusRecord { generator: GENERATOR, settings: settings.clone(), words_sha256, corpus };
     write_answer(&planted, &words, &record, &answer)?;
     store::remove_file(&lock).map_err(CorpusError::io(&lock))?;
     publish(&unfinished, folder)?;
@@ -128,7 +125,7 @@ fn find_finished(
             folder.display()
         ))
     };
-    let record: Record = serde_json::from_slice(&bytes).map_err(|_| other())?;
+    let record: CorpusRecord = serde_json::from_slice(&bytes).map_err(|_| other())?;
     if (record.generator, &record.settings) != (GENERATOR, settings)
         || record.words_sha256 != words_sha256
     {
@@ -173,3 +170,207 @@ fn publish(unfinished: &Path, folder: &Path) -> Result<(), CorpusError> {
 
 #[cfg(test)]
 mod tests;
+
+// The answer of a generated corpus: its planted topics and its settings.
+
+/// The content of `answer/corpus.json`: the origin of the corpus, to recognise it, and its size.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct CorpusRecord {
+    /// Raised when the same settings would make other documents.
+    generator: u32,
+    settings: SynthSettings,
+    words_sha256: String,
+    corpus: SynthSummary,
+}
+
+/// The version of this generator.
+const GENERATOR: u32 = 1;
+
+/// Writes the answer into `folder`.
+fn write_answer(
+    planted: &PlantedTopics,
+    words: &[String],
+    record: &CorpusRecord,
+    folder: &Path,
+) -> Result<(), CorpusError> {
+    let write_topics = |out: &mut BufWriter<Writer>| {
+        writeln!(out, "topic\tterm\tweight")?;
+        for topic in 0..planted.topic_count() {
+            for (term, weight) in planted.topic(topic) {
+                writeln!(out, "{topic}\t{}\t{}", words[term as usize], weight as f32)?;
+            }
+        }
+        Ok(())
+    };
+    write_file(&folder.join("topics.tsv"), write_topics)?;
+    write_file(&folder.join("corpus.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, record)?;
+        writeln!(out)
+    })
+}
+
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<Writer>) -> io::Result<()>,
+) -> Result<(), CorpusError> {
+    let written = Writer::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync()
+    });
+    written.map_err(CorpusError::io(path))
+}
+
+/// Reads the planted topics of the corpus in `folder`: for each topic its words and their probabilities, heaviest
+/// first. They sum to 1: words that are not listed are never drawn from the topic.
+///
+/// # Errors
+///
+/// Fails if the answer cannot be read or is not as it was written.
+pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, CorpusError> {
+    let path = folder.join("answer/topics.tsv");
+    let text = fs::read_to_string(&path).map_err(CorpusError::io(&path))?;
+    let mut topics: Vec<Vec<(String, f32)>> = Vec::new();
+    for (index, line) in text.lines().enumerate().skip(1) {
+        let damaged = || {
+            let (path, line) = (path.display(), index + 1);
+            CorpusError::Data(format!(
+                "{path}:{line}: expected a row of topic, term, weight; make the corpus again"
+            ))
+        };
+        let (topic, word, weight) = parse_row(line).ok_or_else(damaged)?;
+        if topic == topics.len() {
+            topics.push(Vec::new());
+        }
+        topics.get_mut(topic).ok_or_else(damaged)?.push((word.to_owned(), weight));
+    }
+    Ok(topics)
+}
+
+fn parse_row(line: &str) -> Option<(usize, &str, f32)> {
+    let mut cells = line.split('\t');
+    let row = (cells.next()?.parse().ok()?, cells.next()?, cells.next()?.parse().ok()?);
+    cells.next().is_none().then_some(row)
+}
+
+// Writes the documents of a generated corpus: drawn one by one, cut into files of bounded size.
+
+/// Documents between two reports of progress.
+const PROGRESS_EVERY: u64 = 4096;
+
+/// Writes `documents` documents into `folder`, in files of at most `file_bytes` (except a single longer document).
+fn write_documents(
+    documents: u64,
+    planted: &PlantedTopics,
+    words: &[String],
+    folder: &Path,
+    file_bytes: u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<SynthSummary, CorpusError> {
+    let mut files = Files::new(folder, file_bytes);
+    let mut drawn = DrawnDocument::default();
+    let mut topic_counts = vec![0_u32; planted.topic_count()];
+    let (mut text, mut line, mut tokens) = (String::new(), Vec::new(), 0);
+    for number in 0..documents {
+        planted.draw(number, &mut drawn);
+        tokens += drawn.terms.len() as u64;
+        let topic = most_frequent(&drawn.topics, &mut topic_counts);
+        text.clear();
+        for &term in &drawn.terms {
+            let space = if text.is_empty() { "" } else { " " };
+            text.extend([space, &words[term as usize]]);
+        }
+        line.clear();
+        let document = DrawnLine { id: format!("d{number:08}"), topic, text: &text };
+        serde_json::to_writer(&mut line, &document).expect("texts and numbers are JSON");
+        line.push(b'\n');
+        files.write(&line)?;
+        if (number + 1).is_multiple_of(PROGRESS_EVERY) {
+            progress(number + 1);
+        }
+    }
+    progress(documents);
+    let (files, bytes) = files.finish()?;
+    Ok(SynthSummary { documents, tokens, files, bytes, reused: false })
+}
+
+/// A document, as a line has it.
+#[derive(Serialize)]
+struct DrawnLine<'a> {
+    id: String,
+    topic: Option<u32>,
+    text: &'a str,
+}
+
+/// Returns the topic that occurs most often, the smallest on a tie; none for an empty document. `counts` is all zeros
+/// before and after.
+fn most_frequent(topics: &[u32], counts: &mut [u32]) -> Option<u32> {
+    for &topic in topics {
+        counts[topic as usize] += 1;
+    }
+    let key = |topic: &&u32| (counts[**topic as usize], std::cmp::Reverse(**topic));
+    let best = topics.iter().max_by_key(key).copied();
+    for &topic in topics {
+        counts[topic as usize] = 0;
+    }
+    best
+}
+
+/// Lines cut into files of a bounded size; a file is synced when it is full.
+struct Files<'a> {
+    folder: &'a Path,
+    limit: u64,
+    current: Option<(PathBuf, BufWriter<Writer>)>,
+    current_bytes: u64,
+    files: u64,
+    bytes: u64,
+}
+
+impl<'a> Files<'a> {
+    fn new(folder: &'a Path, limit: u64) -> Self {
+        Self { folder, limit, current: None, current_bytes: 0, files: 0, bytes: 0 }
+    }
+
+    fn write(&mut self, line: &[u8]) -> Result<(), CorpusError> {
+        let length = line.len() as u64;
+        if self.current_bytes + length > self.limit {
+            self.close()?;
+        }
+        if self.current.is_none() {
+            self.current = Some(self.create()?);
+        }
+        let Some((path, writer)) = &mut self.current else {
+            unreachable!("a file was opened just above")
+        };
+        writer.write_all(line).map_err(CorpusError::io(path))?;
+        self.current_bytes += length;
+        self.bytes += length;
+        Ok(())
+    }
+
+    fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), CorpusError> {
+        let path = self.folder.join(format!("documents-{}.jsonl", in_order(self.files)));
+        let file = Writer::create_new(&path).map_err(CorpusError::io(&path))?;
+        self.files += 1;
+        self.current_bytes = 0;
+        Ok((path, BufWriter::with_capacity(1 << 20, file)))
+    }
+
+    fn close(&mut self) -> Result<(), CorpusError> {
+        let Some((path, mut writer)) = self.current.take() else {
+            return Ok(());
+        };
+        let closed = writer.flush().and_then(|()| writer.get_ref().sync());
+        closed.map_err(CorpusError::io(&path))
+    }
+
+    /// Returns the numbers of files and bytes written; a corpus of no documents is one empty file.
+    fn finish(mut self) -> Result<(u64, u64), CorpusError> {
+        if self.files == 0 {
+            self.current = Some(self.create()?);
+        }
+        self.close()?;
+        Ok((self.files, self.bytes))
+    }
+}
