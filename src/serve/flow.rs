@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::answer::Answerer;
 use super::{DocumentLine, StreamModel};
 use crate::failure::{Exit, Failure};
-use corpus::formats::cutter::{LineScan, Piece, RecordCutter};
+use corpus::formats::cutter::{Piece, RecordCutter, line_scans};
 use corpus::formats::json::LineReader;
 use mesh::interrupt::{self, Deferral};
 
@@ -97,7 +97,7 @@ pub(crate) fn run(
     }
     // Otherwise the reader would continue to send after all workers have ended.
     drop(worker_end);
-    let cutter = RecordCutter::new(input, 0, Box::new(LineScan), model.corpus.max_document_bytes);
+    let cutter = RecordCutter::new(input, 0, line_scans(), model.corpus.max_document_bytes);
     let lines = DocumentLines { cutter, lines: 0, documents: 0 };
     start("stream-reader", move || read(lines, &work, &order))?;
     let summary = write(&writer_end, output)?;

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use crate::block::{BlockQueue, Share};
 use crate::error::InputError;
 use crate::formats::columnar::first_rows;
-use crate::formats::cutter::{LineScan, Piece, RecordCutter, Scan, lines};
-use crate::formats::json::{self, ObjectScan, mended, objects};
+use crate::formats::cutter::{Piece, RecordCutter, lines};
+use crate::formats::json::{self, mended, objects};
 use crate::formats::records::{ColumnNames, Records};
 use crate::formats::{Cutting, Format, InputFile, partitions};
 use crate::input::Input;
@@ -240,10 +240,8 @@ impl Keys {
     fn of(file: &InputFile, settings: &CorpusSettings) -> Result<Self, InputError> {
         let mut keys = Self::default();
         let are_lines = *file.format != json::JSON;
-        let boundary: Box<dyn Scan> =
-            if are_lines { Box::new(LineScan) } else { Box::<ObjectScan>::default() };
         let limit = settings.max_document_bytes.min(RECORD_BYTES);
-        let mut cutter = RecordCutter::new(file.content()?, 0, boundary, limit);
+        let mut cutter = RecordCutter::new(file.content()?, 0, json::scans(are_lines), limit);
         cutter.skip_byte_order_mark();
         let (mut read, mut problem) = (0, None);
         for piece in cutter.next_pieces(START_BYTES) {

@@ -258,10 +258,6 @@ impl RowScan {
 }
 
 impl Scan for RowScan {
-    fn fresh(&self) -> Box<dyn Scan> {
-        Box::new(Self::new(self.dialect))
-    }
-
     fn find_end(&mut self, bytes: &[u8], _: bool) -> Result<usize, usize> {
         for (at, &byte) in bytes.iter().enumerate() {
             let place = self.place;

@@ -18,9 +18,6 @@ pub trait Scan: Send {
     /// that needs no second look once more bytes follow. `is_all` says that none will; without it some may.
     fn find_end(&mut self, bytes: &[u8], is_all: bool) -> Result<usize, usize>;
 
-    /// Returns a scan that has seen nothing.
-    fn fresh(&self) -> Box<dyn Scan>;
-
     /// Describes what the record has opened and not closed, if the stream ends within it; `None` makes what is left the
     /// last record.
     fn unclosed(&self) -> Option<&'static str> {
@@ -35,10 +32,14 @@ impl Scan for LineScan {
     fn find_end(&mut self, bytes: &[u8], _: bool) -> Result<usize, usize> {
         find_line_end(bytes).ok_or(bytes.len())
     }
+}
 
-    fn fresh(&self) -> Box<dyn Scan> {
-        Box::new(Self)
-    }
+/// Returns a scan that has seen nothing.
+pub type NewScan = Box<dyn Fn() -> Box<dyn Scan> + Send>;
+
+/// Returns scans for lines.
+pub fn line_scans() -> NewScan {
+    Box::new(|| Box::new(LineScan))
 }
 
 /// Returns the length of the first line with its line break; `None` without a line break.
@@ -115,7 +116,7 @@ impl Piece {
 /// A stream from which runs of records are taken one after the other.
 pub struct RecordCutter<R> {
     stream: BufReader<R>,
-    boundary: Box<dyn Scan>,
+    new_scan: NewScan,
     max_record_bytes: u64,
     /// Read but not handed out; begins with a record.
     held: Vec<u8>,
@@ -128,10 +129,10 @@ pub struct RecordCutter<R> {
 
 impl<R: Read> RecordCutter<R> {
     /// Cuts a stream in which a record begins at `offset`, its current position.
-    pub fn new(stream: R, offset: u64, boundary: Box<dyn Scan>, max_record_bytes: u64) -> Self {
+    pub fn new(stream: R, offset: u64, new_scan: NewScan, max_record_bytes: u64) -> Self {
         Self {
             stream: BufReader::with_capacity(FILL_BYTES, stream),
-            boundary,
+            new_scan,
             max_record_bytes,
             held: Vec::new(),
             offset,
@@ -177,7 +178,7 @@ impl<R: Read> RecordCutter<R> {
 
     /// Returns whether a complete record has arrived: the next one can be taken without waiting.
     pub fn is_at_hand(&self) -> bool {
-        self.boundary.fresh().find_end(&self.held, false).is_ok()
+        (self.new_scan)().find_end(&self.held, false).is_ok()
     }
 
     /// Returns the next record, as soon as it has arrived; `None` at the end.
@@ -185,9 +186,9 @@ impl<R: Read> RecordCutter<R> {
         self.next_pieces(self.offset + 1).pop()
     }
 
-    /// Ends records by this scan from here on.
-    pub(crate) fn end_records_by(&mut self, boundary: Box<dyn Scan>) {
-        self.boundary = boundary;
+    /// Ends records by these scans from here on.
+    pub(crate) fn end_records_by(&mut self, new_scan: NewScan) {
+        self.new_scan = new_scan;
     }
 
     /// Skips the rest of a line that began before; stops at `end` even within the line.
@@ -231,7 +232,7 @@ impl<R: Read> RecordCutter<R> {
     /// Reads on until complete records of `wanted` bytes are held, or the stream ends. Returns their length, and
     /// whether the record after them is too large.
     fn find_cut(&mut self, wanted: usize) -> (usize, bool) {
-        let mut scan = self.boundary.fresh();
+        let mut scan = (self.new_scan)();
         let (mut complete, mut scanned) = (0, 0);
         loop {
             let examined = loop {
@@ -276,7 +277,7 @@ impl<R: Read> RecordCutter<R> {
     /// Skips a record of any length; returns `None` if the stream breaks within it.
     fn skip_record(&mut self) -> Option<Piece> {
         let offset = self.offset;
-        let mut scan = self.boundary.fresh();
+        let mut scan = (self.new_scan)();
         loop {
             let end = scan.find_end(&self.held, false);
             drop(self.take(end.unwrap_or_else(|examined| examined)));
@@ -352,8 +353,12 @@ mod tests {
         }
     }
 
-    fn cutter(bytes: &[u8], breaks: bool, scan: impl Scan + 'static) -> RecordCutter<Trickle<'_>> {
-        RecordCutter::new(Trickle { bytes, breaks }, 0, Box::new(scan), 10)
+    fn cutter(bytes: &[u8], breaks: bool, new_scan: NewScan) -> RecordCutter<Trickle<'_>> {
+        RecordCutter::new(Trickle { bytes, breaks }, 0, new_scan, 10)
+    }
+
+    fn row_scans(dialect: Dialect) -> NewScan {
+        Box::new(move || Box::new(RowScan::new(dialect)))
     }
 
     fn records(offset: u64, bytes: &str) -> Piece {
@@ -363,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_run_owns_the_records_that_begin_before_its_end() {
-        let mut cutter = cutter(b"ab\ncd\n\nefg", false, LineScan);
+        let mut cutter = cutter(b"ab\ncd\n\nefg", false, line_scans());
         assert_eq!(cutter.next_pieces(3), [records(0, "ab\n")]);
         assert_eq!(cutter.next_pieces(4), [records(3, "cd\n")]);
         assert_eq!(cutter.next_pieces(5), []);
@@ -374,7 +379,7 @@ mod tests {
     #[test]
     fn a_long_record_is_skipped_and_reported() {
         let text = b"ab\n0123456789\ncd\n012345678901234567890";
-        let mut cutter = cutter(text, false, LineScan);
+        let mut cutter = cutter(text, false, line_scans());
         let too_large = |offset, bytes| Piece::TooLarge { offset, bytes };
         assert_eq!(cutter.next_pieces(4), [records(0, "ab\n"), too_large(3, 11)]);
         assert_eq!(cutter.next_pieces(99), [records(14, "cd\n"), too_large(17, 21)]);
@@ -383,26 +388,26 @@ mod tests {
     #[test]
     fn a_broken_stream_keeps_what_is_complete() {
         let truncated = |offset| Piece::Truncated { offset, reason: "torn".into() };
-        let mut short = cutter(b"ab\ncd\nef", true, LineScan);
+        let mut short = cutter(b"ab\ncd\nef", true, line_scans());
         assert_eq!(short.next_pieces(1), [records(0, "ab\n")]);
         assert_eq!(short.next_pieces(4), [records(3, "cd\n")]);
         assert_eq!(short.next_pieces(99), [truncated(6)]);
-        let mut whole = cutter(b"ab\ncd\nef", true, LineScan);
+        let mut whole = cutter(b"ab\ncd\nef", true, line_scans());
         assert_eq!(whole.next_pieces(99), [records(0, "ab\ncd\n"), truncated(6)]);
         assert_eq!(whole.next_pieces(99), []);
-        let mut long = cutter(b"ab\n0123456789012345", true, LineScan);
+        let mut long = cutter(b"ab\n0123456789012345", true, line_scans());
         assert_eq!(long.next_pieces(99), [records(0, "ab\n"), truncated(3)]);
     }
 
     #[test]
     fn line_breaks_within_quotes_end_no_record() {
         let text = b"a,\"b\n\"\n5\" x\n\"\"\"\n\"\nz";
-        let mut quoted = cutter(text, false, RowScan::new(Dialect::of(b"")));
+        let mut quoted = cutter(text, false, row_scans(Dialect::of(b"")));
         assert_eq!(quoted.next_pieces(1), [records(0, "a,\"b\n\"\n")]);
         assert_eq!(quoted.next_pieces(8), [records(7, "5\" x\n")]);
         let text = b"\"b\\\"\nc\"\n\"\\\\\"\nd";
         let escapes = Dialect { delimiter: b',', has_escapes: true };
-        let mut escaped = cutter(text, false, RowScan::new(escapes));
+        let mut escaped = cutter(text, false, row_scans(escapes));
         assert_eq!(escaped.next_pieces(1), [records(0, "\"b\\\"\nc\"\n")]);
         assert_eq!(escaped.next_pieces(9), [records(8, "\"\\\\\"\n")]);
     }
@@ -410,7 +415,7 @@ mod tests {
     #[test]
     fn objects_end_with_the_brace_that_closes_them() {
         let text = b"[{},\n{\"}\":{}}]\n";
-        let mut cutter = cutter(text, false, ObjectScan::default());
+        let mut cutter = cutter(text, false, Box::new(|| Box::<ObjectScan>::default()));
         assert_eq!(cutter.next_pieces(1), [records(0, "[{}")]);
         assert_eq!(cutter.next_pieces(4), [records(3, ",\n{\"}\":{}}")]);
         assert_eq!(cutter.next_pieces(99), [records(13, "]\n")]);
@@ -421,10 +426,10 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_and_a_begun_line_are_skipped() {
-        let mut marked = cutter(b"\xef\xbb\xbfab\n", false, LineScan);
+        let mut marked = cutter(b"\xef\xbb\xbfab\n", false, line_scans());
         marked.skip_byte_order_mark();
         assert_eq!(marked.next_pieces(99), [records(3, "ab\n")]);
-        let mut begun = cutter(b"ab\ncd", false, LineScan);
+        let mut begun = cutter(b"ab\ncd", false, line_scans());
         begun.skip_line(2);
         assert_eq!(begun.offset(), 3);
     }
@@ -444,7 +449,7 @@ mod tests {
     }
 
     fn lines_of(stream: impl Read, limit: u64) -> (RecordCutter<impl Read>, Vec<Piece>) {
-        let mut cutter = RecordCutter::new(stream, 0, Box::new(LineScan), limit);
+        let mut cutter = RecordCutter::new(stream, 0, line_scans(), limit);
         cutter.skip_byte_order_mark();
         let lines = std::iter::from_fn(|| cutter.next_record()).collect();
         (cutter, lines)
@@ -453,7 +458,7 @@ mod tests {
     #[test]
     fn a_record_is_taken_when_it_has_arrived() {
         let chunks = Chunks(vec![Ok(b"a\nb\nc"), Ok(b"\n")]);
-        let mut cutter = RecordCutter::new(chunks, 0, Box::new(LineScan), 9);
+        let mut cutter = RecordCutter::new(chunks, 0, line_scans(), 9);
         let mut at_hand = vec![cutter.is_at_hand()];
         while cutter.next_record().is_some() {
             at_hand.push(cutter.is_at_hand());
@@ -514,7 +519,7 @@ mod tests {
 
     /// Returns the lines of a file of these bytes, as ingest cuts it.
     fn lines_of_a_file(stream: Parts<'_>, limit: u64) -> Vec<Piece> {
-        let mut cutter = RecordCutter::new(stream, 0, Box::new(LineScan), limit);
+        let mut cutter = RecordCutter::new(stream, 0, line_scans(), limit);
         cutter.skip_byte_order_mark();
         let mut lines = Vec::new();
         for piece in cutter.next_pieces(u64::MAX) {

@@ -11,7 +11,7 @@ pub mod nested;
 
 use super::context::{body, join_texts};
 use super::counts::{Counted, Key, Pairs};
-use super::cutter::{LineScan, Piece, Scan, lines};
+use super::cutter::{LineScan, NewScan, Piece, Scan, lines};
 use super::records::{ColumnNames, Columns, Form, Header, RETURNS_REMEDY, Records, count_records};
 use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
 use crate::document::whole;
@@ -66,6 +66,11 @@ pub fn spans_lines(start: &[u8]) -> bool {
 /// Objects, each on a line of its own or not.
 struct Objects {
     are_lines: bool,
+}
+
+/// Returns scans for objects, each on a line of its own or not.
+pub(crate) fn scans(are_lines: bool) -> NewScan {
+    Box::new(move || Objects { are_lines }.scan())
 }
 
 const OBJECT_LINES: Objects = Objects { are_lines: true };
@@ -148,10 +153,6 @@ pub struct ObjectScan {
 }
 
 impl Scan for ObjectScan {
-    fn fresh(&self) -> Box<dyn Scan> {
-        Box::<Self>::default()
-    }
-
     fn find_end(&mut self, bytes: &[u8], _: bool) -> Result<usize, usize> {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.is_in_string {

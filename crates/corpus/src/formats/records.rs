@@ -4,7 +4,7 @@
 //! A format of records implements [`Records`]. A record becomes one document, whatever is wrong with it.
 
 use super::context::{Context, body, join_texts};
-use super::cutter::{LineScan, Piece, RecordCutter, Scan, record_ends};
+use super::cutter::{LineScan, Piece, RecordCutter, Scan, line_scans, record_ends};
 use super::partition::partitions;
 use super::vocabulary::read_vocabulary;
 use super::{Cut, DocumentSink, InputFile, Numbered, Part, STRETCH_BYTES};
@@ -328,10 +328,11 @@ impl OpenRecords {
         settings: &CorpusSettings,
         limit: u64,
     ) -> Result<Self, InputError> {
-        let mut cutter = RecordCutter::new(file.content()?, 0, Box::new(LineScan), limit);
+        let mut cutter = RecordCutter::new(file.content()?, 0, line_scans(), limit);
         cutter.skip_byte_order_mark();
         let records = of(cutter.start());
-        cutter.end_records_by(records.scan());
+        let of_records = Arc::clone(&records);
+        cutter.end_records_by(Box::new(move || of_records.scan()));
         let names = records.names();
         let mut opened =
             Self { cutter, form: Form { records, header: Header::default() }, first: Vec::new() };
@@ -543,7 +544,7 @@ impl Part for LineRange {
         let mut opened = file.open()?;
         opened.seek(SeekFrom::Start(begin)).map_err(InputError::unreadable(&file.path))?;
         let limit = settings.max_document_bytes;
-        let mut cutter = RecordCutter::new(opened, begin, Box::new(LineScan), limit);
+        let mut cutter = RecordCutter::new(opened, begin, line_scans(), limit);
         if !self.begins_record {
             cutter.skip_line(self.end);
         }

@@ -6,7 +6,7 @@
 //! header gives the number of documents, even a truncated file accounts for each of them, unless the header promises so
 //! many more than the entries found that it must be wrong. Entries are parsed in order, as blocks are cut.
 
-use super::cutter::{LineScan, Piece, RecordCutter};
+use super::cutter::{Piece, RecordCutter, line_scans};
 use super::records::check_damage;
 use super::vocabulary::read_vocabulary as read_terms;
 use super::{
@@ -339,7 +339,7 @@ struct Lines {
 
 impl Lines {
     fn open(file: &InputFile) -> Result<Self, InputError> {
-        let mut cutter = RecordCutter::new(file.content()?, 0, Box::new(LineScan), MAX_LINE_BYTES);
+        let mut cutter = RecordCutter::new(file.content()?, 0, line_scans(), MAX_LINE_BYTES);
         cutter.skip_byte_order_mark();
         Ok(Self { file: file.clone(), cutter })
     }

@@ -78,10 +78,6 @@ enum RecordScan {
 }
 
 impl Scan for RecordScan {
-    fn fresh(&self) -> Box<dyn Scan> {
-        Box::<Self>::default()
-    }
-
     fn find_end(&mut self, bytes: &[u8], _: bool) -> Result<usize, usize> {
         let (begin, left) = match *self {
             Self::Lost => return Err(bytes.len()),

@@ -85,10 +85,6 @@ impl Default for EnvelopeScan {
 }
 
 impl Scan for EnvelopeScan {
-    fn fresh(&self) -> Box<dyn Scan> {
-        Box::<Self>::default()
-    }
-
     /// Returns the length of `bytes` through the next envelope line.
     fn find_end(&mut self, bytes: &[u8], is_all: bool) -> Result<usize, usize> {
         let mut begin = 0;
