@@ -12,10 +12,9 @@ mod output;
 mod training;
 
 use toml::Value;
-use toml::de::ValueDeserializer;
 
 use super::kind::Kind;
-use constraint::Constraint;
+use constraint::{Constraint, toml};
 
 /// Every section, in the order of a resolved job.
 pub const SECTIONS: &[Section] = &[
@@ -74,10 +73,12 @@ pub struct Key {
 }
 
 /// What a job means that does not set a key. Values are TOML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Preset {
     /// The same as with this value.
     Default(&'static str),
+    /// The same as with this value: that of the library whose setting it is.
+    Library(fn() -> Value),
     /// An error: the key must be set, for example to this value.
     Required(&'static str),
     /// That the other key of a pair applies.
@@ -100,14 +101,14 @@ const UNHASHED: bool = false;
 macro_rules! rows {
     ($section:literal, $stage:expr; $(
         $(#[doc = $meaning:literal])+
-        $name:ident: $kind:expr, $preset:ident $(($value:tt))? $(, $mark:ident)?;
+        $name:ident: $kind:expr, $preset:ident $(($($value:tt)+))? $(, $mark:ident)?;
     )+) => {
         $crate::job::keys::Section {
             name: $section,
             keys: &[$($crate::job::keys::Key {
                 path: concat!($section, ".", stringify!($name)),
                 template: concat!($($meaning),+),
-                preset: $crate::job::keys::Preset::$preset $((stringify!($value)))?,
+                preset: $crate::job::keys::preset!($preset $(($($value)+))?),
                 kind: $kind,
                 is_hashed: true $(&& $crate::job::keys::$mark)?,
             }),+],
@@ -116,6 +117,17 @@ macro_rules! rows {
     };
 }
 use rows;
+
+/// Builds a preset; a value is TOML, or an expression over a library's settings.
+macro_rules! preset {
+    (Library($value:expr)) => {
+        $crate::job::keys::Preset::Library(|| ::toml::Value::from($value))
+    };
+    ($preset:ident $(($value:tt))?) => {
+        $crate::job::keys::Preset::$preset $((stringify!($value)))?
+    };
+}
+use preset;
 
 impl Section {
     /// Returns the key of this name.
@@ -157,14 +169,18 @@ impl Key {
         self.kind.words()
     }
 
+    /// Returns its default value as its row says it, as TOML.
+    pub fn default_text(&self) -> Option<String> {
+        match self.preset {
+            Preset::Default(text) => Some(text.to_owned()),
+            Preset::Library(value) => Some(value().to_string()),
+            Preset::Required(_) | Preset::Absent => None,
+        }
+    }
+
     /// Returns its default value, in the one form of its kind.
     pub(super) fn default_value(&self) -> Option<Value> {
-        let Preset::Default(text) = self.preset else {
-            return None;
-        };
-        let value = ValueDeserializer::parse(text).and_then(serde::Deserialize::deserialize);
-        let value =
-            self.kind.value(&value.expect("the defaults of the rows are TOML"), "".as_ref());
+        let value = self.kind.value(&toml(&self.default_text()?), "".as_ref());
         Some(value.unwrap_or_else(|| panic!("the default of {} is not of its kind", self.path)))
     }
 }

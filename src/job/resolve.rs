@@ -405,7 +405,7 @@ mod tests {
     use std::path::Path;
 
     use crate::job::Job;
-    use crate::job::keys::{self, Key, Preset, SECTIONS};
+    use crate::job::keys::{Key, SECTIONS};
     use crate::job::state::MODEL_FILE;
     use crate::tables::output::JOB_FILE;
     use corpus::settings::TokenSettings;
@@ -469,12 +469,5 @@ mod tests {
         let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
         assert_eq!(job.train, TrainSettings::default());
         assert_eq!(job.tokens, TokenSettings::DEFAULT);
-    }
-
-    #[test]
-    fn an_evaluation_measures_as_training_does() {
-        let default = keys::key("evaluate.completion_sweeps").unwrap().preset;
-        let sweeps = lda::evaluate::completion::SWEEPS.to_string();
-        assert_eq!(default, Preset::Default(sweeps.leak()));
     }
 }

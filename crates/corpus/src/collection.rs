@@ -80,7 +80,6 @@ pub struct ShardEntry {
     /// Their tokens in the vocabulary.
     pub tokens: u64,
     /// The position in its volume of the first document that has one; not 0 if the volume began in another shard.
-    #[serde(default)]
     pub first_section: u64,
     /// Size of its file.
     pub bytes: u64,

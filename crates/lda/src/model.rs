@@ -29,7 +29,7 @@ pub struct Priors {
     /// Whether factors are `exp E[log β]` rather than the mean.
     pub exp_psi: bool,
     /// The tree-structured prior over a topic's terms, if there is one; its own η is the one that it was built with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Arc<Tree>>,
 }
 

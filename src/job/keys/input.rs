@@ -9,10 +9,12 @@ use crate::job::kind::Kind::{
     Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text as AnyText, Whole,
     Word,
 };
-use crate::job::kind::{AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, words_of};
+use crate::job::kind::{
+    AUTO, COUNT, POSITIVE, Reals, SHARE, is_distinct, is_named, word, words_of,
+};
 use corpus::formats;
 use corpus::language::is_code;
-use corpus::settings::{Markup, OnDamage, TokenRule};
+use corpus::settings::{Markup, OnDamage, TokenRule, TokenSettings};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(|x| x > 0.0 && x <= 65_536.0, "a number of MiB above 0, at most 65536");
@@ -157,29 +159,29 @@ pub(super) const TOKENS: Section = rows! {
     /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese); `"words"`: UAX #29 alone, for which each character of these
     /// scripts is a word; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
     // The same as `"words"` in all other scripts, so that a few texts in Chinese are not lost among those in English.
-    rule: Word(words_of::<TokenRule>), Default("dictionary");
+    rule: Word(words_of::<TokenRule>), Library(word(TokenSettings::DEFAULT.rule));
     /// Lower-case every token; `I` becomes `i`, in Turkish too.
-    lower_case: Flag, Default(true);
+    lower_case: Flag, Library(TokenSettings::DEFAULT.lower_case);
     /// Shortest token kept, in characters. With the rule `"dictionary"`, a word of a script without spaces is kept from
     /// two on.
     // Nearly all English words of two letters are function words (MALLET's importer draws the same line).
-    min_length: Whole(1, 1_000), Default(3);
+    min_length: Whole(1, 1_000), Library(TokenSettings::DEFAULT.min_length as i64);
     /// Longest token kept, in characters; not less than `min_length`.
     // Longer than the words in any dictionary; anything longer is base64 or a URL.
-    max_length: Whole(1, 1_000), Default(40);
+    max_length: Whole(1, 1_000), Library(TokenSettings::DEFAULT.max_length as i64);
     /// Keep tokens without a letter.
-    numbers: Flag, Default(false);
+    numbers: Flag, Library(TokenSettings::DEFAULT.numbers);
     /// Split `snake_case` and `camelCase`, for source code.
-    identifiers: Flag, Default(false);
+    identifiers: Flag, Library(TokenSettings::DEFAULT.identifiers);
     /// Keep web and e-mail addresses, cut into words like any text. By default they are dropped, except with the
     /// rule `"whitespace"`.
     // `https`, `com` and the parts of a path say little about a text, and links are long.
-    addresses: Flag, Default(false);
+    addresses: Flag, Library(TokenSettings::DEFAULT.addresses);
     /// Drop elided words before an apostrophe, as French, Italian and Catalan have them: `l'état` becomes `état`.
-    elisions: Flag, Default(false);
+    elisions: Flag, Library(TokenSettings::DEFAULT.elisions);
     /// Join words that are hyphenated at the end of a line, as in scanned print: a hyphen after a letter, a line break and
     /// a lower-case letter.
-    join_hyphens: Flag, Default(false);
+    join_hyphens: Flag, Library(TokenSettings::DEFAULT.join_hyphens);
 };
 
 pub(super) const PHRASES: Section = rows! {

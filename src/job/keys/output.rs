@@ -13,14 +13,16 @@ use crate::job::kind::Kind::{
     Described, File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{
-    AUTO, CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
+    AUTO, CONCENTRATION, COUNT, MIB, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named,
     words_of,
 };
 use corpus::dates::DateUnit;
 use corpus::sample::Split;
 use lda::evaluate::coherence::MOST_TERMS;
+use lda::evaluate::completion;
 use lda::infer::settings::Estimator;
 use lda::infer::{self, InferenceMethod};
+use lda::regression;
 
 /// Keeps products with φ within 32 bits.
 const WITHIN_32_BITS: Reals = Reals(|x| (1e-10..=1e10).contains(&x), "a number from 1e-10 to 1e10");
@@ -116,14 +118,14 @@ pub(super) const MAXENT: Section = rows! {
     documents: Whole(1, COUNT), Default(20000);
     /// σ², the variance of the Gaussian prior of the classifier's weights; a topic's bias has no prior.
     // The usual choice in text classification.
-    prior_variance: Real(POSITIVE), Default(1.0);
+    prior_variance: Real(POSITIVE), Library(regression::Settings::default().prior_variance);
     /// Maximum iterations of L-BFGS. Training ends earlier when an iteration gains less than 10⁻⁶ nats per document.
     // It has mostly converged before.
-    iterations: Whole(1, COUNT), Default(100);
+    iterations: Whole(1, COUNT), Library(regression::Settings::default().iterations);
     /// Maximum MiB of memory for training the classifier; a job that needs more ends with an error. Does not change the
     /// result.
     // Enough for 1000 topics over some 33,000 terms.
-    memory_mib: Mib(POSITIVE), Default(8192.0), UNHASHED;
+    memory_mib: Mib(POSITIVE), Library(regression::Settings::default().most_bytes as f64 / MIB), UNHASHED;
 };
 
 pub(super) const EVALUATE: Section = rows! {
@@ -147,7 +149,7 @@ pub(super) const EVALUATE: Section = rows! {
     resample: Flag, Default(false);
     /// Sweeps of `"completion"`; the first half is discarded.
     // As in training, so that figures can be compared.
-    completion_sweeps: Whole(1, SWEEPS), Default(16);
+    completion_sweeps: Whole(1, SWEEPS), Library(completion::SWEEPS);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic; `"auto"`
     /// takes the model's own, or 5 / K if an external model has none.
     alpha: Or(AUTO, &Prior(WITHIN_32_BITS)), Default("auto");

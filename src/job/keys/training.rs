@@ -9,7 +9,8 @@ use super::constraint::{Constraint, constraints};
 use super::{HashedStage, Section, rows};
 use crate::job::kind::Kind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
 use crate::job::kind::{
-    AUTO, CONCENTRATION, COUNT, EDGE, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word, words_of,
+    AUTO, CONCENTRATION, COUNT, EDGE, MIB, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word,
+    words_of,
 };
 use crate::knowledge;
 use lda::infer::InferenceMethod;
@@ -17,7 +18,7 @@ use lda::infer::settings::Estimator;
 use lda::model::settings::{Geometry, LabelPrior};
 use lda::train::document_schedule::{DocumentSchedule, SCHEDULES};
 use lda::train::labels;
-use lda::train::settings::Memory;
+use lda::train::settings::{Memory, TrainSettings};
 use lda::train::step::{METHODS, TrainingMethod, Unused as Setting};
 use lda::train::warm_start::Unassigned;
 
@@ -34,6 +35,11 @@ const GIBBS: [&str; 5] = [
     "train.average_every",
     "train.estimator",
 ];
+
+/// The settings of `lda`, whose defaults are those of `[train]`; what is `None` there is `"auto"` here.
+fn default() -> TrainSettings {
+    TrainSettings::default()
+}
 
 fn training_methods() -> Vec<(&'static str, &'static str)> {
     METHODS.iter().map(|method| (method.name, method.doc)).collect()
@@ -204,7 +210,7 @@ pub(super) const TRAIN: Section = rows! {
 
     /// What an online round does with a document: {words}. All but the first are for comparison with the papers: they
     /// have no Gibbs passes, and all but `"cvb0"` remember nothing.
-    method: Described(training_methods), Default("sampled");
+    method: Described(training_methods), Library(default().method.name);
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
     /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
     /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
@@ -214,41 +220,41 @@ pub(super) const TRAIN: Section = rows! {
     passes: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
-    memory: Word(words_of::<Memory>), Default("auto");
+    memory: Word(words_of::<Memory>), Library(word(default().memory));
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two billion tokens. A larger sample needs no remembered passes.
-    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0);
+    memory_mib: Mib(NOT_NEGATIVE), Library(default().memory_bytes as f64 / MIB);
     /// Which documents a round visits. {words}. Where documents are drawn, a pass is as many draws as there are
     /// documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
-    schedule: Described(schedules), Default("uniform");
+    schedule: Described(schedules), Library(default().schedule.name);
     /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
-    importance: Flag, Default(false);
+    importance: Flag, Library(default().importance);
     /// c, the minimum influence of a document, in tokens; `"auto"` is the length of the shortest document.
     residual_floor: Or(AUTO, &Real(POSITIVE)), Default("auto");
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
     // So close to it, draws are nearly uniform without the switch.
-    residual_switch: Real(NOT_NEGATIVE), Default(0.0);
+    residual_switch: Real(NOT_NEGATIVE), Library(default().residual_switch);
     /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
     // On 1.7 and 16 million tokens a few reach good topics fastest; more of them gain less than Gibbs passes do.
-    online_passes: Whole(0, COUNT), Default(3);
+    online_passes: Whole(0, COUNT), Library(default().online_passes);
     /// Sweeps over a document that are discarded in each online round, after the first one.
     // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one discarded, and
-    burn_in: Whole(0, SWEEPS), Default(1);
+    burn_in: Whole(0, SWEEPS), Library(default().burn_in_sweeps);
     /// Sweeps that count in each online round.
     // three that count.
-    sweeps: Whole(1, SWEEPS), Default(3);
+    sweeps: Whole(1, SWEEPS), Library(default().kept_sweeps);
     /// t₀ of the step size (t₀ + t)^−κ of online rounds.
     // Small enough to forget the random start soon.
-    step_offset: Real(POSITIVE), Default(10.0);
+    step_offset: Real(POSITIVE), Library(default().step_offset);
     /// κ of the step size.
     // That of Mimno 2012; must be above 0.5 to converge.
-    step_decay: Real(DECAY), Default(0.6);
+    step_decay: Real(DECAY), Library(default().step_decay);
     /// In online rounds, weights below this many tokens are dropped; 0 keeps all.
     // Decay leaves less than half a token of chance assignments; dropping it keeps rows short with many topics.
-    prune: Real(NOT_NEGATIVE), Default(0.4);
+    prune: Real(NOT_NEGATIVE), Library(default().prune);
     /// A finished result whose topics training starts from: its folder. They keep their numbers; each document is first
     /// assigned by them, and all passes are Gibbs passes. If `tree.file` has changed, passes visit only documents with words
     /// that the change concerns ([TREES.md](TREES.md#correcting-a-model)). `""`: topics at random.
@@ -267,28 +273,28 @@ pub(super) const TRAIN: Section = rows! {
     /// What is averaged and published: `"counts"`, or `"soft"` (φ^p of Papanikolaou et al. 2017), with which each token
     /// counts in all topics by the probabilities of its next draw. Each soft sample takes one more round over the whole
     /// sample, in time proportional to `topics`.
-    estimator: Word(words_of::<Estimator>), Default("counts");
+    estimator: Word(words_of::<Estimator>), Library(word(default().estimator));
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
     /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
     /// round reads its minibatch. Does not change the result.
     // The documents of about a billion tokens per process; further ones are kept on disk.
-    sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), UNHASHED;
+    sample_mib: Mib(NOT_NEGATIVE), Library(default().sample_bytes as f64 / MIB), UNHASHED;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
     /// quarter of a pass (at least 10 rounds), or a twentieth of `passes` (at least 2).
     evaluate_every: Or(AUTO, &Whole(1, COUNT)), Default("auto");
     /// A phase ends after this many evaluations in a row without a gain: online, once every document has been visited; in
     /// the Gibbs phase, after the second step of α. 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
-    patience: Whole(0, COUNT), Default(5);
+    patience: Whole(0, COUNT), Library(default().patience);
     /// The smallest gain that counts, in nats per token.
     // Below the scatter of evaluations.
-    tolerance: Real(NOT_NEGATIVE), Default(0.002);
+    tolerance: Real(NOT_NEGATIVE), Library(default().tolerance);
     /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
     // Only by time: a round may take a millisecond or a minute.
-    checkpoint_every: Whole(0, COUNT), Default(0), UNHASHED;
+    checkpoint_every: Whole(0, COUNT), Library(default().checkpoint_every), UNHASHED;
     /// Minutes between two checkpoints, or a little more: until the next point that allows one; 0 ignores time. Does
     /// not change the result.
     // A killed run repeats this much, and the pass that it was in. A checkpoint takes a fifth of a Gibbs pass, so one
     // every few rounds would cost too much.
-    checkpoint_minutes: Real(NOT_NEGATIVE), Default(2.0), UNHASHED;
+    checkpoint_minutes: Real(NOT_NEGATIVE), Library(default().checkpoint_minutes), UNHASHED;
 };

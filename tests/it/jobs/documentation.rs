@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use topicmill::corpus::formats::{Format, LIST};
-pub use topicmill::job::keys::{Key, Preset, SECTIONS};
+pub use topicmill::job::keys::{Key, SECTIONS};
 
 use super::small::{SMALL, parse};
 
@@ -98,10 +98,8 @@ fn row(key: &Key) -> String {
         0 => part.to_owned(),
         _ => format!("`\"{part}\"`"),
     });
-    let default = match key.preset {
-        Preset::Default(value) => format!("`{value}`"),
-        Preset::Required(_) | Preset::Absent => "–".to_owned(),
-    };
+    let default = key.default_text();
+    let default = default.map_or_else(|| "–".to_owned(), |value| format!("`{value}`"));
     let (name, allowed) = (key.name(), quoted.collect::<String>());
     format!("| `{name}` | {allowed} | {default} | {} |\n", key.description())
 }
@@ -129,7 +127,7 @@ fn a_job_of_all_defaults_is_the_job_that_sets_nothing() {
     for section in SECTIONS.iter().filter(|section| section.name != "synth") {
         let mut values = toml::Table::new();
         for key in section.keys {
-            if let Preset::Default(value) = key.preset {
+            if let Some(value) = key.default_text() {
                 let line: toml::Table = format!("value = {value}").parse().expect("TOML");
                 values.insert(key.name().to_owned(), line["value"].clone());
             }

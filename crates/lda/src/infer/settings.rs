@@ -1,11 +1,11 @@
 //! The settings of inference.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{InferenceMethod, METHODS};
 
 /// How topic proportions are estimated from samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// θ^p: the full conditionals of the tokens, averaged (Papanikolaou 2017).

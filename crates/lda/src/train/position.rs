@@ -32,7 +32,6 @@ pub struct Position {
     /// Passes of the phase before this one.
     pub passes_before: u64,
     /// True for a round that estimates φ^p, after the Gibbs round with the same numbers.
-    #[serde(default)]
     pub is_estimate: bool,
 }
 

@@ -75,7 +75,7 @@ pub struct TrainSettings {
 }
 
 impl Default for TrainSettings {
-    /// Returns the settings of a topicmill job that sets none; the reasons are in its `job::keys`.
+    /// Returns the settings of a topicmill job that sets none; its `job::keys` refers to them, and has the reasons.
     fn default() -> Self {
         Self {
             method: &METHODS[0],
