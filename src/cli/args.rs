@@ -82,7 +82,7 @@ pub(crate) struct NewArgs {
     pub(crate) overwrite: bool,
 }
 
-/// Flags of run, ingest, train and project.
+/// Flags of everything that runs a job.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// The job file, or the folder of a finished result, for its job
@@ -100,13 +100,20 @@ pub(crate) struct RunArgs {
     /// Print one JSON object per line on stdout: progress, unless --quiet, then the summary
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) placement: PlacementArgs,
     /// The flags as typed, without the placement, for other processes; `forward` fills it in.
     #[arg(skip)]
     pub(crate) given: Vec<OsString>,
     #[command(flatten)]
     pub(crate) peers: PeerArgs,
+}
+
+/// Flags of run, ingest and train.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PlacedRunArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) placement: PlacementArgs,
 }
 
 /// Where a job runs, as typed.

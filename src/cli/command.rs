@@ -4,8 +4,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::Failure;
 use super::args::{
-    CompletionsArgs, InspectArgs, NewArgs, PlanArgs, RunArgs, StatusArgs, SynthArgs, TopicsArgs,
-    VerifyArgs,
+    CompletionsArgs, InspectArgs, NewArgs, PlacedRunArgs, PlanArgs, StatusArgs, SynthArgs,
+    TopicsArgs, VerifyArgs,
 };
 use super::compare::{self, CompareArgs};
 use super::constrain::{self, ConstrainArgs};
@@ -66,13 +66,13 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Run a job: ingest, train, project, write the tables
     #[command(after_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    Run(PlacedRunArgs),
     /// Ingest only: documents to bags of words, with the vocabulary
     #[command(after_help = STAGE_EXAMPLES)]
-    Ingest(RunArgs),
+    Ingest(PlacedRunArgs),
     /// Train only, on an ingested corpus
     #[command(after_help = STAGE_EXAMPLES)]
-    Train(RunArgs),
+    Train(PlacedRunArgs),
     /// Project only, with a trained model: every document, or a stream of new ones
     #[command(after_help = project_stream::EXAMPLES)]
     Project(ProjectArgs),
@@ -81,8 +81,6 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Run a job on the hosts of a host file; restart it when a process is lost
     #[command(after_help = launch::EXAMPLES)]
-    #[command(mut_arg("hosts", |arg| arg.required(true)))]
-    #[command(mut_args(launch::hide_place))]
     Launch(LaunchArgs),
     /// Show what a job would do, without running it
     #[command(after_help = PLAN_EXAMPLES)]

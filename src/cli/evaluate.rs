@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::Display;
-use super::args::RunArgs;
+use super::args::{PlacementArgs, RunArgs};
 use super::beside::named;
 use super::pictures::table;
 use super::placement::Placement;
@@ -36,6 +36,8 @@ changes. docs/EVALUATION.md defines each figure and lists the files that --model
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) placement: PlacementArgs,
     /// Evaluate an external model (Parquet, a topicmill output, MALLET's state) instead of the job's own
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub(crate) model: Option<PathBuf>,
@@ -63,7 +65,7 @@ const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 /// # Errors
 /// The job or the flags are wrong; any error that ends the evaluation.
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
-    let placement = Placement::check(&args.run.placement)?;
+    let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| run_here(job, args, here))

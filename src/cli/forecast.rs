@@ -60,10 +60,8 @@ impl Forecast {
         let (addresses, processes_here) = match placement {
             Placement::Threads(_) => (Vec::new(), 1),
             Placement::Spawn { processes, .. } => (Vec::new(), *processes),
-            Placement::Member { index, count, peers, .. } => {
-                let addresses = peers.addresses(*count)?;
-                let here = sharing_host(&addresses, *index);
-                (addresses, here)
+            Placement::Member { here, .. } => {
+                (here.addresses.clone(), sharing_host(&here.addresses, here.process))
             }
         };
         let output = output_state(job)?;

@@ -1,9 +1,8 @@
 //! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here. Their output, which `run --processes`
 //! also relays: lines prefixed with the process's name, and how each process ends.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,20 +26,17 @@ Examples:
 Starts one process per line of the host file, in order: directly on this machine, by ssh elsewhere.
 When one is lost, all are restarted and resume from the newest checkpoint.";
 
-/// Flags of run that place one process; launch chooses the placement itself.
-pub(super) const PLACE: [&str; 4] = ["processes", "process_count", "process", "port"];
-
-/// Hides the flags in [`PLACE`] from the help of launch.
-pub(super) fn hide_place(arg: clap::Arg) -> clap::Arg {
-    let is_place = PLACE.contains(&arg.get_id().as_str());
-    arg.hide(is_place)
-}
-
 /// Flags of launch: those of run, and how processes are started.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LaunchArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    /// A file with the `host:port` of each process, one per line; `#` starts a comment
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) hosts: PathBuf,
+    /// Threads of each process [default: its machine's cores, shared among its processes]
+    #[arg(short = 'w', long, value_name = "N", help_heading = HEADING)]
+    pub(crate) threads: Option<usize>,
     /// Maximum number of restarts of all processes when one is lost
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = HEADING)]
     pub(crate) max_restarts: u32,
@@ -66,14 +62,6 @@ pub(crate) struct LaunchArgs {
 
 const HEADING: &str = "Launching";
 
-impl LaunchArgs {
-    /// Returns a given flag that places one process.
-    pub(crate) fn place(&self) -> Option<&'static str> {
-        let mut given = self.run.placement.given();
-        given.find(|flag| *flag != "--hosts")
-    }
-}
-
 /// Starts the processes, or with `--dry-run` prints the commands.
 ///
 /// # Errors
@@ -93,20 +81,12 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
 
 /// Returns the launch that flags, host file and environment describe.
 fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
-    if let Some(flag) = args.place() {
-        let message = format!("launch cannot be used with {flag}");
-        let help = "launch starts one process per line of the host file";
-        return Err(Failure::usage(message).help(help));
-    }
     let io = |error| Failure::new(Exit::Io, error);
-    let file = args.run.placement.hosts.as_deref();
-    let addresses = hosts::read_all(file.unwrap_or(Path::new("")))?;
-    let threads = threads(args, &addresses);
-    let mut arguments: Vec<OsString> = Vec::new();
-    if let Some(threads) = threads {
-        arguments.extend(["-w".to_owned(), threads.to_string()].map(OsString::from));
-    }
-    arguments.extend(args.run.given.iter().cloned());
+    let addresses = hosts::read(&args.hosts)?;
+    // On other hosts each process counts its cores.
+    let share = || are_here(&addresses).then(|| (cores() / addresses.len()).max(1));
+    let threads = args.threads.or_else(share).map(|threads| format!("-w{threads}").into());
+    let arguments = threads.into_iter().chain(args.run.given.iter().cloned()).collect();
     Ok(Launch {
         addresses,
         program: match &args.program {
@@ -151,15 +131,6 @@ fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
         }
     };
     names.iter().map(variable).collect()
-}
-
-/// Returns the threads of each process, if they are known here; on other hosts each process counts its cores.
-fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
-    let share = || {
-        let cores = cores();
-        are_here(addresses).then_some((cores / addresses.len()).max(1))
-    };
-    args.run.placement.threads.or_else(share)
 }
 
 /// Starts processes with these names by `start`, writes their events to stderr, and returns how this process ends

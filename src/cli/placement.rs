@@ -1,43 +1,33 @@
 //! Where a job runs: the flags, or the environment where they are absent, checked once into a value that is
 //! always valid.
 
-use super::Failure;
 use super::args::PlacementArgs;
 use super::machine::cores;
-use super::warn;
-use mesh::environment::{self, ProcessPlace, Wanted};
-use mesh::hosts::Peers;
-use mesh::spawn;
-
-/// Worker threads of one process, ≥ 1.
-pub(crate) type Threads = usize;
+use super::{Failure, NAMES, warn};
+use mesh::environment::{self, ProcessPlace, Variables};
+use mesh::{hosts, spawn};
 
 /// Where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// In this process, on this many threads.
-    Threads(Threads),
+    Threads(usize),
     /// In processes that this one starts on this machine.
     Spawn {
         /// How many, ≥ 2.
         processes: usize,
         /// Threads of each.
-        threads: Threads,
+        threads: usize,
     },
     /// In several processes that were started one by one; this is one of them.
     Member {
-        /// Which one, from 0, below `count`.
-        index: usize,
-        /// How many there are, ≥ 2.
-        count: usize,
-        /// Threads of each; every process must be given the same number.
-        threads: Threads,
-        /// Every process's `host:port`, in order.
-        peers: Peers,
+        /// Its number, its threads, which must be the same in every process, and everyone's addresses.
+        here: mesh::Placement,
         /// The program that started and numbered this process, if flags did not.
         by: Option<&'static str>,
-        /// A token that only the processes of this attempt share, if the launcher provided one.
-        token: Option<String>,
+        /// A token that only the processes of this attempt share: the variable `TOPICMILL_RUN`, or what a scheduler
+        /// sets; empty without either.
+        token: String,
     },
 }
 
@@ -55,37 +45,6 @@ const THREADS_A_CORE: usize = 4;
 const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
-
-/// What the environment sets and the flags do not.
-#[derive(Debug, Default)]
-struct Surroundings {
-    /// This process's place, if its number or the number of processes is needed.
-    found: Option<ProcessPlace>,
-    /// The addresses of all processes, if only those are needed.
-    listed: Option<Peers>,
-}
-
-impl Surroundings {
-    /// Looks in the environment for what `args` lacks.
-    fn look(args: &PlacementArgs) -> Result<Self, Failure> {
-        let mut surroundings = Self::default();
-        let variables = environment::variables();
-        if args.process_count.is_some() && args.process.is_some() {
-            if args.hosts.is_none() {
-                surroundings.listed = environment::listed(&variables)?;
-            }
-        } else if args.processes.is_none() {
-            let wanted = Wanted { port: args.port, peers: args.hosts.is_none() };
-            surroundings.found = environment::find(&variables, wanted)?;
-        }
-        Ok(surroundings)
-    }
-}
-
-/// Returns the flags of a process that is alone.
-fn alone(threads: Option<Threads>) -> PlacementArgs {
-    PlacementArgs { threads, processes: Some(1), ..PlacementArgs::default() }
-}
 
 impl Placement {
     /// Checks the flags, and takes from the environment what they leave open. A process that is alone gets at most
@@ -106,7 +65,7 @@ impl Placement {
     /// Those of [`check`](Self::check).
     pub(crate) fn planned(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = cores();
-        let placement = Self::check_on(args, cores, Surroundings::look(args)?)?;
+        let placement = Self::check_on(args, cores, &environment::variables())?;
         if let Some(warning) =
             placement.too_many_threads(cores).filter(|_| !spawn::follows_parent())
         {
@@ -122,7 +81,9 @@ impl Placement {
                 let most = THREADS_A_CORE * cores;
                 ("-w", threads, format!("; a run here starts {most}"))
             }
-            Self::Threads(threads) | Self::Member { threads, .. } => ("-w", threads, String::new()),
+            Self::Threads(threads) | Self::Member { here: mesh::Placement { threads, .. }, .. } => {
+                ("-w", threads, String::new())
+            }
             Self::Spawn { processes, threads } => {
                 ("--processes", processes * threads, String::new())
             }
@@ -139,25 +100,24 @@ impl Placement {
     ///
     /// # Errors
     /// The number is out of range.
-    pub(crate) fn here(threads: Option<Threads>) -> Result<Self, Failure> {
-        Self::check(&alone(threads))
+    pub(crate) fn here(threads: Option<usize>) -> Result<Self, Failure> {
+        Self::check(&PlacementArgs { threads, processes: Some(1), ..PlacementArgs::default() })
     }
 
     /// Returns the number of threads in this process alone that do not wait for each other, as those of a stream.
     ///
     /// # Errors
     /// The number is out of range.
-    pub(crate) fn independent_threads(threads: Option<Threads>) -> Result<Threads, Failure> {
-        let args = alone(threads);
-        let placement = Self::check_on(&args, cores(), Surroundings::look(&args)?)?;
-        Ok(placement.threads())
+    pub(crate) fn independent_threads(threads: Option<usize>) -> Result<usize, Failure> {
+        in_range("--threads", threads, 1, MOST_THREADS)?;
+        Ok(threads.unwrap_or_else(cores))
     }
 
-    /// Checks the flags for a machine with this many cores.
+    /// Checks the flags for a machine with this many cores and an environment of these variables.
     fn check_on(
         args: &PlacementArgs,
         cores: usize,
-        surroundings: Surroundings,
+        variables: &Variables,
     ) -> Result<Self, Failure> {
         in_range("--threads", args.threads, 1, MOST_THREADS)?;
         in_range("--processes", args.processes, 1, MOST_PROCESSES)?;
@@ -167,66 +127,61 @@ impl Placement {
         let given = args.given().find(is_of_member);
         match (args.processes, given) {
             (Some(_), Some(flag)) => {
-                Err(Failure::usage(format!("--processes cannot be used with {flag}"))
-                    .help(BOTH_WAYS))
+                return Err(Failure::usage(format!("--processes cannot be used with {flag}"))
+                    .help(BOTH_WAYS));
             }
-            (Some(1), None) => Ok(Self::Threads(threads(1))),
-            (Some(processes), None) => Ok(Self::Spawn { processes, threads: threads(processes) }),
-            (None, None) if surroundings.found.is_none() => Ok(Self::Threads(threads(1))),
-            (None, given) => Self::member(args, cores, surroundings, given.unwrap_or_default()),
+            (Some(1), None) => return Ok(Self::Threads(threads(1))),
+            (Some(processes), None) => {
+                return Ok(Self::Spawn { processes, threads: threads(processes) });
+            }
+            (None, _) => {}
         }
+        let is_numbered = args.process_count.is_some() && args.process.is_some();
+        let found = if is_numbered { None } else { environment::find(variables)? };
+        if given.is_none() && found.is_none() {
+            return Ok(Self::Threads(threads(1)));
+        }
+        Self::member(args, cores, variables, found, given.unwrap_or_default())
     }
 
     /// Places one process of several; each part of its place comes from its flag or else from the environment.
     fn member(
         args: &PlacementArgs,
         cores: usize,
-        surroundings: Surroundings,
+        variables: &Variables,
+        found: Option<ProcessPlace>,
         given: &'static str,
     ) -> Result<Self, Failure> {
         let missing = |flag| Failure::usage(format!("{given} also needs {flag}")).help(INCOMPLETE);
-        let found = surroundings.found;
-        let of = |part: fn(&ProcessPlace) -> usize| found.as_ref().map(part);
-        let count = args.process_count.or(of(|found| found.processes));
-        let count = count.ok_or(missing("--process-count"))?;
-        let index = args.process.or(of(|found| found.process));
-        let index = index.ok_or(missing("--process"))?;
+        let found = found.as_ref();
+        let count = args.process_count.or(found.map(|found| found.processes));
+        let count = count.ok_or_else(|| missing("--process-count"))?;
+        let process = args.process.or(found.map(|found| found.process));
+        let process = process.ok_or_else(|| missing("--process"))?;
         in_range("--process-count", Some(count), 1, MOST_PROCESSES)?;
-        in_range("--process", Some(index), 0, count - 1)?;
-        let here = found.as_ref().map_or(1, |found| found.local);
-        let told = found.as_ref().and_then(|found| found.threads);
-        let threads = args.threads.or(told);
+        in_range("--process", Some(process), 0, count - 1)?;
+        let threads = args.threads.or(found.and_then(|found| found.threads));
         // `--threads` has been checked.
         in_range("SLURM_CPUS_PER_TASK", threads, 1, MOST_THREADS)?;
-        let threads = threads.unwrap_or((cores / here).max(1));
+        let threads = threads.unwrap_or((cores / found.map_or(1, |found| found.local)).max(1));
         if count == 1 {
             return Ok(Self::Threads(threads));
         }
-        let (by, token) = (
-            found.as_ref().map(|found| found.by),
-            found.as_ref().and_then(|found| found.token.clone()),
-        );
-        let file = args.hosts.clone().map(Peers::File);
-        let peers = file.or(surroundings.listed).or(found.and_then(|found| found.peers));
-        Ok(Self::Member {
-            index,
-            count,
-            threads,
-            peers: peers.ok_or(missing("--hosts"))?,
-            by,
-            token,
-        })
-    }
-
-    /// Returns a token that only the processes of this attempt share: the variable `TOPICMILL_RUN`, or what a
-    /// scheduler sets; empty without either.
-    pub(crate) fn token(&self) -> String {
-        let own = std::env::var(super::NAMES.variables.run).ok();
-        let found = match self {
-            Self::Member { token, .. } => token.clone(),
-            Self::Threads(_) | Self::Spawn { .. } => None,
+        let (source, addresses) = match (&args.hosts, found) {
+            (Some(file), _) => (file.to_string_lossy(), hosts::read(file)?),
+            (None, Some(found)) => (found.by.into(), found.addresses(variables, args.port)?),
+            (None, None) => {
+                let listed = environment::listed(variables)?.ok_or_else(|| missing("--hosts"))?;
+                (NAMES.variables.hosts.into(), listed)
+            }
         };
-        own.or(found).unwrap_or_default()
+        let addresses = hosts::counted(source, addresses, count)?;
+        let token = variables.get(NAMES.variables.run).or(found.and_then(|it| it.token.as_ref()));
+        Ok(Self::Member {
+            here: mesh::Placement { threads, process, addresses },
+            by: found.map(|found| found.by),
+            token: token.cloned().unwrap_or_default(),
+        })
     }
 
     /// Returns the number of processes.
@@ -234,16 +189,15 @@ impl Placement {
         match self {
             Self::Threads(_) => 1,
             Self::Spawn { processes, .. } => *processes,
-            Self::Member { count, .. } => *count,
+            Self::Member { here, .. } => here.processes(),
         }
     }
 
     /// Returns the threads of each process.
-    pub(crate) fn threads(&self) -> Threads {
+    pub(crate) fn threads(&self) -> usize {
         match self {
-            Self::Threads(threads) | Self::Spawn { threads, .. } | Self::Member { threads, .. } => {
-                *threads
-            }
+            Self::Threads(threads) | Self::Spawn { threads, .. } => *threads,
+            Self::Member { here, .. } => here.threads,
         }
     }
 }

@@ -89,9 +89,10 @@ fn runs_on(placement: &Placement) -> String {
         Placement::Spawn { processes, .. } => {
             format!("{processes} processes on this machine, {threads} each")
         }
-        Placement::Member { index, count, peers, by, .. } => {
+        Placement::Member { here, by, .. } => {
             let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
-            format!("{count} processes ({peers}), {threads} each; this is process {index}{by}")
+            let (processes, process) = (here.processes(), here.process);
+            format!("{processes} processes, {threads} each; this is process {process}{by}")
         }
     }
 }

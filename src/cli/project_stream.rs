@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::args::RunArgs;
+use super::args::{PlacementArgs, RunArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
 use crate::result::OpenedResult;
@@ -34,6 +34,8 @@ line on standard output, in order and at once.";
 pub(crate) struct ProjectArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) placement: PlacementArgs,
     /// `-` means --stdin
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true, help_heading = HEADING)]
     pub(crate) dash: Option<String>,
@@ -65,7 +67,7 @@ impl ProjectArgs {
             let name = word.split('=').next().unwrap_or_default().to_owned();
             (!HEEDED.contains(&name.as_str())).then_some(name)
         });
-        let place = self.run.placement.given().next();
+        let place = self.placement.given().next();
         place.map(str::to_owned).or(idle)
     }
 }
@@ -94,7 +96,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     let (job, result) = OpenedResult::with_job(&args.run.job, &args.run.set)?;
     let model = Arc::new(StreamModel::load(&job, &result)?);
     let options = Options {
-        threads: Placement::independent_threads(args.run.placement.threads)?,
+        threads: Placement::independent_threads(args.placement.threads)?,
         strict: args.strict,
     };
     let started = Instant::now();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::args::RunArgs;
+use super::args::{PlacementArgs, RunArgs};
 use super::launch::relay;
 use super::placement::Placement;
 use super::{Display, Exit, Failure, figures, machine, peers, plan, summary};
@@ -24,8 +24,8 @@ use mesh::{ClusterSettings, spawn};
 ///
 /// # Errors
 /// The job or the flags are wrong; any error that ends the run.
-pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
-    let placement = Placement::check(&args.placement)?;
+pub(super) fn run(args: &RunArgs, place: &PlacementArgs, stages: Stages) -> Result<(), Failure> {
+    let placement = Placement::check(place)?;
     let job = Job::load(&args.job, &args.set)?;
     if args.overwrite && job.is_of_its_output() {
         let message = format!("{}: --overwrite would remove this job file", job.path.display());
@@ -142,14 +142,7 @@ pub(super) fn dispatch(
 ) -> Result<(), Failure> {
     let (here, token) = match placement {
         Placement::Threads(threads) => (mesh::Placement::single(*threads), String::new()),
-        Placement::Member { index, count, threads, peers, .. } => {
-            let here = mesh::Placement {
-                threads: *threads,
-                process: *index,
-                addresses: peers.addresses(*count)?,
-            };
-            (here, placement.token())
-        }
+        Placement::Member { here, token, .. } => (here.clone(), token.clone()),
         Placement::Spawn { processes, threads } => {
             return run_in_children(&job, args, stages, *processes, *threads);
         }
@@ -208,7 +201,7 @@ pub(super) fn show(process: &Arc<Process>, display: Display) -> Watch {
 /// Whether another process of the run reports for this one.
 fn is_follower(placement: &Placement) -> bool {
     match placement {
-        Placement::Member { index, .. } => *index > 0,
+        Placement::Member { here, .. } => here.process > 0,
         Placement::Spawn { .. } => true,
         Placement::Threads(_) => false,
     }

@@ -57,8 +57,8 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
 /// Counts the words that belong to this process.
 fn count(process: usize) -> Result<ExitCode, Box<dyn Error>> {
     let variables = variables();
-    let peers = listed(&variables)?.ok_or("start it without an argument")?;
-    let placement = Placement { threads: 1, process, addresses: peers.addresses(PROCESSES)? };
+    let addresses = listed(&variables)?.ok_or("start it without an argument")?;
+    let placement = Placement { threads: 1, process, addresses };
     let settings = ClusterSettings {
         build: "word_count 1",
         run: variables.get(Names::get().variables.run).cloned().unwrap_or_default(),

@@ -9,7 +9,7 @@ mod slurm;
 
 use std::collections::BTreeMap;
 
-use super::hosts::{Peers, parse_list};
+use super::hosts::{counted, parse_list};
 use super::names::{SettingNames, VariableNames};
 use crate::UsageError;
 
@@ -22,10 +22,10 @@ const MOST_PROCESSES: usize = 1 << 16;
 const MOST_NAME_BYTES: usize = 255;
 
 /// The environment variables that are text.
-type Variables = BTreeMap<String, String>;
+pub type Variables = BTreeMap<String, String>;
 
 /// The place found: one process of several.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ProcessPlace {
     /// The source: a scheduler, or our own variables.
     pub by: &'static str,
@@ -37,25 +37,16 @@ pub struct ProcessPlace {
     pub local: usize,
     /// The number of threads given to each process, if known.
     pub threads: Option<usize>,
-    /// The addresses of all processes; `None` if the caller did not request them.
-    pub peers: Option<Peers>,
     /// A token that only the processes of this attempt share, if there is one.
     pub token: Option<String>,
-}
-
-/// What the caller wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// The first port on each host, if a flag gives it.
-    pub port: Option<u16>,
-    /// Whether to find the addresses of the others.
-    pub peers: bool,
+    launcher: &'static Launcher,
 }
 
 /// Finds the addresses of all processes from a port on, if the variables have them.
 type FindAddresses = fn(&Variables, &ProcessPlace, u16) -> Result<Option<Vec<String>>, UsageError>;
 
 /// A program that numbers the processes it starts, and the variables in which it does.
+#[derive(Debug)]
 struct Launcher {
     name: &'static str,
     /// The variable with the number of the process.
@@ -148,20 +139,56 @@ impl Launcher {
     }
 
     /// Finds the place of a process that it has started.
-    fn find(&self, variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
+    fn find(&'static self, variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
         let Some(numbers) = self.numbers(variables)? else {
             return Ok(None);
         };
-        let mut found = ProcessPlace::new(self.name, numbers);
+        let mut found = ProcessPlace::new(self.name, numbers, self);
         found.local = number(variables, self.local)?.unwrap_or(1).max(1);
         (self.complete)(variables, found)
     }
 }
 
 impl ProcessPlace {
-    /// Creates a place that `by` has numbered, without the addresses of the others.
-    fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
-        Self { by, process, processes, local: 1, threads: None, peers: None, token: None }
+    /// Creates a place that `by` has numbered.
+    fn new(
+        by: &'static str,
+        (process, processes): (usize, usize),
+        launcher: &'static Launcher,
+    ) -> Self {
+        Self { by, process, processes, local: 1, threads: None, token: None, launcher }
+    }
+
+    /// Returns the addresses of all processes: from our own variable, from the launcher, or on this machine if all are
+    /// here. `port` is the first on each host, if a flag gives it.
+    ///
+    /// # Errors
+    /// The variables do not say where the others are, or they are invalid.
+    pub fn addresses(
+        &self,
+        variables: &Variables,
+        port: Option<u16>,
+    ) -> Result<Vec<String>, UsageError> {
+        let names = VariableNames::get();
+        let (by, processes) = (self.by, self.processes);
+        if let Some(listed) = listed(variables)? {
+            return counted(names.hosts, listed, processes);
+        }
+        let port = port.map_or_else(|| base_port(variables), Ok)?;
+        match (self.launcher.addresses)(variables, self, port)? {
+            Some(addresses) => Ok(addresses),
+            None if self.local == processes => here(self, port),
+            None => {
+                let (hosts, variable) = (SettingNames::get().hosts, names.hosts);
+                let srun = "; or start it with srun, which sets it";
+                let more = if variables.contains_key("SLURM_JOB_ID") { srun } else { "" };
+                Err(UsageError(format!(
+                    "{by} says that this is process {} of {processes}, but not where the others are; pass {hosts}, or \
+                     set {variable} to a comma-separated list of host:port{more}",
+                    self.process
+                )))
+            }
+        }
     }
 }
 
@@ -177,66 +204,27 @@ pub fn variables() -> Variables {
 /// those of a launcher.
 ///
 /// # Errors
-/// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
-pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<ProcessPlace>, UsageError> {
-    let mut place = own(variables)?.map(|found| (found, &PLAIN));
+/// A variable is invalid, or ours are incomplete.
+pub fn find(variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
+    let mut place = own(variables)?;
     for launcher in &LAUNCHERS {
         if place.is_none() {
-            place = launcher.find(variables)?.map(|found| (found, launcher));
+            place = launcher.find(variables)?;
         }
     }
-    let Some((mut found, launcher)) = place else {
-        return refuse_half(variables).map(|()| None);
-    };
-    if found.processes < 2 {
-        return Ok(None);
+    if place.is_none() {
+        refuse_half(variables)?;
     }
-    if wanted.peers {
-        found.peers = Some(peers(variables, &found, launcher, wanted.port)?);
-    }
-    Ok(Some(found))
+    Ok(place.filter(|found| found.processes > 1))
 }
 
 /// Returns the addresses in the variable for [the hosts](VariableNames::hosts), if it is set.
 ///
 /// # Errors
 /// It is not a list of `host:port`.
-pub fn listed(variables: &Variables) -> Result<Option<Peers>, UsageError> {
-    let by = VariableNames::get().hosts;
-    let list = variables.get(by).filter(|list| !list.is_empty());
-    let addresses = list.map(|list| parse_list(list)).transpose()?;
-    Ok(addresses.map(|addresses| Peers::Listed { by, addresses }))
-}
-
-/// Returns the addresses of all processes: from our own variable, from the launcher, or on this
-/// machine if all are here.
-fn peers(
-    variables: &Variables,
-    found: &ProcessPlace,
-    launcher: &Launcher,
-    port: Option<u16>,
-) -> Result<Peers, UsageError> {
-    if let Some(listed) = listed(variables)? {
-        return Ok(listed);
-    }
-    let (by, processes) = (found.by, found.processes);
-    let port = port.map_or_else(|| base_port(variables), Ok)?;
-    let addresses = match (launcher.addresses)(variables, found, port)? {
-        Some(addresses) => addresses,
-        None if found.local == processes => here(found, port)?,
-        None => {
-            let hosts = SettingNames::get().hosts;
-            let variable = VariableNames::get().hosts;
-            let srun = "; or start it with srun, which sets it";
-            let more = if variables.contains_key("SLURM_JOB_ID") { srun } else { "" };
-            return Err(UsageError(format!(
-                "{by} says that this is process {} of {processes}, but not where the others are; pass {hosts}, or set \
-                 {variable} to a comma-separated list of host:port{more}",
-                found.process
-            )));
-        }
-    };
-    Ok(Peers::Listed { by, addresses })
+pub fn listed(variables: &Variables) -> Result<Option<Vec<String>>, UsageError> {
+    let list = variables.get(VariableNames::get().hosts).filter(|list| !list.is_empty());
+    list.map(|list| parse_list(list)).transpose()
 }
 
 /// Returns the addresses of processes that are all on this machine.
@@ -250,14 +238,11 @@ fn own(variables: &Variables) -> Result<Option<ProcessPlace>, UsageError> {
     let Some(process) = number(variables, names.process)? else {
         return Ok(None);
     };
-    let listed = match listed(variables)? {
-        Some(Peers::Listed { addresses, .. }) => Some(addresses.len()),
-        _ => None,
-    };
+    let listed = listed(variables)?.map(|addresses| addresses.len());
     let processes = count(variables, names.processes)?.or(listed);
     let processes = processes.ok_or_else(|| half(names.process, names.processes))?;
     below(variables, names.process, process, processes)?;
-    Ok(Some(ProcessPlace::new(names.process, (process, processes))))
+    Ok(Some(ProcessPlace::new(names.process, (process, processes), &PLAIN)))
 }
 
 /// Returns the names of the Job, which is the pod's name without its index, and of the service.

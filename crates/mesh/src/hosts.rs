@@ -1,15 +1,14 @@
 //! Host files: the addresses of the processes of a run, one `host:port` per line.
 //!
-//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a space may
-//! replace the colon (as in LightGBM's machine lists), and a host is an IPv4 address, a bracketed
-//! IPv6 address or a host name. The variable for
+//! The first line is process 0. A `#` starts a comment, blank lines are skipped, and a host is an IPv4 address, a
+//! bracketed IPv6 address or a host name. The variable for
 //! [the hosts](VariableNames::hosts) has the same content, separated by commas. Nothing is resolved here, because a host may get its address after the file is written.
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::UsageError;
 use crate::names::{SettingNames, VariableNames};
@@ -17,57 +16,11 @@ use crate::names::{SettingNames, VariableNames};
 /// The most bytes of a host file that are read.
 const HOST_FILE_BYTES: u64 = 16 << 20;
 
-/// The addresses of all processes, or the file that lists them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Peers {
-    /// The path of a host file.
-    File(PathBuf),
-    /// The addresses, in order, with the name of their source for messages.
-    Listed {
-        /// The source: a variable, a scheduler.
-        by: &'static str,
-        /// `host:port` of each process.
-        addresses: Vec<String>,
-    },
-}
-
-impl Peers {
-    /// Returns the addresses of `processes` processes, in order.
-    ///
-    /// # Errors
-    /// Returns the errors of [`read`].
-    pub fn addresses(&self, processes: usize) -> Result<Vec<String>, UsageError> {
-        match self {
-            Peers::File(path) => read(path, processes),
-            Peers::Listed { by, addresses } => count(Path::new(by), addresses.clone(), processes),
-        }
-    }
-}
-
-/// Shows the path of the file, or the source of the list.
-impl std::fmt::Display for Peers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Peers::File(path) => write!(f, "{}", path.display()),
-            Peers::Listed { by, .. } => f.write_str(by),
-        }
-    }
-}
-
-/// Reads the addresses of `processes` processes from the host file at `path`, in order.
-///
-/// # Errors
-/// The file cannot be read, a line is not `host:port`, an address occurs twice, or the file has
-/// more or fewer addresses than `processes`.
-pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, UsageError> {
-    count(path, read_all(path)?, processes)
-}
-
-/// Reads all addresses of the host file at `path`, in order: at least one.
+/// Reads the addresses in the host file at `path`, in order: at least one.
 ///
 /// # Errors
 /// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
-pub fn read_all(path: &Path) -> Result<Vec<String>, UsageError> {
+pub fn read(path: &Path) -> Result<Vec<String>, UsageError> {
     let cannot = |problem: &dyn Display| {
         UsageError(format!("cannot read the host file {}: {problem}", path.display()))
     };
@@ -96,14 +49,21 @@ pub fn parse_list(list: &str) -> Result<Vec<String>, UsageError> {
     parse(Path::new(VariableNames::get().hosts), &list.replace(',', "\n"))
 }
 
-/// Returns `addresses`, which came from `path`, if there is one for each process.
-fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, UsageError> {
-    if addresses.len() == wanted {
+/// Returns `addresses`, which came from a file or variable `source`, if there is one for each process.
+///
+/// # Errors
+/// There are more or fewer addresses than `processes`.
+pub fn counted(
+    source: impl Display,
+    addresses: Vec<String>,
+    processes: usize,
+) -> Result<Vec<String>, UsageError> {
+    if addresses.len() == processes {
         Ok(addresses)
     } else {
         Err(UsageError(format!(
-            "{}: the number of addresses is {}, that of processes {wanted}; write one line per process, or change {}",
-            path.display(),
+            "{source}: the number of addresses is {}, that of processes {processes}; write one line per process, or \
+             change {}",
             addresses.len(),
             SettingNames::get().processes
         )))
@@ -123,7 +83,6 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, UsageError> {
             continue;
         }
         let line = number + 1;
-        let address = &with_colon(address);
         let refuse = |problem: String| UsageError(format!("{}:{line}: {problem}", path.display()));
         let port = check(address).map_err(|reason| {
             refuse(format!(
@@ -139,15 +98,6 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, UsageError> {
         addresses.push(address.to_owned());
     }
     Ok(addresses)
-}
-
-/// Returns `host:port` for `host port`, and anything else unchanged.
-fn with_colon(address: &str) -> String {
-    let words: Vec<&str> = address.split_whitespace().collect();
-    match words[..] {
-        [host, port] if port.bytes().all(|byte| byte.is_ascii_digit()) => format!("{host}:{port}"),
-        _ => address.to_owned(),
-    }
 }
 
 /// Returns the host of `host:port`, an IPv6 address without its brackets.
@@ -194,11 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_may_stand_for_the_colon_and_commas_for_lines() {
-        let addresses = parse(Path::new("machines"), "10.0.0.1 12400\n::1\t12401\n");
-        assert!(addresses.unwrap_err().to_string().contains("brackets"));
-        let addresses = parse(Path::new("machines"), "10.0.0.1 12400\n[::1]\t12401\n").unwrap();
-        assert_eq!(addresses, ["10.0.0.1:12400", "[::1]:12401"]);
+    fn commas_may_stand_for_lines() {
         assert_eq!(parse_list("a:1,b:2,").unwrap(), ["a:1", "b:2"]);
         let error = parse_list("a:1,b").unwrap_err().to_string();
         assert!(error.starts_with("MESH_HOSTS:2: \"b\""), "{error}");
@@ -232,24 +178,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts");
         std::fs::write(&path, "a:1\nb:1\n").unwrap();
-        assert_eq!(read(&path, 2).unwrap().len(), 2);
+        let read_for = |processes| counted("hosts", read(&path).unwrap(), processes);
+        assert_eq!(read_for(2).unwrap().len(), 2);
         for wanted in [1, 3] {
-            let error = read(&path, wanted).unwrap_err().to_string();
+            let error = read_for(wanted).unwrap_err().to_string();
             assert!(
                 error.contains(&format!("addresses is 2, that of processes {wanted};")),
                 "{error}"
             );
         }
         std::fs::write(&path, "\u{feff}a:1\n").unwrap();
-        assert_eq!(read(&path, 1).unwrap(), ["a:1"]);
+        assert_eq!(read_for(1).unwrap(), ["a:1"]);
         std::fs::write(&path, "# nobody\n\n").unwrap();
-        let error = read_all(&path).unwrap_err().to_string();
+        let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("no address"), "{error}");
-        let listed = Peers::Listed { by: "SLURM", addresses: vec!["a:1".to_owned()] };
-        assert_eq!(listed.addresses(1).unwrap(), ["a:1"]);
-        let error = listed.addresses(2).unwrap_err().to_string();
+        let error = counted("SLURM", vec!["a:1".to_owned()], 2).unwrap_err().to_string();
         assert!(error.starts_with("SLURM: the number of addresses is 1,"), "{error}");
-        let absent = read(&folder.path().join("absent"), 1).unwrap_err().to_string();
+        let absent = read(&folder.path().join("absent")).unwrap_err().to_string();
         assert!(absent.contains("absent"), "{absent}");
     }
 }

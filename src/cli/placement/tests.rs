@@ -8,7 +8,7 @@ fn args() -> PlacementArgs {
 
 /// Checks `args` for eight cores and an empty environment.
 fn on_eight(args: &PlacementArgs) -> Result<Placement, String> {
-    Placement::check_on(args, 8, Surroundings::default()).map_err(|failure| failure.to_string())
+    Placement::check_on(args, 8, &Variables::new()).map_err(|failure| failure.to_string())
 }
 
 #[test]
@@ -25,20 +25,21 @@ fn cores_are_shared_among_the_processes_of_this_machine() {
 
 #[test]
 fn a_member_is_described_in_full_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = folder.path().join("hosts.txt");
+    std::fs::write(&hosts, "a:1\nb:1\nc:1\n").unwrap();
     let whole = PlacementArgs {
         threads: Some(2),
         process_count: Some(3),
         process: Some(2),
-        hosts: Some("hosts.txt".into()),
+        hosts: Some(hosts),
         ..args()
     };
+    let addresses = ["a:1", "b:1", "c:1"].map(str::to_owned).to_vec();
     let member = Placement::Member {
-        index: 2,
-        count: 3,
-        threads: 2,
-        peers: Peers::File("hosts.txt".into()),
+        here: mesh::Placement { threads: 2, process: 2, addresses },
         by: None,
-        token: None,
+        token: String::new(),
     };
     assert_eq!(on_eight(&whole), Ok(member));
     let no_hosts = PlacementArgs { hosts: None, ..whole.clone() };
@@ -59,44 +60,46 @@ fn nothing_runs_on_no_threads() {
 }
 
 /// The second of four processes, two per host, as SLURM starts them.
-fn by_slurm(threads: Option<usize>) -> Surroundings {
-    let found = ProcessPlace {
-        by: "SLURM",
-        process: 1,
-        processes: 4,
-        local: 2,
-        threads,
-        peers: Some(Peers::Listed { by: "SLURM", addresses: Vec::new() }),
-        token: Some("17.0.0".to_owned()),
-    };
-    Surroundings { found: Some(found), listed: None }
+fn by_slurm(threads: Option<usize>) -> Variables {
+    let step = [
+        ("SLURM_JOB_ID", "17"),
+        ("SLURM_STEP_ID", "0"),
+        ("SLURM_PROCID", "1"),
+        ("SLURM_STEP_NUM_TASKS", "4"),
+        ("SLURM_STEP_NODELIST", "node[1-2]"),
+        ("SLURM_STEP_TASKS_PER_NODE", "2(x2)"),
+    ];
+    let step = step.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let threads = threads.map(|threads| ("SLURM_CPUS_PER_TASK".to_owned(), threads.to_string()));
+    step.into_iter().chain(threads).collect()
 }
 
 #[test]
 fn what_flags_leave_open_the_environment_says() {
     let check = |args: PlacementArgs, threads| {
-        let placement = Placement::check_on(&args, 8, by_slurm(threads)).unwrap();
-        let Placement::Member { index, peers, .. } = &placement else {
+        let placement = Placement::check_on(&args, 8, &by_slurm(threads)).unwrap();
+        let Placement::Member { here, token, .. } = &placement else {
             panic!("{placement:?}");
         };
-        let shown = (*index, peers.to_string());
-        (placement.process_count(), shown, placement.threads())
+        assert_eq!(token, "17.0.0");
+        (here.processes(), here.process, here.addresses[1].clone(), here.threads)
     };
-    let plain = (4, (1, "SLURM".to_owned()), 4);
+    let plain = (4, 1, "node1:7102".to_owned(), 4);
     assert_eq!(check(args(), None), plain);
-    assert_eq!(check(args(), Some(3)).2, 3);
-    let flags = PlacementArgs {
-        threads: Some(7),
-        process: Some(0),
-        hosts: Some("hosts.txt".into()),
-        ..args()
-    };
-    let expected = (4, (0, "hosts.txt".to_owned()), 7);
+    assert_eq!(check(args(), Some(3)).3, 3);
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = folder.path().join("hosts.txt");
+    std::fs::write(&hosts, "a:1\nb:1\nc:1\nd:1\n").unwrap();
+    let flags = PlacementArgs { threads: Some(7), process: Some(0), hosts: Some(hosts), ..args() };
+    let expected = (4, 0, "b:1".to_owned(), 7);
     assert_eq!(check(flags.clone(), Some(3)), expected);
     assert_eq!(check(flags, Some(0)), expected);
-    let refused = Placement::check_on(&args(), 8, by_slurm(Some(100_000))).unwrap_err();
+    let refused = Placement::check_on(&args(), 8, &by_slurm(Some(100_000))).unwrap_err();
     let text = "SLURM_CPUS_PER_TASK is 100000, but must be from 1 to 4096";
     assert_eq!(refused.to_string(), text);
+    let few = PlacementArgs { process_count: Some(3), ..args() };
+    let refused = Placement::check_on(&few, 8, &by_slurm(None)).unwrap_err().to_string();
+    assert!(refused.starts_with("SLURM: the number of addresses is 4"), "{refused}");
     let alone = PlacementArgs { process_count: Some(1), process: Some(0), ..args() };
     assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
 }

@@ -25,7 +25,7 @@ fn child() {
     let processes = number("CLUSTER_PROCESSES");
     let addresses = match processes {
         1 => Vec::new(),
-        _ => hosts::read(Path::new(&std::env::var("CLUSTER_HOSTS").unwrap()), processes).unwrap(),
+        _ => hosts::read(Path::new(&std::env::var("CLUSTER_HOSTS").unwrap())).unwrap(),
     };
     let placement = Placement {
         threads: number("CLUSTER_THREADS"),

@@ -21,7 +21,7 @@ pub use topicmill::evaluate::foreign::{ForeignModel, mallet_state};
 use topicmill::failure::Failure;
 use topicmill::job::Job;
 use topicmill::knowledge::{Content, Knowledge, constraints, outline};
-use topicmill::mesh::environment::{self, Wanted};
+use topicmill::mesh::environment;
 use topicmill::mesh::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
 use topicmill::mesh::hello::{FRAME_BYTES, Hello};
 use topicmill::mesh::proof::{self, ANSWER_BYTES};
@@ -85,13 +85,12 @@ pub fn environment(bytes: &[u8]) {
     };
     let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let variables = text.lines().filter_map(|line| line.split_once('=').map(pair));
-    let wanted = Wanted { port: None, peers: true };
-    match environment::find(&variables.collect(), wanted) {
+    let variables = variables.collect();
+    match environment::find(&variables) {
         Ok(None) => {}
         Ok(Some(found)) => {
             assert!(found.process < found.processes && found.processes > 1);
-            let addresses = found.peers.map(|peers| peers.addresses(found.processes));
-            match addresses.expect("they were asked for") {
+            match found.addresses(&variables, None) {
                 Ok(addresses) => assert_eq!(addresses.len(), found.processes),
                 Err(error) => says(&error),
             }

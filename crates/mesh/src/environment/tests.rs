@@ -2,8 +2,6 @@
 
 use super::*;
 
-const WANTED: Wanted = Wanted { port: None, peers: true };
-
 /// `A=1 B=2` as variables.
 fn variables(text: &str) -> Variables {
     let pair = |word: &str| {
@@ -15,9 +13,17 @@ fn variables(text: &str) -> Variables {
 
 /// Source, process, processes, most on a host, threads, addresses and token as text.
 fn told(text: &str) -> String {
-    match find(&variables(text), WANTED) {
+    let variables = variables(text);
+    let place = find(&variables).and_then(|found| {
+        let with_addresses = |found: ProcessPlace| {
+            let addresses = found.addresses(&variables, None)?;
+            Ok((found, addresses))
+        };
+        found.map(with_addresses).transpose()
+    });
+    match place {
         Ok(None) => "alone".to_owned(),
-        Ok(Some(found)) => {
+        Ok(Some((found, addresses))) => {
             let threads = found.threads.map_or("-".to_owned(), |n| n.to_string());
             format!(
                 "{}: {} of {}, {} a host, {threads} threads, at {}, token {}",
@@ -25,7 +31,7 @@ fn told(text: &str) -> String {
                 found.process,
                 found.processes,
                 found.local,
-                found.peers.unwrap().addresses(found.processes).unwrap().join(" "),
+                addresses.join(" "),
                 found.token.as_deref().unwrap_or("-"),
             )
         }
@@ -125,13 +131,11 @@ fn who_is_on_other_hosts_must_be_said() {
     assert!(error.ends_with("start it with srun, which sets it"), "{error}");
     let listed = told(&format!("{mpi} MESH_HOSTS=a:1,b:2,c:3"));
     assert!(listed.ends_with("at a:1 b:2 c:3, token -"), "{listed}");
-    let few = find(&variables(&format!("{mpi} MESH_HOSTS=a:1,b:2")), WANTED);
-    let few = few.unwrap().unwrap().peers.unwrap().addresses(3);
-    assert!(few.unwrap_err().to_string().contains("addresses is 2, that of processes 3"));
+    let few = told(&format!("{mpi} MESH_HOSTS=a:1,b:2"));
+    assert!(few.contains("addresses is 2, that of processes 3"), "{few}");
     // If the addresses are given, the environment's addresses do not matter.
-    let wanted = Wanted { peers: false, ..WANTED };
-    let found = find(&variables(mpi), wanted).unwrap().unwrap();
-    assert_eq!((found.process, found.processes, found.peers), (1, 3, None));
+    let found = find(&variables(mpi)).unwrap().unwrap();
+    assert_eq!((found.process, found.processes), (1, 3));
 }
 
 #[test]
