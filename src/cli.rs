@@ -191,13 +191,8 @@ fn warn(message: &str) {
     say(&printable(&format!("warning: {message}")));
 }
 
-/// Writes text for people to stdout, in characters that the locale supports.
-fn print(page: &str) -> Result<(), Failure> {
-    print_data(&pictures::for_locale(page))
-}
-
-/// Writes output for programs to stdout, unchanged. A closed pipe (`topicmill plan JOB | head`) is not a failure.
-fn print_data(text: &str) -> Result<(), Failure> {
+/// Writes text to stdout. A closed pipe (`topicmill plan JOB | head`) is not a failure.
+fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -209,7 +204,7 @@ fn print_data(text: &str) -> Result<(), Failure> {
 
 /// Writes one JSON object as a line to stdout.
 fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
-    print_data(&format!("{object}\n"))
+    print(&format!("{object}\n"))
 }
 
 /// Refuses a path from the command line that does not exist.

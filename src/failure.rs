@@ -15,7 +15,6 @@ use lda::train::TrainError;
 use mesh::ClusterError;
 pub use mesh::Exit;
 use mesh::UsageError;
-use mesh::secret::SecretError;
 use store::{StoreError, is_remote};
 
 /// An error on its way out of the program.
@@ -201,12 +200,6 @@ impl From<io::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(StoreError { path, source }: StoreError) -> Self {
         Self::io(path)(source)
-    }
-}
-
-impl From<SecretError> for Failure {
-    fn from(error: SecretError) -> Self {
-        Self::new(error.exit(), error)
     }
 }
 

@@ -7,7 +7,6 @@
 //! docs/JOB.md describes every key for users.
 
 mod files;
-mod inherit;
 pub mod keys;
 mod kind;
 mod resolve;

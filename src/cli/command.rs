@@ -200,5 +200,5 @@ Example:
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "topicmill", &mut script);
-    super::print_data(&String::from_utf8_lossy(&script))
+    super::print(&String::from_utf8_lossy(&script))
 }

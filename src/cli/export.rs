@@ -49,5 +49,5 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     let output = args.output.clone().unwrap_or_else(beside);
     let sink = Sink::new(&output, args.overwrite)?;
     export(&OpenedResult::complete(&args.result)?, args.format, &sink)?;
-    if args.quiet { Ok(()) } else { super::print_data(&format!("{}\n", output.display())) }
+    if args.quiet { Ok(()) } else { super::print(&format!("{}\n", output.display())) }
 }

@@ -71,7 +71,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     if args.dry_run {
         let lines = launch.commands().into_iter();
         let lines: String = lines.map(|line| line.display().to_string() + "\n").collect();
-        return super::print_data(&lines);
+        return super::print(&lines);
     }
     let hosts = launch.addresses.iter().map(|address| host_of(address)).enumerate();
     let names = hosts.map(|(process, host)| format!("{process} {host}")).collect();

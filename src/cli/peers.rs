@@ -82,6 +82,14 @@ impl PeerArgs {
         }
         let host = placement.addresses.get(placement.process);
         let host = host.map_or("", |address| host_of(address));
+        let here =
+            |path: &Path| PathBuf::from(path.to_string_lossy().replace(HOST, &file_name(host)));
+        let tls = match (&self.tls_ca, &self.tls_cert, &self.tls_key) {
+            (Some(ca), Some(certificate), Some(key)) => {
+                Some(Tls::load(ca, &here(certificate), &here(key))?)
+            }
+            _ => None,
+        };
         let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
         Ok(ClusterSettings {
             build: env!("TOPICMILL_BUILD"),
@@ -89,37 +97,9 @@ impl PeerArgs {
             deadline: seconds(self.join_timeout, settings.deadline),
             peer_timeout: seconds(self.peer_timeout, settings.peer_timeout),
             secret: found.map(|found| found.secret),
-            tls: self.tls(host)?,
+            tls,
             compress: self.compress,
             ..settings
         })
-    }
-
-    fn tls(&self, host: &str) -> Result<Option<Tls>, Failure> {
-        let here = |path: &Path| {
-            let text = path.to_string_lossy();
-            if text.contains(HOST) {
-                PathBuf::from(text.replace(HOST, &file_name(host)))
-            } else {
-                path.to_owned()
-            }
-        };
-        match (&self.tls_ca, &self.tls_cert, &self.tls_key) {
-            (Some(ca), Some(certificate), Some(key)) => {
-                Ok(Some(Tls::load(ca, &here(certificate), &here(key))?))
-            }
-            _ => Ok(None),
-        }
-    }
-}
-
-/// Creates a secret for the processes that this one starts, unless they find one themselves.
-///
-/// # Errors
-/// The secret that they would find is unusable, or the system has no random numbers.
-pub(super) fn secret_for_children(job: &Job) -> Result<Option<String>, Failure> {
-    match Secret::find(job.cluster.secret_file.as_deref())? {
-        Some(_) => Ok(None),
-        None => Ok(Some(Secret::random_text()?)),
     }
 }

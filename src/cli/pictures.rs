@@ -1,9 +1,5 @@
 //! Pictures made of characters: bars and curves, and the width of the window they must fit.
-//!
-//! They are drawn with block characters; [`for_locale`] replaces these where the locale has no
-//! UTF-8.
 
-use std::borrow::Cow;
 use std::io;
 
 use comfy_table::presets::NOTHING;
@@ -66,41 +62,6 @@ pub(super) fn at_most(count: usize) -> usize {
     }
 }
 
-/// Replaces characters of pictures with ASCII if the locale has no UTF-8.
-pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
-    let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
-    if has_utf8(&names) { Cow::Borrowed(text) } else { Cow::Owned(ascii(text)) }
-}
-
-/// Whether the first locale that is set has UTF-8; true if none is set.
-fn has_utf8(names: &[String]) -> bool {
-    let locale = names.iter().find(|name| !name.is_empty());
-    locale.is_none_or(|name| {
-        let name = name.to_lowercase();
-        name.contains("utf-8") || name.contains("utf8")
-    })
-}
-
-fn ascii(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '▏' | '▎' | '▍' | '▁' => plain.push('_'),
-            '▂' => plain.push('.'),
-            '▃' => plain.push('-'),
-            '▄' => plain.push('='),
-            '▅' => plain.push('+'),
-            '▆' => plain.push('*'),
-            '▌' | '▋' | '▊' | '▉' | '█' | '▇' => plain.push('#'),
-            '…' => plain.push_str("..."),
-            '–' | '−' => plain.push('-'),
-            '±' => plain.push_str("+-"),
-            c => plain.push(c),
-        }
-    }
-    plain
-}
-
 /// Creates an empty table without lines; `|` separates the columns, and those that begin with `>` are aligned
 /// to the right.
 pub(super) fn table(columns: &str) -> Table {
@@ -140,15 +101,5 @@ mod tests {
         let curve = curve(&long);
         assert_eq!(curve.chars().count(), MOST_POINTS);
         assert!(curve.starts_with('▁') && curve.ends_with('█'), "{curve}");
-    }
-
-    #[test]
-    fn a_locale_without_utf8_gets_ascii() {
-        let named = |name: &str| [String::new(), name.to_owned(), "C".to_owned()];
-        assert!(has_utf8(&named("de_DE.UTF-8")) && has_utf8(&named("C.utf8")));
-        assert!(!has_utf8(&named("POSIX")) && !has_utf8(&named("")));
-        assert!(has_utf8(&[String::new()]));
-        let text = ascii("▁▄█ ██▎ and 7 more…");
-        assert_eq!(text, "_=# ##_ and 7 more...");
     }
 }

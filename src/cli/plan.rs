@@ -23,7 +23,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     })?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
-        return super::print_data(&job.resolved_toml());
+        return super::print(&job.resolved_toml());
     }
     let forecast = Forecast::of(&job, &placement)?;
     if args.json {

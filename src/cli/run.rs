@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::args::{PlacementArgs, RunArgs};
 use super::launch::relay;
 use super::placement::Placement;
-use super::{Display, Exit, Failure, figures, machine, peers, plan, summary};
+use super::{Display, Exit, Failure, figures, machine, plan, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::state::recorded_state;
@@ -18,6 +18,7 @@ use crate::observe::{ExitStatus, Observed, ProcessStatus, Watch, screen};
 use crate::tables::output::{Output, Place};
 use corpus::encoding::TextEncoding;
 use mesh::interrupt::{self, Words};
+use mesh::secret::Secret;
 use mesh::{ClusterSettings, spawn};
 
 /// Runs stages of a job.
@@ -229,13 +230,8 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
     let absent = shared.absent().into_iter();
     warnings.extend(absent.map(|name| format!("no document has `{name}`")));
     if let Ok(summary) = &summary {
-        let more = [
-            misencoded(summary, &process.job),
-            without_vocabulary(summary, &process.job),
-            without_tokens(summary, &process.job),
-            without_text(&remarks, summary),
-        ];
-        warnings.extend(more.into_iter().flatten());
+        warnings.extend(many_of_a_status(summary, &process.job));
+        warnings.extend(without_text(&remarks, summary));
     }
     let is_first = process.placement.process == 0;
     for warning in &warnings {
@@ -272,57 +268,41 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     })
 }
 
-/// Returns a warning if more than a few documents lost all their terms.
-fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
-    let without = summary.documents_by_status.get("no_vocabulary")?;
-    let all: u64 = summary.documents_by_status.values().sum();
-    (20 * without > all).then(|| {
-        format!(
-            "{} of {} documents have no term of the vocabulary: terms in fewer than {} documents or in more \
-             than {} % of them are dropped (vocabulary.min_documents, vocabulary.max_share), which can remove \
-             every term of unusual documents, and of many copies of one text",
-            figures::grouped(*without),
-            figures::grouped(all),
-            job.vocabulary.min_documents,
-            100.0 * job.vocabulary.max_share,
-        )
-    })
-}
-
-/// Returns a warning if more than a fifth of the documents are empty.
-fn without_tokens(summary: &Summary, job: &Job) -> Option<String> {
-    let empty = summary.documents_by_status.get("empty")?;
-    let all: u64 = summary.documents_by_status.values().sum();
-    (5 * empty > all).then(|| {
-        format!(
-            "{} of {} documents are empty: they have no text, or no token that the job keeps (tokens.rule = \"{}\", \
-             tokens.min_length = {}, tokens.numbers = {})",
-            figures::grouped(*empty),
-            figures::grouped(all),
-            word(job.tokens.rule),
-            job.tokens.min_length,
-            job.tokens.numbers,
-        )
-    })
-}
-
-/// Returns a warning if more than a few documents have bytes that could not be decoded.
-fn misencoded(summary: &Summary, job: &Job) -> Option<String> {
-    let repaired = summary.documents_by_status.get("repaired")?;
-    let all: u64 = summary.documents_by_status.values().sum();
+/// Returns a warning for each status that more than a share of the documents have: a hundredth, a twentieth, a fifth.
+fn many_of_a_status(summary: &Summary, job: &Job) -> Vec<String> {
     let remedy = if job.corpus.encoding == TextEncoding::default() {
         "if they are not UTF-8, set corpus.encoding, for example to \"windows-1252\""
     } else {
         "if they have another encoding than corpus.encoding says, correct it"
     };
-    (100 * repaired > all).then(|| {
-        format!(
-            "{} of {} documents have bytes, or in JSON escaped halves of surrogate pairs, that are no characters; \
-             they were replaced by U+FFFD: {remedy}",
-            figures::grouped(*repaired),
-            figures::grouped(all)
-        )
-    })
+    let repaired = format!(
+        "have bytes, or in JSON escaped halves of surrogate pairs, that are no characters; they were replaced by U+FFFD: \
+         {remedy}"
+    );
+    let no_vocabulary = format!(
+        "have no term of the vocabulary: terms in fewer than {} documents or in more than {} % of them are dropped \
+         (vocabulary.min_documents, vocabulary.max_share), which can remove every term of unusual documents, and of many \
+         copies of one text",
+        job.vocabulary.min_documents,
+        100.0 * job.vocabulary.max_share,
+    );
+    let empty = format!(
+        "are empty: they have no text, or no token that the job keeps (tokens.rule = \"{}\", tokens.min_length = {}, \
+         tokens.numbers = {})",
+        word(job.tokens.rule),
+        job.tokens.min_length,
+        job.tokens.numbers,
+    );
+    let statuses = &summary.documents_by_status;
+    let all = statuses.values().sum();
+    [("repaired", 100, repaired), ("no_vocabulary", 20, no_vocabulary), ("empty", 5, empty)]
+        .into_iter()
+        .filter_map(|(status, times, said)| {
+            let documents = statuses.get(status).filter(|documents| times * **documents > all)?;
+            let [documents, all] = [*documents, all].map(figures::grouped);
+            Some(format!("{documents} of {all} documents {said}"))
+        })
+        .collect()
 }
 
 /// Starts all processes on this machine and waits for them.
@@ -334,14 +314,17 @@ fn run_in_children(
     threads: usize,
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
-    let secret = peers::secret_for_children(job)?;
-    let place = |process: usize| [processes, process, threads].map(|number| number.to_string());
+    // A new one, unless the children find one themselves.
+    let secret = match Secret::find(job.cluster.secret_file.as_deref())? {
+        Some(_) => None,
+        None => Some(Secret::random_text()?),
+    };
     let command = |process: usize| {
-        let [processes, process, threads] = place(process);
+        let place = [processes, process, threads].map(|number| number.to_string());
         let mut command = Command::new(&program);
         command
             .arg(stages.command())
-            .args(["-n", &processes, "-p", &process, "-w", &threads])
+            .args(["-n", &place[0], "-p", &place[1], "-w", &place[2]])
             .args(&args.given);
         if let Some(secret) = &secret {
             command.env(super::NAMES.variables.secret, secret);

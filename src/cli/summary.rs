@@ -39,7 +39,7 @@ pub(super) fn print(
     }
     match display {
         Display::Quiet => Ok(()),
-        Display::Json | Display::QuietJson => super::print_data(&json_summary(&summary)),
+        Display::Json | Display::QuietJson => super::print(&json_summary(&summary)),
         Display::Plain | Display::Bar => {
             super::print(&text(&summary, job, overrides, &curve, page_width()))
         }

@@ -62,7 +62,7 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
     if args.json {
         super::print_json(&json!({ "digest": digest }))
     } else {
-        super::print_data(&format!("{digest}\n"))
+        super::print(&format!("{digest}\n"))
     }
 }
 
@@ -74,7 +74,7 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
     let line = |c: &crate::tables::digest::ColumnDigest| {
         format!("{}  {} {}\n", c.sha256, c.table, c.column)
     };
-    super::print_data(&columns.iter().map(line).collect::<String>())
+    super::print(&columns.iter().map(line).collect::<String>())
 }
 
 fn text_of(report: &VerifyReport, root: &Path) -> String {

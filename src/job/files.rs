@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::source::WrittenJob;
 use super::state::{MODEL_FILE, TRAINED_FILE};
 use super::{Job, folder_of, named_at, unreadable};
-use crate::checkpoint;
+use crate::checkpoint::{self, Hashing};
 use crate::failure::Failure;
 use crate::tables::Manifest;
 use crate::tables::output::MANIFEST;
@@ -156,29 +156,15 @@ fn files_of_result(key: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Adds the content of a file.
-fn update(hasher: &mut Sha256, file: File) -> io::Result<()> {
-    let mut file = BufReader::with_capacity(1 << 18, file);
-    loop {
-        let held = file.fill_buf()?;
-        if held.is_empty() {
-            return Ok(());
-        }
-        hasher.update(held);
-        let length = held.len();
-        file.consume(length);
-    }
-}
-
 /// Hashes the files that a key reads of the result in `folder`.
 fn digest_of_result(key: &str, folder: &Path) -> Result<String, Failure> {
-    let mut hasher = Sha256::new();
+    let mut hashing = Hashing::new(io::sink());
     for (place, file) in files_of_result(key).unwrap_or_default().iter().enumerate() {
         let path = folder.join(file);
-        match File::open(&path).and_then(|file| update(&mut hasher, file)) {
+        match File::open(&path).and_then(|mut file| io::copy(&mut file, &mut hashing)) {
             Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => {}
-            hashed => hashed.map_err(|error| unreadable(&path, error))?,
+            hashed => drop(hashed.map_err(|error| unreadable(&path, error))?),
         }
     }
-    Ok(hex::encode(hasher.finalize()))
+    Ok(hex::encode(hashing.hash.finalize()))
 }

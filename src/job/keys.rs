@@ -144,7 +144,12 @@ impl Section {
 impl Key {
     /// Returns its name within the section.
     pub fn name(&self) -> &'static str {
-        split(self.path).1
+        self.path.split_once('.').unwrap_or_default().1
+    }
+
+    /// Returns the name of its section.
+    pub(super) fn section(&self) -> &'static str {
+        self.path.split_once('.').unwrap_or_default().0
     }
 
     /// Returns its meaning.
@@ -185,11 +190,6 @@ impl Key {
     }
 }
 
-/// Splits "section.name".
-pub(super) fn split(path: &'static str) -> (&'static str, &'static str) {
-    path.split_once('.').unwrap_or((path, ""))
-}
-
 /// Returns the section of this name.
 pub(super) fn section(name: &str) -> Option<&'static Section> {
     SECTIONS.iter().find(|section| section.name == name)
@@ -209,39 +209,23 @@ pub(crate) fn default_of(path: &str) -> &'static str {
     }
 }
 
-/// Returns the sections that have a key of this name, in order.
-pub(super) fn sections_with(name: &str) -> Vec<&'static str> {
-    let sections = SECTIONS.iter().filter(|section| section.key(name).is_some());
-    sections.map(|section| section.name).collect()
-}
-
-/// Returns the section that was probably meant.
-pub(super) fn nearest_section(name: &str) -> Option<&'static str> {
-    nearest(name, SECTIONS.iter().map(|section| section.name))
-}
-
-/// Returns the section and key that were probably meant by `name` in `home`: the same word in any section,
-/// before a similar one in this section.
-pub(super) fn nearest_key(home: &Section, name: &str) -> Option<(&'static str, &'static str)> {
-    let same = SECTIONS.iter().find_map(|section| section.key(name));
-    let key = same.map(|key| key.path).or_else(|| {
-        let similar = nearest(name, home.names())?;
-        home.key(similar).map(|key| key.path)
-    });
-    key.map(split)
+/// Returns the key that was probably meant by `name`: of the same name in any section, or else of a similar one in
+/// `home`.
+pub(super) fn nearest_key(home: Option<&Section>, name: &str) -> Option<&'static Key> {
+    let similar = || nearest(name, home?.names()).and_then(|similar| home?.key(similar));
+    SECTIONS.iter().find_map(|section| section.key(name)).or_else(similar)
 }
 
 /// Returns the candidate most similar to `word`, if it is similar enough to be a typing error.
-fn nearest(word: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(super) fn nearest(
+    word: &str,
+    candidates: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
     const LIKE_ENOUGH: f64 = 0.5;
-    let mut best: Option<(f64, &'static str)> = None;
-    for candidate in candidates {
-        let likeness = strsim::normalized_damerau_levenshtein(&word.to_lowercase(), candidate);
-        if likeness >= LIKE_ENOUGH && best.is_none_or(|(b, _)| likeness > b) {
-            best = Some((likeness, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
+    let word = word.to_lowercase();
+    let likeness = |name: &&str| strsim::normalized_damerau_levenshtein(&word, name);
+    let best = candidates.max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    best.filter(|name| likeness(name) >= LIKE_ENOUGH)
 }
 
 #[cfg(test)]
@@ -250,12 +234,12 @@ mod tests {
 
     #[test]
     fn slips_of_the_pen_are_understood() {
-        let nearest_key = |home, name| nearest_key(section(home).unwrap(), name);
-        assert_eq!(nearest_key("train", "minibach"), Some(("train", "minibatch")));
-        assert_eq!(nearest_key("vocabulary", "min_docs"), Some(("vocabulary", "min_documents")));
-        assert_eq!(nearest_key("train", "topics"), Some(("model", "topics")));
+        let nearest_key = |home, name| nearest_key(section(home), name).map(|key| key.path);
+        assert_eq!(nearest_key("train", "minibach"), Some("train.minibatch"));
+        assert_eq!(nearest_key("vocabulary", "min_docs"), Some("vocabulary.min_documents"));
+        assert_eq!(nearest_key("train", "topics"), Some("model.topics"));
         assert_eq!(nearest_key("train", "qqqqqq"), None);
-        assert_eq!(nearest_section("modle"), Some("model"));
+        assert_eq!(nearest("modle", SECTIONS.iter().map(|section| section.name)), Some("model"));
     }
 
     #[test]

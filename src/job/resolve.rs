@@ -205,10 +205,8 @@ impl Values {
             };
             if source.get(other).is_some() {
                 let message = format!("{}: `{key}` cannot be used with `{other}`", entry.place);
-                let [key, other] = [key, other].map(|path| keys::split(path).1);
-                return Err(
-                    Failure::usage(message).help(format!("keep `{key}` or `{other}`, not both"))
-                );
+                let help = format!("keep `{key}` or `{other}`, not both");
+                return Err(Failure::usage(message).help(help));
             }
             self.0.remove(other);
         }

@@ -1,4 +1,5 @@
-//! A job file as written: sections, keys and values, each with its position.
+//! A job file as written: sections, keys and values, each with its position; and what a job takes from the result that
+//! `model.from` names: the settings of its terms and topics.
 //!
 //! Parsing and overrides only; `resolve` checks the values.
 
@@ -11,8 +12,30 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 
+use super::keys::input::DETECTION;
 use super::keys::{self, Section};
+use super::kind::located;
+use super::{JOB_FILE, absolute, read_text, unreadable};
 use crate::failure::Failure;
+use store::is_remote;
+
+/// The sections that are those of the result.
+const INHERITED: [&str; 4] = ["tokens", "phrases", "vocabulary", "model"];
+/// The sections about a training that does not take place.
+const OF_TRAINING: [&str; 3] = ["sample", "tree", "train"];
+
+fn is_inherited(path: &str) -> bool {
+    INHERITED.contains(&section(path))
+}
+
+/// Whether a key is that of the result, or has no effect.
+pub(super) fn is_of_result(path: &str) -> bool {
+    path != "model.from" && (is_inherited(path) || OF_TRAINING.contains(&section(path)))
+}
+
+fn section(path: &str) -> &str {
+    path.split('.').next().unwrap_or(path)
+}
 
 /// A value and where it was set.
 #[derive(Clone, Debug)]
@@ -185,16 +208,67 @@ impl WrittenJob {
         }
     }
 
+    /// Takes `[tokens]`, `[phrases]`, `[vocabulary]` and `[model]` from the result that `model.from` names, if it
+    /// names one; its terms are kept. `job` is the path of the job, `folder` its absolute folder.
+    ///
+    /// # Errors
+    /// There is no such result, or its topics are labels; the job sets a key to another value.
+    pub(super) fn inherit(&mut self, job: &Path, folder: &Path) -> Result<(), Failure> {
+        let Some(from) = self.get("model.from").cloned() else {
+            return Ok(());
+        };
+        let Some(name) = from.value.as_str().filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        let result = located(name, folder);
+        if self.has_inherited(job, &result) {
+            return Ok(());
+        }
+        let root = Path::new(result.as_str().unwrap_or_default());
+        let theirs = read_job(root, &from)?;
+        let mut derived = theirs.clone();
+        derived.forget(|path, _| {
+            let is_by_frequency = section(path) == "vocabulary" && path != "vocabulary.stop_words";
+            // Detected phrases are in the `collection.json` of the result.
+            let is_detection = path == "phrases.detect" || DETECTION.contains(&path);
+            !is_inherited(path) || is_by_frequency || is_detection
+        });
+        for path in ["vocabulary.from", "model.from"] {
+            derived.replace(path, result.clone(), &from);
+        }
+        for (path, entry) in self.entries().filter(|(path, _)| is_of_result(path)) {
+            let key = keys::key(path).expect("a source has keys only");
+            let value = key.kind.value(&entry.value, folder);
+            let value_in = |source: &Self| Some(source.get(path)?.value.clone());
+            let default = key.default_value();
+            let there = value_in(&theirs).or(default.clone());
+            if value != there && value != value_in(&derived).or(default) {
+                let there = there.filter(|value| *value != Value::from(""));
+                let there = there.map_or_else(String::new, |value| format!(" ({value} there)"));
+                let allowed = format!("absent, or as in the result of model.from{there}");
+                return Err(entry.invalid(path, allowed));
+            }
+        }
+        self.forget(|path, _| is_of_result(path) || path == "model.from");
+        self.extend(derived);
+        Ok(())
+    }
+
+    /// Whether this is the job of a finished result, which has everything that it has taken from `result`.
+    fn has_inherited(&self, job: &Path, result: &Value) -> bool {
+        let value = |path| self.get(path).map(|entry| &entry.value);
+        let output = value("output.path").and_then(Value::as_str).map(Path::new);
+        output.is_some_and(|output| absolute(&output.join(JOB_FILE)) == absolute(job))
+            && value("vocabulary.from") == Some(result)
+            && (self.entries()).all(|(path, entry)| entry.is_in_file || !is_of_result(path))
+    }
+
     fn open(&mut self, name: &str, place: &str) -> Result<&'static Section, Failure> {
         let section = keys::section(name).ok_or_else(|| {
-            let help = match keys::nearest_section(name) {
+            let names = || keys::SECTIONS.iter().map(|section| section.name);
+            let help = match keys::nearest(name, names()) {
                 Some(nearest) => format!("did you mean [{nearest}]?"),
-                None => {
-                    let names = keys::SECTIONS.iter();
-                    let names: Vec<_> =
-                        names.map(|section| format!("[{}]", section.name)).collect();
-                    format!("the sections are {}", names.join(", "))
-                }
+                None => format!("the sections are [{}]", names().collect::<Vec<_>>().join("], [")),
             };
             Failure::usage(format!("{place}: unknown section [{name}]")).help(help)
         })?;
@@ -216,22 +290,43 @@ impl WrittenJob {
     }
 }
 
+/// Reads the job of the result in a folder, which `from` names; refuses one whose topics no other job can have.
+fn read_job(root: &Path, from: &Entry) -> Result<WrittenJob, Failure> {
+    let (path, place, shown) = (root.join(JOB_FILE), &from.place, root.display());
+    if is_remote(root) {
+        let message = format!("{place}: `model.from` is {shown}, but must be a folder");
+        return Err(Failure::usage(message).help("copy that result to a folder on each host"));
+    }
+    let text = read_text(&path).map_err(|error| {
+        let help = format!("{place}: name the folder of a finished result");
+        unreadable(&path, error).help(help)
+    })?;
+    let job = WrittenJob::parse(&text, &path)?;
+    let labels = job.get("corpus.labels").map(|entry| &entry.value);
+    if labels.is_some_and(|labels| *labels != Value::from("")) {
+        let message = format!("{place}: `model.from` names {shown}, whose topics are labels");
+        let help = "project new documents by `topicmill project RESULT --stdin`";
+        return Err(Failure::usage(message).help(help));
+    }
+    Ok(job)
+}
+
 /// Returns the error for a key outside any section.
 fn no_section(place: &str, key: &str) -> Failure {
-    let help = match keys::sections_with(key).first() {
+    let help = match keys::nearest_key(None, key) {
         None => {
             "keys belong in sections: [corpus], [model], [output], …; see docs/JOB.md".to_owned()
         }
-        Some(section) => format!("put `{key}` under [{section}]"),
+        Some(same) => format!("put `{key}` under [{}]", same.section()),
     };
     Failure::usage(format!("{place}: `{key}` is outside any section")).help(help)
 }
 
 /// Returns the error for a key that its section does not have.
 fn unknown_key(place: &str, section: &Section, name: &str) -> Failure {
-    let help = match keys::nearest_key(section, name) {
-        Some((home, key)) if home == section.name => format!("did you mean `{key}`?"),
-        Some((home, key)) => format!("`{key}` belongs in [{home}]"),
+    let help = match keys::nearest_key(Some(section), name) {
+        Some(key) if key.section() == section.name => format!("did you mean `{}`?", key.name()),
+        Some(key) => format!("`{}` belongs in [{}]", key.name(), key.section()),
         None => {
             let names: Vec<_> = section.names().collect();
             format!("the keys of [{}] are {}", section.name, names.join(", "))

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
-use super::inherit::is_of_result;
 use super::keys::input::BY_FREQUENCY;
 use super::keys::{self, Key, SECTIONS};
 use super::kind::Kind;
-use super::source::{Entry, WrittenJob};
+use super::source::{Entry, WrittenJob, is_of_result};
 use super::{Job, folder_of};
 use crate::failure::Failure;
 

@@ -14,7 +14,6 @@ use std::thread;
 use std::time::Duration;
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::prelude::*;
 
 use super::status::{ExitStatus, ProcessStatus};
@@ -29,9 +28,6 @@ const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 const MOST_WAITING: usize = 1024;
 /// Maximum number of bytes kept before the file is open.
 const MOST_HELD: usize = 1 << 20;
-/// Maximum size of a log; a larger one is renamed to `….1.jsonl`, and a new one begun.
-const MOST_BYTES: u64 = 64 << 20;
-
 /// The log of a watched process.
 pub(super) struct Log {
     logs: PathBuf,
@@ -49,6 +45,7 @@ impl Log {
     /// Starts the log, and sends it all events of this program and of `mesh`, and the warnings of other crates.
     pub(super) fn start(logs: PathBuf, who: &ProcessStatus, stages: &str, warn: fn(&str)) -> Self {
         let journal = Journal::start(warn).ok().filter(|journal| {
+            let journal = journal.clone();
             let ours = Targets::new()
                 .with_target("topicmill", LevelFilter::INFO)
                 .with_target("mesh", LevelFilter::INFO)
@@ -59,7 +56,7 @@ impl Log {
                 .with_current_span(false)
                 .with_span_list(false)
                 .with_ansi(false)
-                .with_writer(journal.clone())
+                .with_writer(move || journal.clone())
                 .with_filter(ours);
             tracing_subscriber::registry().with(lines).try_init().is_ok()
         });
@@ -184,14 +181,6 @@ impl Journal {
     }
 }
 
-impl MakeWriter<'_> for Journal {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
-
 /// Each call is one line.
 impl Write for Journal {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
@@ -207,32 +196,36 @@ impl Write for Journal {
 }
 
 /// Where lines go.
-enum Target {
+enum LogTarget {
     Held(Vec<u8>),
-    Open(LogFile),
+    Open(PathBuf, File),
     Nowhere,
 }
 
 fn keep(receiver: &Receiver<Message>, dropped: &AtomicU64, give_up: fn(&str)) {
-    let mut target = Target::Held(Vec::new());
+    let mut target = LogTarget::Held(Vec::new());
     for message in receiver {
         let done = match (message, &mut target) {
-            (Message::Line(line), Target::Held(held)) if held.len() < MOST_HELD => {
+            (Message::Line(line), LogTarget::Held(held)) if held.len() < MOST_HELD => {
                 held.extend(line);
                 Ok(())
             }
-            (Message::Line(_), Target::Held(_)) => {
+            (Message::Line(_), LogTarget::Held(_)) => {
                 dropped.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             }
-            (Message::Line(line), Target::Open(file)) => file.write(&line),
-            (Message::Open(path), Target::Held(held)) => {
-                let held = std::mem::take(held);
-                LogFile::open(path).and_then(|mut file| {
-                    file.write(&held)?;
-                    target = Target::Open(file);
-                    Ok(())
-                })
+            (Message::Line(line), LogTarget::Open(path, file)) => {
+                file.write_all(&line).map_err(|error| (path.clone(), error))
+            }
+            (Message::Open(path), LogTarget::Held(held)) => {
+                let opened = open(&path).and_then(|mut file| file.write_all(held).map(|()| file));
+                match opened {
+                    Ok(file) => {
+                        target = LogTarget::Open(path, file);
+                        Ok(())
+                    }
+                    Err(error) => Err((path, error)),
+                }
             }
             (Message::Flush(done), _) => {
                 // If the caller no longer waits, nobody needs the reply.
@@ -241,46 +234,17 @@ fn keep(receiver: &Receiver<Message>, dropped: &AtomicU64, give_up: fn(&str)) {
             }
             _ => Ok(()),
         };
-        if let Err(error) = done {
-            give_up(&format!("logging stopped: {error}; the run continues"));
-            target = Target::Nowhere;
+        if let Err((path, error)) = done {
+            give_up(&format!("logging stopped: {}: {error}; the run continues", path.display()));
+            target = LogTarget::Nowhere;
         }
     }
 }
 
-/// An open log.
-struct LogFile {
-    path: PathBuf,
-    file: File,
-    bytes: u64,
-}
-
-impl LogFile {
-    fn open(path: PathBuf) -> io::Result<Self> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| name(folder, &error))?;
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&path);
-        let file = file.map_err(|error| name(&path, &error))?;
-        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-        Ok(Self { path, file, bytes })
-    }
-
-    fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.bytes > 0 && self.bytes + line.len() as u64 > MOST_BYTES {
-            let older = self.path.with_extension("1.jsonl");
-            fs::rename(&self.path, &older).map_err(|error| name(&older, &error))?;
-            *self = Self::open(std::mem::take(&mut self.path))?;
-        }
-        let written = self.file.write_all(line);
-        self.bytes += line.len() as u64;
-        written.map_err(|error| name(&self.path, &error))
-    }
-}
-
-/// Adds the file's name to an error.
-fn name(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+/// Opens a log for appending.
+fn open(path: &Path) -> io::Result<File> {
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
+    OpenOptions::new().create(true).append(true).open(path)
 }
 
 #[cfg(test)]
@@ -312,21 +276,6 @@ mod tests {
         }
         Journal::flush(&log, Duration::from_secs(10));
         assert_eq!(log.dropped(), 2);
-    }
-
-    #[test]
-    fn a_long_log_is_set_aside_and_a_new_one_begun() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("process-00000.jsonl");
-        fs::write(&path, "old\n").unwrap();
-        let mut file = LogFile::open(path.clone()).unwrap();
-        assert_eq!(file.bytes, 4);
-        file.bytes = MOST_BYTES;
-        file.write(b"new\n").unwrap();
-        file.write(b"newer\n").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "new\nnewer\n");
-        let older = folder.path().join("process-00000.1.jsonl");
-        assert_eq!(fs::read_to_string(older).unwrap(), "old\n");
     }
 
     #[test]

@@ -11,28 +11,6 @@ use super::status::{ProcessStatus, STATUS_EVERY, Work, WorkStage, replace, since
 use super::{Moment, Sink};
 use mesh::PeerTraffic;
 
-/// Type, name and help of each metric. A name ends in the unit, if there is one, and counters in `_total`.
-const METRICS: &str = "\
-gauge build_info The program
-gauge run_info The job's id and the attempt's token
-gauge processes Processes of the run
-gauge workers Worker threads of this process
-gauge resident_memory_bytes Memory in use
-gauge peak_memory_bytes Peak memory
-gauge uptime_seconds Seconds since the process started
-counter sent_bytes_total Over the wire, by the peer's number
-counter received_bytes_total Over the wire, by the peer's number
-gauge phase 1 for the current phase
-gauge phase_done Units of the phase that are done
-gauge phase_size Units of the phase in total
-counter documents_total Processed by this process, by stage
-counter tokens_total Processed by this process, by stage
-gauge rounds Training rounds done
-gauge heldout_loglik_per_token Latest held-out log-likelihood per token, in nats
-counter round_seconds_total Of the process's first worker, by part of a training round
-gauge checkpoint_rounds Rounds in the newest checkpoint of this attempt
-gauge checkpoint_age_seconds Age of the newest checkpoint";
-
 /// A sample of a metric: its labels and its value.
 type Sample = (Vec<(&'static str, String)>, String);
 
@@ -53,13 +31,14 @@ impl Sink for MetricsFile {
     }
 }
 
+/// A metric: its type, name and help, and its values, as far as they are known. A name ends in the unit, if there is
+/// one, and counters in `_total`.
+type Metric = (&'static str, &'static str, &'static str, Vec<Sample>);
+
 /// Returns the metrics as text; `traffic` is that with every other process.
 fn render(status: &ProcessStatus, traffic: &[PeerTraffic]) -> String {
     let mut text = String::new();
-    for line in METRICS.lines() {
-        let (kind, line) = line.split_once(' ').unwrap_or_default();
-        let (name, help) = line.split_once(' ').unwrap_or_default();
-        let samples = samples(status, traffic, name);
+    for (kind, name, help, samples) in metrics(status, traffic) {
         if samples.is_empty() {
             continue;
         }
@@ -74,8 +53,7 @@ fn render(status: &ProcessStatus, traffic: &[PeerTraffic]) -> String {
     text
 }
 
-/// Returns the values of a metric, as far as they are known.
-fn samples(status: &ProcessStatus, traffic: &[PeerTraffic], name: &str) -> Vec<Sample> {
+fn metrics(status: &ProcessStatus, traffic: &[PeerTraffic]) -> Vec<Metric> {
     let (now, training) = (&status.now, &status.training);
     let (spent, checkpoint) = (&training.spent, training.checkpoint.as_ref());
     let age = |unix_ms| since(unix_ms, SystemTime::now()).as_secs_f64();
@@ -91,37 +69,76 @@ fn samples(status: &ProcessStatus, traffic: &[PeerTraffic], name: &str) -> Vec<S
         let value = value.filter(|_| !now.phase.is_empty());
         value.map(|value| sample(labels, value)).into_iter().collect()
     };
-    match name {
-        "build_info" => vec![sample(&[("version", &status.version)], 1)],
-        "run_info" => vec![sample(&[("job", &status.job), ("run", &status.run)], 1)],
-        "processes" => one(Some(status.processes as f64)),
-        "workers" => one(Some(status.threads as f64)),
-        "resident_memory_bytes" => one(status.memory_bytes.map(|n| n as f64)),
-        "peak_memory_bytes" => one(status.peak_memory_bytes.map(|n| n as f64)),
-        "uptime_seconds" => one(Some(age(status.started_unix_ms))),
-        "sent_bytes_total" => by_peer(|peer| peer.sent),
-        "received_bytes_total" => by_peer(|peer| peer.received),
-        "phase" => of_phase(&phase[..1], Some(1.0)),
-        "phase_done" => of_phase(&phase, Some(now.done as f64)),
-        "phase_size" => of_phase(&phase, now.total.map(|n| n as f64)),
-        "documents_total" => by_stage(|work| work.documents),
-        "tokens_total" => by_stage(|work| work.tokens),
-        "rounds" => one(Some(training.rounds as f64)),
-        "heldout_loglik_per_token" => one(training.heldout.last().map(|it| it.loglik_per_token)),
-        "round_seconds_total" => by(
-            "part",
-            [
-                ("preparing", spent.preparing),
-                ("sampling", spent.sampling),
-                ("aggregating", spent.aggregating),
-                ("exchanging", spent.exchanging),
-                ("updating", spent.updating),
-            ],
+    let parts = [
+        ("preparing", spent.preparing),
+        ("sampling", spent.sampling),
+        ("aggregating", spent.aggregating),
+        ("exchanging", spent.exchanging),
+        ("updating", spent.updating),
+    ];
+    let build = vec![sample(&[("version", &status.version)], 1)];
+    let run = vec![sample(&[("job", &status.job), ("run", &status.run)], 1)];
+    let memory = one(status.memory_bytes.map(|n| n as f64));
+    let peak = one(status.peak_memory_bytes.map(|n| n as f64));
+    let heldout = one(training.heldout.last().map(|it| it.loglik_per_token));
+    let stage = "Processed by this process, by stage";
+    let wire = "Over the wire, by the peer's number";
+    vec![
+        ("gauge", "build_info", "The program", build),
+        ("gauge", "run_info", "The job's id and the attempt's token", run),
+        ("gauge", "processes", "Processes of the run", one(Some(status.processes as f64))),
+        ("gauge", "workers", "Worker threads of this process", one(Some(status.threads as f64))),
+        ("gauge", "resident_memory_bytes", "Memory in use", memory),
+        ("gauge", "peak_memory_bytes", "Peak memory", peak),
+        (
+            "gauge",
+            "uptime_seconds",
+            "Seconds since the process started",
+            one(Some(age(status.started_unix_ms))),
         ),
-        "checkpoint_rounds" => one(checkpoint.map(|it| it.round as f64)),
-        "checkpoint_age_seconds" => one(checkpoint.map(|it| age(it.written_unix_ms))),
-        _ => unreachable!("{name} is none of METRICS"),
-    }
+        ("counter", "sent_bytes_total", wire, by_peer(|peer| peer.sent)),
+        ("counter", "received_bytes_total", wire, by_peer(|peer| peer.received)),
+        ("gauge", "phase", "1 for the current phase", of_phase(&phase[..1], Some(1.0))),
+        (
+            "gauge",
+            "phase_done",
+            "Units of the phase that are done",
+            of_phase(&phase, Some(now.done as f64)),
+        ),
+        (
+            "gauge",
+            "phase_size",
+            "Units of the phase in total",
+            of_phase(&phase, now.total.map(|n| n as f64)),
+        ),
+        ("counter", "documents_total", stage, by_stage(|work| work.documents)),
+        ("counter", "tokens_total", stage, by_stage(|work| work.tokens)),
+        ("gauge", "rounds", "Training rounds done", one(Some(training.rounds as f64))),
+        (
+            "gauge",
+            "heldout_loglik_per_token",
+            "Latest held-out log-likelihood per token, in nats",
+            heldout,
+        ),
+        (
+            "counter",
+            "round_seconds_total",
+            "Of the process's first worker, by part of a training round",
+            by("part", parts),
+        ),
+        (
+            "gauge",
+            "checkpoint_rounds",
+            "Rounds in the newest checkpoint of this attempt",
+            one(checkpoint.map(|it| it.round as f64)),
+        ),
+        (
+            "gauge",
+            "checkpoint_age_seconds",
+            "Age of the newest checkpoint",
+            one(checkpoint.map(|it| age(it.written_unix_ms))),
+        ),
+    ]
 }
 
 /// Returns a value without labels, if it is known.
@@ -176,14 +193,7 @@ mod tests {
             worked: [Work::default(), Work { documents: 5, tokens: 70 }, Work::default()],
             ..Default::default()
         };
-        let peer = PeerTraffic {
-            process: 1,
-            sent: 9,
-            received: 8,
-            payload_sent: 7,
-            payload_received: 6,
-            silence: Duration::ZERO,
-        };
+        let peer = PeerTraffic { process: 1, sent: 9, received: 8, payload_sent: 7 };
         let text = render(&status, &[peer]);
         for line in [
             "topicmill_build_info{process=\"3\",version=\"1.2.3\"} 1",

@@ -51,36 +51,22 @@ impl Channel {
         let mut until = Until::new(&self.socket, limit);
         let mut filled = 0;
         while filled < buffer.len() {
-            match read_some(&mut self.tls, &mut until, &mut buffer[filled..])? {
-                0 => return Err(closed()),
-                bytes => filled += bytes,
+            let target = &mut buffer[filled..];
+            let received = match &mut self.tls {
+                None => until.read(target)?,
+                Some(session) => match session.open(target)? {
+                    None if session.take(&mut until)? > 0 => continue,
+                    opened => opened.unwrap_or(0),
+                },
+            };
+            if received == 0 {
+                let closed = "it closed the connection";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }
+            filled += received;
         }
         Ok(())
     }
-}
-
-/// Reads available bytes, or waits for some; returns 0 at the end.
-fn read_some(
-    tls: &mut Option<Session>,
-    until: &mut Until<'_>,
-    buffer: &mut [u8],
-) -> io::Result<usize> {
-    let Some(session) = tls else {
-        return until.read(buffer);
-    };
-    loop {
-        if let Some(bytes) = session.open(buffer)? {
-            return Ok(bytes);
-        }
-        if session.take(until)? == 0 {
-            return Ok(0);
-        }
-    }
-}
-
-fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "it closed the connection")
 }
 
 /// A socket with a deadline.

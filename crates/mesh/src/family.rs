@@ -329,7 +329,7 @@ impl Running {
 /// Turns a system error into one that names the failed action.
 pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(io::Error) -> ClusterError {
     let action = action.into();
-    move |source| ClusterError::Spawn { action, source }
+    move |source| ClusterError::Action { action, source }
 }
 
 /// Describes a command by its program and folder.

@@ -23,7 +23,7 @@ use super::family::{Ending, Event, Family, Member, Watch};
 use super::hosts::host_of;
 use super::interrupt::Interrupts;
 use super::names::{SettingNames, VariableNames};
-use super::secret::{Secret, SecretError, random_hex};
+use super::secret::{Secret, random_hex};
 use super::spawn::{token, variables};
 use crate::Exit;
 
@@ -71,7 +71,7 @@ impl Launch {
     /// A process cannot be started; the secret is not one line; there is no randomness for one.
     pub fn run(&self, watch: &Watch, interrupts: &mut Interrupts) -> Result<Ending, ClusterError> {
         let secret = match &self.secret {
-            Some(secret) => secret.line().ok_or(SecretError::NotALine)?.to_owned(),
+            Some(secret) => secret.line()?.to_owned(),
             None => Secret::random_text()?,
         };
         let name = random_hex::<8>()?;

@@ -46,9 +46,9 @@ use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
 pub use guard::Failure;
-pub use link::traffic;
+pub use link::{bytes_sent, traffic};
 pub use names::Names;
-pub use traffic::{PeerTraffic, bytes_sent};
+pub use traffic::PeerTraffic;
 
 use channel::Channel;
 use link::{Link, Wire};
@@ -205,15 +205,12 @@ pub enum ClusterError {
     /// Another process did not join in time, or left during the set-up.
     #[error("{0}")]
     Unavailable(String),
-    /// There is no usable secret.
-    #[error(transparent)]
-    Secret(#[from] secret::SecretError),
     /// The system refused a thread, or an option of a connection.
     #[error("cannot start the workers: {0}")]
     Start(String),
-    /// The processes on this machine could not be started.
+    /// A process could not be started, or the secret could not be read or made.
     #[error("cannot {action}: {source}")]
-    Spawn {
+    Action {
         /// The action that failed.
         action: String,
         /// The system's error.
@@ -229,10 +226,9 @@ impl ClusterError {
     pub fn exit(&self) -> Exit {
         match self {
             ClusterError::Usage(_) => Exit::Usage,
-            ClusterError::Secret(error) => error.exit(),
             ClusterError::Unavailable(_) => Exit::Unavailable,
             ClusterError::Start(_) => Exit::Temporary,
-            ClusterError::Spawn { source, .. } | ClusterError::Listen { source, .. } => {
+            ClusterError::Action { source, .. } | ClusterError::Listen { source, .. } => {
                 match source.kind() {
                     ErrorKind::AddrInUse | ErrorKind::WouldBlock => Exit::Temporary,
                     ErrorKind::AddrNotAvailable | ErrorKind::InvalidInput => Exit::Usage,

@@ -392,14 +392,12 @@ impl Receiver {
                 let piece = &self.unpacked[self.taken..self.taken + bytes];
                 buffer[..bytes].copy_from_slice(piece);
                 self.taken += bytes;
-                link.traffic.note_payload_received(bytes);
                 return bytes;
             }
             if self.left > 0 {
                 let most = self.left.min(buffer.len());
                 let bytes = self.some(link, &mut buffer[..most]);
                 self.left -= bytes;
-                link.traffic.note_payload_received(bytes);
                 return bytes;
             }
             if link.has_ended.load(Ordering::SeqCst) {
@@ -550,6 +548,12 @@ pub fn traffic() -> Vec<PeerTraffic> {
     let links = LINKS.lock();
     let figures = links.iter().map(|link| link.traffic.figures());
     figures.collect()
+}
+
+/// Returns the bytes that this process has sent to the others of the run, over the wire. Workers of one process share
+/// memory.
+pub fn bytes_sent() -> u64 {
+    traffic().iter().map(|peer| peer.sent).sum()
 }
 
 /// Tells every process except `teller`, which knows, and waits until all have closed the connection

@@ -3,7 +3,7 @@
 //! It comes from the environment or from a file, never from an argument, which every user of a
 //! machine can read in the process list. It appears in no message and no debug output.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
-use crate::Exit;
+use crate::family::failed;
 use crate::names::VariableNames;
+use crate::{ClusterError, UsageError};
 
 /// Minimum number of bytes of a secret: a shorter one could be guessed from one intercepted proof.
 const LEAST_BYTES: usize = 16;
@@ -34,54 +35,6 @@ pub struct FoundSecret {
     pub warning: Option<String>,
 }
 
-/// Why there is no usable secret.
-#[derive(Debug, thiserror::Error)]
-pub enum SecretError {
-    /// The file cannot be read.
-    #[error("cannot read the secret from {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The secret is shorter than 16 bytes.
-    #[error(
-        "the secret in {origin} has {found} bytes, but must have at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
-    )]
-    Short {
-        /// The variable or file.
-        origin: String,
-        /// The number of bytes without surrounding white space.
-        found: usize,
-    },
-    /// The environment variable is not UTF-8.
-    #[error(
-        "the secret in {} is not plain text; `openssl rand -hex 32` makes a good one",
-        VariableNames::get().secret
-    )]
-    NotText,
-    /// The secret must be sent as one line, but is not.
-    #[error("the secret is not one line of text; `openssl rand -hex 32` makes a good one")]
-    NotALine,
-    /// The system has no random numbers.
-    #[error("cannot make a secret: {0}")]
-    Random(getrandom::Error),
-}
-
-impl SecretError {
-    /// Returns how the process ends: a missing file and an unusable secret are usage errors, the rest is I/O.
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Exit::Usage
-            }
-            Self::Read { .. } | Self::Random(_) => Exit::Io,
-            Self::Short { .. } | Self::NotText | Self::NotALine => Exit::Usage,
-        }
-    }
-}
-
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
@@ -94,10 +47,13 @@ impl Secret {
     ///
     /// # Errors
     /// The secret has fewer than 16 bytes.
-    pub fn new(text: &[u8], origin: &str) -> Result<Secret, SecretError> {
+    pub fn new(text: &[u8], origin: &str) -> Result<Secret, ClusterError> {
         let text = text.trim_ascii();
         if text.len() < LEAST_BYTES {
-            return Err(SecretError::Short { origin: origin.to_owned(), found: text.len() });
+            let found = text.len();
+            return Err(unusable(format!(
+                "in {origin} has {found} bytes, but must have at least {LEAST_BYTES}"
+            )));
         }
         Ok(Secret(text.to_vec()))
     }
@@ -106,14 +62,18 @@ impl Secret {
     ///
     /// # Errors
     /// The system has no random numbers.
-    pub fn random_text() -> Result<String, SecretError> {
+    pub fn random_text() -> Result<String, ClusterError> {
         random_hex::<32>()
     }
 
-    /// Returns the secret as a line of text, if it is one.
-    pub(super) fn line(&self) -> Option<&str> {
+    /// Returns the secret as a line of text.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub(super) fn line(&self) -> Result<&str, ClusterError> {
         let text = std::str::from_utf8(&self.0).ok();
-        text.filter(|text| !text.contains(['\n', '\r']))
+        let line = text.filter(|text| !text.contains(['\n', '\r']));
+        line.ok_or_else(|| unusable("is not one line of text"))
     }
 
     /// Finds the secret of this process: in its [variable](VariableNames::secret), else in the file that the
@@ -121,10 +81,12 @@ impl Secret {
     ///
     /// # Errors
     /// The file cannot be read; the variable is not UTF-8; the secret has fewer than 16 bytes.
-    pub fn find(file: Option<&Path>) -> Result<Option<FoundSecret>, SecretError> {
+    pub fn find(file: Option<&Path>) -> Result<Option<FoundSecret>, ClusterError> {
         let names = VariableNames::get();
         if let Some(value) = std::env::var_os(names.secret) {
-            let text = value.into_string().map_err(|_| SecretError::NotText)?;
+            let text = value
+                .into_string()
+                .map_err(|_| unusable(format!("in {} is not plain text", names.secret)))?;
             let secret = Secret::new(text.as_bytes(), names.secret)?;
             return Ok(Some(FoundSecret { secret, warning: None }));
         }
@@ -139,18 +101,15 @@ impl Secret {
     ///
     /// # Errors
     /// The file cannot be read, or contains fewer than 16 bytes.
-    pub(crate) fn read(path: &Path) -> Result<FoundSecret, SecretError> {
-        let failed = |source| SecretError::Read { path: path.to_owned(), source };
+    pub(crate) fn read(path: &Path) -> Result<FoundSecret, ClusterError> {
         let mut text = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        let read = file.take(MOST_FILE_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
-        if read as u64 > MOST_FILE_BYTES {
-            let kind = io::ErrorKind::FileTooLarge;
-            return Err(failed(io::Error::new(
-                kind,
-                "it has more than 64 KiB; is it the right file?",
-            )));
-        }
+        let read = File::open(path)
+            .and_then(|file| file.take(MOST_FILE_BYTES + 1).read_to_end(&mut text))
+            .and_then(|read| match read as u64 {
+                0..=MOST_FILE_BYTES => Ok(()),
+                _ => Err(io::Error::other("it has more than 64 KiB; is it the right file?")),
+            });
+        read.map_err(failed(format!("read the secret from {}", path.display())))?;
         let secret = Secret::new(&text, &path.display().to_string())?;
         let warning = is_open_to_others(path).then(|| {
             format!(
@@ -168,13 +127,19 @@ impl Secret {
     }
 }
 
+/// Returns the error for a secret that is not what it must be.
+fn unusable(problem: impl Display) -> ClusterError {
+    let message = format!("the secret {problem}; `openssl rand -hex 32` makes a good one");
+    ClusterError::Usage(UsageError(message))
+}
+
 /// Returns `N` random bytes in hexadecimal digits.
 ///
 /// # Errors
 /// The system has no random numbers.
-pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
+pub(super) fn random_hex<const N: usize>() -> Result<String, ClusterError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
+    getrandom::fill(&mut bytes).map_err(io::Error::other).map_err(failed("make a secret"))?;
     Ok(hex::encode(bytes))
 }
 
@@ -186,6 +151,7 @@ fn is_open_to_others(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Exit;
 
     #[test]
     fn white_space_around_a_secret_does_not_count() {

@@ -3,15 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that this process has sent to others.
-static SENT: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the bytes that this process has sent to other processes so far, over all runs and links,
-/// as sent over the wire. Workers of one process share memory.
-pub fn bytes_sent() -> u64 {
-    SENT.load(Ordering::Relaxed)
-}
-
 /// The traffic between this process and another so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerTraffic {
@@ -23,10 +14,6 @@ pub struct PeerTraffic {
     pub received: u64,
     /// Timely's bytes that were sent.
     pub payload_sent: u64,
-    /// Timely's bytes that were received.
-    pub payload_received: u64,
-    /// The time since something was last received from it.
-    pub silence: Duration,
 }
 
 /// The counts and times of one link.
@@ -41,7 +28,6 @@ pub(super) struct Traffic {
     sent: AtomicU64,
     received: AtomicU64,
     payload_sent: AtomicU64,
-    payload_received: AtomicU64,
 }
 
 impl Traffic {
@@ -56,7 +42,6 @@ impl Traffic {
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             payload_sent: AtomicU64::new(0),
-            payload_received: AtomicU64::new(0),
         }
     }
 
@@ -64,7 +49,6 @@ impl Traffic {
     pub(super) fn note_sent(&self, bytes: usize) {
         self.sent_at.store(self.now(), Ordering::Relaxed);
         self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
-        SENT.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Records bytes received over the wire.
@@ -76,11 +60,6 @@ impl Traffic {
     /// Records timely's bytes that were sent.
     pub(super) fn note_payload_sent(&self, bytes: usize) {
         self.payload_sent.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Records timely's bytes that were received.
-    pub(super) fn note_payload_received(&self, bytes: usize) {
-        self.payload_received.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// Returns the time since something was last sent.
@@ -105,8 +84,6 @@ impl Traffic {
             sent: self.sent.load(Ordering::Relaxed),
             received: self.received.load(Ordering::Relaxed),
             payload_sent: self.payload_sent.load(Ordering::Relaxed),
-            payload_received: self.payload_received.load(Ordering::Relaxed),
-            silence: self.since(&self.received_at),
         }
     }
 
@@ -146,10 +123,9 @@ mod tests {
         traffic.note_sent(104);
         traffic.note_payload_sent(100);
         traffic.note_received(54);
-        traffic.note_payload_received(50);
         let figures = traffic.figures();
         assert_eq!(figures.process, 3);
         assert_eq!((figures.sent, figures.payload_sent), (104, 100));
-        assert_eq!((figures.received, figures.payload_received), (54, 50));
+        assert_eq!(figures.received, 54);
     }
 }
