@@ -10,7 +10,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails here ends the benchmark")]
 
-use std::collections::VecDeque;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,7 +23,7 @@ use parking_lot::Mutex;
 use timely::bytes::arc::BytesMut;
 use timely::dataflow::channels::ContainerBytes;
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
-use topicmill::dataflow::rounds::{Merged, Rounds, Sampling};
+use topicmill::dataflow::rounds::{Merged, RoundSteps, Rounds};
 use topicmill::failure::Failure;
 
 const LENGTHS: [usize; 2] = [8 * 1024, MAX_BLOCK_WORDS];
@@ -93,7 +92,7 @@ struct Entries {
     xor: u64,
 }
 
-impl Sampling for Entries {
+impl RoundSteps for Entries {
     type Round = ();
 
     fn begin(&mut self, (): ()) -> Result<(), Failure> {
@@ -120,12 +119,12 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     let ends = Arc::new(Mutex::new((orders, done)));
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
         let ends = ends.lock();
-        let entries = Entries { length: 0, xor: 0 };
-        let mut rounds = Rounds::new(worker, 1, [TERMS, TOPICS], entries);
+        let mut entries = Entries { length: 0, xor: 0 };
+        let mut rounds = Rounds::new(worker, 1, [TERMS, TOPICS]);
         while let Ok(length) = ends.0.recv() {
-            rounds.sampling().length = length;
-            rounds.run(worker, VecDeque::from([()]), 0).unwrap();
-            ends.1.send(rounds.sampling().xor).unwrap();
+            entries.length = length;
+            rounds.run(worker, &mut entries, [()], 0).unwrap();
+            ends.1.send(entries.xor).unwrap();
         }
         Ok::<_, Failure>(())
     });

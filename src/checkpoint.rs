@@ -23,9 +23,9 @@ use crate::failure::{Exit, Failure};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
 use lda::train::RoundReport;
+use lda::train::StopRule;
 use lda::train::publish::published_priors;
 use lda::train::schedule::Position;
-use lda::train::stop::StopRule;
 
 /// The first bytes of a model file.
 pub(crate) const MAGIC: &[u8; 8] = b"tmmodel2";

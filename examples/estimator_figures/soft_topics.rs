@@ -4,10 +4,11 @@ use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 use lda::model::parameters::{GlobalStep, Parameters};
-use lda::model::statistics::Moves;
+use lda::model::statistics::{Moves, topic_counts};
+use lda::train::Trained;
+use lda::train::schedule::ModelChange;
 use lda::train::soft::SoftCounts;
 use lda::train::units::TOKEN;
-use lda::train::{Trained, global_step};
 
 /// Returns Σ_{d,i: w_di=w} p_dik for each term and topic; `table` has the factors of the counts of the
 /// same assignments.
@@ -33,6 +34,7 @@ pub fn parameters(statistics: &mut Moves, weight: f64, [topics, terms]: [usize; 
     statistics.drain(|entry| entries.push(entry.word()));
     let mut parameters = Parameters::new(topics, terms, 0, 1);
     let step = GlobalStep { step_size: 1.0, weight };
-    global_step(&mut parameters, step, &entries);
+    let change = ModelChange::Step { step, prune: 0.0, is_of_average: false };
+    change.apply(&mut parameters, &[&entries], &topic_counts(&entries, topics), &[]);
     parameters
 }

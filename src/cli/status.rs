@@ -248,8 +248,8 @@ mod tests {
     };
     use lda::model::Priors;
     use lda::train::RoundSeconds;
+    use lda::train::StopRule;
     use lda::train::schedule::Phase;
-    use lda::train::stop::StopRule;
 
     fn state() -> RunState {
         let report = |round: u64| RoundReport {

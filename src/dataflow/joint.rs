@@ -9,7 +9,6 @@
 //! Nothing is saved in between. A stopped run samples again from the trained model, and ends with
 //! the same bytes.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -17,7 +16,7 @@ use timely::worker::Worker;
 
 use super::process::{Once, Process, TOGETHER_FILE, Tickets};
 use super::process_model::{ProcessModel, Purpose};
-use super::rounds::{Merged, Rounds, Sampling};
+use super::rounds::{Merged, RoundSteps, Rounds};
 use super::sample::for_each_document;
 use crate::assignments::Assignments;
 use crate::failure::Failure;
@@ -32,6 +31,7 @@ use lda::model::statistics::Assigned;
 use lda::train::joint::sums::TopicSums;
 use lda::train::joint::{Passes, Visitor, sampled_with};
 use lda::train::publish::published_priors;
+use lda::train::schedule::ModelChange;
 
 /// The documents to sample, and the model.
 #[derive(Clone, Copy)]
@@ -70,11 +70,10 @@ struct Documents {
 }
 
 /// The counts of all documents' assignments, the counts that stay fixed, and their sum.
-#[derive(Clone)]
 struct Models {
-    counts: Arc<ProcessModel>,
+    counts: ProcessModel,
     fixed: Arc<ProcessModel>,
-    whole: Arc<ProcessModel>,
+    whole: ProcessModel,
 }
 
 /// The proportions of a process's documents that were sampled together.
@@ -99,24 +98,38 @@ impl Together {
 ///
 /// # Errors
 /// A file cannot be read or written, or a draw cannot be made.
-pub(crate) fn sample_together(
+pub(crate) fn sample_together<'a>(
     worker: &mut Worker,
-    plan: JointPlan<'_>,
-    shared: &JointShared,
+    plan: JointPlan<'a>,
+    shared: &'a JointShared,
 ) -> Result<Together, Failure> {
     let documents = load(worker, plan, shared)?;
+    let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
+    let threads = plan.process.placement.threads;
     let passes = Passes::new(plan.infer, plan.process.job.model.seed);
-    let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
-    let size = [plan.trained.vocabulary_size(), plan.priors.topic_count()];
-    let mut rounds = Rounds::new(worker, plan.process.placement.threads, size, sampling);
+    let mut steps = JointSteps {
+        plan,
+        models: models(plan, shared)?,
+        documents,
+        passes,
+        published: published_priors(plan.priors, plan.published_eta),
+        priors: sampled_with(plan.infer.method.scope, plan.priors, plan.published_eta),
+        visitor: Visitor::new(terms, topics),
+        dealt: Vec::new(),
+        own: Vec::new(),
+        part: worker.index() % threads,
+    };
+    let mut rounds = Rounds::new(worker, threads, [terms, topics]);
     let progress = &plan.process.progress;
     progress.begin("joint", "passes", Some(1 + passes.count()));
-    rounds.run(worker, VecDeque::from([Round::Assign]), 0)?;
+    rounds.run(worker, &mut steps, [JointRound::Assign], 0)?;
     progress.set(1);
     for pass in 0..passes.count() {
-        let dealt = rounds.sampling().deal(pass);
-        let resample = |minibatch| Round::Resample { pass, minibatch };
-        rounds.run(worker, (0..dealt).map(resample).collect(), 0)?;
+        let bags = &documents.bags;
+        steps.dealt = passes.deal(pass, (0..bags.len()).map(|index| bags.document(index)));
+        let minibatches = 0..steps.dealt.len();
+        let resample = |minibatch| JointRound::Resample { pass, minibatch };
+        rounds.run(worker, &mut steps, minibatches.map(resample), 0)?;
         progress.set(2 + pass);
     }
     Ok(Together { documents: Arc::clone(documents), alpha: plan.priors.alpha.clone() })
@@ -163,39 +176,31 @@ fn load<'a>(
     })
 }
 
-fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, Failure> {
+fn models<'a>(plan: JointPlan<'_>, shared: &'a JointShared) -> Result<&'a Models, Failure> {
     let terms = plan.trained.vocabulary_size();
     let threads = plan.process.placement.threads;
-    let empty = || Arc::new(ProcessModel::new(plan.priors, terms, threads, None));
-    let models = shared.models.get(|| {
-        Ok::<_, Failure>(Models {
-            counts: empty(),
-            fixed: if plan.infer.method.scope == DocumentScope::All {
-                empty()
-            } else {
-                Arc::clone(plan.trained)
-            },
-            whole: empty(),
-        })
-    })?;
-    Ok(models.clone())
+    let empty = || ProcessModel::new(plan.priors, terms, threads, None);
+    shared.models.get(|| {
+        let takes_all = plan.infer.method.scope == DocumentScope::All;
+        let fixed = if takes_all { Arc::new(empty()) } else { Arc::clone(plan.trained) };
+        Ok(Models { counts: empty(), fixed, whole: empty() })
+    })
 }
 
 /// A round of joint sampling.
 #[derive(Clone, Copy)]
-enum Round {
+enum JointRound {
     /// Every document is assigned against the trained model.
     Assign,
     /// The assignments of a minibatch are drawn again.
     Resample { pass: u64, minibatch: usize },
 }
 
-/// A worker's samplers and documents.
-struct JointSampling {
-    process: Arc<Process>,
-    trained: Arc<ProcessModel>,
-    models: Models,
-    documents: Arc<Documents>,
+/// A worker's sampler and documents.
+struct JointSteps<'a> {
+    plan: JointPlan<'a>,
+    models: &'a Models,
+    documents: &'a Documents,
     passes: Passes,
     /// The priors of the trained model as it is published, and those of sampling.
     published: Priors,
@@ -207,42 +212,12 @@ struct JointSampling {
     part: usize,
 }
 
-impl JointSampling {
-    fn new(
-        worker: &Worker,
-        plan: JointPlan<'_>,
-        passes: Passes,
-        (documents, models): (&Arc<Documents>, Models),
-    ) -> Self {
-        let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
-        Self {
-            process: Arc::clone(plan.process),
-            trained: Arc::clone(plan.trained),
-            models,
-            documents: Arc::clone(documents),
-            passes,
-            published: published_priors(plan.priors, plan.published_eta),
-            priors: sampled_with(plan.infer.method.scope, plan.priors, plan.published_eta),
-            visitor: Visitor::new(terms, topics),
-            dealt: Vec::new(),
-            own: Vec::new(),
-            part: worker.index() % plan.process.placement.threads,
-        }
-    }
-
-    /// Deals the documents of a pass; returns the number of minibatches.
-    fn deal(&mut self, pass: u64) -> usize {
-        let bags = &self.documents.bags;
-        let numbers = (0..bags.len()).map(|index| bags.document(index));
-        self.dealt = self.passes.deal(pass, numbers);
-        self.dealt.len()
-    }
-
+impl JointSteps<'_> {
     fn assign_some(&mut self) -> Result<bool, Failure> {
-        let (process, documents, passes) = (&self.process, &self.documents, self.passes);
+        let (process, documents, passes) = (self.plan.process, self.documents, self.passes);
         let visitor = &mut self.visitor;
         let count = documents.bags.len();
-        self.trained.for_some_documents(count, |index, table| {
+        self.plan.trained.for_some_documents(count, |index, table| {
             let key = passes.key(0, documents.bags.document(index));
             let drawn = visitor.assign(key, documents.bags.bag(index), table)?;
             documents.remember(process, index, drawn)
@@ -250,7 +225,7 @@ impl JointSampling {
     }
 
     fn resample_some(&mut self, pass: u64, minibatch: usize) -> Result<bool, Failure> {
-        let (process, documents, passes) = (&self.process, &self.documents, self.passes);
+        let (process, documents, passes) = (self.plan.process, self.documents, self.passes);
         let (visitor, own, dealt) = (&mut self.visitor, &mut self.own, &self.dealt[minibatch]);
         let round = passes.round(pass, minibatch as u64);
         let whole = &self.models.whole;
@@ -266,14 +241,14 @@ impl JointSampling {
     }
 }
 
-impl Sampling for JointSampling {
-    type Round = Round;
+impl RoundSteps for JointSteps<'_> {
+    type Round = JointRound;
 
-    fn begin(&mut self, round: Round) -> Result<(), Failure> {
-        let (process, part) = (&self.process, self.part);
+    fn begin(&mut self, round: JointRound) -> Result<(), Failure> {
+        let (process, part) = (self.plan.process, self.part);
         match round {
-            Round::Assign => self.trained.prepare_all(process, part, &self.published),
-            Round::Resample { pass, minibatch } => {
+            JointRound::Assign => self.plan.trained.prepare_all(process, part, &self.published),
+            JointRound::Resample { pass, minibatch } => {
                 let bags = &self.documents.bags;
                 let dealt = self.dealt[minibatch].iter();
                 let terms = dealt.map(|&index| bags.bag(index as usize).terms);
@@ -285,10 +260,10 @@ impl Sampling for JointSampling {
         Ok(())
     }
 
-    fn sample(&mut self, round: Round) -> Result<bool, Failure> {
+    fn sample(&mut self, round: JointRound) -> Result<bool, Failure> {
         match round {
-            Round::Assign => self.assign_some(),
-            Round::Resample { pass, minibatch } => self.resample_some(pass, minibatch),
+            JointRound::Assign => self.assign_some(),
+            JointRound::Resample { pass, minibatch } => self.resample_some(pass, minibatch),
         }
     }
 
@@ -296,13 +271,14 @@ impl Sampling for JointSampling {
         self.visitor.finish(emit);
     }
 
-    fn update(&mut self, round: Round, merged: &Merged) {
-        let is_new = matches!(round, Round::Assign);
-        let Models { counts, fixed, whole } = &self.models;
-        counts.replace(&self.process, self.part, merged, is_new);
+    fn update(&mut self, round: JointRound, merged: &Merged) {
+        let is_new = matches!(round, JointRound::Assign);
+        let Models { counts, fixed, whole } = self.models;
+        let process = self.plan.process;
+        counts.change(process, self.part, ModelChange::Counts { is_new }, merged, &[]);
         let changed = (!is_new).then_some(&merged.blocks[..]);
         whole.set_sum(self.part, [fixed, counts], changed);
-        self.process.meet();
+        process.meet();
     }
 }
 

@@ -4,8 +4,6 @@
 //! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
 //! locks here are never contended, they only prove that to the compiler.
 
-mod average;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -17,9 +15,9 @@ use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use lda::model::Priors;
 use lda::model::factors::{Branches, FactorTable, Factors};
-use lda::model::parameters::{GlobalStep, Parameters, Row};
+use lda::model::parameters::{Parameters, Row};
 use lda::model::statistics::Assigned;
-use lda::train::schedule::Phase;
+use lda::train::schedule::{AVERAGE_PRUNE, ModelChange, Phase};
 
 /// The most documents that a worker takes at a time: enough that workers seldom contend.
 const DOCUMENTS_A_TICKET: usize = 8;
@@ -208,88 +206,61 @@ impl ProcessModel {
         })
     }
 
-    /// Takes the step of a round for one part (Mimno 2012, Eq. 11), with the merged statistics;
-    /// from time to time the scale is folded back, and λ̃ below `prune` dropped. All workers of the
-    /// process must call this.
-    pub(crate) fn global_step(
-        &self,
-        process: &Process,
-        part: usize,
-        step: GlobalStep,
-        merged: &Merged,
-        prune: f64,
-    ) {
-        self.take_step(&self.parts, process, part, step, merged, prune);
-    }
-
-    fn take_step(
-        &self,
-        parts: &[RwLock<Parameters>],
-        process: &Process,
-        part: usize,
-        step: GlobalStep,
-        merged: &Merged,
-        prune: f64,
-    ) {
-        let mut parameters = parts[part].write();
-        parameters.decay(step, &merged.topic_counts);
-        for block in self.own_blocks(part, &merged.blocks) {
-            parameters.add(step, block.words());
-        }
-        let is_small = parameters.is_scale_small();
-        if is_small {
-            parameters.fold_scale(prune);
-        }
-        drop(parameters);
-        process.meet();
-        if is_small {
-            add_up_totals(parts, process, part);
-        }
-    }
-
-    /// Applies changes to the counts of one part, which is cleared first if `is_new`. All workers of the
-    /// process must call this.
-    pub(crate) fn replace(&self, process: &Process, part: usize, merged: &Merged, is_new: bool) {
-        let mut parameters = self.parts[part].write();
-        if is_new {
-            parameters.clear();
-        }
-        for block in self.own_blocks(part, &merged.blocks) {
-            parameters.replace(block.words());
-        }
-        parameters.replace_totals(&merged.topic_counts);
-        drop(parameters);
-        process.meet();
-    }
-
-    /// Subtracts counts from one part, and replaces the `changed` rows. All workers of the process must call this.
-    pub(crate) fn withdraw(
-        &self,
-        process: &Process,
-        part: usize,
-        merged: &Merged,
-        changed: &[Row],
-    ) {
-        self.change(process, part, |parameters| {
-            let blocks = self.own_blocks(part, &merged.blocks);
-            // A term's entries, which may be in two blocks, are withdrawn together.
-            let mut words: Vec<u64> = blocks.flat_map(Block::words).copied().collect();
-            words.sort_unstable();
-            parameters.withdraw(&words);
-            parameters.set_rows(changed);
-        });
-    }
-
-    /// Changes one part, and recomputes the row sums. All workers of the process must call this.
+    /// Changes one part by the merged statistics of a round; `changed` are the rows that the prior over terms has
+    /// changed. All workers of the process must call this.
     pub(crate) fn change(
         &self,
         process: &Process,
         part: usize,
-        change: impl FnOnce(&mut Parameters),
+        change: ModelChange,
+        merged: &Merged,
+        changed: &[Row],
     ) {
-        change(&mut self.parts[part].write());
+        let parts = if change.is_of_average() {
+            self.is_averaged.store(true, Ordering::Relaxed);
+            &self.averages
+        } else {
+            &self.parts
+        };
+        let runs: Vec<&[u64]> = self.own_blocks(part, &merged.blocks).map(Block::words).collect();
+        let is_stale = change.apply(&mut parts[part].write(), &runs, &merged.topic_counts, changed);
+        process.meet();
+        if is_stale {
+            add_up_totals(parts, process, part);
+        }
+    }
+
+    /// Rounds rows of one part to whole tokens. All workers of the process must call this.
+    pub(crate) fn round_rows(&self, process: &Process, part: usize, rows: &[Row]) {
+        self.parts[part].write().round_rows(rows);
         process.meet();
         add_up_totals(&self.parts, process, part);
+    }
+
+    /// Adds the counts of one part to their average, with a weight; 1 starts the average. All workers of
+    /// the process must call this.
+    pub(crate) fn average(&self, process: &Process, part: usize, weight: f64) {
+        let counts = self.parts[part].read();
+        let is_stale = self.averages[part].write().average(weight, &counts, AVERAGE_PRUNE);
+        drop(counts);
+        self.is_averaged.store(true, Ordering::Relaxed);
+        process.meet();
+        if is_stale {
+            add_up_totals(&self.averages, process, part);
+        }
+    }
+
+    /// Replaces the counts by their average, if there is one. All workers of the process must call this.
+    pub(crate) fn settle(&self, process: &Process, part: usize) {
+        // Others may still be reading the counts.
+        process.meet();
+        if self.is_averaged.load(Ordering::Relaxed) {
+            std::mem::swap(&mut *self.parts[part].write(), &mut *self.averages[part].write());
+            self.averages[part].write().clear();
+        }
+        process.meet();
+        self.is_averaged.store(false, Ordering::Relaxed);
+        process.meet();
     }
 
     /// Returns the blocks with entries of one part.

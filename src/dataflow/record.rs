@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::coherence::{Coherence, TopTerm};
 use super::process::Process;
 use super::sample::Sample;
-use super::train::Trained;
+use super::train::TrainingOutcome;
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
 use crate::result::OpenedResult;
@@ -47,7 +47,7 @@ pub(crate) struct TrainingRecord {
 
 impl TrainingRecord {
     /// Creates the record of a finished training.
-    pub(crate) fn new(sample: &Sample, trained: &Trained, coherence: Coherence) -> Self {
+    pub(crate) fn new(sample: &Sample, trained: &TrainingOutcome, coherence: Coherence) -> Self {
         Self {
             training_documents: sample.training_documents,
             training_tokens: sample.training_tokens,

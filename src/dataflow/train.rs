@@ -14,41 +14,39 @@
 //! of a pass, or an evaluation. There the model is scored and saved, and α is learnt.
 
 mod active;
-mod held_out;
 mod recall;
 mod sampling;
 pub mod save;
-mod spent;
 
-use std::rc::Rc;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::process::Process;
-use super::process_model::ProcessModel;
+use super::process::{HELD_OUT_FILE, Process};
+use super::process_model::{ProcessModel, Purpose};
 use super::rounds::Rounds;
 use super::sample::Sample;
 use crate::assignments::Assignments;
 use crate::checkpoint::{Header, Saved};
 use crate::failure::Failure;
 pub use active::ActiveDocuments;
-use corpus::minibatches::Minibatches;
-use lda::evaluate::completion::Completion;
+use lda::evaluate::completion::{Completer, Completion};
 use lda::model::Priors;
+use lda::model::factors::FactorTable;
 use lda::model::parameters::Row;
-use lda::train::alpha;
+use lda::train::active::InfluenceSums;
 use lda::train::schedule::{LAG, Position, Schedule};
-use lda::train::stop::StopRule;
+use lda::train::{Exchange, StopRule, TrainError, TrainingProgress, publish, run};
 pub use recall::recall_assignments;
 pub(crate) use recall::{Candidates, Wanted, choose};
-use sampling::TrainSampling;
+use sampling::TrainSteps;
 pub use save::save;
 
 /// The result of training.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trained {
+pub struct TrainingOutcome {
     /// Everything about the model except its numbers per term; only worker 0 has the log.
     pub header: Header,
     /// Score of the held-out documents with the φ that is published.
@@ -90,148 +88,227 @@ pub struct TrainPlan {
 /// checkpoint is written.
 pub fn train(
     worker: &mut Worker,
-    plan: TrainPlan,
+    plan: &TrainPlan,
     priors: Priors,
     saved: Option<&Saved>,
-) -> Result<Trained, Failure> {
-    let plan = Rc::new(plan);
-    let mut trainer = Trainer::new(worker, &plan, priors, saved)?;
-    let rounds = plan.schedule.round_count();
-    plan.process.progress.begin("train", "rounds", Some(rounds));
-    plan.process.progress.resume(trainer.rounds_taken);
-    if let Some(saved) = saved {
-        trainer.recall(worker, &saved.header)?;
-    }
-    let mut stopped_early = false;
-    while let Some(first) = trainer.next {
-        trainer.draw(worker, first)?;
-        let rounds = plan.schedule.until_all_wait(first);
-        let position = *rounds.back().expect("the first one, if no other");
-        trainer.rounds.run(worker, rounds, LAG)?;
-        trainer.rounds_taken = position.round + 1;
-        trainer.end_pass(worker, position)?;
-        let heldout = trainer.evaluate_if_due(worker, position)?;
-        let settings = &plan.process.job.train;
-        let counts = plan.schedule.may_settle_after(position);
-        let has_settled =
-            heldout.is_some_and(|value| counts && trainer.stop.observe(value, settings));
-        trainer.next = plan.schedule.next(position, has_settled);
-        match trainer.next {
-            None => stopped_early = has_settled,
-            Some(next) if next.phase != position.phase => trainer.stop = StopRule::default(),
-            Some(_) => {}
-        }
-        if trainer.next.is_some() {
-            trainer.end_if_interrupted(worker, position)?;
-            trainer.checkpoint_if_due(worker, position)?;
-        }
-    }
-    plan.model.settle(&plan.process, trainer.part);
-    trainer.report_rounded_counts();
+) -> Result<TrainingOutcome, Failure> {
+    let process = &plan.process;
+    let mut workers = TrainWorker::new(worker, plan, priors, saved);
+    process.progress.begin("train", "rounds", Some(plan.schedule.round_count()));
+    process.progress.resume(workers.steps.progress.rounds);
+    workers.recall()?;
+    let stopped_early = run(&plan.schedule, &process.job.train, &mut workers)?;
+    plan.model.settle(process, workers.steps.part);
+    workers.report_rounded_counts();
     if let Some(alpha) = &plan.inference_alpha {
-        trainer.rounds.sampling().priors.alpha.clone_from(alpha);
+        workers.steps.progress.priors.alpha.clone_from(alpha);
     }
-    let (published_eta, heldout) = trainer.publish(worker)?;
-    let header = Header { published_eta: Some(published_eta), ..trainer.header() };
-    Ok(Trained { header, heldout, stopped_early })
+    let (published_eta, heldout) = workers.publish()?;
+    let header = Header { published_eta: Some(published_eta), ..workers.header() };
+    Ok(TrainingOutcome { header, heldout, stopped_early })
 }
 
-/// A worker's state between rounds that wait for all.
-struct Trainer {
-    plan: Rc<TrainPlan>,
-    rounds: Rounds<TrainSampling>,
-    stop: StopRule,
-    next: Option<Position>,
-    rounds_taken: u64,
-    /// Samples of counts in the average.
-    averaged: u64,
-    /// This worker's number, and its part of its process's model.
-    index: usize,
-    part: usize,
+/// A worker that trains with all others.
+struct TrainWorker<'a> {
+    worker: &'a mut Worker,
+    rounds: Rounds,
+    steps: TrainSteps<'a>,
     /// When the last checkpoint was written, and the rounds taken by then, if there is one.
     checkpointed: Instant,
     rounds_saved: Option<u64>,
 }
 
-impl Trainer {
+impl<'a> TrainWorker<'a> {
     fn new(
-        worker: &mut Worker,
-        plan: &Rc<TrainPlan>,
+        worker: &'a mut Worker,
+        plan: &'a TrainPlan,
         priors: Priors,
         saved: Option<&Saved>,
-    ) -> Result<Self, Failure> {
-        let size = [plan.model.row_count(), priors.topic_count()];
-        let (index, threads) = (worker.index(), plan.process.placement.threads);
-        let (priors, log) = match saved {
-            Some(saved) => (saved.header.priors.clone(), saved.header.log.clone()),
-            None => (priors, Vec::new()),
+    ) -> Self {
+        let (index, size) = (worker.index(), [plan.model.row_count(), priors.topic_count()]);
+        let start = TrainingProgress {
+            priors,
+            next: plan.schedule.start(),
+            rounds: 0,
+            averaged: 0,
+            stop: StopRule::default(),
         };
-        let sampling = TrainSampling::new(index, Rc::clone(plan), priors, log);
-        let mut rounds = Rounds::new(worker, threads, size, sampling);
-        let lengths = lengths(worker, &mut rounds, &plan.sample.training, index % threads)?;
-        rounds.sampling().lengths = lengths;
-        Ok(Self {
-            plan: Rc::clone(plan),
-            rounds,
-            stop: saved.map(|s| s.header.stop).unwrap_or_default(),
-            next: saved.map_or_else(|| plan.schedule.start(), |s| s.header.next),
-            rounds_taken: saved.map_or(0, |s| s.header.rounds),
-            averaged: saved.map_or(0, |s| s.header.averaged),
-            index,
-            part: index % threads,
-            checkpointed: Instant::now(),
-            rounds_saved: saved.map(|s| s.header.rounds),
+        let (progress, log) = saved.map_or((start, Vec::new()), |Saved { header, .. }| {
+            let progress = TrainingProgress {
+                priors: header.priors.clone(),
+                next: header.next,
+                rounds: header.rounds,
+                averaged: header.averaged,
+                stop: header.stop,
+            };
+            (progress, header.log.clone())
+        });
+        let mut steps = TrainSteps::new(index, plan, progress, log);
+        let mut rounds = Rounds::new(worker, plan.process.placement.threads, size);
+        // Documents and tokens of each minibatch; the first worker of a process counts for all.
+        let training = &plan.sample.training;
+        let share = |minibatch| match steps.part {
+            0 => training.share(minibatch..minibatch + 1).map(|n| n as i64),
+            _ => [0; 2],
+        };
+        let mine: Vec<[i64; 2]> = (0..training.count()).map(share).collect();
+        let all = rounds.sum(worker, bytemuck::cast_slice(&mine));
+        steps.lengths = bytemuck::pod_collect_to_vec(&all);
+        let rounds_saved = saved.map(|saved| saved.header.rounds);
+        Self { worker, rounds, steps, checkpointed: Instant::now(), rounds_saved }
+    }
+
+    /// Sums all workers' `values`, place by place.
+    fn sum(&mut self, values: &[i64]) -> Vec<i64> {
+        self.rounds.sum(self.worker, values)
+    }
+
+    /// Draws the documents of a round, if it draws any.
+    fn draw(&mut self, position: Position) {
+        let TrainPlan { process, sample, schedule, active, .. } = self.steps.plan;
+        let Some(active) = active.as_ref().filter(|_| schedule.drawn(position).is_some()) else {
+            return;
+        };
+        // The first worker of a process counts all its documents.
+        let speaks = self.steps.part == 0;
+        let mine = if speaks { active.sums() } else { InfluenceSums::default() };
+        let sums = InfluenceSums::from_words(&self.sum(&mine.to_words()));
+        let draw = active.schedule.draw(&sums, schedule.expected_length(position));
+        let seed = process.job.model.seed;
+        let mine =
+            if speaks { active.draw(draw, seed, position.round, &sample.training) } else { [0; 2] };
+        // This also waits until the documents of every process are drawn.
+        let all = self.sum(&mine.map(|n| n as i64));
+        self.steps.drawn_length = [all[0] as u64, all[1] as u64];
+    }
+
+    /// Chooses the η that φ is published with, and scores the model with it.
+    fn publish(&mut self) -> Result<(f64, Completion), Failure> {
+        let plan = self.steps.plan;
+        let asked = plan.process.job.model.published_eta;
+        let priors = self.steps.progress.priors.clone();
+        if plan.sample.held_out_documents == 0 {
+            let fallback = asked.unwrap_or(publish::provisional_eta(&priors));
+            return Ok((fallback, Completion::default()));
+        }
+        match asked {
+            Some(eta) => Ok((eta, self.score(eta)?)),
+            None => publish::choose(&priors, |eta| self.score(eta)),
+        }
+    }
+
+    /// Returns the held-out score of the model with φ published with `eta`.
+    fn score(&mut self, eta: f64) -> Result<Completion, Failure> {
+        let TrainPlan { process, model, sample, .. } = self.steps.plan;
+        let (seed, held_out) = (process.job.model.seed, &sample.held_out);
+        let priors = publish::published_priors(&self.steps.progress.priors, eta);
+        let (mut completer, mut mine) = (Completer::default(), Completion::default());
+        for number in 0..held_out.count() {
+            let documents = held_out.load(&mut (number..number + 1));
+            let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
+            let purpose = Purpose::Publish(self.steps.next_purpose());
+            model.prepare_for(process, self.steps.part, documents.terms(), &priors, purpose);
+            let mut score = |index, table: FactorTable<'_>| {
+                let (document, bag) = (documents.document(index), documents.bag(index));
+                let scored = completer.score(seed, document, bag, table);
+                let error = |source| TrainError::Draw { document, source };
+                mine.merge(scored.map_err(error)?);
+                Ok::<_, TrainError>(())
+            };
+            while model.for_some_documents(documents.len(), &mut score)? {}
+        }
+        let mine =
+            [mine.log_likelihood, mine.tokens, mine.documents, mine.squares, mine.squared_tokens];
+        let all = self.sum(&mine);
+        Ok(Completion {
+            log_likelihood: all[0],
+            tokens: all[1],
+            documents: all[2],
+            squares: all[3],
+            squared_tokens: all[4],
         })
     }
 
-    /// At the end of a Gibbs pass, learns α, and adds the counts to their average.
-    fn end_pass(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
-        let schedule = &self.plan.schedule;
-        if schedule.forgets_first_weights_after(position) {
-            let (process, model) = (&self.plan.process, &self.plan.model);
-            model.change(process, self.part, |parameters| {
-                parameters.round_rows(&self.plan.changed_rows);
-            });
+    /// Reports a score of the held-out documents.
+    fn report_evaluation(&mut self, position: Position, loglik_per_token: f64) {
+        let TrainSteps { plan, log, seen, seconds, part, progress, .. } = &mut self.steps;
+        if let Some(round) = log.last_mut() {
+            round.heldout = Some(loglik_per_token);
         }
-        if schedule.ends_pass(position) && schedule.learns_alpha_in(position) {
-            let evidence = self.rounds.sampling().take_evidence();
-            let evidence = self.rounds.sum(worker, &evidence)?;
-            alpha::step(&mut self.rounds.sampling().priors.alpha, &evidence);
+        let (phase, rounds) = (position.phase.name(), progress.rounds);
+        let progress = &plan.process.progress;
+        progress.note(format!("{phase}, held-out {loglik_per_token:.3} nats per token"));
+        if *part == 0 {
+            progress.train(|training| training.evaluated(rounds, loglik_per_token));
+            let documents = seen[0];
+            tracing::info!(
+                rounds,
+                phase,
+                loglik_per_token,
+                documents,
+                seconds = *seconds,
+                "held-out evaluated"
+            );
         }
-        if let Some(weight) = schedule.average_after(position) {
-            let (process, model) = (&self.plan.process, &self.plan.model);
-            // The average already contains the estimate of this round.
-            if !position.is_estimate {
-                model.average(process, self.part, weight);
-            }
-            self.averaged += 1;
-        }
-        self.rounds.sampling().end_round();
-        Ok(())
     }
 
     /// Warns if a term has a topic more often than parameters count exactly.
     fn report_rounded_counts(&self) {
-        let parts = self.plan.model.read_parts();
-        let counts = parts[self.part].rounded_count();
+        let parts = self.steps.plan.model.read_parts();
+        let counts = parts[self.steps.part].rounded_count();
         if counts > 0 {
             tracing::warn!(counts, "counts above 2^24 are rounded to 24 bits");
         }
     }
 }
 
-/// Returns documents and tokens of each minibatch, over all processes; `part` 0 counts for its process.
-fn lengths(
-    worker: &mut Worker,
-    rounds: &mut Rounds<TrainSampling>,
-    training: &Minibatches,
-    part: usize,
-) -> Result<Vec<[i64; 2]>, Failure> {
-    let share = |minibatch| match part {
-        0 => training.share(minibatch..minibatch + 1).map(|n| n as i64),
-        _ => [0; 2],
-    };
-    let mine: Vec<[i64; 2]> = (0..training.count()).map(share).collect();
-    let all = rounds.sum(worker, bytemuck::cast_slice(&mine))?;
-    Ok(bytemuck::pod_collect_to_vec(&all))
+impl Exchange for TrainWorker<'_> {
+    type Error = Failure;
+
+    fn progress(&mut self) -> &mut TrainingProgress {
+        &mut self.steps.progress
+    }
+
+    fn take(&mut self, rounds: VecDeque<Position>) -> Result<(), Failure> {
+        if let Some(&first) = rounds.front() {
+            self.draw(first);
+        }
+        self.rounds.run(self.worker, &mut self.steps, rounds, LAG)
+    }
+
+    fn forget_first_weights(&mut self) {
+        let TrainPlan { process, model, changed_rows, .. } = self.steps.plan;
+        model.round_rows(process, self.steps.part, changed_rows);
+    }
+
+    fn evidence(&mut self) -> Vec<i64> {
+        let histograms = self.steps.visitor.take_histograms();
+        self.sum(&histograms.evidence(&self.steps.progress.priors.alpha))
+    }
+
+    fn average(&mut self, weight: f64) {
+        let TrainPlan { process, model, .. } = self.steps.plan;
+        model.average(process, self.steps.part, weight);
+    }
+
+    fn end(&mut self, last: Position, is_scored: bool) -> Result<Option<f64>, Failure> {
+        self.steps.end_round();
+        if !is_scored || self.steps.plan.sample.held_out_documents == 0 {
+            return Ok(None);
+        }
+        let eta = publish::provisional_eta(&self.steps.progress.priors);
+        let heldout = self.score(eta)?.per_token();
+        if let Some(value) = heldout {
+            self.report_evaluation(last, value);
+        }
+        Ok(heldout)
+    }
+
+    fn save(&mut self, last: Position) -> Result<(), Failure> {
+        if self.steps.plan.schedule.allows_checkpoint_after(last) {
+            self.end_if_interrupted()?;
+            self.checkpoint_if_due(last)?;
+        }
+        Ok(())
+    }
 }

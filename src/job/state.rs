@@ -261,7 +261,7 @@ mod tests {
     use crate::tables::Output;
     use lda::model::Priors;
     use lda::model::parameters::Parameters;
-    use lda::train::stop::StopRule;
+    use lda::train::StopRule;
 
     fn job(root: &Path, sets: &[String]) -> Job {
         let text = format!(

@@ -336,7 +336,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 settings_hash: "settings".to_owned(),
                 vocabulary_hash: "vocabulary".to_owned(),
             };
-            train(worker, plan, priors.clone(), saved.as_ref())
+            train(worker, &plan, priors.clone(), saved.as_ref())
         }
     })
     .unwrap();

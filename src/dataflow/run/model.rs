@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         };
         // From here on a signal waits until the model, or a checkpoint, is complete.
         let _deferral = Deferral::begin();
-        let trained = train(worker, plan, priors, saved)?;
+        let trained = train(worker, &plan, priors, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
         let topics = self.topics(&model, &published_priors(&priors, published_eta))?;

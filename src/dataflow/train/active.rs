@@ -1,24 +1,20 @@
 //! The documents of a process if each round draws its own (`lda::train::active`).
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use timely::worker::Worker;
 
-use super::Trainer;
 use crate::assignments::Influences;
 use crate::failure::Failure;
 use corpus::minibatches::{Minibatch, Minibatches};
-use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
-use lda::train::schedule::Position;
+use lda::train::active::{ActiveSchedule, Draw, InfluenceSums};
 
 /// The documents of a process with their influences, and those that the round draws.
 pub struct ActiveDocuments {
-    schedule: ActiveSchedule,
+    pub(super) schedule: ActiveSchedule,
     /// The documents' numbers in the collection.
     numbers: Vec<u64>,
-    influences: Arc<Influences>,
+    pub(super) influences: Arc<Influences>,
     drawn: RwLock<Option<Drawn>>,
 }
 
@@ -60,28 +56,24 @@ impl ActiveDocuments {
         Arc::clone(&self.influences)
     }
 
-    /// Returns the influence of a document, by its index among those of the process.
-    pub(super) fn influence(&self, index: usize) -> Influence {
-        self.influences.get(index)
-    }
-
-    /// Updates the influence of a document after a visit.
-    pub(super) fn visited(&self, index: usize, change: Change) {
-        let influence = self.schedule.after(self.influence(index), change);
-        self.influences.set(index, influence);
-    }
-
-    fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
-        (0..self.numbers.len()).for_each(|index| sums.add(self.influence(index)));
+    /// Returns the sums by which documents are drawn.
+    pub(super) fn sums(&self) -> InfluenceSums {
+        let mut sums = InfluenceSums::default();
+        (0..self.numbers.len()).for_each(|index| sums.add(self.influences.get(index)));
         sums
     }
 
     /// Draws the process's documents of a round; returns their number and tokens.
-    fn draw(&self, draw: Draw, seed: u64, round: u64, training: &Minibatches) -> [u64; 2] {
+    pub(super) fn draw(
+        &self,
+        draw: Draw,
+        seed: u64,
+        round: u64,
+        training: &Minibatches,
+    ) -> [u64; 2] {
         let takes = |&index: &u32| {
             let (influence, number) =
-                (self.influence(index as usize), self.numbers[index as usize]);
+                (self.influences.get(index as usize), self.numbers[index as usize]);
             draw.takes(influence, [seed, round, number])
         };
         let list = (0..self.numbers.len() as u32).filter(takes).collect();
@@ -112,37 +104,7 @@ impl ActiveDocuments {
         let number = self.numbers[index];
         self.with_drawn(|drawn| {
             let key = [drawn.seed, drawn.round, number];
-            drawn.draw.weight(self.influence(index), key)
+            drawn.draw.weight(self.influences.get(index), key)
         })
-    }
-}
-
-impl Trainer {
-    /// Draws the documents of a round, if it draws any.
-    pub(super) fn draw(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
-        let plan = Rc::clone(&self.plan);
-        let Some(active) = &plan.active else {
-            return Ok(());
-        };
-        if plan.schedule.drawn(position).is_none() {
-            return Ok(());
-        }
-        // The first worker of a process counts all its documents.
-        let speaks = self.part == 0;
-        let mine = if speaks { active.sums() } else { Sums::default() };
-        let sums = self.rounds.sum(worker, &mine.to_words())?;
-        let sums = Sums::from_words(&sums);
-        let length = plan.schedule.expected_length(position);
-        let draw = active.schedule.draw(&sums, length);
-        let seed = plan.process.job.model.seed;
-        let mine = if speaks {
-            active.draw(draw, seed, position.round, &plan.sample.training)
-        } else {
-            [0; 2]
-        };
-        // This also waits until the documents of every process are drawn.
-        let all = self.rounds.sum(worker, &mine.map(|n| n as i64))?;
-        self.rounds.sampling().drawn_length = [all[0] as u64, all[1] as u64];
-        Ok(())
     }
 }

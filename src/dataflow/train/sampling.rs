@@ -2,32 +2,27 @@
 //! the global step, for its part of the model.
 
 use std::ops::Range;
-use std::rc::Rc;
 use std::time::Instant;
 
 use super::TrainPlan;
-use super::spent::{Seen, add, lap};
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
-use crate::dataflow::rounds::{Merged, Sampling};
+use crate::dataflow::rounds::{Merged, RoundSteps};
 use crate::failure::Failure;
 use crate::observe::WorkStage;
 use corpus::minibatches::Minibatch;
 use lda::math::random::Stage;
-use lda::model::Priors;
 use lda::model::factors::FactorTable;
 use lda::model::statistics::Assigned;
-use lda::train::active::Comparison;
 use lda::train::schedule::{Action, Position};
-use lda::train::step::{self, StreamKey, Visit};
-use lda::train::{RoundReport, RoundSeconds, round_priors};
+use lda::train::step::{StreamKey, Visit, Visitor};
+use lda::train::{RoundReport, RoundSeconds, TrainingProgress};
 use mesh::bytes_sent;
 
-/// A worker's samplers, documents and part of the model.
-pub(crate) struct TrainSampling {
-    pub(super) plan: Rc<TrainPlan>,
-    /// α as learnt so far, and η.
-    pub(super) priors: Priors,
+/// A worker's state in training: its sampler, documents and reports.
+pub(super) struct TrainSteps<'a> {
+    pub(super) plan: &'a TrainPlan,
+    pub(super) progress: TrainingProgress,
     /// One report per round, on worker 0; empty on the others.
     pub(super) log: Vec<RoundReport>,
     /// Documents and tokens of each minibatch, over all processes.
@@ -39,15 +34,19 @@ pub(crate) struct TrainSampling {
     /// True once a process has received a signal: training ends at the next point from which it can
     /// resume.
     pub(super) is_interrupted: bool,
-    pub(super) seen: Seen,
-    pub(super) spent: RoundSeconds,
-    visitor: Visitor,
+    /// Documents and tokens sampled so far, and the seconds that this took.
+    pub(super) seen: [u64; 2],
+    pub(super) seconds: f64,
+    pub(super) visitor: Visitor,
+    /// The numbers remembered of the document that is visited.
+    remembered: Vec<u16>,
     /// The documents that are being sampled, and the minibatches to come in this round.
     minibatch: Option<Minibatch>,
     to_come: Range<u64>,
     /// The round that has begun but has not been reported yet, and Σ_k α_k in it.
-    unreported: Option<Position>,
+    pub(super) unreported: Option<Position>,
     alpha_sum: f64,
+    spent: RoundSeconds,
     /// When the worker last changed its activity.
     since: Instant,
     /// The bytes that the process had sent when the round began.
@@ -57,35 +56,38 @@ pub(crate) struct TrainSampling {
     purpose: u64,
 }
 
-impl TrainSampling {
+impl<'a> TrainSteps<'a> {
     /// Creates the state of worker `index`, after the rounds in `log`.
     pub(super) fn new(
         index: usize,
-        plan: Rc<TrainPlan>,
-        priors: Priors,
+        plan: &'a TrainPlan,
+        progress: TrainingProgress,
         log: Vec<RoundReport>,
     ) -> Self {
-        let part = index % plan.process.placement.threads;
-        let visitor = Visitor::new(&plan, priors.topic_count());
+        let settings = &plan.process.job.train;
+        let size = [plan.model.row_count(), progress.priors.topic_count()];
+        let last = log.last();
         Self {
             plan,
-            priors,
-            seen: Seen::after(&log),
+            progress,
+            seen: last.map_or([0; 2], |last| [last.documents_seen, last.tokens_seen]),
+            seconds: last.map_or(0.0, |last| last.seconds),
             log,
             lengths: Vec::new(),
             drawn_length: [0; 2],
             is_interrupted: false,
             is_recalling: false,
-            spent: RoundSeconds::default(),
-            visitor,
+            visitor: Visitor::new(settings.method, settings.sweeps(), size),
+            remembered: Vec::new(),
             minibatch: None,
             to_come: 0..0,
             unreported: None,
             alpha_sum: 0.0,
+            spent: RoundSeconds::default(),
             since: Instant::now(),
             sent: 0,
             index,
-            part,
+            part: index % plan.process.placement.threads,
             purpose: 0,
         }
     }
@@ -96,16 +98,6 @@ impl TrainSampling {
         self.purpose
     }
 
-    /// Takes the evidence for α of this worker's documents since the last call.
-    pub(super) fn take_evidence(&mut self) -> Vec<i64> {
-        self.visitor.local.take_histograms().evidence(&self.priors.alpha)
-    }
-
-    /// Leaves the round that began last out of the log.
-    pub(super) fn forget_round(&mut self) {
-        self.unreported = None;
-    }
-
     /// Ends the round that began last, once the model is what the next one needs.
     pub(super) fn end_round(&mut self) {
         self.spent.updating += lap(&mut self.since);
@@ -113,20 +105,21 @@ impl TrainSampling {
             return;
         };
         let [documents, tokens] = self.length(position);
-        self.seen.add([documents, tokens], self.spent);
+        self.seen = [self.seen[0] + documents, self.seen[1] + tokens];
+        self.seconds += self.spent.sum();
         if self.index == 0 {
             let schedule = &self.plan.schedule;
             self.log.push(RoundReport {
                 round: position.round,
                 pass: schedule.pass(position),
                 phase: position.phase,
-                documents_seen: self.seen.documents,
-                tokens_seen: self.seen.tokens,
+                documents_seen: self.seen[0],
+                tokens_seen: self.seen[1],
                 step_size: schedule.step_size(position, documents),
                 alpha_sum: self.alpha_sum,
                 heldout: None,
                 nonzero_share: self.nonzero_share(),
-                seconds: self.seen.seconds,
+                seconds: self.seconds,
                 spent: self.spent,
                 bytes_exchanged: bytes_sent() - self.sent,
             });
@@ -150,7 +143,7 @@ impl TrainSampling {
         progress.work(WorkStage::Train, documents, tokens);
         progress.train(|training| {
             training.rounds = rounds;
-            add(&mut training.spent, self.spent);
+            training.spent += self.spent;
         });
     }
 
@@ -158,7 +151,7 @@ impl TrainSampling {
     fn nonzero_share(&self) -> f64 {
         let parts = self.plan.model.read_parts();
         let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
-        let cells = self.plan.model.row_count() * self.priors.topic_count();
+        let cells = self.plan.model.row_count() * self.progress.priors.topic_count();
         nonzero as f64 / (cells as f64).max(1.0)
     }
 
@@ -176,7 +169,7 @@ impl TrainSampling {
     /// Loads the next documents of the round, and prepares the factors of their terms; returns false if
     /// there are none.
     fn next_minibatch(&mut self, position: Position) -> Result<bool, Failure> {
-        let plan = Rc::clone(&self.plan);
+        let plan = self.plan;
         if self.to_come.is_empty() {
             self.minibatch = None;
             return Ok(false);
@@ -191,7 +184,7 @@ impl TrainSampling {
                 loaded.map_err(|e| plan.process.scratch_error(TRAINING_FILE, e))?
             }
         };
-        let priors = round_priors(&self.priors, plan.schedule.action(position));
+        let priors = plan.schedule.round_priors(position, &self.progress.priors);
         let purpose = Purpose::Train(self.next_purpose());
         let terms = minibatch.terms();
         (plan.model).prepare_for(&plan.process, self.part, terms, &priors, purpose);
@@ -199,9 +192,52 @@ impl TrainSampling {
         self.spent.preparing += lap(&mut self.since);
         Ok(true)
     }
+
+    /// Visits a document as the round requires, and remembers its assignments, and what the schedule
+    /// that draws it needs.
+    fn visit(
+        &mut self,
+        position: Position,
+        (minibatch, index): (&Minibatch, usize),
+        table: FactorTable<'_>,
+    ) -> Result<(), Failure> {
+        let TrainPlan { process, schedule, assignments, active, .. } = self.plan;
+        let place = minibatch.position(index);
+        let refuse = |source| process.scratch_error(ASSIGNMENTS_FILE, source);
+        self.remembered.clear();
+        if let Some(assignments) = assignments
+            && schedule.recalls(position)
+        {
+            assignments.read(place, &mut self.remembered).map_err(refuse)?;
+        }
+        let mut influence = active.as_ref().map(|active| active.influences.get(place));
+        let weight = match active {
+            Some(active) if schedule.action(position) == Action::Online => active.weight(place),
+            _ => 1,
+        };
+        let key = StreamKey {
+            seed: process.job.model.seed,
+            stage: Stage::Train,
+            round: position.round,
+            document: minibatch.document(index),
+        };
+        let (bag, labels) = (minibatch.bag(index), minibatch.labels(index));
+        let visit = Visit { key, bag, labels, table, weight };
+        let drawn = active.as_ref().map(|active| &active.schedule).zip(influence.as_mut());
+        self.visitor.visit_in((schedule, position), visit, &mut self.remembered, drawn)?;
+        if let (Some(active), Some(influence)) = (active, influence) {
+            active.influences.set(place, influence);
+        }
+        match assignments {
+            Some(assignments) if !self.is_recalling => {
+                assignments.write(place, &self.remembered).map_err(refuse)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-impl Sampling for TrainSampling {
+impl RoundSteps for TrainSteps<'_> {
     type Round = Position;
 
     fn begin(&mut self, position: Position) -> Result<(), Failure> {
@@ -212,7 +248,7 @@ impl Sampling for TrainSampling {
         }
         self.spent = RoundSeconds::default();
         self.sent = bytes_sent();
-        self.alpha_sum = self.priors.alpha_sum();
+        self.alpha_sum = self.progress.priors.alpha_sum();
         self.unreported = Some(position);
         self.to_come = self.plan.schedule.minibatches(position);
         self.next_minibatch(position)?;
@@ -223,137 +259,36 @@ impl Sampling for TrainSampling {
         let Some(minibatch) = self.minibatch.clone() else {
             return Ok(false);
         };
-        let plan = Rc::clone(&self.plan);
-        let keeps = !self.is_recalling;
-        let gathers = plan.schedule.learns_alpha_in(position);
-        let visitor = &mut self.visitor;
-        let has_more = plan.model.for_some_documents(minibatch.len(), |index, table| {
-            let document = minibatch.position(index);
-            let visit = visit(&plan, position, (&minibatch, index), table);
-            visitor.visit(&plan, (position, keeps), document, visit)?;
-            if gathers {
-                visitor.local.add_to_histograms();
-            }
-            Ok::<_, Failure>(())
+        let model = &self.plan.model;
+        let has_more = model.for_some_documents(minibatch.len(), |index, table| {
+            self.visit(position, (&minibatch, index), table)
         })?;
         self.spent.sampling += lap(&mut self.since);
         Ok(has_more || self.next_minibatch(position)?)
     }
 
     fn statistics(&mut self, emit: impl FnMut(Assigned)) {
-        self.visitor.local.finish(emit);
+        self.visitor.finish(emit);
         self.spent.aggregating = lap(&mut self.since);
     }
 
     fn update(&mut self, position: Position, merged: &Merged) {
         self.spent.exchanging += lap(&mut self.since);
         self.is_interrupted |= merged.is_interrupted;
-        let (plan, part) = (&self.plan, self.part);
-        let (process, model) = (&plan.process, &plan.model);
-        match plan.schedule.action(position) {
-            Action::Online if plan.schedule.adds_counts() => {
-                model.replace(process, part, merged, false);
-            }
-            Action::Online => {
-                let [documents, _] = self.length(position);
-                if documents > 0 {
-                    let step = plan.schedule.step(position, documents);
-                    let prune = process.job.train.prune;
-                    model.global_step(process, part, step, merged, prune);
-                }
-            }
-            Action::Gibbs => model.replace(process, part, merged, false),
-            Action::Scatter | Action::Assign => model.replace(process, part, merged, true),
-            Action::Count => {
-                let is_new = !plan.schedule.is_partial();
-                model.replace(process, part, merged, is_new);
-            }
-            Action::Withdraw => {
-                model.withdraw(process, part, merged, &plan.changed_rows);
-                if !(self.is_recalling || plan.schedule.unassigns_documents()) {
-                    model.replace(process, part, merged, false);
-                }
-            }
-            Action::Estimate => {
-                let step = plan.schedule.step(position, 0);
-                model.average_step(process, part, step, merged);
-            }
+        let TrainPlan { process, model, schedule, changed_rows, .. } = self.plan;
+        let changes = schedule.changes(position, self.length(position)[0]);
+        // While a model is rebuilt, what a round withdraws is not counted again.
+        for change in changes.into_iter().take(if self.is_recalling { 1 } else { usize::MAX }) {
+            model.change(process, self.part, change, merged, changed_rows);
         }
         self.spent.updating += lap(&mut self.since);
     }
 }
 
-/// Returns the visit of a document in a round.
-fn visit<'a>(
-    plan: &TrainPlan,
-    position: Position,
-    (minibatch, index): (&'a Minibatch, usize),
-    table: FactorTable<'a>,
-) -> Visit<'a> {
-    let key = StreamKey {
-        seed: plan.process.job.model.seed,
-        stage: Stage::Train,
-        round: position.round,
-        document: minibatch.document(index),
-    };
-    let weight = match &plan.active {
-        Some(active) if plan.schedule.action(position) == Action::Online => {
-            active.weight(minibatch.position(index))
-        }
-        _ => 1,
-    };
-    Visit { key, bag: minibatch.bag(index), labels: minibatch.labels(index), table, weight }
-}
-
-/// Visits documents one after another.
-struct Visitor {
-    local: step::Visitor,
-    remembered: Vec<u16>,
-    comparison: Comparison,
-}
-
-impl Visitor {
-    fn new(plan: &TrainPlan, topic_count: usize) -> Self {
-        let settings = &plan.process.job.train;
-        let size = [plan.model.row_count(), topic_count];
-        Self {
-            local: step::Visitor::new(settings.method, settings.sweeps(), size),
-            remembered: Vec::new(),
-            comparison: Comparison::new(topic_count),
-        }
-    }
-
-    /// Visits a document as the round requires, and remembers its assignments, and what the schedule
-    /// that draws it needs.
-    fn visit(
-        &mut self,
-        plan: &TrainPlan,
-        (position, keeps): (Position, bool),
-        index: usize,
-        visit: Visit<'_>,
-    ) -> Result<(), Failure> {
-        let action = plan.schedule.action(position);
-        let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
-        let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
-        let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
-        let is_updated = plan.process.job.train.method.always_remembers();
-        if let Some(assignments) = &plan.assignments
-            && (active.is_some() || is_updated || action.needs_assignments())
-        {
-            assignments.read(index, remembered).map_err(refuse)?;
-        }
-        if is_first || plan.schedule.visits_unassigned(position) {
-            remembered.clear();
-        }
-        let drawn = self.local.visit(action, visit, remembered)?;
-        if let Some(active) = active
-            && (is_first || !action.keeps_assignments())
-        {
-            active.visited(index, self.comparison.change(remembered, drawn));
-        }
-        match &plan.assignments {
-            Some(assignments) if keeps => assignments.write(index, drawn).map_err(refuse),
-            _ => Ok(()),
-        }
-    }
+/// Returns the seconds since `since`, which becomes now.
+fn lap(since: &mut Instant) -> f64 {
+    let now = Instant::now();
+    let seconds = now.duration_since(*since).as_secs_f64();
+    *since = now;
+    seconds
 }

@@ -1,14 +1,10 @@
 //! Checkpoints of training: writing them, and resuming from one.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-use timely::worker::Worker;
-
-use super::Trainer;
 use super::recall::forget;
+use super::{TrainPlan, TrainWorker};
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
@@ -18,156 +14,129 @@ use crate::failure::Failure;
 use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};
 use crate::observe::status::{CheckpointStatus, unix_millis};
 use corpus::minibatches::Minibatches;
-use lda::model::Priors;
 use lda::model::parameters::Parameters;
+use lda::train::Exchange;
 use lda::train::schedule::{Action, Position};
 
-impl Trainer {
-    /// Returns the priors, with α as learnt so far.
-    pub(super) fn priors(&self) -> Priors {
-        self.rounds.sampling().priors.clone()
-    }
-
+impl TrainWorker<'_> {
     /// Returns everything about the model except its numbers per term.
     pub(super) fn header(&self) -> Header {
-        let priors = self.priors();
+        let (plan, progress) = (self.steps.plan, self.steps.progress.clone());
         Header {
-            settings_hash: self.plan.settings_hash.clone(),
-            vocabulary_hash: self.plan.vocabulary_hash.clone(),
-            topic_count: priors.topic_count(),
-            vocabulary_size: self.plan.model.vocabulary_size(),
-            priors,
+            settings_hash: plan.settings_hash.clone(),
+            vocabulary_hash: plan.vocabulary_hash.clone(),
+            topic_count: progress.priors.topic_count(),
+            vocabulary_size: plan.model.vocabulary_size(),
+            priors: progress.priors,
             published_eta: None,
-            scale: self.plan.model.read_published()[0].scale(),
-            rounds: self.rounds_taken,
-            next: self.next,
-            averaged: self.averaged,
-            stop: self.stop,
-            log: self.rounds.sampling().log.clone(),
+            scale: plan.model.read_published()[0].scale(),
+            rounds: progress.rounds,
+            next: progress.next,
+            averaged: progress.averaged,
+            stop: progress.stop,
+            log: self.steps.log.clone(),
         }
     }
 
     /// Writes a checkpoint if one is due, while all wait. Only worker 0 looks at the clock.
-    pub(super) fn checkpoint_if_due(
-        &mut self,
-        worker: &mut Worker,
-        position: Position,
-    ) -> Result<(), Failure> {
-        if !self.plan.schedule.allows_checkpoint_after(position) {
-            return Ok(());
+    pub(super) fn checkpoint_if_due(&mut self, last: Position) -> Result<(), Failure> {
+        let plan = self.steps.plan;
+        let minutes = plan.process.job.train.checkpoint_minutes;
+        let mut is_due = plan.schedule.checkpoints_after(last);
+        if !is_due && minutes > 0.0 {
+            let is_long = self.checkpointed.elapsed().as_secs_f64() / 60.0 >= minutes;
+            let is_told = self.worker.index() == 0 && is_long;
+            is_due = self.sum(&[i64::from(is_told)])[0] > 0;
         }
-        let by_clock = self.plan.process.job.train.checkpoint_minutes > 0.0;
-        let by_rounds = self.plan.schedule.checkpoints_after(position);
-        if by_rounds || (by_clock && self.agree_on_clock(worker)?) {
-            self.checkpoint(worker)?;
-        }
-        Ok(())
+        if is_due { self.checkpoint() } else { Ok(()) }
     }
 
-    /// If the run was told to stop, and can resume from here, writes a checkpoint and ends the run, on
-    /// all workers after the same round.
-    pub(super) fn end_if_interrupted(
-        &mut self,
-        worker: &mut Worker,
-        position: Position,
-    ) -> Result<(), Failure> {
-        let is_interrupted = self.rounds.sampling().is_interrupted;
-        if !is_interrupted || !self.plan.schedule.allows_checkpoint_after(position) {
+    /// If the run was told to stop, writes a checkpoint and ends the run, on all workers after the same round.
+    pub(super) fn end_if_interrupted(&mut self) -> Result<(), Failure> {
+        if !self.steps.is_interrupted {
             return Ok(());
         }
-        self.checkpoint(worker)?;
-        let rounds = self.rounds_taken;
+        self.checkpoint()?;
+        let rounds = self.steps.progress.rounds;
         Err(interrupted(&format!("training, after round {rounds}")))
     }
 
-    /// Whether a checkpoint is due by worker 0's clock.
-    fn agree_on_clock(&mut self, worker: &mut Worker) -> Result<bool, Failure> {
-        let minutes = self.plan.process.job.train.checkpoint_minutes;
-        let is_long =
-            self.index == 0 && self.checkpointed.elapsed().as_secs_f64() / 60.0 >= minutes;
-        Ok(self.rounds.sum(worker, &[i64::from(is_long)])?[0] > 0)
-    }
-
     /// Waits until every worker has called it.
-    fn barrier(&mut self, worker: &mut Worker) -> Result<(), Failure> {
-        self.rounds.sum(worker, &[0]).map(drop)
+    fn barrier(&mut self) {
+        self.sum(&[0]);
     }
 
     /// Writes assignments, then the model that they belong to; then removes older ones of both. The
     /// previous checkpoint is kept; an existing checkpoint is not written again.
-    fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), Failure> {
-        if self.rounds_saved == Some(self.rounds_taken) {
+    fn checkpoint(&mut self) -> Result<(), Failure> {
+        let (rounds, is_first) = (self.steps.progress.rounds, self.steps.part == 0);
+        if self.rounds_saved == Some(rounds) {
             return Ok(());
         }
-        let plan = Rc::clone(&self.plan);
-        let (process, model) = (&plan.process, &plan.model);
+        let TrainPlan { process, model, sample, assignments, .. } = self.steps.plan;
         let (begun, mut bytes) = (Instant::now(), 0);
-        if let Some(assignments) = &plan.assignments
-            && self.part == 0
+        if let Some(assignments) = assignments
+            && is_first
         {
-            let documents = &plan.sample.training;
-            bytes += save_assignments(process, self.rounds_taken, documents, assignments)?;
+            bytes += save_assignments(process, rounds, &sample.training, assignments)?;
         }
-        self.barrier(worker)?;
-        if self.index == 0 {
+        self.barrier();
+        if self.worker.index() == 0 {
             let temporary = write_model(process, model, &self.header())?.0;
             bytes += length(&temporary);
-            process.output.publish(&temporary, &checkpoint_file(self.rounds_taken))?;
+            process.output.publish(&temporary, &checkpoint_file(rounds))?;
         }
         self.checkpointed = Instant::now();
-        self.barrier(worker)?;
-        if self.part == 0 {
-            let kept = [self.rounds_saved.unwrap_or(self.rounds_taken), self.rounds_taken];
+        self.barrier();
+        if is_first {
+            let kept = [self.rounds_saved.unwrap_or(rounds), rounds];
             forget(process, |round| kept.contains(&round))?;
         }
-        self.rounds_saved = Some(self.rounds_taken);
-        if self.part == 0 {
+        self.rounds_saved = Some(rounds);
+        if is_first {
             self.report_checkpoint(bytes, begun.elapsed());
         }
         Ok(())
     }
 
-    /// Resumes from a checkpoint: in Gibbs sampling, the counts are those of its assignments, which
+    /// After a checkpoint in Gibbs sampling, the counts are those of its assignments, which
     /// have already been recalled.
-    pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), Failure> {
-        let schedule = &self.plan.schedule;
-        let sampled = header
-            .next
-            .filter(|&next| matches!(schedule.action(next), Action::Gibbs | Action::Estimate));
-        if let Some(next) = sampled {
-            let first = Position { taken: 0, is_estimate: false, ..next };
-            self.rounds.sampling().is_recalling = true;
-            if schedule.is_partial() {
-                // The counts that documents had in the model from which training started are withdrawn again.
-                self.take_again(worker, Position { round: 0, ..first })?;
-            }
-            // The round that counts, even if a run began with random topics.
-            let passes_before = next.passes_before.max(1);
-            self.take_again(worker, Position { passes_before, ..first })?;
-            self.rounds.sampling().is_recalling = false;
-            let plan = &self.plan;
-            if plan.schedule.unassigns_documents() {
-                (plan.model).change(&plan.process, self.part, |parameters| {
-                    parameters.round_rows(&plan.changed_rows);
-                });
-            }
+    pub(super) fn recall(&mut self) -> Result<(), Failure> {
+        let schedule = &self.steps.plan.schedule;
+        let sampled =
+            |next: &Position| matches!(schedule.action(*next), Action::Gibbs | Action::Estimate);
+        let Some(next) = self.steps.progress.next.filter(sampled) else {
+            return Ok(());
+        };
+        let first = Position { taken: 0, is_estimate: false, ..next };
+        self.steps.is_recalling = true;
+        if schedule.is_partial() {
+            // The counts that documents had in the model from which training started are withdrawn again.
+            self.take_again(Position { round: 0, ..first })?;
+        }
+        // The round that counts, even if a run began with random topics.
+        let passes_before = next.passes_before.max(1);
+        self.take_again(Position { passes_before, ..first })?;
+        self.steps.is_recalling = false;
+        if schedule.unassigns_documents() {
+            self.forget_first_weights();
         }
         Ok(())
     }
 
     /// Runs a round again, without a report.
-    fn take_again(&mut self, worker: &mut Worker, position: Position) -> Result<(), Failure> {
-        self.rounds.run(worker, VecDeque::from([position]), 0)?;
-        self.rounds.sampling().forget_round();
+    fn take_again(&mut self, position: Position) -> Result<(), Failure> {
+        self.rounds.run(self.worker, &mut self.steps, [position], 0)?;
+        self.steps.unreported = None;
         Ok(())
     }
 
     /// Reports a checkpoint, of which this process wrote `bytes` bytes in the time `took`.
     fn report_checkpoint(&self, bytes: u64, took: Duration) {
-        let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());
+        let (rounds, seconds) = (self.steps.progress.rounds, took.as_secs_f64());
         tracing::info!(rounds, bytes, seconds, "checkpoint written");
         let written_unix_ms = unix_millis(SystemTime::now());
-        self.plan.process.progress.train(|training| {
+        self.steps.plan.process.progress.train(|training| {
             training.checkpoint =
                 Some(CheckpointStatus { round: rounds, written_unix_ms, seconds, bytes });
         });

@@ -177,7 +177,7 @@ impl Parameters {
     }
 
     /// Replaces the given rows that are in this part. The row sums are then stale, as after
-    /// [`fold_scale`](Self::fold_scale).
+    /// [`fold_small_scale`](Self::fold_small_scale).
     pub fn set_rows(&mut self, rows: &[Row]) {
         for (term, row) in rows {
             if let Some(own) = self.own_row(*term) {
@@ -206,7 +206,7 @@ impl Parameters {
 
     /// Subtracts the counts of one sample from averages: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part,
     /// as in [`replace`](Self::replace). Where a topic has less than n_kw of a term, the term's other topics lose
-    /// the difference, in proportion. The row sums are then stale, as after [`fold_scale`](Self::fold_scale).
+    /// the difference, in proportion. The row sums are then stale, as after [`fold_small_scale`](Self::fold_small_scale).
     pub fn withdraw(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
@@ -240,17 +240,24 @@ impl Parameters {
         }
     }
 
-    /// Blends in the same part of another model, whose scale must be 1: λ̃ ← (1 − ρ) λ̃ + ρ λ̃′.
-    pub fn blend(&mut self, step_size: f64, other: &Self) {
-        debug_assert_eq!(other.scale, 1.0, "what is blended in has no scale");
-        self.scale *= 1.0 - step_size;
-        for (total, new) in self.totals.iter_mut().zip(&other.totals) {
-            *total = (1.0 - step_size) * *total + step_size * new;
+    /// Averages the same part of another model, whose scale must be 1, with a weight: λ̃ ← (1 − ρ) λ̃ + ρ λ̃′; 1 starts
+    /// the average. Returns whether the row sums are stale, as after
+    /// [`fold_small_scale`](Self::fold_small_scale).
+    pub fn average(&mut self, weight: f64, other: &Self, prune: f64) -> bool {
+        debug_assert_eq!(other.scale, 1.0, "what is averaged has no scale");
+        if weight == 1.0 {
+            *self = other.clone();
+            return false;
         }
-        let coefficient = step_size / self.scale;
+        self.scale *= 1.0 - weight;
+        for (total, new) in self.totals.iter_mut().zip(&other.totals) {
+            *total = (1.0 - weight) * *total + weight * new;
+        }
+        let coefficient = weight / self.scale;
         for (row, new) in self.rows.iter_mut().zip(&other.rows) {
             add_to_row(row, scaled(new, coefficient));
         }
+        self.fold_small_scale(prune)
     }
 
     /// Sets λ̃ to the sum of `fixed` and `counts`, the same parts of two other models, for `terms` of this part and
@@ -291,16 +298,19 @@ impl Parameters {
         }
     }
 
-    /// Returns whether the scale is so small that it should be folded back.
-    pub fn is_scale_small(&self) -> bool {
-        self.scale < SMALLEST_SCALE
-    }
-
-    /// Folds the scale into the values and drops λ̃_kw < `prune`.
+    /// If the scale has become small, folds it into the values and drops λ̃_kw < `prune`; returns whether it did.
     ///
     /// The row sums are then stale: add up [`fixed_point_totals`](Self::fixed_point_totals) over all parts and pass
     /// them to [`set_totals`](Self::set_totals) of each.
-    pub fn fold_scale(&mut self, prune: f64) {
+    pub fn fold_small_scale(&mut self, prune: f64) -> bool {
+        let is_small = self.scale < SMALLEST_SCALE;
+        if is_small {
+            self.fold_scale(prune);
+        }
+        is_small
+    }
+
+    fn fold_scale(&mut self, prune: f64) {
         for row in &mut self.rows {
             for entry in row.iter_mut() {
                 entry.value = (f64::from(entry.value) * self.scale) as f32;

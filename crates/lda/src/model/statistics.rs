@@ -56,6 +56,16 @@ impl Assigned {
     }
 }
 
+/// Returns the sum of the counts of some entries, for each of K topics.
+pub fn topic_counts(entries: &[u64], topic_count: usize) -> Vec<i64> {
+    let mut sums = vec![0; topic_count];
+    for &word in entries {
+        let entry = Assigned::from_word(word);
+        sums[usize::from(entry.topic)] += i64::from(entry.count);
+    }
+    sums
+}
+
 /// A sum of entries, added in any order and returned aggregated and sorted.
 ///
 /// Uses a counting sort by term, then a small table of topics within each term: linear in the number of entries,

@@ -20,15 +20,12 @@
 //!    γ = 0, as in the paper's derivation of ξ_init = N_d.
 //! 3. The paper switches to uniform draws permanently when |log D − H(p)| ≤ ε. Here each round decides.
 
-mod alone;
-
 pub use super::document_schedule::{Change, Influence};
 use super::document_schedule::{InfluenceRule, UNIT};
 use super::settings::TrainSettings;
 use crate::infer::Bag;
 use crate::math::random::{Stage, hash_unit};
 use crate::math::special::ln;
-pub(super) use alone::ActiveBags;
 
 /// [`Draw::weight`] of a document that is as likely as in a uniform draw, if documents are weighted.
 pub const WEIGHT_UNIT: f64 = 16.0;
@@ -73,7 +70,7 @@ impl ActiveSchedule {
     }
 
     /// Returns the draw of a round of expected length `length`.
-    pub fn draw(&self, sums: &Sums, length: f64) -> Draw {
+    pub fn draw(&self, sums: &InfluenceSums, length: f64) -> Draw {
         let is_uniform = sums
             .entropy()
             .is_some_and(|entropy| (ln(sums.documents()) - entropy).abs() <= self.switch);
@@ -128,21 +125,21 @@ struct Octave {
     total: u128,
 }
 
-/// Sums over documents, as integers.
+/// InfluenceSums over documents, as integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sums {
+pub struct InfluenceSums {
     octaves: [Octave; OCTAVES],
     /// Σ ξ² ln ξ² of the same integers, in units of 2⁻¹⁶, rounded document by document.
     logarithms: u128,
 }
 
-impl Default for Sums {
+impl Default for InfluenceSums {
     fn default() -> Self {
         Self { octaves: [Octave::default(); OCTAVES], logarithms: 0 }
     }
 }
 
-impl Sums {
+impl InfluenceSums {
     /// Counts a document.
     pub fn add(&mut self, influence: Influence) {
         let squared = influence.squared;

@@ -1,18 +1,14 @@
-//! Which documents a round visits. A schedule is a file below this one, with its description, and one line of
-//! [`SCHEDULES`]: it either orders the documents of a pass, each of which is visited once, or says with which influence
+//! Which documents a round visits. A schedule is a constant at the end of this file, with its description, and one
+//! line of [`SCHEDULES`]: it either orders the documents of a pass, each of which is visited once, or says with which influence
 //! each round draws its documents ([`active`](super::active)).
-
-pub mod influence;
-pub mod influence_draws;
-pub mod residual;
-pub mod uniform;
 
 use crate::infer::Bag;
 use crate::listed::listed;
+use crate::math::random::{Stage, Stream};
+use crate::math::special::ln;
 
 /// The schedules. The first is the default.
-pub const SCHEDULES: &[DocumentSchedule] =
-    &[uniform::SCHEDULE, influence::SCHEDULE, influence_draws::SCHEDULE, residual::SCHEDULE];
+pub const SCHEDULES: &[DocumentSchedule] = &[UNIFORM, INFLUENCE, INFLUENCE_DRAWS, RESIDUAL];
 
 /// A schedule of documents.
 #[derive(Clone, Copy)]
@@ -106,4 +102,58 @@ pub(super) fn squared(influence: f64) -> u64 {
 /// Returns Σ_w n_dw².
 fn squares(bag: Bag<'_>) -> f64 {
     bag.counts.iter().map(|&n| f64::from(n) * f64::from(n)).sum()
+}
+
+/// Every document once a pass, in a random order.
+pub const UNIFORM: DocumentSchedule = DocumentSchedule {
+    name: "uniform",
+    doc: "visits each document once per pass, at random",
+    order: None,
+    draw: None,
+};
+
+/// isLDA (Wahabzada & Kersting 2011, §3): every document once a pass, drawn without replacement with p(d) ∝ Σ_w n_dw²
+/// (Eq. 3). Documents ascend by E/p(d), with E exponential (Efraimidis & Spirakis 2006).
+pub const INFLUENCE: DocumentSchedule = DocumentSchedule {
+    name: "influence",
+    doc: "visits each document once per pass, those with a large Σ n² earlier",
+    order: Some(exponential_order),
+    draw: None,
+};
+
+fn exponential_order([seed, document]: [u64; 2], bag: Bag<'_>) -> f64 {
+    let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
+    let exponential = -ln(stream.uniform_positive());
+    ln(exponential.max(f64::MIN_POSITIVE)) - ln(squares(bag).max(1.0))
+}
+
+/// Documents drawn in each round with p(d) ∝ Σ_w n_dw² (Wahabzada & Kersting 2011, Eq. 3).
+pub const INFLUENCE_DRAWS: DocumentSchedule = DocumentSchedule {
+    name: "influence-draws",
+    doc: "draws the documents of a round with a probability proportional to Σ n²",
+    order: None,
+    draw: Some(InfluenceRule { first: |bag| squares(bag).sqrt(), after: None }),
+};
+
+/// Documents drawn in each round by their residuals (Wahabzada & Kersting 2011, Algorithm 3): by how much more γ
+/// changed in the last visit than in the one before.
+pub const RESIDUAL: DocumentSchedule = DocumentSchedule {
+    name: "residual",
+    doc: "draws them by how much their topics changed",
+    order: None,
+    draw: Some(InfluenceRule {
+        first: |bag| bag.token_count() as f64,
+        after: Some(after_by_residual),
+    }),
+};
+
+/// Algorithm 3, lines 13 and 15. γ was 0 before the first visit.
+fn after_by_residual(before: Influence, change: Change, floor: f64) -> Influence {
+    let gradient = if before.is_unvisited() { change.tokens } else { change.difference };
+    let growth = gradient as f64 - f64::from(before.change);
+    Influence {
+        squared: squared(growth.max(floor)),
+        change: u32::try_from(gradient).unwrap_or(u32::MAX),
+        ..before
+    }
 }

@@ -138,7 +138,7 @@ pub fn deal(schedule: &Schedule, places: &[u64]) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::document_schedule::{influence, uniform};
+    use crate::train::document_schedule::{INFLUENCE, UNIFORM};
     use crate::train::norms::Norms;
     use crate::train::settings::{MinibatchSize, TrainSettings};
 
@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn minibatches_of_documents_in_an_order_are_alike() {
         let counts: Vec<u32> = (0..3000u32).map(|i| 1 + i * 7919 % 500).collect();
-        let minibatches = dealt(&influence::SCHEDULE, &counts, 12, 3);
+        let minibatches = dealt(&INFLUENCE, &counts, 12, 3);
         assert!(minibatches.iter().all(|minibatch| minibatch.len().abs_diff(250) < 40));
     }
 
     #[test]
     fn documents_of_one_length_are_dealt_to_all_minibatches() {
-        let minibatches = dealt(&influence::SCHEDULE, &[500; 400], 20, 1);
+        let minibatches = dealt(&INFLUENCE, &[500; 400], 20, 1);
         let sizes: Vec<usize> = minibatches.iter().map(Vec::len).collect();
         assert!(sizes.iter().all(|size| (5..40).contains(size)), "{sizes:?}");
     }
@@ -193,7 +193,7 @@ mod tests {
         for seed in 0..SEEDS {
             let places = (0..).zip(counts).map(|(document, count)| {
                 let bag = Bag { terms: &[0], counts: &[count] };
-                scheduled_place(&influence::SCHEDULE, None, [seed, document], bag)
+                scheduled_place(&INFLUENCE, None, [seed, document], bag)
             });
             let (index, _) = places.enumerate().min_by_key(|&(_, place)| place).unwrap();
             first[index] += 1;
@@ -212,12 +212,12 @@ mod tests {
 
     #[test]
     fn every_document_is_in_one_minibatch() {
-        for schedule in [&uniform::SCHEDULE, &influence::SCHEDULE] {
+        for schedule in [&UNIFORM, &INFLUENCE] {
             let counts = [4u32; 100];
             let mut all = dealt(schedule, &counts, 7, 1).concat();
             all.sort_unstable();
             assert_eq!(all, (0..100).collect::<Vec<u32>>());
         }
-        assert!(dealt(&influence::SCHEDULE, &[], 3, 1).iter().all(Vec::is_empty));
+        assert!(dealt(&INFLUENCE, &[], 3, 1).iter().all(Vec::is_empty));
     }
 }

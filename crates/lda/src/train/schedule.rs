@@ -21,7 +21,6 @@
 //! overlaps with sampling the next. The ends of passes and evaluations wait for all rounds, and so does every round
 //! whose documents are drawn ([`active`]).
 
-mod partial;
 mod passes;
 
 use std::collections::VecDeque;
@@ -29,12 +28,13 @@ use std::ops::Range;
 
 use super::document_schedule::DocumentSchedule;
 use super::norms::Norms;
-pub use super::position::{Action, Phase, Position};
-use super::settings::{MinibatchSize, TrainSettings};
+use super::settings::{Memory, MinibatchSize, TrainSettings};
 use super::step::Update;
+use super::warm_start::Unassigned;
 use super::{active, units};
 use crate::math::special::pow;
-use crate::model::parameters::GlobalStep;
+use crate::model::Priors;
+use crate::model::parameters::{GlobalStep, Parameters, Row};
 
 /// The number of rounds whose statistics may be outstanding while the next is sampled.
 pub const LAG: usize = 1;
@@ -48,10 +48,74 @@ const MINIBATCHES: [u64; 2] = [64, 2048];
 /// The most minibatches that a Gibbs round takes: fresher counts gain little there, and each round has its cost.
 const MINIBATCHES_A_ROUND: u64 = 8;
 
+/// Averaged counts below this are dropped: they are assignments that did not last.
+pub const AVERAGE_PRUNE: f64 = 0.01;
+
 /// Without a setting of the passes, they draw this many tokens, within bounds: these, if Gibbs passes are among them,
 /// or else those of the method.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
+
+/// How a round samples its documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Sampled-online variational inference.
+    Online,
+    /// Collapsed Gibbs sampling with remembered assignments.
+    Gibbs,
+}
+
+impl Phase {
+    /// Returns the name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Gibbs => "gibbs",
+        }
+    }
+}
+
+/// The position of training: the next round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Position {
+    /// The round, from 0, over both phases.
+    pub round: u64,
+    /// Its phase.
+    pub phase: Phase,
+    /// Rounds of this phase before it.
+    pub taken: u64,
+    /// Passes of the phase before this one.
+    pub passes_before: u64,
+    /// True for a round that estimates φ^p, after the Gibbs round with the same numbers.
+    pub is_estimate: bool,
+}
+
+/// The action of a round on its documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Samples them from scratch, or approximates them, as the method does, and changes the model by the result.
+    Online,
+    /// Assigns all of them at random, and makes their counts the model: nothing is learnt yet.
+    Scatter,
+    /// Samples them against the model that training starts from, and makes their counts the model.
+    Assign,
+    /// Samples them against that model, and removes their counts from it.
+    Withdraw,
+    /// Makes the counts of all remembered assignments the model.
+    Count,
+    /// Redraws their assignments, and replaces their counts.
+    Gibbs,
+    /// Adds up the probabilities of all topics for every remembered assignment: φ^p ([`soft`](super::soft)).
+    Estimate,
+}
+
+impl Action {
+    /// Returns whether documents keep the assignments that they have.
+    pub fn keeps_assignments(self) -> bool {
+        matches!(self, Self::Count | Self::Estimate)
+    }
+}
 
 /// The rounds of a training run.
 #[derive(Clone, Debug, PartialEq)]
@@ -286,9 +350,40 @@ impl Schedule {
         GlobalStep { step_size, weight: self.document_count as f64 / scaled }
     }
 
-    /// Returns whether the statistics of online rounds are added to the model, instead of a step.
-    pub fn adds_counts(&self) -> bool {
-        self.settings.method.update == Update::Add
+    /// Returns how the statistics of a round over `minibatch_length` documents change the model: in one change after
+    /// another, or not at all.
+    pub fn changes(&self, position: Position, minibatch_length: u64) -> Vec<ModelChange> {
+        let counts = |is_new| ModelChange::Counts { is_new };
+        match self.action(position) {
+            Action::Online if self.settings.method.update == Update::Add => vec![counts(false)],
+            Action::Online if minibatch_length == 0 => Vec::new(),
+            Action::Online => {
+                let step = self.step(position, minibatch_length);
+                vec![ModelChange::Step { step, prune: self.settings.prune, is_of_average: false }]
+            }
+            Action::Gibbs => vec![counts(false)],
+            Action::Scatter | Action::Assign => vec![counts(true)],
+            Action::Count => vec![counts(!self.is_partial())],
+            Action::Withdraw if self.unassigns_documents() => vec![ModelChange::Withdraw],
+            Action::Withdraw => vec![ModelChange::Withdraw, counts(false)],
+            Action::Estimate => {
+                let (step, prune) = (self.step(position, 0), AVERAGE_PRUNE);
+                vec![ModelChange::Step { step, prune, is_of_average: true }]
+            }
+        }
+    }
+
+    /// Returns the priors that a round is sampled with: collapsed Gibbs sampling has only the mean geometry.
+    pub fn round_priors(&self, position: Position, priors: &Priors) -> Priors {
+        let is_collapsed = matches!(self.action(position), Action::Gibbs | Action::Estimate);
+        Priors { exp_psi: priors.exp_psi && !is_collapsed, ..priors.clone() }
+    }
+
+    /// Returns whether a round needs what its documents remember.
+    pub fn recalls(&self, position: Position) -> bool {
+        let action = self.action(position);
+        let is_updated = self.is_drawn() || self.settings.method.always_remembers();
+        is_updated || action == Action::Gibbs || action.keeps_assignments()
     }
 
     /// Returns ρ_t of a round over `minibatch_length` documents; if counts are added, this round's share of all
@@ -363,5 +458,133 @@ impl Schedule {
         };
         let done = position.round + 1;
         every > 0 && done / every > done.saturating_sub(since) / every
+    }
+}
+
+/// Rounds after a warm start from a model with another prior over terms: passes visit the documents that the change
+/// concerns; the counts of all others stay in the model unchanged.
+impl Schedule {
+    /// Creates the schedule for a sample of `document_count` documents, of which passes visit `revisited` (their
+    /// number and their tokens), with these norms. All passes are Gibbs passes, and α stays fixed.
+    pub fn partial(
+        settings: &TrainSettings,
+        document_count: u64,
+        revisited: [u64; 2],
+        norms: Norms,
+    ) -> Self {
+        let settings = TrainSettings {
+            memory: Memory::On,
+            online_passes: 0,
+            alpha_every: Some(0),
+            ..settings.clone()
+        };
+        let visited = Self::new(&settings, revisited[0], revisited[1], norms);
+        let minibatch = revisited[0].div_ceil(visited.minibatch_count);
+        let others = document_count - revisited[0];
+        Self {
+            document_count,
+            unvisited_count: others.div_ceil(minibatch.max(MINIBATCHES[0])).max(1),
+            ..visited
+        }
+    }
+
+    /// Returns whether passes visit only some documents.
+    pub fn is_partial(&self) -> bool {
+        self.unvisited_count > 0
+    }
+
+    /// Returns whether the documents that passes visit begin without assignments.
+    pub fn unassigns_documents(&self) -> bool {
+        self.is_partial() && self.settings.warm_start == Some(Unassigned::Documents)
+    }
+
+    /// Returns whether a round visits documents that have no assignments yet.
+    pub fn visits_unassigned(&self, position: Position) -> bool {
+        self.unassigns_documents()
+            && self.action(position) == Action::Gibbs
+            && position.taken <= self.gibbs_rounds
+    }
+
+    /// Returns whether the round visits the last of them, after which the first weights of the changed terms are no
+    /// longer needed.
+    pub fn forgets_first_weights_after(&self, position: Position) -> bool {
+        self.visits_unassigned(position) && position.taken == self.gibbs_rounds
+    }
+}
+
+/// A change of the model by the statistics of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ModelChange {
+    /// A step towards them ([`Schedule::step`]). When the scale is folded, weights below `prune` are dropped.
+    Step {
+        /// The step.
+        step: GlobalStep,
+        /// The smallest weight.
+        prune: f64,
+        /// Whether it is the average that changes.
+        is_of_average: bool,
+    },
+    /// They are added to the counts, which are 0 before if `is_new`.
+    Counts {
+        /// Whether the model is forgotten.
+        is_new: bool,
+    },
+    /// They are removed from the counts, and the rows that the prior over terms has changed are replaced.
+    Withdraw,
+}
+
+impl ModelChange {
+    /// Returns whether it is the average over passes that changes.
+    pub fn is_of_average(self) -> bool {
+        matches!(self, Self::Step { is_of_average: true, .. })
+    }
+
+    /// Changes a part of the model by the entries of its terms, in `runs` that ascend; `topic_counts` are sums over
+    /// all terms, and `changed` the rows that the prior has changed. Returns whether the row sums are stale: then
+    /// they are added up over all parts.
+    pub fn apply(
+        self,
+        part: &mut Parameters,
+        runs: &[&[u64]],
+        topic_counts: &[i64],
+        changed: &[Row],
+    ) -> bool {
+        match self {
+            Self::Step { step, prune, .. } => {
+                part.decay(step, topic_counts);
+                runs.iter().for_each(|entries| part.add(step, entries));
+                part.fold_small_scale(prune)
+            }
+            Self::Counts { is_new } => {
+                if is_new {
+                    part.clear();
+                }
+                runs.iter().for_each(|entries| part.replace(entries));
+                part.replace_totals(topic_counts);
+                false
+            }
+            Self::Withdraw => {
+                // A term's entries, which may be in two runs, are withdrawn together.
+                let mut entries = runs.concat();
+                entries.sort_unstable();
+                part.withdraw(&entries);
+                part.set_rows(changed);
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_revisited_documents_do_not_make_the_minibatches_of_the_others_small() {
+        for revisited in [0, 1] {
+            let settings = TrainSettings::default();
+            let schedule = Schedule::partial(&settings, 640, [revisited; 2], Norms::default());
+            assert_eq!((schedule.minibatch_count, schedule.unvisited_count), (1, 10));
+        }
     }
 }

@@ -1,13 +1,36 @@
 //! The settings of training. They are not checked here: topicmill's `docs/JOB.md` lists the valid values and
 //! combinations.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-pub use super::choices::{Memory, MinibatchSize};
 use super::document_schedule::{DocumentSchedule, SCHEDULES};
 use super::step::{METHODS, Sweeps, TrainingMethod};
 use super::warm_start::Unassigned;
 use crate::infer::settings::Estimator;
+
+/// Whether training remembers the assignments of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// If all of them, over all processes, fit in
+    /// [`TrainSettings::memory_bytes`](TrainSettings::memory_bytes), or the schedule needs them.
+    Auto,
+    /// Always.
+    On,
+    /// Never: the algorithm of Mimno 2012 alone.
+    Off,
+}
+
+/// How many documents a minibatch has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MinibatchSize {
+    /// By the documents' norms ([`Norms::minibatch`](super::norms::Norms::minibatch)).
+    Norms,
+    /// This many, on average; at least 1.
+    #[serde(untagged)]
+    Documents(usize),
+}
 
 /// How to train: section `[train]` of a topicmill job. Numbers that are `None` follow from the sample
 /// ([`Schedule::new`](super::schedule::Schedule::new)). [`train`](super::train()) ignores `sample_bytes` and

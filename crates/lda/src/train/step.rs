@@ -18,10 +18,11 @@ pub mod smc;
 use std::fmt;
 
 use super::TrainError;
+use super::active::{ActiveSchedule, Comparison};
 use super::alpha::Histograms;
-use super::choices::Memory;
-use super::document_schedule::DocumentSchedule;
-use super::schedule::Action;
+use super::document_schedule::{DocumentSchedule, Influence};
+use super::schedule::{Action, Position, Schedule};
+use super::settings::Memory;
 use super::soft::SoftCounts;
 use super::{senses, units};
 use crate::infer::{Bag, ImpossibleDraw};
@@ -253,6 +254,9 @@ pub struct Visitor {
     soft: SoftCounts,
     /// How often topics occur in the documents sampled again, if α is to be learnt.
     histograms: Histograms,
+    comparison: Comparison,
+    /// The numbers that the last document had before its visit.
+    before: Vec<u16>,
     burn_in_sweeps: u32,
     topic_count: usize,
 }
@@ -269,6 +273,8 @@ impl Visitor {
             sampling: Sampling::new(row_count, topic_count),
             soft: SoftCounts::default(),
             histograms: Histograms::new(topic_count),
+            comparison: Comparison::new(topic_count),
+            before: Vec::new(),
             burn_in_sweeps: sweeps.burn_in,
             topic_count,
         }
@@ -312,11 +318,40 @@ impl Visitor {
         visited.map_err(key.error())
     }
 
-    /// Counts the document sampled last for learning α.
-    pub fn add_to_histograms(&mut self) {
-        let sampler = &mut self.sampling.sampler;
-        let tokens = sampler.token_count();
-        self.histograms.add(sampler.sample(), tokens);
+    /// Visits a document as a round of a schedule requires, counts the result, and replaces its `remembered` numbers,
+    /// which are empty if it has none or the round does not [recall](Schedule::recalls) them. If documents are drawn,
+    /// its influence changes.
+    ///
+    /// # Errors
+    /// Returns an error if a draw has impossible masses.
+    pub fn visit_in(
+        &mut self,
+        (schedule, position): (&Schedule, Position),
+        visit: Visit<'_>,
+        remembered: &mut Vec<u16>,
+        active: Option<(&ActiveSchedule, &mut Influence)>,
+    ) -> Result<(), TrainError> {
+        let action = schedule.action(position);
+        let is_first = active.as_ref().is_some_and(|(_, influence)| influence.is_unvisited());
+        if is_first || schedule.visits_unassigned(position) {
+            remembered.clear();
+        }
+        let mut drawn = std::mem::take(&mut self.before);
+        drawn.clear();
+        drawn.extend_from_slice(self.visit(action, visit, remembered)?);
+        self.before = std::mem::replace(remembered, drawn);
+        if let Some((active, influence)) = active
+            && (is_first || !action.keeps_assignments())
+        {
+            let change = self.comparison.change(&self.before, remembered);
+            *influence = active.after(*influence, change);
+        }
+        if schedule.learns_alpha_in(position) {
+            let sampler = &mut self.sampling.sampler;
+            let tokens = sampler.token_count();
+            self.histograms.add(sampler.sample(), tokens);
+        }
+        Ok(())
     }
 
     /// Returns the histograms since the last call.

@@ -31,9 +31,7 @@ fn step_parts(parts: &mut [Parameters], step: GlobalStep, counts: &[(usize, usiz
         let mine = counts.iter().filter(|c| c.0 % part_count == p);
         let words = mine.map(|&(w, k, n)| word(w as u32, k as u16, n));
         part.add(step, &words.collect::<Vec<_>>());
-        if part.is_scale_small() {
-            part.fold_scale(0.0);
-        }
+        if part.fold_small_scale(0.0) {}
     }
 }
 
@@ -148,10 +146,10 @@ fn blending_is_a_weighted_mean() {
     let mut mean = counts.clone();
     counts.replace(&[word(0, 0, 8), word(1, 1, 4)]);
     counts.replace_totals(&[8, 4]);
-    mean.blend(0.5, &counts);
+    assert!(!mean.average(0.5, &counts, 0.0));
     counts.replace(&[word(1, 0, 4), word(1, 1, 0), word(0, 0, -4), word(0, 1, 4)]);
     counts.replace_totals(&[0, 4]);
-    mean.blend(0.25, &counts);
+    assert!(!mean.average(0.25, &counts, 0.0));
     let mean_of = |term, topic| {
         let found = mean.row(term).iter().find(|e| e.topic == topic);
         found.map_or(0.0, |e| f64::from(e.value) * mean.scale())

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::math::random::Stream;
-use crate::train::document_schedule::{DocumentSchedule, influence_draws, residual, squared};
+use crate::train::document_schedule::{DocumentSchedule, INFLUENCE_DRAWS, RESIDUAL, squared};
 
 fn schedule(kind: &'static DocumentSchedule) -> ActiveSchedule {
     let settings = TrainSettings { schedule: kind, ..TrainSettings::default() };
@@ -39,7 +39,7 @@ impl Dense {
 fn residuals_agree_with_the_algorithm_written_out() {
     const TOPICS: usize = 4;
     let mut stream = Stream::keyed(7, Stage::Synth, 0, 0);
-    let residual = schedule(&residual::SCHEDULE);
+    let residual = schedule(&RESIDUAL);
     for length in [3u32, 10, 200] {
         let counts = [length];
         let bag = Bag { terms: &[0], counts: &counts };
@@ -79,7 +79,7 @@ fn visits_are_compared_topic_by_topic() {
 
 #[test]
 fn the_influence_of_a_document_is_its_norm() {
-    let draws = schedule(&influence_draws::SCHEDULE);
+    let draws = schedule(&INFLUENCE_DRAWS);
     let first = draws.first(Bag { terms: &[2, 5], counts: &[3, 4] });
     assert_eq!(first.squared, squared(5.0));
     let change = Change { tokens: 7, difference: 14 };
@@ -87,13 +87,13 @@ fn the_influence_of_a_document_is_its_norm() {
 }
 
 fn influences() -> Vec<Influence> {
-    let residual = schedule(&residual::SCHEDULE);
+    let residual = schedule(&RESIDUAL);
     let bags = (0..200u32).map(|i| [1 + i % 40]);
     bags.map(|counts| residual.first(Bag { terms: &[0], counts: &counts })).collect()
 }
 
-fn sums(influences: &[Influence]) -> Sums {
-    let mut sums = Sums::default();
+fn sums(influences: &[Influence]) -> InfluenceSums {
+    let mut sums = InfluenceSums::default();
     influences.iter().for_each(|&influence| sums.add(influence));
     sums
 }
@@ -102,7 +102,7 @@ fn sums(influences: &[Influence]) -> Sums {
 fn documents_are_drawn_as_often_as_their_probabilities_say() {
     const ROUNDS: u64 = 20_000;
     let influences = influences();
-    let draw = schedule(&residual::SCHEDULE).draw(&sums(&influences), 12.0);
+    let draw = schedule(&RESIDUAL).draw(&sums(&influences), 12.0);
     let mut visits = vec![0u64; influences.len()];
     for round in 0..ROUNDS {
         for (document, &influence) in influences.iter().enumerate() {
@@ -129,11 +129,8 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
 #[test]
 fn weighted_draws_estimate_the_sum_over_all_without_bias() {
     const ROUNDS: u64 = 20_000;
-    let settings = TrainSettings {
-        schedule: &influence_draws::SCHEDULE,
-        importance: true,
-        ..TrainSettings::default()
-    };
+    let settings =
+        TrainSettings { schedule: &INFLUENCE_DRAWS, importance: true, ..TrainSettings::default() };
     let schedule = ActiveSchedule::new(&settings, 1).unwrap();
     let alike = (0..50u32).map(|i| (4 + i % 9, i % 7)).collect();
     let longest = (0..50u32).map(|i| if i == 0 { (400, 40) } else { (4, 3) });
@@ -165,16 +162,13 @@ fn sums_of_parts_are_the_sum_of_all() {
     let (left, right) = all.split_at(70);
     let words: Vec<i64> =
         (sums(left).to_words().iter()).zip(sums(right).to_words()).map(|(a, b)| a + b).collect();
-    assert_eq!(Sums::from_words(&words), sums(&all));
+    assert_eq!(InfluenceSums::from_words(&words), sums(&all));
 }
 
 #[test]
 fn equal_influence_is_uniform_and_unequal_is_not() {
-    let settings = TrainSettings {
-        schedule: &residual::SCHEDULE,
-        residual_switch: 0.01,
-        ..TrainSettings::default()
-    };
+    let settings =
+        TrainSettings { schedule: &RESIDUAL, residual_switch: 0.01, ..TrainSettings::default() };
     let schedule = ActiveSchedule::new(&settings, 1).unwrap();
     let equal = vec![schedule.first(Bag { terms: &[0], counts: &[9] }); 30];
     assert!((sums(&equal).entropy().unwrap() - ln(30.0)).abs() < 1e-9);
@@ -188,7 +182,7 @@ fn equal_influence_is_uniform_and_unequal_is_not() {
 /// However unequal documents are, about as many are drawn as were requested.
 #[test]
 fn documents_that_are_certain_leave_their_share_to_others() {
-    let residual = schedule(&residual::SCHEDULE);
+    let residual = schedule(&RESIDUAL);
     let document = |length: u32| {
         let counts = [length];
         residual.first(Bag { terms: &[0], counts: &counts })

@@ -21,8 +21,8 @@ use crate::math::random::Stream;
 use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::settings::Geometry;
 use crate::model::statistics::Moves;
-use crate::train::choices::Memory;
-use crate::train::document_schedule::uniform;
+use crate::train::document_schedule::UNIFORM;
+use crate::train::settings::Memory;
 use crate::train::units::{FINE, TOKEN, spread};
 
 /// Updates the remembered γ of all documents.
@@ -32,7 +32,7 @@ pub const METHOD: TrainingMethod = TrainingMethod {
     requires: Requirements {
         memory: Some(Memory::On),
         geometry: Some(Geometry::Mean),
-        schedule: Some(&uniform::SCHEDULE),
+        schedule: Some(&UNIFORM),
         ..Requirements::NONE
     },
     ignores: &[Unused::Gibbs, Unused::Sweeps, Unused::Steps, Unused::Minibatch],

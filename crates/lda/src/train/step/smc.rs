@@ -3,7 +3,7 @@
 
 use super::{LocalStep, Requirements, Sampling, TrainingMethod, Unused, Update, Visit, sampled};
 use crate::infer::ImpossibleDraw;
-use crate::train::choices::Memory;
+use crate::train::settings::Memory;
 
 /// Samples topics once.
 pub const METHOD: TrainingMethod = TrainingMethod {
