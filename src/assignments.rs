@@ -29,6 +29,11 @@ pub struct Assignments {
 pub struct Influences(Vec<[AtomicU64; 2]>);
 
 impl Influences {
+    /// Returns about the bytes of this many documents: the influence, and its place in the schedule.
+    pub(crate) fn bytes(documents: u64) -> u64 {
+        documents * size_of::<[u64; 3]>() as u64
+    }
+
     /// Stores the influence of each document.
     pub(crate) fn new(influences: impl Iterator<Item = Influence>) -> Self {
         let words = influences.map(bytemuck::cast::<_, [u64; 2]>);
@@ -57,6 +62,11 @@ enum Store {
 }
 
 impl Assignments {
+    /// Returns the bytes of this many tokens or γ.
+    pub(crate) fn bytes(tokens: u64) -> u64 {
+        tokens * WIDTH as u64
+    }
+
     /// Creates those of documents of `lengths` tokens or γ, all 0. If they take more than `most_bytes`,
     /// they are kept in a new file at `path`, which is unlinked immediately: it disappears with them.
     ///

@@ -1,33 +1,31 @@
 //! The estimates of `topicmill plan`: the job's input, size, memory, disk and hosts, and the state
 //! of its output folder. Nothing is written.
 
-mod labels;
-mod training;
-
 use serde_json::json;
 
 use super::placement::Placement;
 use super::{Failure, figures, machine};
-use crate::job::state::{OutputState, output_state};
+use crate::job::state::{OutputState, RunState, output_state};
 use crate::job::{Job, SynthStage};
-use crate::plan::estimate::seconds::Seconds;
-use crate::plan::estimate::{Estimate, estimate, fitting_sample};
-use crate::plan::preview::count_tokens;
+use crate::plan::estimate::{Estimate, LABELS, estimate, fitting_sample};
+use crate::plan::preview::{count_tokens, label_count};
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use corpus::input::InputError;
-use labels::Labels;
+use lda::train::settings::Memory;
+use lda::train::step::Remembered;
 use mesh::hosts::host_of;
 
 /// Everything in a plan that the job file does not state.
 #[derive(Debug)]
 pub(super) struct Forecast {
+    /// The job, with as many topics as labels are expected if each is a topic.
+    job: Job,
     survey: Survey,
-    /// The labels, if each is a topic.
-    labels: Option<Labels>,
+    /// The number of labels, if each is a topic and it is known; and as text.
+    labels: Option<(Option<u64>, String)>,
     /// Whether the run will generate the corpus first.
     makes_corpus: bool,
     estimate: Estimate,
-    seconds: Seconds,
     output: OutputState,
     /// `host:port` of each process, if they are on several hosts.
     addresses: Vec<String>,
@@ -65,15 +63,19 @@ impl Forecast {
             }
         };
         let output = output_state(job)?;
-        let labels = (job.model.topics == 0).then(|| Labels::of(job, &survey, &output));
-        let sized = labels.as_ref().map(|labels| labels.size(job));
-        let sized = sized.as_ref().unwrap_or(job);
+        let mut sized = job.clone();
+        let labels = (job.model.topics == 0).then(|| labels(job, &survey, &output));
+        if let Some((Some(count), _)) = labels {
+            sized.model.topics = count as usize;
+        }
+        let mut estimate = estimate(&sized, &survey, processes, threads);
+        estimate.seconds = estimate.seconds.left(&output);
         Ok(Self {
-            seconds: Seconds::of(sized, &survey, processes * threads).left(&output),
-            estimate: estimate(sized, &survey, processes, threads),
+            job: sized,
             survey,
             labels,
             makes_corpus: unmade.is_some(),
+            estimate,
             output,
             addresses,
             processes,
@@ -85,42 +87,37 @@ impl Forecast {
     }
 
     /// Returns the rows of a plan, as names and values.
-    pub(super) fn rows(&self, job: &Job) -> Vec<(&'static str, String)> {
-        let mut rows = vec![
-            ("files", self.files()),
-            ("documents", self.documents()),
-            ("training", self.training(job)),
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![("files", self.files()), ("documents", self.documents())];
+        rows.extend(self.labels.iter().map(|(_, labels)| ("labels", labels.clone())));
+        rows.extend([
+            ("training", self.training()),
             ("time", self.time()),
             ("memory", self.memory()),
-        ];
-        if let Some(labels) = &self.labels {
-            rows.insert(2, ("labels", labels.text.clone()));
-        }
-        rows.push(("disk", self.disk()));
-        for (index, address) in self.addresses.iter().enumerate() {
-            rows.push(("host", format!("{address} (process {index})")));
-        }
-        let path = job.output.path.display();
+            ("disk", self.disk()),
+        ]);
+        let hosts = self.addresses.iter().enumerate();
+        rows.extend(hosts.map(|(index, host)| ("host", format!("{host} (process {index})"))));
+        let path = self.job.output.path.display();
         rows.push(("output", format!("{path} ({})", self.output)));
         rows
     }
 
-    /// Returns the plan as JSON.
-    pub(super) fn json(&self, job: &Job, placement: &Placement) -> serde_json::Value {
+    /// Returns the plan of `job` as JSON.
+    pub(super) fn json(&self, job: &Job) -> serde_json::Value {
         json!({
             "job": job.path,
             "model_id": job.train_hash(),
             "makes_corpus": self.makes_corpus,
             "input": self.survey,
-            "labels": self.labels.as_ref().and_then(|labels| labels.count),
+            "labels": self.labels.as_ref().and_then(|(count, _)| *count),
             "estimate": self.estimate,
-            "seconds": self.seconds,
             "memory_peak_bytes": self.estimate.memory.peak(),
             "machine_memory_bytes": self.memory_here,
             "disk_bytes": self.estimate.disk.total(),
             "disk_free_bytes": self.disk_free,
-            "processes": placement.process_count(),
-            "threads": placement.threads(),
+            "processes": self.processes,
+            "threads": self.threads,
             "hosts": self.addresses,
             "output": { "path": job.output.path, "is": self.output },
         })
@@ -130,28 +127,23 @@ impl Forecast {
     ///
     /// # Errors
     /// The job needs more; the remedy is a smaller sample, where that helps.
-    pub(super) fn refuse_what_cannot_fit(&self, job: &Job) -> Result<(), Failure> {
-        let Some(memory) = self.memory_here else {
-            return Ok(());
-        };
-        let share = memory / self.processes_here as u64;
-        let needed = self.estimate.memory.peak();
-        if needed <= share {
+    pub(super) fn refuse_what_cannot_fit(&self) -> Result<(), Failure> {
+        let share = self.memory_here.map_or(u64::MAX, |memory| memory / self.processes_here as u64);
+        let memory = &self.estimate.memory;
+        if memory.peak() <= share {
             return Ok(());
         }
-        let sized = self.labels.as_ref().map(|labels| labels.size(job));
-        let sized = sized.as_ref().unwrap_or(job);
-        let fitting = fitting_sample(sized, &self.survey, self.processes, self.threads, share);
+        let fitting = fitting_sample(&self.job, &self.survey, self.processes, self.threads, share);
         let remedy = match fitting {
             Some(documents) => format!("use a smaller sample: --set sample.documents={documents}"),
-            None if self.estimate.memory.blocks > share => {
+            None if memory.bytes("blocks") > share => {
                 "use fewer threads (-w), or a smaller corpus.block_mib".to_owned()
             }
             None => {
                 "use fewer threads (-w), fewer topics, or a smaller vocabulary.max_terms".to_owned()
             }
         };
-        let (needed, share) = (figures::bytes(needed), figures::bytes(share));
+        let [needed, share] = [memory.peak(), share].map(figures::bytes);
         let message = format!(
             "this may need {needed} of memory in each process, but this machine has {share} for each"
         );
@@ -163,12 +155,11 @@ impl Forecast {
         if self.makes_corpus {
             return format!("none yet: the run generates the corpus first, about {content}");
         }
-        let kind = |(name, kind): (&String, &crate::plan::survey::Kind)| {
+        let kinds = self.survey.kinds.iter().map(|(name, kind)| {
             let (files, bytes) = (figures::grouped(kind.files), figures::bytes(kind.bytes));
             format!("{files} {name}: {bytes}")
-        };
-        let kinds: Vec<String> = self.survey.kinds.iter().map(kind).collect();
-        format!("{}; about {content} of content", kinds.join("; "))
+        });
+        format!("{}; about {content} of content", kinds.collect::<Vec<_>>().join("; "))
     }
 
     fn documents(&self) -> String {
@@ -186,17 +177,68 @@ impl Forecast {
         )
     }
 
+    /// Describes the documents, the rounds and what is remembered.
+    fn training(&self) -> String {
+        let (train, estimate) = (&self.job.train, &self.estimate);
+        if self.job.model_from.is_some() {
+            return "none".to_owned();
+        }
+        let [passes, online] = estimate.passes;
+        let nothing = |why| format!("nothing is remembered, since {why}");
+        let remembered = match estimate.remembered {
+            Some(bytes) => {
+                let what = match train.method.remembers {
+                    Remembered::Gamma => "γ is",
+                    Remembered::Topics => "assignments are",
+                };
+                format!("{what} remembered, {}", figures::bytes(bytes))
+            }
+            None if train.memory == Memory::Off => nothing("train.memory is \"off\""),
+            None if train.passes.is_some_and(|n| n <= train.online_passes) => {
+                nothing("all passes are online")
+            }
+            None => nothing("assignments exceed train.memory_mib"),
+        };
+        format!(
+            "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
+             in {passes} passes, {online} of them online; {remembered}; {}",
+            figures::grouped(estimate.sample_documents),
+            figures::grouped(estimate.held_out_documents),
+            figures::counted(estimate.minibatches, "minibatch"),
+            figures::grouped(estimate.rounds),
+            if estimate.streams {
+                "the sample is streamed from disk, since it exceeds train.sample_mib"
+            } else {
+                "the sample is kept in memory"
+            },
+        )
+    }
+
+    fn time(&self) -> String {
+        if self.output == OutputState::Complete {
+            return "none: the result is complete".to_owned();
+        }
+        let seconds = self.estimate.seconds;
+        let [total, ingest, train, project] =
+            [seconds.total(), seconds.ingest, seconds.train, seconds.project]
+                .map(figures::about_seconds);
+        if seconds.train == 0.0 {
+            return format!("about {total} (ingest {ingest}, project {project})");
+        }
+        format!(
+            "about {total} (ingest {ingest}, train {train} or less, project {project}); held-out quality may end \
+             training sooner"
+        )
+    }
+
     fn disk(&self) -> String {
         let disk = self.estimate.disk;
         let [total, drafts, shards, tables, model] =
             [disk.total(), disk.drafts, disk.shards, disk.tables, disk.model].map(figures::bytes);
-        let free = match self
-            .disk_free
-            .filter(|free| self.output != OutputState::Complete && *free < disk.total())
-        {
-            Some(free) => format!("; only {} free at output.path", figures::bytes(free)),
-            None => String::new(),
-        };
+        let is_scarce = |free: &u64| self.output != OutputState::Complete && *free < disk.total();
+        let free = self.disk_free.filter(is_scarce).map_or_else(String::new, |free| {
+            format!("; only {} free at output.path", figures::bytes(free))
+        });
         format!(
             "about {total} (drafts {drafts}; later on shards {shards}, tables {tables}, model and checkpoints \
              {model}){free}"
@@ -204,35 +246,38 @@ impl Forecast {
     }
 
     fn memory(&self) -> String {
-        let memory = self.estimate.memory;
-        let mut parts = vec![
-            ("program", memory.program),
-            ("counting terms", memory.counted_terms),
-            ("blocks", memory.blocks),
-            ("sample", memory.sample),
-            ("model", memory.model + memory.vocabulary),
-            ("factors", memory.factors),
-            ("statistics", memory.statistics),
-            ("tables", memory.tables),
-        ];
-        let further = [
-            ("assignments", memory.assignments),
-            ("tree", memory.tree),
-            ("pairs of tokens", memory.counted_pairs),
-            ("sums over documents", memory.sums),
-            ("documents sampled together", memory.together),
-            ("classifier", memory.classifier),
-            ("report", memory.report),
-        ];
-        parts.extend(further.into_iter().filter(|(_, bytes)| *bytes > 0));
+        let memory = &self.estimate.memory;
+        let parts = memory.0.iter().filter(|part| part.bytes > 0);
+        let parts = parts.map(|part| format!("{} {}", part.name, figures::bytes(part.bytes)));
+        let parts = parts.collect::<Vec<_>>().join(", ");
         let here = self.memory_here.map_or_else(String::new, |bytes| {
             format!("; this machine has {}", figures::bytes(bytes))
         });
         let each = if self.processes > 1 { " in each process" } else { "" };
-        let part = |(name, bytes): &(&str, u64)| format!("{name} {}", figures::bytes(*bytes));
-        let parts: Vec<String> = parts.iter().map(part).collect();
-        let peak = figures::bytes(memory.peak());
-        format!("about {peak} ({}){each}{here}", parts.join(", "))
+        format!("about {} ({parts}){each}{here}", figures::bytes(memory.peak()))
+    }
+}
+
+/// Counts the labels of the collection that a run has read, or else estimates them from the first records; also as text.
+fn labels(job: &Job, survey: &Survey, output: &OutputState) -> (Option<u64>, String) {
+    let is_own = matches!(output, OutputState::Resumable { .. } | OutputState::Complete);
+    let read = RunState::read(&job.output.path).ok().filter(|_| is_own);
+    let exactly = |count| (Some(count), figures::grouped(count));
+    if let Some(collection) = read.and_then(|state| state.collection) {
+        return exactly(collection.labels.len() as u64);
+    }
+    match label_count(job) {
+        Ok(Some(found)) if found.records >= survey.documents => exactly(found.seen),
+        Ok(Some(found)) => {
+            let [seen, records] = [found.seen, found.records].map(figures::grouped);
+            let expected = figures::about(found.expected);
+            let text = format!("about {expected}: {seen} in the first {records} documents");
+            (Some(found.expected), text)
+        }
+        _ => {
+            let assumed = figures::grouped(LABELS);
+            (None, format!("unknown until they are read; estimates are for {assumed}"))
+        }
     }
 }
 
@@ -283,13 +328,13 @@ mod tests {
     #[test]
     fn what_cannot_fit_is_refused_with_a_sample_that_does() {
         let peak = forecast(u64::MAX).estimate.memory.peak();
-        assert!(forecast(peak).refuse_what_cannot_fit(&job()).is_ok());
+        assert!(forecast(peak).refuse_what_cannot_fit().is_ok());
         let tight = forecast(peak * 3 / 4);
-        let failure = tight.refuse_what_cannot_fit(&job()).expect_err("too large");
+        let failure = tight.refuse_what_cannot_fit().expect_err("too large");
         assert_eq!(failure.exit, Exit::Data);
         let help = failure.help.expect("a remedy");
         assert!(help.contains("--set sample.documents=500000"), "{help}");
-        let tiny = forecast(1 << 20).refuse_what_cannot_fit(&job());
+        let tiny = forecast(1 << 20).refuse_what_cannot_fit();
         let help = tiny.expect_err("too large").help.expect("a remedy");
         assert!(help.contains("fewer threads"), "{help}");
     }
@@ -299,7 +344,7 @@ mod tests {
         let mut tight = forecast(1 << 30);
         tight.survey.block_bytes = tight.survey.content_bytes;
         tight.estimate = estimate(&job(), &tight.survey, 1, 2);
-        let failure = tight.refuse_what_cannot_fit(&job());
+        let failure = tight.refuse_what_cannot_fit();
         let help = failure.expect_err("too large").help.expect("a remedy");
         assert!(help.contains("smaller corpus.block_mib"), "{help}");
     }
@@ -307,7 +352,7 @@ mod tests {
     #[test]
     fn assignments_are_a_part_of_the_peak_of_memory() {
         let forecast = forecast(u64::MAX);
-        let bytes = forecast.estimate.memory.assignments;
+        let bytes = forecast.estimate.memory.bytes("assignments");
         let part = format!(", assignments {}", figures::bytes(bytes));
         assert!(bytes > 0 && forecast.memory().contains(&part));
     }
@@ -337,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_corpus_to_be_made_is_said_to_be() {
-        let rows = forecast(u64::MAX).rows(&job());
+        let rows = forecast(u64::MAX).rows();
         assert!(rows[0].1.contains("the run generates the corpus first"), "{rows:?}");
         assert!(rows[1].1.starts_with("1,000,000 with"), "{rows:?}");
         assert_eq!(rows.last().expect("rows").1, "no/such/output (empty)");

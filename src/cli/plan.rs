@@ -27,13 +27,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     }
     let forecast = Forecast::of(&job, &placement)?;
     if args.json {
-        super::print_json(&forecast.json(&job, &placement))?;
+        super::print_json(&forecast.json(&job))?;
     } else {
         let mut lines = describe(&job, &placement);
-        lines.extend(forecast.rows(&job));
+        lines.extend(forecast.rows());
         super::print(&rows(&lines))?;
     }
-    forecast.refuse_what_cannot_fit(&job)
+    forecast.refuse_what_cannot_fit()
 }
 
 /// Returns a plan's rows, as names and values: what is read, the keys that differ from their defaults, and where it

@@ -142,6 +142,11 @@ pub(crate) struct PublishedPhi {
 }
 
 impl PublishedPhi {
+    /// Returns about the bytes of this many weights of a finished model, while they are read back from its tables.
+    pub(crate) fn bytes(weights: u64) -> u64 {
+        weights * (24 + 40)
+    }
+
     /// The tables that it is read from.
     pub(crate) const TABLES: [&str; 3] = ["topics", "topic_terms", "vocabulary"];
 

@@ -28,6 +28,7 @@ pub(crate) use context::Context;
 pub(crate) use partition::adding;
 pub use partition::partitions;
 pub use uci::most_documents;
+pub use vocabulary::vocabulary_bytes;
 
 use crate::RawDocument;
 use crate::compression::{Compression, stripped};

@@ -54,6 +54,13 @@ pub fn pair_buckets(tokens: u64, least: u64) -> u64 {
     buckets.clamp(2, MOST_BUCKETS)
 }
 
+/// Returns about the bytes in which a worker counts the pairs of this many tokens, and the buckets of those that can be
+/// frequent: there are fewer distinct pairs than tokens.
+pub fn pair_bytes(tokens: u64, least: u64) -> u64 {
+    let buckets = if tokens > PAIRS_A_PART { pair_buckets(tokens, least) } else { 0 };
+    buckets + 2 * size_of::<(u64, u64)>() as u64 * tokens.min(PAIRS_A_PART)
+}
+
 /// Joins the words of a phrase into one token.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.collect::<Vec<_>>().join("_")

@@ -10,7 +10,7 @@ mod writer;
 
 pub use crate::formats::columnar::io_error;
 pub use reader::{Columns, ShardReader};
-pub use writer::{ShardCompression, ShardInfo, ShardWriter};
+pub use writer::{ShardCompression, ShardInfo, ShardWriter, writing_bytes};
 
 use std::fmt::Display;
 use std::fs::File;

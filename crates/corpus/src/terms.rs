@@ -67,6 +67,11 @@ struct Entry {
 }
 
 impl TermCounter {
+    /// Returns about the bytes of this many terms: their texts, two counts, slots of the index.
+    pub fn bytes(terms: u64) -> u64 {
+        terms * 96
+    }
+
     /// Creates a counter that has seen nothing.
     pub fn new() -> Self {
         Self::default()

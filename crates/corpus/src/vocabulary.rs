@@ -91,6 +91,11 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
+    /// Returns about the bytes of this many kept terms: texts and counts, and in training row headers and marks.
+    pub fn bytes(terms: u64) -> u64 {
+        terms * 160
+    }
+
     /// Prunes the terms of a collection. The first of these rules that applies to a term decides its status:
     /// 1. on the stop list: `Stop`;
     /// 2. of the rest, the `stop_top` terms in most documents (ties: smaller bytes): `Stop`;

@@ -54,6 +54,11 @@ impl Bags {
         self.ends.push(self.terms.len());
     }
 
+    /// Returns the bytes of `documents` documents with this many (document, term) pairs, without labels.
+    pub fn bytes(pairs: u64, documents: u64) -> u64 {
+        pairs * size_of::<[u32; 2]>() as u64 + documents * size_of::<(u64, usize)>() as u64
+    }
+
     /// Labels the document added last, at most once: it may have only these topics. `labels` must ascend, below the
     /// number of topics.
     ///

@@ -104,7 +104,7 @@ fn passes(
     let seconds = (last - middle).as_secs_f64() / (iterations as f64 * share);
     let factors = Factors::prepare(&trained.parameters, priors, |_| true, None);
     let entries = trained.parameters.nonzero_count() as usize * 8;
-    Ok([seconds, (entries + terms * 24 + factors.bytes()) as f64])
+    Ok([seconds, (entries + terms * 24 + factors.held_bytes()) as f64])
 }
 
 /// Generates documents by LDA: as many topics as UCI's NIPS papers would bear, terms by Zipf's law.

@@ -1,9 +1,6 @@
 //! The disk that a run takes: first the drafts of the shards, later the corpus, the model and the tables.
 
-use super::weights::Weights;
-use super::{listed_rows, pairs, topic_count};
-use crate::job::Job;
-use crate::plan::survey::Survey;
+use super::{Sizes, pairs};
 use crate::tables::topic_correlations::{ROW_BYTES, most_rows};
 
 /// Bytes per (document, term) pair in the drafts (4.4 to 9.7 were measured), per token in drafts that keep the
@@ -44,42 +41,37 @@ impl Disk {
     pub(crate) fn total(&self) -> u64 {
         self.drafts.max(self.shards + self.tables + self.model)
     }
-}
 
-/// Estimates the disk of `job`: with `distinct` terms, this model, `whole` weights of terms in a tree, and the
-/// bytes that each checkpoint remembers besides the model, if there are checkpoints.
-pub(super) fn disk(
-    job: &Job,
-    survey: &Survey,
-    distinct: u64,
-    model: &Weights,
-    whole: u64,
-    remembered: Option<u64>,
-) -> Disk {
-    let metadata = survey.metadata_bytes as f64 * METADATA_BYTES;
-    let (documents, topics) = (survey.documents, topic_count(job));
-    let pairs = pairs(survey.tokens, documents) as f64;
-    let drafts = match job.phrases.detection {
-        Some(_) => survey.tokens as f64 * ORDERED_DRAFT_BYTES,
-        None => pairs * DRAFT_BYTES,
-    };
-    let rows = listed_rows(job, documents, survey).min(TOPICS_LISTED * documents);
-    let row = [SPARSE_ROW_BYTES, DENSE_ROW_BYTES][usize::from(model.is_dense)];
-    let weights = model.left as f64;
-    let correlations = job.project.infer.as_ref().map_or(0, |_| most_rows(topics));
-    let tables = documents as f64 * DOCUMENT_BYTES
-        + rows as f64 * TOPIC_ROW_BYTES
-        + weights * row
-        + whole as f64 * DENSE_ROW_BYTES
-        + distinct as f64 * TERM_BYTES
-        + correlations as f64 * ROW_BYTES
-        + REPORT_BYTES;
-    let file = weights * WEIGHT_BYTES;
-    let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));
-    Disk {
-        drafts: (drafts + metadata) as u64,
-        shards: (pairs * SHARD_BYTES) as u64,
-        tables: (tables + metadata) as u64,
-        model: (file + checkpoints) as u64,
+    /// Estimates the disk of a job, of which each checkpoint remembers these bytes besides the model, if there are
+    /// checkpoints.
+    pub(super) fn of(sizes: &Sizes<'_>, remembered: Option<u64>) -> Self {
+        let (job, survey, model) = (sizes.job, sizes.survey, &sizes.weights);
+        let metadata = survey.metadata_bytes as f64 * METADATA_BYTES;
+        let documents = survey.documents;
+        let pairs = pairs(survey.tokens, documents) as f64;
+        let drafts = match job.phrases.detection {
+            Some(_) => survey.tokens as f64 * ORDERED_DRAFT_BYTES,
+            None => pairs * DRAFT_BYTES,
+        };
+        let rows = sizes.listed_rows(documents).min(TOPICS_LISTED * documents);
+        let row = if model.is_dense { DENSE_ROW_BYTES } else { SPARSE_ROW_BYTES };
+        let weights = model.left as f64;
+        let correlations =
+            job.project.infer.as_ref().map_or(0, |_| most_rows(sizes.topics as usize));
+        let tables = documents as f64 * DOCUMENT_BYTES
+            + rows as f64 * TOPIC_ROW_BYTES
+            + weights * row
+            + sizes.tree_pairs() as f64 * DENSE_ROW_BYTES
+            + sizes.distinct as f64 * TERM_BYTES
+            + correlations as f64 * ROW_BYTES
+            + REPORT_BYTES;
+        let file = weights * WEIGHT_BYTES;
+        let checkpoints = remembered.map_or(0.0, |bytes| 2.0 * (file + bytes as f64));
+        Self {
+            drafts: (drafts + metadata) as u64,
+            shards: (pairs * SHARD_BYTES) as u64,
+            tables: (tables + metadata) as u64,
+            model: (file + checkpoints) as u64,
+        }
     }
 }

@@ -1,16 +1,12 @@
 //! How long a job takes, within a factor of two on a 2.3 GHz core: ingest by bytes, training by draws and weights,
 //! projection by documents and tokens. Held-out quality may end training earlier.
 
-use super::weights::weight_count;
-use super::{
-    Survey, distinct_terms, kept_terms, kept_tokens, pairs, sampled_documents, topic_count,
-};
+use super::Sizes;
 use crate::job::Job;
 use crate::job::state::OutputState;
+use crate::plan::survey::Survey;
 use lda::infer::TokenWork;
 use lda::infer::settings::InferSettings;
-use lda::train::norms::Norms;
-use lda::train::schedule::Schedule;
 use lda::train::step::Counts;
 
 /// Bytes of content that a thread ingests per second; a search for phrases takes as long again.
@@ -61,36 +57,34 @@ impl Seconds {
         self.ingest + self.train + self.project
     }
 
-    /// Estimates `job` on `threads` threads in total.
-    pub(crate) fn of(job: &Job, survey: &Survey, threads: usize) -> Self {
-        let threads = threads as f64;
-        let topics = topic_count(job) as f64;
+    /// Estimates a job on `threads` threads in total.
+    pub(super) fn of(sizes: &Sizes<'_>, threads: usize) -> Self {
+        let Sizes { job, survey, weights, schedule, .. } = sizes;
+        let (threads, topics) = (threads as f64, sizes.topics as f64);
         let in_reach = topics / (1.0 + topics / IN_REACH);
         let drawn = DRAWN / (1.0 + in_reach / HALVED_BY);
-        let sampled = sampled_documents(job, survey.documents);
-        let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
-        let tokens = kept_tokens(survey, trained);
-        let kept = kept_terms(job, distinct_terms(survey));
-        let weights = weight_count(job, kept, tokens);
-        let schedule = Schedule::new(&job.train, trained, tokens, Norms::default());
-        let project = (job.project.infer.as_ref()).map_or(0.0, |infer| {
+        let tokens = sizes.tokens as f64;
+        let project = job.project.infer.as_ref().map_or(0.0, |infer| {
             let token = token_seconds(infer, in_reach, drawn);
             let documents = survey.documents as f64 * DOCUMENT + survey.kept_tokens as f64 * token;
-            documents + classifier(job, survey, sampled) + labels(job, survey) + read(job, survey)
+            documents + side_models(sizes) + metadata(sizes)
         });
-        let rounds = match &job.model_from {
-            Some(_) => 0.0,
-            None => schedule.round_count() as f64,
-        };
+        let rounds = if job.model_from.is_some() { 0.0 } else { schedule.round_count() as f64 };
+        let online = schedule.online_passes;
         let visited = match job.train.method.counts {
             Counts::Expected => {
-                (schedule.passes * pairs(tokens, trained)) as f64 * topics * DENSE_PAIR
+                (schedule.passes * sizes.pairs(sizes.trained)) as f64 * topics * DENSE_PAIR
             }
-            Counts::Assignments => draws(job, &schedule) as f64 * tokens as f64 / drawn,
+            Counts::Assignments => {
+                let sweeps =
+                    1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
+                let draws = online * sweeps + schedule.passes.saturating_sub(online);
+                draws as f64 * tokens / drawn
+            }
         };
-        let estimated = schedule.estimate_count() as f64 * tokens as f64 * topics * ITERATION;
+        let estimated = schedule.estimate_count() as f64 * tokens * topics * ITERATION;
         let merged =
-            f64::from(u8::from(weights.is_dense)) * rounds * weights.stored as f64 * DENSE_WEIGHT;
+            if weights.is_dense { rounds * weights.stored as f64 * DENSE_WEIGHT } else { 0.0 };
         Self {
             ingest: ingest(job, survey) / threads,
             train: (visited + estimated + merged) / threads + rounds * ROUND,
@@ -121,35 +115,30 @@ fn ingest(job: &Job, survey: &Survey) -> f64 {
         + survey.documents as f64 * identified * IDENTIFIED
 }
 
-/// Returns how often a token is drawn in training.
-fn draws(job: &Job, schedule: &Schedule) -> u64 {
-    let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
-    let online = schedule.online_passes;
-    online * sweeps + schedule.passes.saturating_sub(online)
-}
-
-/// Estimates the seconds of fitting the classifier, if the method needs one.
-fn classifier(job: &Job, survey: &Survey, sampled: u64) -> f64 {
-    let maxent = &job.project.maxent;
-    let examples = sampled.min(maxent.documents as u64) * u64::from(job.project.needs_classifier());
-    let pairs = pairs(kept_tokens(survey, examples), examples);
-    pairs as f64 * topic_count(job) as f64 * f64::from(maxent.iterations) * FITTED
-}
-
-/// Estimates the seconds for the topics over labels, if each label is a topic.
-fn labels(job: &Job, survey: &Survey) -> f64 {
-    let topics = (job.corpus.labels()).map_or(0, |_| job.project.label_topics);
-    let labels = topic_count(job) as f64 * survey.documents as f64;
-    topics as f64 * (labels + TOKEN_LABELS * survey.kept_tokens as f64) * LABEL
+/// Estimates the seconds of fitting the classifier, if the method needs one, and those for the topics over labels, if
+/// each label is a topic.
+fn side_models(sizes: &Sizes<'_>) -> f64 {
+    let (project, topics) = (&sizes.job.project, sizes.topics as f64);
+    let examples = sizes.sampled.min(project.maxent.documents as u64);
+    let examples = if project.needs_classifier() { examples } else { 0 };
+    let fitted = sizes.pairs(examples) as f64 * topics * f64::from(project.maxent.iterations);
+    let over_labels = sizes.job.corpus.labels().map_or(0, |_| project.label_topics) as f64;
+    let labels = topics * sizes.survey.documents as f64;
+    let tokens = TOKEN_LABELS * sizes.survey.kept_tokens as f64;
+    fitted * FITTED + over_labels * (labels + tokens) * LABEL
 }
 
 /// Estimates the seconds for the metadata of documents: trends, and the report, which reads the blocks with a document
 /// that it shows.
-fn read(job: &Job, survey: &Survey) -> f64 {
+fn metadata(sizes: &Sizes<'_>) -> f64 {
+    let (job, survey) = (sizes.job, sizes.survey);
     let trends = survey.documents as f64 * job.project.trends.len() as f64 * TREND;
-    let shown = topic_count(job) as u64 * SHOWN.min(job.project.documents_per_topic as u64);
-    let reported = survey.documents as f64 * (shown as f64 / survey.blocks.max(1) as f64).min(1.0);
-    trends + f64::from(u8::from(job.output.report)) * reported * REPORTED
+    if !job.output.report {
+        return trends;
+    }
+    let shown = sizes.topics * SHOWN.min(job.project.documents_per_topic as u64);
+    let share = (shown as f64 / survey.blocks.max(1) as f64).min(1.0);
+    trends + survey.documents as f64 * share * REPORTED
 }
 
 /// Estimates the seconds per token in projection.
@@ -167,6 +156,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::plan::estimate::estimate;
     use crate::plan::survey::survey_of_synth;
 
     fn of(set: &str, threads: usize) -> Seconds {
@@ -174,7 +164,7 @@ mod tests {
                     [model]\ntopics = 20\n[output]\npath = \"o\"\n";
         let job = Job::parse(text, Path::new("job"), &[set.to_owned()]).unwrap();
         let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);
-        Seconds::of(&job, &survey, threads)
+        estimate(&job, &survey, 1, threads).seconds
     }
 
     #[test]

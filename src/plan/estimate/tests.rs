@@ -37,19 +37,24 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
     let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
     let (small, large) = (sample("100000"), sample("800000"));
     // 8 bytes per distinct term of a document of 100 tokens, twice while it is sorted.
-    assert!(large.sample >= 800_000 * 80 * 16 && large.sample < 800_000 * 100 * 20);
+    assert!(
+        large.bytes("sample") >= 800_000 * 80 * 16 && large.bytes("sample") < 800_000 * 100 * 20
+    );
     assert!(large.peak() > small.peak());
     let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;
     let (one, ten) = (collection("1000000"), collection("10000000"));
-    assert_eq!((one.sample, one.model), (ten.sample, ten.model));
-    assert!(ten.counted_terms < 4 * one.counted_terms);
+    assert_eq!(
+        (one.bytes("sample"), one.bytes("model")),
+        (ten.bytes("sample"), ten.bytes("model"))
+    );
+    assert!(ten.bytes("counting terms") < 4 * one.bytes("counting terms"));
 }
 
 #[test]
 fn a_block_takes_no_more_memory_than_the_input() {
     let blocks = |mib: &str, documents: &str| {
         let sets = [format!("corpus.block_mib={mib}"), format!("synth.documents={documents}")];
-        of(&[&sets[0], &sets[1]], 1, 2).memory.blocks
+        of(&[&sets[0], &sets[1]], 1, 2).memory.bytes("blocks")
     };
     assert_eq!(blocks("65536", "1000"), blocks("16", "1000"));
     assert!(blocks("65536", "1000000000") > 100 * blocks("16", "1000000000"));
@@ -57,7 +62,7 @@ fn a_block_takes_no_more_memory_than_the_input() {
 
 #[test]
 fn sums_over_documents_take_memory_by_what_is_asked_for() {
-    let sums = |sets: &[&str]| of(sets, 1, 2).memory.sums;
+    let sums = |sets: &[&str]| of(sets, 1, 2).memory.bytes("sums over documents");
     // The pairs of 100 topics, and their rows.
     let pairs = 40 * 100 * 100;
     assert_eq!(sums(&[]), pairs);
@@ -78,7 +83,7 @@ fn sums_over_documents_take_memory_by_what_is_asked_for() {
     let with = |volumes, trend_values| {
         let (job, survey) = job(&[&["corpus.group=volume"], &year[..]].concat());
         let survey = Survey { volumes, trend_values, ..survey };
-        estimate(&job, &survey, 1, 2).memory.sums
+        estimate(&job, &survey, 1, 2).memory.bytes("sums over documents")
     };
     // 15 volumes of 65,536 terms, in a million documents; 30 values.
     let drift = 2 * 16 * (15.0 * 65_536.0 * 0.065_536) as u64 + 15 * (800 + 800 + 62_500);
@@ -95,14 +100,20 @@ fn documents_sampled_together_take_memory_as_they_are_many() {
         of(&[&documents, &method], 1, 2).memory
     };
     let [one, four] = ["1000000", "4000000"].map(|n| peak("gibbs-joint", n));
-    assert!(four.together > 4 * one.together && four.peak() > one.peak());
-    assert!(peak("retrain", "1000000").together > one.together);
-    assert_eq!(peak("gibbs", "1000000").together, 0);
+    assert!(
+        four.bytes("documents sampled together") > 4 * one.bytes("documents sampled together")
+            && four.peak() > one.peak()
+    );
+    assert!(
+        peak("retrain", "1000000").bytes("documents sampled together")
+            > one.bytes("documents sampled together")
+    );
+    assert_eq!(peak("gibbs", "1000000").bytes("documents sampled together"), 0);
 }
 
 #[test]
 fn a_classifier_takes_memory_for_terms_times_topics() {
-    let of = |method, topics| of(&[method, topics], 1, 2).memory.classifier;
+    let of = |method, topics| of(&[method, topics], 1, 2).memory.bytes("classifier");
     let few = of("project.method=maxent", "model.topics=10");
     let more = of("project.method=hybrid", "model.topics=100");
     assert!(few > 0 && more > 2 * few);
@@ -119,7 +130,9 @@ fn what_is_in_all_topics_takes_memory_for_all() {
         of(&["model.topics=10000", &by], 1, 2)
     };
     let (counts, soft) = (estimated("counts"), estimated("soft"));
-    assert!(soft.memory.model > counts.memory.model && soft.rounds > counts.rounds);
+    assert!(
+        soft.memory.bytes("model") > counts.memory.bytes("model") && soft.rounds > counts.rounds
+    );
     let (counts, cvb0) = (of(&[], 1, 2), of(&["train.method=cvb0"], 1, 2));
     // A term of a document has γ for each of 100 topics.
     assert!(cvb0.remembered > counts.remembered.map(|bytes| 80 * bytes));
@@ -128,21 +141,21 @@ fn what_is_in_all_topics_takes_memory_for_all() {
 #[test]
 fn processes_share_the_sample_and_each_has_the_model() {
     let (alone, four) = (of(&[], 1, 2).memory, of(&[], 4, 2).memory);
-    assert_eq!(alone.model, four.model);
-    assert_eq!(alone.sample.div_ceil(4), four.sample);
+    assert_eq!(alone.bytes("model"), four.bytes("model"));
+    assert_eq!(alone.bytes("sample").div_ceil(4), four.bytes("sample"));
 }
 
 #[test]
 fn a_model_is_never_larger_than_dense() {
     for prune in ["train.prune=0", "train.prune=0.4"] {
         let (job, _) = job(&[prune]);
-        let weights = weight_count(&job, 65_536, 1 << 40);
+        let weights = weight_counts(&job, 100, 65_536, 1 << 40);
         assert_eq!(weights.stored, 100 * 65_536);
         assert_eq!(weights.dense, 100 * 65_536);
     }
     let (job, _) = job(&["model.topics=10000"]);
     // 27.6 M tokens: far from dense, and not below what was measured (14 to 24 per term).
-    let weights = weight_count(&job, 65_536, 27_600_000);
+    let weights = weight_counts(&job, 10_000, 65_536, 27_600_000);
     let per_term = weights.stored / 65_536;
     assert!((24..2_000).contains(&per_term), "{per_term}");
 }
@@ -164,16 +177,16 @@ fn terms_of_a_tree_take_rows_of_all_topics() {
     let (without, few) = (of(&[], 1, 1), with(1000, false, &[]));
     // 1000 terms and 100 topics, three times: 14 bytes, two leaves of 4, a node of 16.
     let bytes = |terms: u64| terms * 100 * 3 * (14 + 2 * 4 + 16);
-    assert_eq!((without.memory.tree, few.memory.tree), (0, bytes(1000)));
-    let levels = with(1000, true, &[]).memory.tree;
+    assert_eq!((without.memory.bytes("tree"), few.memory.bytes("tree")), (0, bytes(1000)));
+    let levels = with(1000, true, &[]).memory.bytes("tree");
     assert_eq!(levels, bytes(1000) + 1000 * 100 * 3 * 16);
     assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 14);
     // Of 500,000 distinct terms, 150,000 are in five documents, and 65,536 are kept.
     let all = with(400_000, false, &[]);
-    assert_eq!(all.memory.tree, bytes(65_536));
+    assert_eq!(all.memory.bytes("tree"), bytes(65_536));
     assert!(all.memory.peak() > without.memory.peak());
     let rare = with(400_000, false, &["vocabulary.min_documents=20"]);
-    assert_eq!(rare.memory.tree, bytes(37_500));
+    assert_eq!(rare.memory.bytes("tree"), bytes(37_500));
 }
 
 #[test]
@@ -195,7 +208,7 @@ fn statistics_are_of_pairs_of_terms_and_topics_however_many_draws_there_are() {
     ];
     let with = |sweeps| of(&[&long[..], &[sweeps]].concat(), 1, 1).memory;
     let [many, more] = ["train.sweeps=500", "train.sweeps=9000"].map(with);
-    assert_eq!(many.statistics, more.statistics);
+    assert_eq!(many.bytes("statistics"), more.bytes("statistics"));
     assert!(more.peak() < 200 << 20, "{}", more.peak());
 }
 
@@ -241,11 +254,11 @@ fn metadata_takes_disk_in_the_drafts_and_in_the_table() {
 #[test]
 fn terms_that_grow_like_the_tokens_take_memory() {
     let (job, survey) = job(&[]);
-    let usual = estimate(&job, &survey, 1, 2).memory.counted_terms;
+    let usual = estimate(&job, &survey, 1, 2).memory.bytes("counting terms");
     let terms = survey.tokens;
     let random = Survey { terms, ..survey.clone() };
-    let random = estimate(&job, &random, 1, 2).memory.counted_terms;
-    assert_eq!(random, 3 * terms * TERM_BYTES);
+    let random = estimate(&job, &random, 1, 2).memory.bytes("counting terms");
+    assert_eq!(random, TermCounter::bytes(3 * terms));
     let fewer = Survey { terms: 1000, ..survey };
-    assert_eq!(estimate(&job, &fewer, 1, 2).memory.counted_terms, usual);
+    assert_eq!(estimate(&job, &fewer, 1, 2).memory.bytes("counting terms"), usual);
 }

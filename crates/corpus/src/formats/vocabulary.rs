@@ -10,6 +10,11 @@ const MOST_TERMS: usize = 1 << 24;
 /// The most bytes of a term, each copy of which is in memory, in the model and in tables.
 const MOST_TERM_BYTES: usize = 64 << 10;
 
+/// Returns about the bytes of memory of a vocabulary of this many bytes: its text, its terms, and a number for each.
+pub fn vocabulary_bytes(bytes: u64) -> u64 {
+    bytes.saturating_mul(10)
+}
+
 /// Reads the terms of a vocabulary, one per line.
 pub(super) fn read_vocabulary(path: &Path) -> Result<Vec<String>, InputError> {
     let bytes = read_whole(path).map_err(InputError::unreadable(path))?;

@@ -52,6 +52,12 @@ pub struct ShardWriter {
     info: ShardInfo,
 }
 
+/// Returns about the bytes of memory of a Parquet file of `rows` bytes before compression while it is written: a row
+/// group and its batches.
+pub fn writing_bytes(rows: u64) -> u64 {
+    (2 * rows).clamp(8 << 20, 96 << 20)
+}
+
 impl ShardWriter {
     /// Creates the file (or empties it). `metadata_names` are the pass-through columns, in the order of every
     /// document's `metadata`.

@@ -208,8 +208,22 @@ impl Factors {
         Self { part, topic_count, dense_from: dense_row_length(topic_count), smoothing, ..old }
     }
 
+    /// Returns the bytes of this many weights, and of those in dense rows: for each a topic, the weight and a running
+    /// sum; in a dense row the weight again.
+    pub fn bytes(weights: u64, dense: u64) -> u64 {
+        weights * (size_of::<u16>() + 2 * size_of::<f32>()) as u64 + dense * size_of::<f32>() as u64
+    }
+
+    /// Returns about the bytes of terms within a tree, whose rows have all topics: `pairs` of a term and a topic, two
+    /// leaves a term, and a node or, in a hierarchy, two; the rows of a round and of the next, in vectors that grow. It is
+    /// 0.9 to 1.5 times what WordNet takes on 20 Newsgroups.
+    pub fn tree_bytes(pairs: u64, is_hierarchy: bool) -> u64 {
+        let nodes = 2 * size_of::<f64>() as u64 * (1 + u64::from(is_hierarchy));
+        3 * (Self::bytes(pairs, pairs) + pairs * (2 * size_of::<u32>() as u64 + nodes))
+    }
+
     /// Returns the bytes of all rows.
-    pub fn bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         let sparse = size_of_val(&*self.topics) + size_of_val(&*self.weights);
         sparse + size_of_val(&*self.prefix) + size_of_val(&*self.dense) + size_of_val(&*self.rows)
     }

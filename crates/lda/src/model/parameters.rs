@@ -49,6 +49,11 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// Returns the bytes of this many weights λ̃_kw > 0.
+    pub fn bytes(weights: u64) -> u64 {
+        weights * size_of::<Entry>() as u64
+    }
+
     /// Creates part `part` of `part_count`, with λ = η everywhere.
     pub fn new(topic_count: usize, vocabulary_size: usize, part: usize, part_count: usize) -> Self {
         debug_assert!(part < part_count);

@@ -26,6 +26,11 @@ pub struct Histograms {
 }
 
 impl Histograms {
+    /// Returns about the bytes for documents of `mean` tokens, in vectors that double when they grow.
+    pub fn bytes(topics: u64, mean: u64) -> u64 {
+        topics * 2 * mean * size_of::<u32>() as u64
+    }
+
     /// Creates empty histograms for `topic_count` topics.
     pub fn new(topic_count: usize) -> Self {
         Self { topics: vec![Vec::new(); topic_count], lengths: Vec::new() }

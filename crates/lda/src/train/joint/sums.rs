@@ -18,6 +18,11 @@ pub struct TopicSums {
 }
 
 impl TopicSums {
+    /// Returns about the bytes of documents with this many tokens, each of a topic of its own.
+    pub fn bytes(tokens: u64, documents: u64) -> u64 {
+        tokens * size_of::<Entry>() as u64 + documents * 48
+    }
+
     /// Adds the tokens of a pass, which must ascend by topic.
     pub fn add(&mut self, tokens: &[(u16, f32)]) {
         let changes = tokens.iter();
