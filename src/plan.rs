@@ -3,6 +3,5 @@
 //! Nothing that runs depends on these.
 
 pub(crate) mod estimate;
-mod look;
 pub(crate) mod preview;
 pub mod survey;

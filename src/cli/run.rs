@@ -9,7 +9,7 @@ use super::launch::relay;
 use super::placement::Placement;
 use super::{Display, Exit, Failure, figures, machine, plan, summary};
 use crate::dataflow::process::Process;
-use crate::dataflow::run::{RunShared, run as run_stages};
+use crate::dataflow::run::run as run_stages;
 use crate::job::state::recorded_state;
 use crate::job::{Job, Stages, word};
 use crate::observe::summary::Summary;
@@ -218,20 +218,13 @@ fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), 
 /// Runs this process's workers and shows the result.
 fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let display = here.display;
-    let shared = Arc::new(RunShared::default());
     let screen = show(process, display);
-    let summary = run_stages(process, &shared, stages, here.settings);
+    let summary = run_stages(process, stages, here.settings);
     drop(screen);
-    let remarks = shared.remarks();
-    for remark in &remarks {
-        tracing::warn!(remark, "document without text");
-    }
-    let mut warnings = shared.warnings();
-    let absent = shared.absent().into_iter();
-    warnings.extend(absent.map(|name| format!("no document has `{name}`")));
+    let mut warnings = process.warnings();
     if let Ok(summary) = &summary {
         warnings.extend(many_of_a_status(summary, &process.job));
-        warnings.extend(without_text(&remarks, summary));
+        warnings.extend(without_text(summary));
     }
     let is_first = process.placement.process == 0;
     for warning in &warnings {
@@ -247,8 +240,8 @@ fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> R
 }
 
 /// Returns one warning for all documents without text, which names the first.
-fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
-    let first = remarks.first()?;
+fn without_text(summary: &Summary) -> Option<String> {
+    let first = summary.remarks.first()?;
     let statuses = summary.documents_by_status.iter();
     let without = statuses.filter(|(status, count)| {
         **count > 0 && !matches!(status.as_str(), "ok" | "repaired" | "no_vocabulary" | "filtered")

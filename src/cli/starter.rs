@@ -122,12 +122,16 @@ impl Starter {
 /// input must then be previewed again.
 fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
     let format = match preview.formats[..] {
-        ["tsv"] if preview.has_quotes => Some(("csv", "Some fields have quotes around them.")),
-        ["text"] if preview.is_json_lines => Some(("jsonl", "Each line is a JSON object.")),
-        ["json" | "jsonl"] | ["jsonl", "json"] if preview.is_joined => {
+        ["tsv"] if preview.records.has_quotes => {
+            Some(("csv", "Some fields have quotes around them."))
+        }
+        ["text"] if preview.records.are_json_lines() => {
+            Some(("jsonl", "Each line is a JSON object."))
+        }
+        ["json" | "jsonl"] | ["jsonl", "json"] if preview.records.joined.is_some() => {
             Some(("json", "Objects are in an array, or one after the other on a line."))
         }
-        ["text"] if preview.is_mail => {
+        ["text"] if preview.records.are_mail() => {
             Some(("mail", "The files begin with the headers of e-mails."))
         }
         _ => None,
@@ -135,7 +139,9 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     if let Some((format, why)) = format.filter(|_| !template.has("corpus.format")) {
         template.set("corpus.format", format)?;
         template.remark("corpus.format", why);
-    } else if let Some(encoding) = preview.encoding.filter(|_| !template.has("corpus.encoding")) {
+    } else if let Some(encoding) =
+        preview.records.encoding().filter(|_| !template.has("corpus.encoding"))
+    {
         template.set("corpus.encoding", encoding.name())?;
         template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");
     } else if preview.is_headless && !template.has("corpus.header") {

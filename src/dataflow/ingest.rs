@@ -16,118 +16,68 @@ mod copies;
 mod drafts;
 mod pairs;
 mod phrases;
-mod remarks;
 mod source;
 mod vocabulary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
 use timely::worker::Worker;
 
 pub(super) use self::drafts::cause_first;
-use self::drafts::{Draft, Written};
-use self::remarks::Remarks;
+use self::drafts::{Draft, WrittenShard};
 use self::source::Source;
 use self::vocabulary::Agreed;
 use super::gather::{all_gather, gather_records, sum};
-use super::process::{Once, Process, Tickets};
+use super::process::Process;
 use crate::dataflow::process::other_settings;
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
 use crate::tables::output::is_gone;
 use corpus::DocumentStatus;
-use corpus::block::BlockQueue;
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use corpus::input::{Input, identify};
 use corpus::labels::{Label, LabelCounter, differing_by_case};
 use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 
-/// The state that the workers of one process share during ingest.
-#[derive(Default)]
-pub struct IngestShared {
-    source: Once<Source>,
-    volumes: Tickets,
-    blocks: Once<BlockQueue>,
-    remarks: Remarks,
-    absent: Mutex<Vec<String>>,
-    warnings: Mutex<Vec<String>>,
-    /// Workers that have no more blocks.
-    idle: AtomicUsize,
+/// The outcome of an ingest.
+#[derive(Clone, Debug, Default)]
+pub struct Ingested {
+    /// The collection.
+    pub collection: Collection,
+    /// The errors of the first few documents that could not be read: file, place and remedy; `None` if the input was not
+    /// read. The collection has the number of such documents, by status.
+    pub remarks: Option<Vec<String>>,
 }
 
-impl IngestShared {
-    /// Returns the errors of the first few documents that could not be read: file, place and remedy.
-    /// The collection has the number of such documents, by status.
-    pub fn remarks(&self) -> Vec<String> {
-        self.remarks.reasons()
-    }
-
-    /// Returns the keys or columns that the job names and no document has; empty except on worker 0's process.
-    pub(super) fn absent(&self) -> Vec<String> {
-        self.absent.lock().clone()
-    }
-
-    /// Returns warnings about likely mistakes in the job.
-    pub fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().clone()
-    }
-
-    /// Begins the phase in which the vocabulary is made, once the last worker of the process has no more blocks.
-    fn begin_vocabulary(&self, process: &Process) {
-        if self.idle.fetch_add(1, Ordering::Relaxed) + 1 == process.placement.threads {
-            process.progress.begin("vocabulary", "terms", None);
-        }
-    }
-
-    fn warn(&self, warning: String) {
-        self.warnings.lock().push(warning);
-    }
-
-    /// Warns of columns whose names the tables have already.
-    fn warn_of_renamed(&self, columns: &[String]) {
-        let renamed = columns.iter().zip(metadata_columns(columns));
-        for (name, renamed) in renamed.filter(|(name, renamed)| *name != renamed) {
-            self.warn(format!(
-                "corpus.metadata: `{name}` is `{renamed}` in the tables, which have a `{name}` already"
-            ));
-        }
-    }
-}
-
-/// Ingests the job's input, unless that has been done; returns the collection, and whether the input was
-/// read for it. All workers of all processes must call this, those of one process with the same `shared`;
-/// all get the same result.
+/// Ingests the job's input, unless that has been done. All workers of all processes must call this; all get the same
+/// result.
 ///
 /// # Errors
 /// The input or the disk cannot be read; the output folder contains another collection; there is no
 /// document, or no term is left.
-pub fn ingest(
-    worker: &mut Worker,
-    process: &Process,
-    shared: &IngestShared,
-) -> Result<(Collection, bool), Failure> {
-    let source = shared.source.get(|| Source::discover(process))?;
+pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failure> {
+    let source = &*process.shared("input", || Source::discover(process))?;
     let found = find_complete(worker, process, source)?;
-    let found =
-        found.map_or_else(|| source::reuse(worker, process, shared, source), |it| Ok(Some(it)))?;
+    let found = found.map_or_else(|| source::reuse(worker, process, source), |it| Ok(Some(it)))?;
     if let Some(collection) = found {
-        return Ok((collection, false));
+        return Ok(Ingested { collection, remarks: None });
     }
     if worker.index() == 0 {
-        shared.warn_of_renamed(&process.job.corpus.columns());
+        warn_of_renamed(process, &process.job.corpus.columns());
         for names in source.input.left_out(&process.job.path) {
-            shared.warn(format!("corpus.input: {names}, is left out"));
+            process.warn(format!("corpus.input: {names}, is left out"));
         }
     }
-    let copies = copies::find(worker, process, shared, &source.input)?;
-    let blocks = (shared.blocks).make(|| source.blocks(process, &copies));
+    let copies = copies::find(worker, process, &source.input)?;
+    let blocks = process.shared("blocks", || Ok(source.blocks(process, &copies)))?;
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
-    let mut drafted = drafts::draft_all(worker, process, shared, (blocks, &source.tokenizer))?;
+    let (mut drafted, remarks) = drafts::draft_all(worker, process, &blocks, &source.tokenizer)?;
+    if worker.index().is_multiple_of(process.placement.threads) {
+        remarks.reasons().for_each(|remark| tracing::warn!(remark, "document without text"));
+    }
     let (mut found, mut joiner) = (source.phrases.clone(), None);
     if let Some(settings) = &process.job.phrases.detection {
         let joined = phrases::join(worker, process, settings, drafted)?;
@@ -143,8 +93,8 @@ pub fn ingest(
         all.iter().map(|draft| draft.documents_with_tokens).sum(),
         all.iter().map(|draft| draft.documents).sum(),
     ];
-    let (terms, totals) = (drafted.terms, drafted.totals);
-    let (map, agreed) = vocabulary::agree(worker, process, shared, terms, totals, documents)?;
+    let counted = (drafted.terms, drafted.totals);
+    let (map, agreed) = vocabulary::agree(worker, process, counted, documents, &remarks)?;
     let documents = documents_here(worker, process, &drafted.drafts);
     begin(worker, process, ["ingest", "documents"], documents);
     let mut written = Vec::with_capacity(drafted.drafts.len());
@@ -154,22 +104,32 @@ pub fn ingest(
         let joiner = joiner.as_mut();
         written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
     }
-    let labels = gather_labels(worker, process, shared, &labels)?;
-    let mut written: Vec<Written> = gather_records(worker, &written);
+    let labels = gather_labels(worker, process, &labels)?;
+    let mut written: Vec<WrittenShard> = gather_records(worker, &written);
     written.sort_unstable_by_key(|shard| shard.number);
     let describe = || Collection {
         labels,
         phrases: found,
         ..collection(process, source, &agreed, &all, &written)
     };
-    Ok((publish(worker, process, describe)?, true))
+    let collection = publish(worker, process, describe)?;
+    Ok(Ingested { collection, remarks: Some(remarks.reasons().cloned().collect()) })
+}
+
+/// Warns of columns whose names the tables have already.
+fn warn_of_renamed(process: &Process, columns: &[String]) {
+    let renamed = columns.iter().zip(metadata_columns(columns));
+    for (name, renamed) in renamed.filter(|(name, renamed)| *name != renamed) {
+        process.warn(format!(
+            "corpus.metadata: `{name}` is `{renamed}` in the tables, which have a `{name}` already"
+        ));
+    }
 }
 
 /// Returns the labels of the collection, if the job has some; warns of labels that are probably the same.
 fn gather_labels(
     worker: &mut Worker,
     process: &Process,
-    shared: &IngestShared,
     counter: &LabelCounter,
 ) -> Result<Vec<Label>, Failure> {
     let Some(settings) = &process.job.corpus.labels else {
@@ -178,7 +138,7 @@ fn gather_labels(
     let counted = all_gather(worker, &counter.to_bytes());
     let labels = LabelCounter::finish(&counted, settings).map_err(Failure::data)?;
     if let Some([one, other]) = differing_by_case(&labels).filter(|_| worker.index() == 0) {
-        shared.warn(format!(
+        process.warn(format!(
             "labels {one:?} and {other:?} differ only by case: each is a topic of its own"
         ));
     }
@@ -330,7 +290,7 @@ fn collection(
     source: &Source,
     agreed: &Agreed,
     drafts: &[Draft],
-    written: &[Written],
+    written: &[WrittenShard],
 ) -> Collection {
     let mut first_document = 0;
     // The volume of the last document that has one, and its documents so far.

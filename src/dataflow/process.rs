@@ -3,7 +3,8 @@
 //! Threads of a process share memory: one model, one sample, one queue of work from which an idle
 //! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
 
-use std::convert::Infallible;
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ pub struct Process {
     pub(crate) overwrites: bool,
     meeting: Meeting,
     is_joined: AtomicBool,
+    values: Mutex<BTreeMap<&'static str, Arc<Once<Arc<dyn Any + Send + Sync>>>>>,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl Process {
@@ -76,6 +79,8 @@ impl Process {
             overwrites: false,
             meeting,
             is_joined: AtomicBool::new(false),
+            values: Mutex::default(),
+            warnings: Mutex::default(),
         }
     }
 
@@ -93,6 +98,39 @@ impl Process {
         let results = execute(&self.placement, settings, run)?;
         self.progress.end();
         Ok(results.into_iter().next().unwrap_or_default())
+    }
+
+    /// Returns the value of this name, which the first worker to ask for it makes and all workers of the process share.
+    ///
+    /// # Errors
+    /// Those of `make`, for its caller only.
+    pub(crate) fn shared<T: Send + Sync + 'static>(
+        &self,
+        name: &'static str,
+        make: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<Arc<T>, Failure> {
+        let once = Arc::clone(self.values.lock().entry(name).or_default());
+        let value =
+            once.get(|| -> Result<Arc<dyn Any + Send + Sync>, Failure> { Ok(Arc::new(make()?)) })?;
+        Ok(Arc::clone(value).downcast().expect("a name has one type"))
+    }
+
+    /// Returns the state of this name that the workers of the process share, at first its default.
+    pub(crate) fn shared_default<T: Default + Send + Sync + 'static>(
+        &self,
+        name: &'static str,
+    ) -> Arc<T> {
+        self.shared(name, || Ok(T::default())).expect("a default can be made")
+    }
+
+    /// Warns the user, at the end of the run, of damage that was skipped or a likely mistake in the job.
+    pub(crate) fn warn(&self, warning: String) {
+        self.warnings.lock().push(warning);
+    }
+
+    /// Returns the warnings so far.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().clone()
     }
 
     /// Records that the processes of the run have joined: from now on each may write.
@@ -315,13 +353,6 @@ impl<T> Once<T> {
                 Ok(self.0.get_or_init(|| value))
             }
         }
-    }
-
-    /// Does the same for a value that can always be made.
-    pub(crate) fn make(&self, make: impl FnOnce() -> T) -> &T {
-        let made: Result<&T, Infallible> = self.get(|| Ok(make()));
-        let Ok(value) = made;
-        value
     }
 }
 

@@ -19,19 +19,14 @@ use timely::worker::Worker;
 
 use super::finish;
 use super::gather::{barrier, sum};
-use super::ingest::{IngestShared, ingest, read_collection};
-use super::joint::{JointPlan, JointShared, sample_together};
-use super::process::{Once, Process, Tickets};
-use super::process_model::ProcessModel;
-use super::project::{ProjectPlan, Projected, SharedSums, project, trend_columns, written_parts};
-use super::sample::{SampleShared, sample_rule};
+use super::ingest::{Ingested, ingest, read_collection};
+use super::joint::{JointPlan, sample_together};
+use super::process::{Process, Tickets};
+use super::project::{ProjectPlan, Projected, project, trend_columns, written_parts};
+use super::sample::sample_rule;
 use super::side_model::labels::label_model;
 use super::side_model::maxent::MaxEntPlan;
-use super::side_model::{SideModelShared, side_model};
-use super::train::{ActiveDocuments, Candidates};
-use crate::assignments::Assignments;
-use crate::checkpoint::Saved;
-use crate::checkpoint::classifier::ClassifierHeader;
+use super::side_model::side_model;
 use crate::failure::Failure;
 use crate::job::Stages;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
@@ -41,58 +36,11 @@ use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::stop_words;
 use corpus::synth::synthesize;
-use lda::evaluate::drift::DriftSums;
 use lda::infer::InferenceMethod;
-use lda::infer::labels::LabelModel;
-use lda::infer::maxent::Classifier;
 use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::Estimator;
-use lda::model::published::PublishedTopic;
 use mesh::{ClusterError, ClusterSettings};
 use model::Model;
-use tree::Planted;
-use warm_start::Start;
-
-/// The state that the workers of a process share during a run.
-#[derive(Default)]
-pub(crate) struct RunShared {
-    ingest: IngestShared,
-    sample: SampleShared,
-    saved: Once<Saved>,
-    checkpoints: Candidates,
-    model: Once<Arc<ProcessModel>>,
-    active: Once<Arc<ActiveDocuments>>,
-    assignments: Once<Arc<Assignments>>,
-    tree: Once<Option<Planted>>,
-    warm_start: Once<Option<Start>>,
-    trained: Once<Option<Arc<DriftSums>>>,
-    topics: Once<Arc<[PublishedTopic]>>,
-    coherence: Tickets,
-    term_topics: Once<Arc<TermTopics>>,
-    maxent: SideModelShared<(ClassifierHeader, Classifier)>,
-    labels: SideModelShared<LabelModel>,
-    joint: JointShared,
-    values: [Tickets; 2],
-    sums: Arc<SharedSums>,
-    shards: Arc<Tickets>,
-}
-
-impl RunShared {
-    /// Returns the errors of the first documents that could not be read.
-    pub(crate) fn remarks(&self) -> Vec<String> {
-        self.ingest.remarks()
-    }
-
-    /// Returns the keys or columns that the job names and no document has; empty except on worker 0's process.
-    pub(crate) fn absent(&self) -> Vec<String> {
-        self.ingest.absent()
-    }
-
-    /// Returns warnings about damage that was skipped, and about likely mistakes in the job.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        [self.ingest.warnings(), self.checkpoints.warnings()].concat()
-    }
-}
 
 /// Runs stages of the process's job together with the other processes of the run, which `settings`
 /// locate; the hash in `settings` is set here.
@@ -101,7 +49,6 @@ impl RunShared {
 /// Errors of [`Process::execute`].
 pub(crate) fn run(
     process: &Arc<Process>,
-    shared: &Arc<RunShared>,
     stages: Stages,
     settings: ClusterSettings,
 ) -> Result<Summary, ClusterError> {
@@ -109,21 +56,17 @@ pub(crate) fn run(
     if process.placement.processes() > 1 {
         process.progress.begin("join", "processes", None);
     }
-    let (of_worker, shared) = (Arc::clone(process), Arc::clone(shared));
-    process.execute(&settings, move |worker| {
-        let run = Run { process: &of_worker, shared: &shared, stages };
-        run.run(worker)
-    })
+    let of_worker = Arc::clone(process);
+    process.execute(&settings, move |worker| Run { process: &of_worker, stages }.run(worker))
 }
 
 /// A run as one worker sees it.
 struct Run<'a> {
     process: &'a Arc<Process>,
-    shared: &'a RunShared,
     stages: Stages,
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     fn run(&self, worker: &mut Worker) -> Result<Summary, Failure> {
         let mut is_complete = self.process.join(worker)?;
         if self.process.overwrites {
@@ -149,9 +92,15 @@ impl<'a> Run<'a> {
         let mut columns = Arc::default();
         if self.stages.projects() {
             // Before training, so that a problem with a column is found early.
-            columns = trend_columns(worker, self.process, &collection, &self.shared.values)?;
+            columns = trend_columns(
+                worker,
+                self.process,
+                &collection,
+                &*self.process.shared_default::<[Tickets; 2]>("values"),
+            )?;
         }
-        let rule = sample_rule(worker, self.process, &self.shared.sample, &collection)?;
+        let rule =
+            sample_rule(worker, self.process, &self.process.shared_default("sample"), &collection)?;
         let model = self.train(worker, &collection, &rule, &mut summary)?;
         let infer = &self.process.job.project.infer;
         if self.stages == Stages::Train {
@@ -166,13 +115,14 @@ impl<'a> Run<'a> {
             None => None,
         };
         if worker.index() == 0 {
-            let topics = self.topics(&model.parts, &model.published())?;
+            let topics = &*self.topics(&model)?;
+            let warm_start = self.warm_start()?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
                 projected: projected.as_ref(),
                 nodes: model.nodes(),
-                before: self.warm_start()?.map(|start| &start.before),
+                before: (*warm_start).as_ref().map(|start| &start.before),
             };
             finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }
@@ -195,11 +145,12 @@ impl<'a> Run<'a> {
             barrier(worker);
         }
         let started = Instant::now();
-        let (collection, is_new) = ingest(worker, self.process, &self.shared.ingest)?;
-        if !is_new {
+        let Ingested { collection, remarks } = ingest(worker, self.process)?;
+        let Some(remarks) = remarks else {
             summary.already_complete.push("ingest".to_owned());
             return Ok(collection);
-        }
+        };
+        summary.remarks = remarks;
         let seconds = started.elapsed().as_secs_f64();
         summary.ingest = Some(IngestSummary {
             seconds,
@@ -241,7 +192,7 @@ impl<'a> Run<'a> {
         let is_wanted =
             infer.method.is_joint() && !self.is_projected(worker, collection, metadata)?;
         let together = if is_wanted {
-            Some(sample_together(worker, joint, &self.shared.joint)?)
+            Some(sample_together(worker, joint, &process.shared_default("joint"))?)
         } else {
             None
         };
@@ -252,27 +203,28 @@ impl<'a> Run<'a> {
         let topics = self.term_topics(collection, model, infer.method)?;
         let before = Instant::now();
         let documents = (&**collection, rule);
-        let classifier = side_model(worker, &maxent, process, documents, &self.shared.maxent)?;
+        let classifier =
+            side_model(worker, &maxent, process, documents, &process.shared_default("maxent"))?;
         let training = before.elapsed().as_secs_f64();
-        let labels = &self.shared.labels;
-        let labels = label_model(worker, process, documents, &model.hash, labels)?;
+        let labels = process.shared_default("labels");
+        let labels = label_model(worker, process, documents, &model.hash, &labels)?;
         process.begin_documents("project", collection);
         let maxent_seconds = classifier.as_ref().map(|_| training);
         let plan = ProjectPlan {
             process: Arc::clone(process),
             model: Arc::clone(&model.parts),
-            published: Arc::clone(self.topics(&model.parts, &model.published())?),
+            published: Arc::clone(&*self.topics(model)?),
             collection: Arc::clone(collection),
             rule: *rule,
             infer: infer.clone(),
-            term_topics: Arc::clone(topics),
+            term_topics: topics,
             classifier,
             labels,
             together,
-            trained: self.trained_elsewhere()?.cloned(),
-            shards: Arc::clone(&self.shared.shards),
+            trained: self.trained_elsewhere()?,
+            shards: process.shared_default("projected shards"),
             columns,
-            sums: Arc::clone(&self.shared.sums),
+            sums: process.shared_default("sums"),
             metadata: metadata.clone(),
         };
         let projected = project(worker, plan)?;
@@ -304,11 +256,10 @@ impl<'a> Run<'a> {
         collection: &Collection,
         model: &Model,
         method: &InferenceMethod,
-    ) -> Result<&'a Arc<TermTopics>, Failure> {
+    ) -> Result<Arc<TermTopics>, Failure> {
         let terms = collection.terms_kept as usize;
-        self.shared
-            .term_topics
-            .get(|| Ok(Arc::new(model.parts.with_table(|table| method.term_topics(table, terms)))))
+        let make = || Ok(model.parts.with_table(|table| method.term_topics(table, terms)));
+        self.process.shared("term topics", make)
     }
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {

@@ -100,7 +100,8 @@ pub(crate) fn side_model<S: SideModel>(
         return Ok(Some(Arc::clone(found)));
     }
     let seed = process.job.model.seed;
-    let bound = *shared.bound.make(|| key_bound(seed, collection, rule, side.wanted()));
+    let bound = || Ok::<_, Failure>(key_bound(seed, collection, rule, side.wanted()));
+    let bound = *shared.bound.get(bound)?;
     process.begin_documents(S::STAGE, collection);
     let mine = side.examples(worker, &shared.shards, bound)?;
     let pieces = mine.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();

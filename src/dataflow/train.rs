@@ -40,7 +40,7 @@ use lda::train::active::InfluenceSums;
 use lda::train::schedule::{LAG, Position, Schedule};
 use lda::train::{Exchange, StopRule, TrainError, TrainingProgress, publish, run};
 pub use recall::recall_assignments;
-pub(crate) use recall::{Candidates, Wanted, choose};
+pub(crate) use recall::{Wanted, choose};
 use sampling::TrainSteps;
 pub use save::save;
 

@@ -28,6 +28,9 @@ pub(crate) struct Summary {
     pub(crate) report: Option<PathBuf>,
     /// The stages that were already complete and were not run again.
     pub(crate) already_complete: Vec<String>,
+    /// The errors of the first documents that could not be read; not in the JSON, because the log has them.
+    #[serde(skip)]
+    pub(crate) remarks: Vec<String>,
     /// The warnings that were printed.
     pub(crate) warnings: Vec<String>,
     /// The peak memory of the reporting process, in bytes; absent if the system does not report it.

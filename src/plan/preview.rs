@@ -5,24 +5,25 @@
 //! files. The result is a proposal for a new job; nothing that runs depends on it.
 
 mod column;
-mod language;
 mod records;
 mod totals;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::look::{LOOK_FILES, first_bytes};
-use super::survey::{Survey, of_format, survey_of};
+use super::survey::{LOOK_FILES, Survey, first_bytes, of_format, survey_of};
 use crate::failure::Failure;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
-use corpus::encoding::{TextEncoding, is_utf_16};
+use corpus::encoding::is_utf_16;
 use corpus::formats::{FALLBACK, Format, LIST};
 use corpus::input::{self, Input, InputError, InputFile};
+use corpus::language::{WITHOUT_STOP_WORDS, identify};
 use corpus::settings::CorpusSettings;
-use corpus::tokenizer::hyphens;
+use corpus::stop_words::languages;
+use corpus::tokenizer::{hyphens, unspaced};
 use records::Records;
 pub(crate) use totals::{count_tokens, label_count};
 
@@ -64,30 +65,18 @@ pub(crate) struct Preview {
     pub(crate) textless: BTreeMap<String, u64>,
     /// Describes what else is left out: the files that topicmill has written, and what is no file.
     pub(crate) left_out: Vec<String>,
-    /// Whether files of JSON Lines have objects in an array, over several lines or several on a line.
-    pub(crate) is_joined: bool,
-    /// Whether a CSV file ends within a quote.
-    pub(crate) has_open_quote: bool,
-    /// The likeliest encoding, if more than a few texts or records are not UTF-8.
-    pub(crate) encoding: Option<TextEncoding>,
     /// Whether the first line of tables is a row instead of column names.
     pub(crate) is_headless: bool,
-    /// Whether every file that is a document begins with a line that is a JSON object.
-    pub(crate) is_json_lines: bool,
     /// The path to the JSON array that holds the documents, if the files' objects are not documents themselves.
     pub(crate) records_path: Option<String>,
-    /// Whether every file that is a document is an e-mail.
-    pub(crate) is_mail: bool,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
     /// The number of texts whose names are those of HTML.
     pub(crate) pages: usize,
     /// Whether words are hyphenated at the ends of lines, as in scanned print.
     pub(crate) is_hyphenated: bool,
-    /// Whether a file of TSV has quoted fields, which are read as CSV.
-    pub(crate) has_quotes: bool,
     /// The first texts and records.
-    records: Records,
+    pub(crate) records: Records,
     /// The columns that only some files with a text have.
     absent: Vec<String>,
     /// A file of records, for error messages.
@@ -127,7 +116,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
     let is_markup = are_markup(&texts);
     let is_hyphenated = hyphens::share_of_breaks(texts.iter().copied()) > BROKEN_LINES;
     let is_headless = settings.header
-        && ["csv", "tsv"].iter().any(|word| formats.contains(word))
+        && input.files.iter().any(|file| file.format.has_header())
         && records.are_headless();
     let mut left_out = judged.textless.clone();
     if text.is_none() && !judged.has_text && formats.contains(&"text") && asked.is_empty() {
@@ -141,17 +130,13 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         file.format == FALLBACK && [".html", ".htm", ".xhtml"].iter().any(|it| name.ends_with(it))
     };
     let pages = input.files.iter().filter(is_page).count();
-    let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
-    let is_joined = records.joined.is_some();
-    let is_wrong = !is_json || settings.format.is_some();
-    if let Some(failure) = records.joined.take().filter(|_| is_wrong) {
-        return Err(failure);
+    let is_json = input.files.iter().all(|file| file.format.has_keys());
+    if !is_json || settings.format.is_some() {
+        records.joined.take().map_or(Ok(()), Err)?;
     }
     Ok(Preview {
         records_path: records.path(input.files.len()).filter(|_| is_json),
         left_out: not_read,
-        is_joined,
-        has_open_quote: records.has_open_quote,
         textless,
         survey,
         formats,
@@ -161,14 +146,10 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         metadata,
         columns,
         binary,
-        encoding: records.encoding(),
         is_headless,
-        is_json_lines: records.are_json_lines(),
-        is_mail: records.are_mail(),
         is_markup,
         pages,
         is_hyphenated,
-        has_quotes: records.has_quotes,
         records,
         absent: judged.absent.into_iter().collect(),
         example,
@@ -290,25 +271,21 @@ impl Preview {
     /// Returns the languages of the texts of these columns, and of texts without columns, as ISO 639-1 codes, the most
     /// frequent first; leaves out those of few texts and those without a stop list.
     pub(crate) fn languages(&self, text: &[String]) -> Vec<&'static str> {
-        language::of(&self.records.texts(text))
+        languages_of(&self.records.texts(text))
     }
 }
 
 /// Says which columns to name for files of this format.
 fn columns_of(format: &Format) -> &'static str {
-    match format.name {
-        "json" | "jsonl" => {
-            "name the column to use: --text COLUMN; or, if each document is an object of words and their counts, \
-             its key: --set corpus.counts=KEY"
-        }
-        "parquet" | "arrow" => {
-            "name the column to use: --text COLUMN; or, if each row counts a term of a document, three columns: \
-             --id DOCUMENT --text TERM --set corpus.counts=COUNT"
-        }
-        _ => {
-            "name the column to use: --text COLUMN; a table in which each row counts a term of a document must be \
-             Parquet or Arrow"
-        }
+    if format.has_keys() {
+        "name the column to use: --text COLUMN; or, if each document is an object of words and their counts, \
+         its key: --set corpus.counts=KEY"
+    } else if format.takes("corpus.counts") {
+        "name the column to use: --text COLUMN; or, if each row counts a term of a document, three columns: \
+         --id DOCUMENT --text TERM --set corpus.counts=COUNT"
+    } else {
+        "name the column to use: --text COLUMN; a table in which each row counts a term of a document must be \
+         Parquet or Arrow"
     }
 }
 
@@ -324,36 +301,30 @@ fn leave_out_binary(
         left_out.push(path);
         first.get_or_insert_with(|| error.into());
     }
-    let mut looks: BTreeMap<String, (usize, bool)> = BTreeMap::new();
+    let mut looks: BTreeMap<String, Vec<bool>> = BTreeMap::new();
     let mut kept = Vec::new();
     for file in input.files.drain(..) {
-        let glob = glob_of(&file.path);
-        let binary = match looks.get(&glob) {
-            _ if file.format != FALLBACK => false,
-            Some(&(looked_at, first))
-                if looked_at >= LOOKS[usize::from(store::is_remote(&file.path))] =>
-            {
-                first
-            }
-            look => {
-                let start = first_bytes(&file, TEXT_BYTES)?;
-                let binary = looks_binary(&start) && !is_utf_16(&start);
-                let (looked_at, first) = look.copied().unwrap_or((0, binary));
-                looks.insert(glob, (looked_at + 1, first));
-                binary
-            }
-        };
-        if binary {
-            first.get_or_insert_with(|| {
-                Failure::file(&file.name, "not a text file").help(
-                    "unpack an archive (tar -x), or convert it to text first: pdftotext for PDF, \
-                     pandoc -t plain for documents, iconv -f UTF-16 -t UTF-8 for UTF-16",
-                )
-            });
-            left_out.push(file.path);
+        let looked = looks.entry(glob_of(&file.path)).or_default();
+        let is_binary = if file.format != FALLBACK {
+            false
+        } else if looked.len() < LOOKS[usize::from(store::is_remote(&file.path))] {
+            let start = first_bytes(&file, TEXT_BYTES)?;
+            looked.push(looks_binary(&start) && !is_utf_16(&start));
+            looked[looked.len() - 1]
         } else {
+            looked[0]
+        };
+        if !is_binary {
             kept.push(file);
+            continue;
         }
+        first.get_or_insert_with(|| {
+            Failure::file(&file.name, "not a text file").help(
+                "unpack an archive (tar -x), or convert it to text first: pdftotext for PDF, \
+                 pandoc -t plain for documents, iconv -f UTF-16 -t UTF-8 for UTF-16",
+            )
+        });
+        left_out.push(file.path);
     }
     input.total_bytes = kept.iter().map(|file| file.bytes).sum();
     input.files = kept;
@@ -365,19 +336,12 @@ fn leave_out_binary(
 
 /// Returns globs that match the left-out files and none of the input, each with its number of files.
 fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<String, u64> {
-    let kept = |glob: fn(&Path) -> String| -> BTreeSet<String> {
-        input.files.iter().map(|file| glob(&file.path)).collect()
-    };
-    let globs = [kept(glob_of), kept(escaped_name)];
-    let whole = |path: &Path| glob::Pattern::escape(&path.to_string_lossy());
+    let globs = |path: &Path| [glob_of(path), escaped_name(path)];
+    let kept: BTreeSet<String> = input.files.iter().flat_map(|file| globs(&file.path)).collect();
     let mut counts = BTreeMap::new();
     for path in left_out {
-        let [by_extension, by_name] = [glob_of(&path), escaped_name(&path)];
-        let glob = match () {
-            () if !globs[0].contains(&by_extension) => by_extension,
-            () if !globs[1].contains(&by_name) => by_name,
-            () => whole(&path),
-        };
+        let free = globs(&path).into_iter().find(|glob| !kept.contains(glob));
+        let glob = free.unwrap_or_else(|| glob::Pattern::escape(&path.to_string_lossy()));
         *counts.entry(glob).or_insert(0) += 1;
     }
     counts
@@ -400,6 +364,51 @@ fn escaped_name(path: &Path) -> String {
 /// Whether bytes are not text: they contain a NUL, or begin like a known binary format.
 pub(crate) fn looks_binary(start: &[u8]) -> bool {
     start.contains(&0) || start.starts_with(b"%PDF-") || start.starts_with(b"{\\rtf")
+}
+
+/// Maximum number of texts that are identified, evenly spread over those that were read.
+const MOST_TEXTS: usize = 200;
+
+/// The least share of the texts at which a language counts. Fewer texts of one language are taken for another.
+const LEAST_SHARE: f64 = 0.15;
+
+/// Characters needed to identify a language; shorter texts are joined.
+const ENOUGH: usize = 200;
+/// The same for scripts without spaces, in which a character says as much as several letters.
+const ENOUGH_UNSPACED: usize = 50;
+
+/// Returns the codes of the languages with a fair share of the texts, the most frequent first: of those with a stop
+/// list or without spaces between words.
+fn languages_of(texts: &[&str]) -> Vec<&'static str> {
+    let step = texts.len().div_ceil(MOST_TEXTS).max(1);
+    let texts = texts.iter().copied().step_by(step);
+    let (unspaced, spaced): (Vec<&str>, Vec<&str>) =
+        texts.partition(|text| unspaced::is_most_of(text));
+    let mut joined = join_short(&spaced, ENOUGH);
+    joined.extend(join_short(&unspaced, ENOUGH_UNSPACED));
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for text in &joined {
+        *counts.entry(identify(text)).or_default() += 1;
+    }
+    let is_frequent = |(code, count): &(&'static str, usize)| {
+        *count as f64 >= LEAST_SHARE * joined.len() as f64
+            && languages().chain(WITHOUT_STOP_WORDS).any(|known| known == *code)
+    };
+    let mut found: Vec<_> = counts.into_iter().filter(is_frequent).collect();
+    found.sort_by_key(|&(_, count)| Reverse(count));
+    found.into_iter().map(|(code, _)| code).collect()
+}
+
+/// Joins texts of fewer than `enough` characters.
+fn join_short(texts: &[&str], enough: usize) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for text in texts {
+        match joined.last_mut() {
+            Some(last) if last.chars().nth(enough).is_none() => last.extend([" ", text]),
+            _ => joined.push((*text).to_owned()),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]

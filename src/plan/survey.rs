@@ -4,15 +4,18 @@
 //! number), and otherwise estimated from the starts of a few files.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::look::{LOOK_FILES, content_of, first_bytes, looks_at, records_of};
 use crate::job::SynthStage;
 use corpus::block::{self, Estimate};
-use corpus::compression::stripped;
+use corpus::compression::{Compression, stripped};
 use corpus::formats::{Cutting, Format, LIST, columnar, most_documents};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, SectionSize};
+use store::Source;
 
 /// Bytes of text per token, including the space after it, until tokens are counted: the figure for English prose,
 /// and less than for most texts with markup.
@@ -33,7 +36,7 @@ const LOOK_ROWS: usize = 10_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Survey {
     /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
-    pub(crate) kinds: BTreeMap<String, Kind>,
+    pub(crate) kinds: BTreeMap<String, FileKind>,
     /// Number of files.
     pub(crate) files: u64,
     /// Their bytes on disk.
@@ -71,7 +74,7 @@ pub struct Survey {
 
 /// Files of one format and compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Kind {
+pub(crate) struct FileKind {
     /// Their number.
     pub(crate) files: u64,
     /// Their bytes on disk.
@@ -265,6 +268,122 @@ fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
     Ok((documents, numbers.nth(1).unwrap_or(0)))
 }
 
+/// Bytes of content of each format that are read for its compression and its records.
+const LOOKED_AT: u64 = 64 << 20;
+/// Maximum number of files of a format that are read, evenly spread over the input.
+pub(super) const LOOK_FILES: usize = 8;
+
+/// The start of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Look {
+    /// Complete records.
+    records: u64,
+    /// Their bytes, including those before them.
+    bytes: u64,
+    /// Bytes of content that were read.
+    seen: u64,
+    /// Bytes on disk that contain them.
+    on_disk: u64,
+    is_compressed: bool,
+}
+
+impl Look {
+    fn at(file: &InputFile, limit: u64, settings: &CorpusSettings) -> Result<Self, InputError> {
+        let (content, on_disk) = start_of(file, limit)?;
+        let is_whole = (content.len() as u64) < limit;
+        let (mut records, mut bytes) = (0, 0);
+        if let Cutting::Records(of, _) = file.format.cutting {
+            let kind = of(&content);
+            (records, bytes) = kind.count(&content, is_whole);
+            let has_header = settings.header && file.format.has_header();
+            records = records.saturating_sub(u64::from(has_header));
+        }
+        Ok(Self {
+            records,
+            bytes,
+            seen: content.len() as u64,
+            on_disk,
+            is_compressed: file.compression != Compression::Plain,
+        })
+    }
+}
+
+/// Reads the starts of some of the files, evenly spread: the fewer the files, the more of each.
+fn looks_at(files: &[&InputFile], settings: &CorpusSettings) -> Result<Vec<Look>, InputError> {
+    let step = files.len().div_ceil(LOOK_FILES).max(1);
+    let count = files.len().div_ceil(step).max(1) as u64;
+    let limit = LOOKED_AT / count;
+    // For columnar files and plain texts, the sizes are enough.
+    let is_told = |file: &InputFile| match file.format.cutting {
+        Cutting::Entries(_) | Cutting::RowGroups(_) => true,
+        Cutting::Whole(_) => file.compression == Compression::Plain,
+        Cutting::Records(..) => false,
+    };
+    let files = files.iter().step_by(step).filter(|file| !is_told(file));
+    files.map(|file| Look::at(file, limit, settings)).collect()
+}
+
+/// Estimates the content of all files of a format: compressed files are assumed to compress like those read.
+fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
+    let compressed = looks.iter().filter(|look| look.is_compressed);
+    let [seen, on_disk] =
+        compressed.fold([0, 0], |[seen, on_disk], look| [seen + look.seen, on_disk + look.on_disk]);
+    let content = |file: &&InputFile| match file.compression {
+        Compression::Gzip | Compression::Zstd | Compression::Bzip2 if on_disk > 0 => {
+            (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
+        }
+        _ => file.expected_bytes(),
+    };
+    files.iter().map(content).sum()
+}
+
+/// Estimates the records in this many bytes of content by scaling those that were seen.
+fn records_of(looks: &[Look], content: u64) -> u64 {
+    let records: u64 = looks.iter().map(|look| look.records).sum();
+    let bytes: u64 = looks.iter().map(|look| look.bytes).sum();
+    (u128::from(records) * u128::from(content) / u128::from(bytes.max(1))) as u64
+}
+
+/// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
+pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
+    let (mut content, _) = start_of(file, limit)?;
+    let is_cut = content.len() as u64 == limit;
+    let cut = std::str::from_utf8(&content).err().filter(|_| is_cut);
+    if let Some(cut) = cut.filter(|cut| cut.error_len().is_none()) {
+        content.truncate(cut.valid_up_to());
+    }
+    Ok(content)
+}
+
+/// Returns the start of a file's content, and the bytes on disk that were read for it. A stream that breaks is
+/// taken to end there.
+fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> {
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = |source| Counted { source, read: Arc::clone(&read) };
+    let stream =
+        Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
+    let stream = stream.map_err(InputError::unreadable(&file.path))?;
+    let mut stream = stream.take(limit);
+    let mut content = Vec::new();
+    // Bytes before a break stay in `content`; ingest reports the break itself.
+    let _ = stream.read_to_end(&mut content);
+    Ok((content, read.load(Ordering::Relaxed)))
+}
+
+/// A source that counts the bytes read from it.
+struct Counted {
+    source: Source,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.source.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -291,7 +410,7 @@ mod tests {
             ("vocab.x.txt", "a\nb\nc\n"),
         ]);
         assert_eq!((survey.documents, survey.documents_exact), (9, true));
-        assert_eq!(survey.kinds["text, plain"], Kind { files: 2, bytes: 10 });
+        assert_eq!(survey.kinds["text, plain"], FileKind { files: 2, bytes: 10 });
         assert_eq!((survey.files, survey.kinds["uci, plain"].files), (3, 1));
     }
 

@@ -55,7 +55,7 @@ pub fn first_records(
     settings: &CorpusSettings,
 ) -> Result<FirstRecords, InputError> {
     let mut first = FirstRecords::default();
-    match names_in_file(file) {
+    match file.format.column_names() {
         None => {
             let (names, rows) = first_rows(file, MOST_RECORDS)?;
             let rows = rows.into_iter().map(|row| filled(&names, row.into_iter().map(Some)));
@@ -92,7 +92,7 @@ pub fn first_records(
 /// # Errors
 /// It cannot be read.
 pub fn columns(file: &InputFile, settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
-    let mut names = match names_in_file(file) {
+    let mut names = match file.format.column_names() {
         None => first_rows(file, 1)?.0,
         Some(source) => header(source, file, settings)?,
     };
@@ -106,11 +106,6 @@ fn add_folders(names: &mut Vec<String>, file: &InputFile) {
             names.push(name.to_owned());
         }
     }
-}
-
-/// Returns the source of the names of columns in a file of records; the schema of a columnar file is another.
-fn names_in_file(file: &InputFile) -> Option<ColumnNames> {
-    records_of(file.format, b"").map(|records| records.names())
 }
 
 /// Returns the records of a file of this format that begins with these bytes.

@@ -35,7 +35,7 @@ use crate::compression::{Compression, stripped};
 use crate::encoding::is_utf_16;
 use crate::error::InputError;
 use crate::settings::{CorpusSettings, OnDamage};
-use records::RecordsOf;
+use records::{ColumnNames, RecordsOf};
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
@@ -139,6 +139,24 @@ impl Format {
     /// Returns whether it takes a key, or a section, that only some formats take.
     pub fn takes(&self, key: &str) -> bool {
         self.keys.contains(&key)
+    }
+
+    /// Returns the source of the names of columns in a file of records; the schema of a columnar file is another.
+    pub fn column_names(&self) -> Option<ColumnNames> {
+        match self.cutting {
+            Cutting::Records(of, _) => Some(of(b"").names()),
+            _ => None,
+        }
+    }
+
+    /// Returns whether records are rows of a table whose first line may name the columns.
+    pub fn has_header(&self) -> bool {
+        self.column_names() == Some(ColumnNames::Header)
+    }
+
+    /// Returns whether records are objects, whose keys are the columns.
+    pub fn has_keys(&self) -> bool {
+        self.column_names() == Some(ColumnNames::Keys)
     }
 
     /// Returns whether documents are counts, in no order, in a job with these settings.

@@ -130,7 +130,7 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
         ["text"] => failure.help(format!(
             "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
         )),
-        ["csv"] if preview.has_open_quote => {
+        ["csv"] if preview.records.has_open_quote => {
             failure.help("close the quote that runs to the end of the file")
         }
         ["json" | "jsonl"] if preview.has_records() => failure.help(format!(

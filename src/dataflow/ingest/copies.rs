@@ -9,17 +9,16 @@ use std::rc::Rc;
 
 use timely::worker::Worker;
 
-use super::{IngestShared, begin};
+use super::begin;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::{Delivery, gather_records, sum};
 use crate::dataflow::outbox::{MOST_NAME_BYTES, Outbox};
-use crate::dataflow::process::Process;
+use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
 use crate::wire::{packed, unpacked};
 use corpus::formats::htrc::{Candidate, candidate, metadata_keys};
 use corpus::input::{Input, InputError, InputFile};
-use corpus::settings::CorpusSettings;
 
 /// For each edition, which copies share, the volume that is read.
 #[derive(Default)]
@@ -53,7 +52,6 @@ impl Editions {
 pub(super) fn find(
     worker: &mut Worker,
     process: &Process,
-    shared: &IngestShared,
     input: &Input,
 ) -> Result<BTreeSet<usize>, Failure> {
     let settings = &process.job.corpus;
@@ -69,10 +67,11 @@ pub(super) fn find(
     let receive = move |block: Block| received.borrow_mut().receive(block.words());
     let mut delivery = Delivery::new(worker, "copies", route(), receive);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
+    let volumes = process.shared_default::<Tickets>("volumes");
     // The volumes with each key, then all volumes.
     let mut counts = vec![0; filters.unique_by.len() + 1];
     loop {
-        let place = first + shared.volumes.take() * step;
+        let place = first + volumes.take() * step;
         let Some(file) = input.files.get(place) else {
             break;
         };
@@ -94,7 +93,7 @@ pub(super) fn find(
     delivery.send(outbox.all());
     delivery.finish(worker);
     let counts = sum(worker, &counts);
-    check_keys(worker, shared, input, settings, &counts)?;
+    check_keys(worker, process, input, &counts)?;
     let copies = editions.take().copies;
     let copies = gather_records(worker, &copies).into_iter();
     Ok(copies.map(|[place]| place as usize).collect())
@@ -104,11 +103,11 @@ pub(super) fn find(
 /// each key, then all volumes.
 fn check_keys(
     worker: &Worker,
-    shared: &IngestShared,
+    process: &Process,
     input: &Input,
-    settings: &CorpusSettings,
     counts: &[i64],
 ) -> Result<(), Failure> {
+    let settings = &process.job.corpus;
     let keys = &settings.htrc.unique_by;
     let (volumes, counts) = counts.split_last().expect("the last is of all volumes");
     let without = keys.iter().zip(counts).filter(|(_, count)| **count == 0);
@@ -122,7 +121,7 @@ fn check_keys(
             );
         }
         if worker.index() == 0 {
-            shared.warn(format!(
+            process.warn(format!(
                 "htrc.unique_by: no volume has `{key}`, so it distinguishes no volumes"
             ));
         }

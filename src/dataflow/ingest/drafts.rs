@@ -3,16 +3,16 @@
 //!
 //! A worker rewrites its own drafts, since only it knows what their ids mean.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::IngestShared;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
-use crate::dataflow::gather::sum;
-use crate::dataflow::process::Process;
+use crate::dataflow::gather::{gather_values, sum};
+use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
 use crate::observe::WorkStage;
 use corpus::CorpusError;
@@ -27,7 +27,7 @@ use corpus::shard::{Columns, ShardCompression, ShardReader, ShardWriter, hash_fi
 use corpus::terms::TermCounter;
 use corpus::tokenizer::{Rewriter, Token, Tokenizer};
 use corpus::vocabulary::TermMap;
-use corpus::{DocumentStatus, Sections, ShardDocument};
+use corpus::{Body, DocumentStatus, Sections, ShardDocument};
 
 /// How long a worker waits for another one to report what is wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);
@@ -63,23 +63,72 @@ impl Draft {
     }
 }
 
-/// Drafts blocks until there are no more.
+/// The most remarks kept.
+const MOST_REMARKS: usize = 20;
+
+/// Why documents have no text: the first reasons in the order of the input; last those of documents that are merely
+/// empty, and of filtered ones. Each is under its rank, its draft, and the document's number there.
+#[derive(Debug, Default)]
+pub(super) struct Remarks(BTreeMap<[u64; 3], String>);
+
+impl Remarks {
+    /// The ranks of documents that are merely empty, and of those that are filtered out.
+    const EMPTY: u64 = 1;
+    const FILTERED: u64 = 2;
+
+    /// Keeps the first of these reasons.
+    fn first(reasons: Vec<([u64; 3], String)>) -> Self {
+        let mut first: BTreeMap<_, _> = reasons.into_iter().collect();
+        while first.len() > MOST_REMARKS {
+            first.pop_last();
+        }
+        Self(first)
+    }
+
+    /// Keeps the reason why the next document of a draft has no text.
+    fn add(&mut self, draft: &Draft, body: &Body<'_>) {
+        let Body::Missing { status, reason } = body else {
+            return;
+        };
+        let rank = match status {
+            DocumentStatus::Empty => Self::EMPTY,
+            DocumentStatus::Filtered => Self::FILTERED,
+            _ => 0,
+        };
+        self.0.insert([rank, draft.key, draft.documents], reason.clone());
+        if self.0.len() > MOST_REMARKS {
+            self.0.pop_last();
+        }
+    }
+
+    /// Returns the reasons, each with file, place and remedy, except those of filtered documents.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = &String> {
+        self.0.range(..[Self::FILTERED, 0, 0]).map(|(_, reason)| reason)
+    }
+
+    /// Returns the first reason why a document was filtered out.
+    pub(super) fn filtered(&self) -> Option<&String> {
+        self.0.range([Self::FILTERED, 0, 0]..).next().map(|(_, reason)| reason)
+    }
+}
+
+/// Drafts blocks until there are no more. Also returns why documents have no text.
 pub(super) fn draft_all(
     worker: &mut Worker,
     process: &Process,
-    shared: &IngestShared,
-    (blocks, tokenizer): (&BlockQueue, &Tokenizer),
-) -> Result<Drafted, Failure> {
+    blocks: &BlockQueue,
+    tokenizer: &Tokenizer,
+) -> Result<(Drafted, Remarks), Failure> {
     let mut drafter = Drafter::new(tokenizer.clone());
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
     }
     let mut frequencies = Frequencies::new(worker);
-    let mut drafts = Vec::new();
+    let (mut drafts, mut remarks) = (Vec::new(), Remarks::default());
     let named = named(&process.job.corpus);
     let mut missing: Vec<usize> = named.iter().map(|&(_, place)| place).collect();
     while let Some(block) = blocks.next_block().map_err(cause_first)? {
-        let draft = draft(process, shared, &block, &mut drafter, &mut missing)?;
+        let draft = draft(process, &block, &mut drafter, &mut missing, &mut remarks)?;
         process.progress.add(block.content_bytes());
         let progress = &process.progress;
         progress.work(WorkStage::Ingest, draft.documents, draft.tokens);
@@ -90,7 +139,10 @@ pub(super) fn draft_all(
         }
         worker.step();
     }
-    shared.begin_vocabulary(process);
+    // The last worker of the process to have no more blocks begins the next phase.
+    if process.shared_default::<Tickets>("drafted").take() + 1 == process.placement.threads {
+        process.progress.begin("vocabulary", "terms", None);
+    }
     // Before anything else: workers that still count wait for those that lag behind, and these have to say that they
     // do not.
     let totals = frequencies.finish(worker, drafter.terms_mut());
@@ -98,20 +150,20 @@ pub(super) fn draft_all(
     let found = sum(worker, &found.collect::<Vec<_>>());
     if worker.index() == 0 {
         let absent = named.into_iter().zip(found).filter(|(_, found)| *found == 0);
-        *shared.absent.lock() = absent.map(|((name, _), _)| name).collect();
+        absent.for_each(|((name, _), _)| process.warn(format!("no document has `{name}`")));
     }
-    shared.remarks.gather(worker);
-    Ok(Drafted { terms: drafter.into_terms(), totals, drafts })
+    let drafted = Drafted { terms: drafter.into_terms(), totals, drafts };
+    Ok((drafted, Remarks::first(gather_values(worker, remarks.0.into_iter().collect()))))
 }
 
 /// Drafts a block; if it has no documents, its file is removed. Removes from `missing` the places of [`named`] that a
 /// document has.
 fn draft(
     process: &Process,
-    shared: &IngestShared,
     block: &Block,
     drafter: &mut Drafter,
     missing: &mut Vec<usize>,
+    remarks: &mut Remarks,
 ) -> Result<Draft, Failure> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
@@ -125,7 +177,7 @@ fn draft(
         if failed.is_some() {
             return;
         }
-        shared.remarks.add(&draft, &raw.body);
+        remarks.add(&draft, &raw.body);
         drafter.draft(raw, &mut document);
         missing.retain(|&place| match place {
             GROUP => document.group.is_none(),
@@ -171,7 +223,7 @@ pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
 /// Figures of a shard's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(super) struct Written {
+pub(super) struct WrittenShard {
     /// The shard's number.
     pub(super) number: u64,
     /// Tokens in the vocabulary.
@@ -194,7 +246,7 @@ pub(super) struct Written {
     pub(super) sha256: [u8; 32],
 }
 
-impl Written {
+impl WrittenShard {
     /// Returns the number of documents that have tokens in the vocabulary.
     pub(super) fn documents_with_terms(&self) -> u64 {
         let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
@@ -211,7 +263,7 @@ pub(super) fn rewrite(
     number: usize,
     labels: &mut LabelCounter,
     mut joiner: Option<&mut Joiner>,
-) -> Result<Written, Failure> {
+) -> Result<WrittenShard, Failure> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
     let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
@@ -248,7 +300,7 @@ pub(super) fn rewrite(
     store::remove_file(&source).map_err(Failure::io(&source))?;
     process.progress.add(info.documents);
     let (tokens, by_status) = (info.tokens, info.by_status);
-    Ok(Written {
+    Ok(WrittenShard {
         number: number as u64,
         tokens,
         tokens_stopped,

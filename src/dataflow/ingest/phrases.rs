@@ -92,8 +92,7 @@ fn frequent_words(
         tokens = counts.iter().map(|count| count.tokens).sum();
         counts.retain(|count| count.tokens >= settings.min_count);
         counts.sort_unstable();
-        let packed = counts.iter().map(|count| (&*count.term, count.tokens, count.documents, 0));
-        message = pack(packed);
+        message = pack(counts.iter().map(|it| (&*it.term, [it.tokens, it.documents, 0])));
     }
     let words = broadcast(worker, message).map(|word| word.term).collect();
     Ok((words, sum(worker, &[tokens as i64])[0] as u64))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::{IngestShared, begin, publish};
+use super::{begin, publish};
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
 use crate::failure::Failure;
@@ -85,7 +85,6 @@ fn reusable(process: &Process) -> Option<Collection> {
 pub(super) fn reuse(
     worker: &mut Worker,
     process: &Process,
-    shared: &IngestShared,
     source: &Source,
 ) -> Result<Option<Collection>, Failure> {
     let Some(folder) = &process.job.warm_start else {
@@ -120,7 +119,7 @@ pub(super) fn reuse(
     }
     barrier(worker);
     if let Some(error) = source.gone.as_ref().filter(|_| worker.index() == 0) {
-        shared.warn(format!(
+        process.warn(format!(
             "{error}; instead, its collection was copied from train.warm_start, {}, with all documents: to leave \
              some out, set corpus.input to the others and choose another output.path",
             folder.display()

@@ -14,7 +14,7 @@ use corpus::collection::Collection;
 use corpus::vocabulary::TermStatus;
 use lda::evaluate::drift::DriftSums;
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Publishes the model of the result in `folder`, and what is known of its training, as this job's. From then on
     /// the job does not need that result.
     pub(super) fn adopt(&self, folder: &Path, collection: &Collection) -> Result<(), Failure> {
@@ -45,19 +45,19 @@ impl<'a> Run<'a> {
 
     /// Returns the sums over the documents that the model was trained on, if these are of another result: all terms
     /// of its collection count as theirs.
-    pub(super) fn trained_elsewhere(&self) -> Result<Option<&'a Arc<DriftSums>>, Failure> {
-        let trained = self.shared.trained.get(|| {
-            if self.process.job.model_from.is_none() {
-                return Ok::<_, Failure>(None);
-            }
+    pub(super) fn trained_elsewhere(&self) -> Result<Option<Arc<DriftSums>>, Failure> {
+        if self.process.job.model_from.is_none() {
+            return Ok(None);
+        }
+        let trained = self.process.shared("trained elsewhere", || {
             let mut trained: DriftSums = read_json(&self.process.output.local(TRAINED_FILE)?)?;
             let vocabulary = read_vocabulary(self.process)?;
             trained.terms = DriftSums::new(0, vocabulary.terms().len()).terms;
             let known = (0..).zip(vocabulary.terms());
             let known = known.filter(|(_, term)| term.status != TermStatus::Unknown);
             known.for_each(|(place, _)| trained.terms.insert(place));
-            Ok(Some(Arc::new(trained)))
+            Ok(trained)
         })?;
-        Ok(trained.as_ref())
+        Ok(Some(trained))
     }
 }

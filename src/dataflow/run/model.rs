@@ -53,7 +53,7 @@ impl Model {
     }
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Trains, from the start or the newest sound checkpoint; or reads the complete model.
     pub(super) fn train(
         &self,
@@ -81,11 +81,11 @@ impl<'a> Run<'a> {
             )));
         }
         if is_complete {
-            let saved = self.shared.saved.get(|| self.process.read_model(collection))?;
+            let saved = self.process.shared("saved", || self.process.read_model(collection))?;
             if self.process.job.model_from.is_none() {
                 summary.already_complete.push("train".to_owned());
             }
-            let model = self.model(collection, Some(saved), &saved.header.priors)?;
+            let model = self.model(collection, Some(&saved), &saved.header.priors)?;
             let published_eta = saved.header.published().eta;
             let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());
             return Ok(Model { parts: model, priors, published_eta, hash });
@@ -93,10 +93,10 @@ impl<'a> Run<'a> {
         if worker.index() == 0 {
             self.refuse_other_settings(collection)?;
         }
-        let shared = &self.shared.sample;
-        let warm_start = self.warm_start()?.map(|start| &start.model);
-        let loaded = load_sample(worker, self.process, shared, collection, rule, warm_start)?;
-        let (sample, schedule) = loaded;
+        let (shared, warm_start) = (self.process.shared_default("sample"), self.warm_start()?);
+        let warm_start = (*warm_start).as_ref().map(|start| &start.model);
+        let (sample, schedule) =
+            load_sample(worker, self.process, &shared, collection, rule, warm_start)?;
         check_sample(&sample, collection, &self.process.job.model)?;
         self.check_revisited(&sample)?;
         check_estimator(&self.process.job.train, &sample, &schedule)?;
@@ -118,15 +118,19 @@ impl<'a> Run<'a> {
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
         let active = self.active(&sample)?;
-        let assignments =
-            if schedule.remembers() { Some(self.assignments(&sample, active)?) } else { None };
+        let assignments = if schedule.remembers() {
+            Some(self.assignments(&sample, active.as_deref())?)
+        } else {
+            None
+        };
         let wanted = Wanted {
             process: self.process,
             vocabulary_hash: &collection.vocabulary_fingerprint,
             training: &sample.training,
-            assignments: assignments.map(|all| &**all),
+            assignments: assignments.as_deref(),
         };
-        let saved = choose(worker, wanted, &self.shared.checkpoints)?;
+        let candidates = self.process.shared_default("checkpoints");
+        let saved = choose(worker, wanted, &candidates)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
         let (priors, planted) = self.planted(priors, &schedule)?;
         let model = self.model(collection, saved, &priors)?;
@@ -139,8 +143,8 @@ impl<'a> Run<'a> {
             model: Arc::clone(&model),
             sample: sample.clone(),
             schedule,
-            assignments: assignments.cloned(),
-            active: active.cloned(),
+            assignments,
+            active,
             changed_rows: self.changed_rows(&priors)?,
             inference_alpha,
             settings_hash: self.process.job.train_hash(),
@@ -151,25 +155,26 @@ impl<'a> Run<'a> {
         let trained = train(worker, &plan, priors, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
-        let topics = self.topics(&model, &published_priors(&priors, published_eta))?;
-        let tickets = &self.shared.coherence;
-        let training = (&*sample.training, tickets);
-        let coherence = coherence(worker, self.process, training, topics, vocabulary_size)?;
+        let mut model = Model { parts: model, priors, published_eta, hash: String::new() };
+        let topics = self.topics(&model)?;
+        let tickets = self.process.shared_default("coherence");
+        let training = (&*sample.training, &*tickets);
+        let coherence = coherence(worker, self.process, training, &topics, vocabulary_size)?;
         let mut hash = String::new();
         if worker.index() == 0 {
             let record = TrainingRecord::new(&sample, &trained, coherence);
             let mut header = trained.header;
             let log = std::mem::take(&mut header.log);
             record::write_training(self.process, &record, &log, collection)?;
-            hash = save(self.process, &model, &header, MODEL_FILE)?;
+            hash = save(self.process, &model.parts, &header, MODEL_FILE)?;
             summary.train = Some(TrainSummary {
-                tree: planted.map(|planted| planted.to_string()),
+                tree: (*planted).as_ref().map(Planted::to_string),
                 ..train_summary(&record, &log, settings)
             });
         }
         let hashes = all_gather(worker, hash.as_bytes());
-        let hash = String::from_utf8_lossy(&hashes[0]).into_owned();
-        Ok(Model { parts: model, priors, published_eta, hash })
+        model.hash = String::from_utf8_lossy(&hashes[0]).into_owned();
+        Ok(model)
     }
 
     /// Returns the priors with the job's tree and, after a warm start, the α of its model.
@@ -177,26 +182,25 @@ impl<'a> Run<'a> {
         &self,
         priors: Priors,
         schedule: &Schedule,
-    ) -> Result<(Priors, Option<&'a Planted>), Failure> {
+    ) -> Result<(Priors, Arc<Option<Planted>>), Failure> {
         let planted = self.tree(&priors, schedule.remembers())?;
         let warm_start = self.warm_start()?;
+        let alpha = (*warm_start).as_ref().map(|start| start.model.alpha().to_vec());
         let priors = Priors {
-            alpha: warm_start.map_or(priors.alpha, |start| start.model.alpha().to_vec()),
-            tree: planted.map(|planted| Arc::clone(&planted.tree)),
+            alpha: alpha.unwrap_or(priors.alpha),
+            tree: (*planted).as_ref().map(|planted| Arc::clone(&planted.tree)),
             ..priors
         };
         Ok((priors, planted))
     }
 
     /// Returns the process's documents, if each round draws its own.
-    fn active(&self, sample: &Sample) -> Result<Option<&'a Arc<ActiveDocuments>>, Failure> {
+    fn active(&self, sample: &Sample) -> Result<Option<Arc<ActiveDocuments>>, Failure> {
         let settings = &self.process.job.train;
         let Some(schedule) = ActiveSchedule::new(settings, sample.least_tokens) else {
             return Ok(None);
         };
-        let active = (self.shared.active)
-            .get(|| ActiveDocuments::new(schedule, &sample.training).map(Arc::new))?;
-        Ok(Some(active))
+        self.process.shared("active", || ActiveDocuments::new(schedule, &sample.training)).map(Some)
     }
 
     /// Returns how many numbers are remembered for each of the process's documents.
@@ -212,32 +216,28 @@ impl<'a> Run<'a> {
     fn assignments(
         &self,
         sample: &Sample,
-        active: Option<&Arc<ActiveDocuments>>,
-    ) -> Result<&'a Arc<Assignments>, Failure> {
+        active: Option<&ActiveDocuments>,
+    ) -> Result<Arc<Assignments>, Failure> {
         let process = self.process;
         let path = process.scratch_path(ASSIGNMENTS_FILE);
-        self.shared.assignments.get(|| {
+        process.shared("assignments", || {
             let lengths = self.remembered_lengths(sample)?;
             let limit = process.job.train.sample_bytes;
             let assignments = Assignments::new(lengths.into_iter(), limit, &path)
                 .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))?;
-            Ok(Arc::new(match active {
+            Ok(match active {
                 Some(active) => assignments.with_influences(active.influences()),
                 None => assignments,
-            }))
+            })
         })
     }
 
-    /// Returns all topics of the process's model, published with `priors`.
-    pub(super) fn topics(
-        &self,
-        model: &ProcessModel,
-        priors: &Priors,
-    ) -> Result<&'a Arc<[PublishedTopic]>, Failure> {
-        self.shared.topics.get(|| {
-            let guards = model.read_parts();
+    /// Returns all topics of the model, as published.
+    pub(super) fn topics(&self, model: &Model) -> Result<Arc<Arc<[PublishedTopic]>>, Failure> {
+        self.process.shared("topics", || {
+            let guards = model.parts.read_parts();
             let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-            Ok(publish(&parts, priors).into())
+            Ok(publish(&parts, &model.published()).into())
         })
     }
 
@@ -251,15 +251,16 @@ impl<'a> Run<'a> {
     ) -> Result<Arc<ProcessModel>, Failure> {
         let threads = self.process.placement.threads;
         let terms = collection.terms_kept as usize;
-        let model = self.shared.model.get(|| {
+        self.process.shared("model", || {
             let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
             // A finished model does not need the result that its training started from.
             let is_finished = saved.is_some_and(|saved| saved.header.next.is_none());
-            let start = if is_finished { None } else { self.warm_start()? };
-            let warm = start.filter(|warm| saved.is_none() || warm.model.is_partial());
-            Ok::<_, Failure>(Arc::new(match (warm, saved) {
+            let start = if is_finished { Arc::default() } else { self.warm_start()? };
+            let warm = (*start).as_ref();
+            let warm = warm.filter(|warm| saved.is_none() || warm.model.is_partial());
+            Ok(match (warm, saved) {
                 (Some(warm), _) => {
                     model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))
                 }
@@ -267,9 +268,8 @@ impl<'a> Run<'a> {
                 (None, None) => model.starting_from(|part| {
                     lda::train::start(job.train.method, seed, priors, rows, [part, threads])
                 }),
-            }))
-        })?;
-        Ok(Arc::clone(model))
+            })
+        })
     }
 
     /// Refuses a checkpoint of another job before any documents are read. The code that resumes handles

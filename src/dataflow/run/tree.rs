@@ -35,14 +35,14 @@ impl fmt::Display for Planted {
     }
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Returns the tree that the job requests, in which a topic's ordinary terms have the η of `priors`.
     pub(super) fn tree(
         &self,
         priors: &Priors,
         remembers: bool,
-    ) -> Result<Option<&'a Planted>, Failure> {
-        let planted = self.shared.tree.get(|| {
+    ) -> Result<Arc<Option<Planted>>, Failure> {
+        self.process.shared("tree", || {
             let Some((tree, pruned)) = self.grow(priors.eta)? else {
                 return Ok(None);
             };
@@ -56,9 +56,8 @@ impl<'a> Run<'a> {
                 )));
             }
             let tree = Arc::new(tree);
-            Ok::<_, Failure>(Some(Planted { tree, pruned }))
-        })?;
-        Ok(planted.as_ref())
+            Ok(Some(Planted { tree, pruned }))
+        })
     }
 
     /// Builds the tree of the job's knowledge; returns it, and what it leaves out.

@@ -1,5 +1,7 @@
 //! The result that training starts from.
 
+use std::sync::Arc;
+
 use super::Run;
 use crate::dataflow::finish::Before;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
@@ -21,10 +23,10 @@ pub(super) struct Start {
     pub(super) before: Before,
 }
 
-impl<'a> Run<'a> {
+impl Run<'_> {
     /// Returns the start of training, if the job names a result.
-    pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, Failure> {
-        let start = self.shared.warm_start.get(|| {
+    pub(super) fn warm_start(&self) -> Result<Arc<Option<Start>>, Failure> {
+        self.process.shared("warm start", || {
             let job = &self.process.job;
             let (Some(folder), Some(unassigned)) = (&job.warm_start, job.train.warm_start) else {
                 return Ok(None);
@@ -52,16 +54,15 @@ impl<'a> Run<'a> {
                     self.check_same_sample(&result)?
                 }
             }
-            Ok::<_, Failure>(Some(Start { model, before }))
-        })?;
-        Ok(start.as_ref())
+            Ok(Some(Start { model, before }))
+        })
     }
 
     /// Returns the rows of the model that are changed before training: none, unless its prior over terms has changed.
     pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, Failure> {
         let (start, seed) = (self.warm_start()?, self.process.job.model.seed);
         let rows = |start: &Start| start.model.changed_rows(priors, seed);
-        Ok(start.map(rows).unwrap_or_default())
+        Ok((*start).as_ref().map(rows).unwrap_or_default())
     }
 
     /// Checks that the model was trained on the same sample, as only some documents are visited.
@@ -92,7 +93,7 @@ impl<'a> Run<'a> {
 
     /// Checks that some document will be visited.
     pub(super) fn check_revisited(&self, sample: &Sample) -> Result<(), Failure> {
-        match self.warm_start()? {
+        match *self.warm_start()? {
             Some(_) if sample.revisited_documents == 0 => Err(Failure::data(
                 "no document of the sample contains a word that the change of tree.file concerns: name words that \
                  occur in it, or train on a larger sample (sample.documents)",

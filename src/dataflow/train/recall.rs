@@ -9,7 +9,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use crate::assignments::Assignments;
@@ -26,14 +25,6 @@ use corpus::minibatches::Minibatches;
 pub(crate) struct Candidates {
     /// Newest first: two, and a third if a run was killed before it removed the oldest.
     found: [Once<Found>; 3],
-    warnings: Mutex<Vec<String>>,
-}
-
-impl Candidates {
-    /// Returns warnings about files that were skipped.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().clone()
-    }
 }
 
 /// The requirements on a checkpoint from which training would resume.
@@ -74,7 +65,7 @@ pub(crate) fn choose<'a>(
             (None, Found::Sound(saved)) => {
                 if worker.index() == 0 {
                     if let Some(reason) = damaged.first() {
-                        shared.warnings.lock().push(format!(
+                        wanted.process.warn(format!(
                             "{reason}; training resumes from the previous checkpoint"
                         ));
                     }

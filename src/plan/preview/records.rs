@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::column::{Column, form_of, is_id_name, is_text_name, last_key, text_of};
 use crate::failure::Failure;
-use crate::plan::look::first_bytes;
+use crate::plan::survey::first_bytes;
 use corpus::columns::{
     FirstRecords, MOST_RECORDS, Record, START_BYTES, columns, first_records, is_object, rows,
 };
@@ -55,7 +55,7 @@ pub(super) struct Judged {
 
 /// The first records and texts of some files.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(crate) struct Records {
     /// The guessed encoding of content that is not UTF-8.
     guess: EncodingGuess,
     /// Column names, in the order of their appearance.
@@ -72,11 +72,11 @@ pub(super) struct Records {
     /// The starts of files that are documents.
     texts: Vec<String>,
     /// Whether a TSV file has quoted fields, like CSV.
-    pub(super) has_quotes: bool,
+    pub(crate) has_quotes: bool,
     /// Whether a CSV file ends within a quote.
-    pub(super) has_open_quote: bool,
+    pub(crate) has_open_quote: bool,
     /// A file of JSON Lines whose objects are in an array, over several lines or several on a line; with the error.
-    pub(super) joined: Option<Failure>,
+    pub(crate) joined: Option<Failure>,
     /// Arrays of objects in files that are one JSON object, with their numbers of objects.
     arrays: BTreeMap<String, u64>,
 }
@@ -158,7 +158,7 @@ impl Records {
     fn add(&mut self, file: &InputFile, first: FirstRecords, settings: &CorpusSettings) {
         let begin = self.records.len();
         let records = begin..begin + first.records.len();
-        let are_tables = !matches!(file.format.name, "jsonl" | "json");
+        let are_tables = !file.format.has_keys();
         if !are_tables && records.len() == 1 {
             self.singles.push(records);
         } else {
@@ -187,7 +187,7 @@ impl Records {
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<bool, Failure> {
-        if !matches!(file.format.name, "csv" | "tsv" | "parquet" | "arrow") {
+        if !file.format.has_header() && !matches!(file.format.cutting, Cutting::RowGroups(_)) {
             return Ok(true);
         }
         let group = self.groups.get_mut(&set_of(&columns(file, settings)?));
@@ -212,7 +212,7 @@ impl Records {
     }
 
     /// Returns the likeliest encoding, if more than a few texts or values are not UTF-8.
-    pub(super) fn encoding(&self) -> Option<TextEncoding> {
+    pub(crate) fn encoding(&self) -> Option<TextEncoding> {
         let is_torn = |text: &String| text.contains('\u{fffd}');
         let torn = self.texts.iter().filter(|text| is_torn(text)).count()
             + self
@@ -293,7 +293,7 @@ impl Records {
     }
 
     /// Returns the number of records, not counting documents that are files.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
@@ -323,7 +323,7 @@ impl Records {
     }
 
     /// Whether there are files that are documents, each beginning with a line that is a JSON object.
-    pub(super) fn are_json_lines(&self) -> bool {
+    pub(crate) fn are_json_lines(&self) -> bool {
         let begins_with_object = |text: &String| {
             let line = text.lines().next().unwrap_or_default();
             is_object(line)
@@ -333,7 +333,7 @@ impl Records {
 
     /// Whether there are files that are documents, nine of ten or more beginning with the headers of an e-mail: mail
     /// servers keep lists beside it.
-    pub(super) fn are_mail(&self) -> bool {
+    pub(crate) fn are_mail(&self) -> bool {
         let is_mail = |text: &String| {
             let headers = text.split("\n\n").next().unwrap_or_default();
             let has = |name: &str| headers.lines().any(|line| line.starts_with(name));

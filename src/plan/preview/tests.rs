@@ -40,7 +40,8 @@ fn json_that_a_run_reads_is_looked_at() {
         let array = format!("[{}]", lines.trim_end().replace('\n', ",\n"));
         for (name, content) in [("a.jsonl", &lines), ("a.txt", &lines), ("a.json", &array)] {
             let preview = previewed(&[(name, content.as_bytes())]).unwrap();
-            let is_object = preview.text.as_deref() == Some("body") || preview.is_json_lines;
+            let is_object =
+                preview.text.as_deref() == Some("body") || preview.records.are_json_lines();
             assert!(is_object, "{name}: {line}", line = line(0));
         }
     }
@@ -75,7 +76,7 @@ fn a_binary_file_named_like_the_texts_is_left_out_alone() {
         ])
         .unwrap();
         assert_eq!(preview.binary, BTreeMap::from([(name.to_owned(), 1)]));
-        assert_eq!((preview.survey.files, preview.encoding), (2, None));
+        assert_eq!((preview.survey.files, preview.records.encoding()), (2, None));
     }
 }
 
@@ -169,13 +170,13 @@ fn objects_on_one_line_or_in_an_array_are_found() {
         ("a.jsonl", item.replace(", ", ",\n")),
     ] {
         let preview = previewed(&[(name, content.as_bytes())]).unwrap();
-        assert!(preview.is_joined, "{name}: {content}");
+        assert!(preview.records.joined.is_some(), "{name}: {content}");
         assert_eq!(preview.text.as_deref(), Some("text"), "{name}: {content}");
         let beside = previewed(&[(name, content.as_bytes()), ("b.csv", b"text\na ship\n")]);
         assert!(beside.unwrap_err().help.unwrap().contains("jq -c ."));
     }
     let torn = format!("{{\"id\": 1, \"text\": \"torn\n{item}\n");
-    assert!(!previewed(&[("a.jsonl", torn.as_bytes())]).unwrap().is_joined);
+    assert!(!previewed(&[("a.jsonl", torn.as_bytes())]).unwrap().records.joined.is_some());
 }
 
 #[test]
@@ -323,4 +324,26 @@ fn distinct_terms_are_extrapolated_by_their_growth() {
     assert_eq!(extrapolated(&growth(1.0), 100_000), 1_000_000);
     assert_eq!(extrapolated(&growth(1.0)[..9], 10_000_000), 0);
     assert_eq!(extrapolated(&[], 10), 0);
+}
+
+#[test]
+fn languages_of_single_texts_do_not_count() {
+    let english = "It is a truth universally acknowledged, that a single man in possession of a good fortune, must \
+                   be in want of a wife. However little known the feelings or views of such a man may be on his \
+                   first entering a neighbourhood.";
+    let german = "Als Gregor Samsa eines Morgens aus unruhigen Träumen erwachte, fand er sich in seinem Bett zu \
+                  einem ungeheueren Ungeziefer verwandelt. Er lag auf seinem panzerartig harten Rücken und sah, \
+                  wenn er den Kopf ein wenig hob, seinen gewölbten, braunen Bauch.";
+    let titles =
+        ["The Trial of the King", "A Room with a View", "The Way of All Flesh", "Sons and Lovers"];
+    assert_eq!(languages_of(&[english, german, english]), ["en", "de"]);
+    assert_eq!(languages_of(&[&[german][..], &[english; 7]].concat()), ["en"]);
+    assert_eq!(languages_of(&[german]), ["de"]);
+    assert_eq!(languages_of(&titles.repeat(9)), ["en"]);
+    assert!(languages_of(&["f017 f044 f9921 f112 f77", ""]).is_empty());
+    assert!(languages_of(&[]).is_empty());
+    let chinese = "今天天气很好我们去海边散步看见了很多船";
+    assert_eq!(languages_of(&[[english; 7].as_slice(), &[chinese; 9]].concat()), ["en", "zh"]);
+    assert_eq!(languages_of(&["ພາສາລາວເປັນພາສາທາງການຂອງລາວ"]), ["lo"]);
+    assert_eq!(languages_of(&["ភាសាខ្មែរជាភាសាផ្លូវការ"]), ["km"]);
 }

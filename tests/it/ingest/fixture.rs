@@ -10,7 +10,7 @@ use mesh::{ClusterError, ClusterSettings, Placement};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::dataflow::ingest::{IngestShared, ingest};
+use topicmill::dataflow::ingest::{self, ingest};
 use topicmill::dataflow::process::Process;
 use topicmill::job::Job;
 use topicmill::tables::Output;
@@ -69,14 +69,11 @@ pub fn job(folder: &Path, out: &str, overrides: &[&str]) -> Job {
 /// Ingests on the workers of this process, which must all return the same.
 pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested, ClusterError> {
     let process = Arc::new(Process::new(job.clone(), output, placement.clone()));
-    let shared = Arc::new(IngestShared::default());
-    let lent = Arc::clone(&shared);
-    let logic = move |worker: &mut timely::worker::Worker| {
-        ingest(worker, &process, &lent).map(|(collection, _)| collection)
-    };
-    let mut collections = mesh::execute(placement, &ClusterSettings::default(), logic)?;
-    assert!(collections.iter().all(|collection| *collection == collections[0]));
-    Ok(Ingested { collection: collections.swap_remove(0), remarks: shared.remarks() })
+    let logic = move |worker: &mut timely::worker::Worker| ingest(worker, &process);
+    let mut all = mesh::execute(placement, &ClusterSettings::default(), logic)?;
+    assert!(all.iter().all(|ingested| ingested.collection == all[0].collection));
+    let ingest::Ingested { collection, remarks } = all.swap_remove(0);
+    Ok(Ingested { collection, remarks: remarks.unwrap_or_default() })
 }
 
 /// Reads every file under the folder except the lock, by its path.
