@@ -203,8 +203,9 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes one JSON object as a line to stdout.
-fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{object}\n"))
+fn print_json(object: &impl serde::Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string(object).expect("numbers and texts are JSON");
+    print(&format!("{json}\n"))
 }
 
 /// Refuses a path from the command line that does not exist.

@@ -12,19 +12,21 @@ mod documents;
 mod page;
 mod topics;
 mod trends;
-mod warnings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::Failure;
 use crate::tables::documents::metadata_columns;
+use crate::tables::drift::DriftRow;
 use crate::tables::output::{JOB_FILE, Output, is_gone};
 use crate::tables::phi::PublishedPhi;
-use crate::tables::read::{
-    CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
-    training_curve,
-};
+use crate::tables::read::table_schema;
+use crate::tables::records::rows;
+use crate::tables::topics::topic_lines;
+use crate::tables::training_log::{CurvePoint, training_curve};
+use crate::tables::vocabulary::kept_terms;
+use crate::tables::warnings;
 use bounds::Bounds;
 pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
@@ -72,8 +74,13 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
     let documents = best.shown(output, &collection, lines.len(), &columns, threads)?;
     let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
-    let new = drift.as_ref().filter(|drift| drift.run.documents > 0);
-    let warnings = warnings::warnings(&collection.documents_by_status, &lines, new);
+    let mut warnings = warnings::of_topics(&lines);
+    let of_drift = |drift: &Drift| {
+        warnings::of_drift(&drift.run, [drift.group_count, drift.groups_to_retrain])
+    };
+    warnings.extend(drift.as_ref().and_then(of_drift));
+    warnings.extend(warnings::of_documents(&collection.documents_by_status));
+    warnings.iter_mut().for_each(|warning| warning.topics.truncate(bounds::NAMED_TOPICS));
     let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
     let (topics, terms) = topics::topics(lines, &phi, &kept, &documents, &bounds);
     Ok(page::page(&ReportData {
@@ -86,7 +93,7 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
         documents: documents.shown,
         trends,
         curve: curve(training_curve(root)?),
-        figures: evaluation_figures(root)?,
+        figures: rows(root)?,
         drift,
     }))
 }
@@ -153,15 +160,14 @@ fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
 
 /// Returns the run's drift, and the groups that are furthest from what the model knows.
 fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
-    let lines = drift_lines(root)?;
-    let (run, mut groups): (Vec<_>, Vec<_>) =
-        lines.into_iter().partition(|line| line.group_id.is_none());
+    let (run, mut groups): (Vec<DriftRow>, Vec<DriftRow>) =
+        rows::<DriftRow>(root)?.into_iter().partition(|line| line.group_id.is_none());
     let Some(run) = run.into_iter().next() else {
         return Ok(None);
     };
     let group_count = groups.len();
     let groups_to_retrain = groups.iter().filter(|group| group.retrain).count();
-    let known = |line: &crate::tables::read::DriftLine| line.known_term_share.unwrap_or(1.0);
+    let known = |line: &DriftRow| line.known_term_share.unwrap_or(1.0);
     groups.sort_by(|a, b| known(a).total_cmp(&known(b)).then(a.group_id.cmp(&b.group_id)));
     groups.truncate(bounds::DRIFT_GROUPS);
     for name in groups.iter_mut().filter_map(|group| group.group_id.as_mut()) {

@@ -19,9 +19,11 @@ pub mod read;
 pub(crate) mod records;
 pub(crate) mod rollup;
 mod schema;
+pub(crate) mod tally;
 pub(crate) mod trend_columns;
 pub(crate) mod verify;
 pub(crate) mod views;
+pub(crate) mod warnings;
 pub(crate) mod wide;
 mod writer;
 
@@ -83,7 +85,7 @@ tables! {
     pub(crate) topic_trends TopicTrendRow summed;
     pub topics TopicRow;
     pub(crate) training_log TrainingLogRow;
-    pub(crate) vocabulary VocabularyRow;
+    pub vocabulary VocabularyRow;
 }
 
 /// Version of the tables' columns; increases when a column changes its meaning.

@@ -180,7 +180,7 @@ pub(crate) struct InspectArgs {
     /// An output folder, its `model` folder, one of its table folders, or a Parquet file
     #[arg(value_name = "OUT|MODEL|TABLE")]
     pub(crate) path: PathBuf,
-    /// Topics to show, the largest first; labels are sorted by documents; 0 shows all
+    /// Topics to show, the largest first; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) topics: usize,
     /// Show this topic: its terms, documents and nearest topics

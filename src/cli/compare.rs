@@ -11,7 +11,7 @@ use super::summary::words_within;
 use super::{Failure, figures, plan};
 use crate::tables::compare::{Comparison, compare};
 use crate::tables::output::{View, Wanted};
-use crate::tables::read::{TopicLine, topic_lines};
+use crate::tables::topics::{TopicLine, topic_lines};
 use lda::evaluate::comparison::Figure;
 use lda::evaluate::matching::SAME_TOPIC_WITHIN;
 
@@ -161,7 +161,9 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
     let words = width.saturating_sub(BESIDE_WORDS) / 2;
     for pair in pairs.iter().take(most) {
         let [a, b] = pair.topics.map(|topic| match topic {
-            Some(line) => [line.topic.to_string(), words_within(&line.words(), usize::MAX, words)],
+            Some(line) => {
+                [line.row.topic.to_string(), words_within(&line.words(), usize::MAX, words)]
+            }
             None => ["-".to_owned(), String::new()],
         });
         let distance = pair.distance.map_or_else(String::new, |distance| format!("{distance:.2}"));
@@ -179,7 +181,7 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
 
 fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
     let pair = |pair: &Pair<'_>| {
-        let [a, b] = pair.topics.map(|topic| topic.map(|line| line.topic));
+        let [a, b] = pair.topics.map(|topic| topic.map(|line| line.row.topic));
         json!({ "first": a, "second": b, "distance": pair.distance })
     };
     // Without documents there is no mean.

@@ -1,8 +1,6 @@
 //! `topicmill inspect OUT|MODEL|TABLE`: shows what is stored at a path, detected from its content.
 
-mod labels;
 mod model;
-mod root;
 mod table;
 mod topic;
 
@@ -10,10 +8,20 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::args::InspectArgs;
-use super::{Exit, Failure};
+use super::pictures::{at_most, page_width};
+use super::summary::{MOST_TERMS, finding, held_out_curve, topic_table};
+use super::{Exit, Failure, figures, plan};
 use crate::checkpoint::MAGIC;
+use crate::tables::evaluation::EvaluationRow;
 use crate::tables::output::{View, Wanted};
+use crate::tables::read::{TableListing, listing};
+use crate::tables::records::rows;
+use crate::tables::topics::{TopicLine, topic_lines};
+use crate::tables::training_log::training_curve;
+use crate::tables::warnings;
 
 /// The kinds of things that a path can name.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +61,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
             let message = format!("{flag}: {} is not an output folder", args.path.display());
             Err(Failure::usage(message).help("pass the folder that the job names as `output.path`"))
         }
-        (Some(Thing::Root), false) => root::show(args),
+        (Some(Thing::Root), false) => show_result(args),
         (Some(Thing::Model(path)), false) => model::show(args, &path),
         (Some(Thing::Table), false) => table::show(args),
         (None, _) => {
@@ -64,6 +72,45 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
             ))
         }
     }
+}
+
+/// A result: its tables, its figures of quality, its topics.
+#[derive(Serialize)]
+struct ResultScreen {
+    tables: Vec<TableListing>,
+    evaluation: Vec<EvaluationRow>,
+    topics: Vec<TopicLine>,
+}
+
+/// Shows the output folder at the path.
+fn show_result(args: &InspectArgs) -> Result<(), Failure> {
+    let root = &args.path;
+    let (tables, topics) = (listing(root)?, topic_lines(root)?);
+    if args.json {
+        return super::print_json(&ResultScreen { tables, evaluation: rows(root)?, topics });
+    }
+    let mut text = String::new();
+    if tables.is_empty() {
+        let path = root.display();
+        text +=
+            &format!("no tables yet; `topicmill status {path}` shows the progress of the run\n");
+    }
+    for table in tables {
+        let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
+        let noun = if table.rows == 1 { "row " } else { "rows" };
+        text += &format!("{:<22}{rows:>15} {noun}{bytes:>12}\n", table.name);
+    }
+    if let Some(line) = held_out_curve(&training_curve(root)?) {
+        text += &format!("\n{}", plan::rows(&[("training", line)]));
+    }
+    if !topics.is_empty() {
+        let (most, terms) = (at_most(args.topics), args.terms.unwrap_or(MOST_TERMS));
+        text += &format!("\n{}", topic_table(&topics, most, terms, page_width()));
+        let found = warnings::of_topics(&topics);
+        let found: Vec<_> = found.iter().map(|warning| ("warning", finding(warning))).collect();
+        text += &plan::rows(&found);
+    }
+    super::print(&text)
 }
 
 fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {

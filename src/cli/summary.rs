@@ -1,21 +1,28 @@
 //! The end of a run: the topics as a table, the figures, and commands for the next steps.
 
-mod changes;
-mod drift;
 mod next;
 mod topics;
 
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
 use crate::job::Job;
-use crate::observe::summary::{IngestSummary, LabelSummary, Summary, TopicFaults, TrainSummary};
-use crate::tables::read::{CurvePoint, topic_lines, training_curve};
-pub(super) use changes::moved;
+use crate::observe::summary::{DriftSummary, IngestSummary, LabelSummary, Summary, TrainSummary};
+use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topics::{TopicLine, topic_lines};
+use crate::tables::training_log::{CurvePoint, training_curve};
+use crate::tables::warnings::Warning;
 use store::is_remote;
 pub(super) use topics::{MOST_TERMS, held_out_curve, topic_table, words_within};
 
 /// The score of fewer held-out documents says little: their standard error, too, is a guess.
 const FEW_HELD_OUT: u64 = 30;
+/// Shifts of fewer new documents are not shown.
+const FEW_DOCUMENTS: i64 = 100;
+/// Maximum number of topics that a warning names.
+const MOST_NAMED: usize = 5;
+/// Maximum number of topics that are named as changed, and of terms that each has gained, and lost.
+const MOST_MOVED: usize = 3;
+const MOST_MOVED_TERMS: usize = 4;
 /// Maximum number of rows in the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
 
@@ -120,14 +127,17 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         );
         rows.push(("project", projected));
     }
-    let moved = summary.drift.iter().flat_map(drift::lines);
-    let names = std::iter::once("drift").chain(std::iter::repeat(""));
-    rows.extend(names.zip(moved));
+    rows.extend(summary.drift.as_ref().map(|drift| ("drift", moved_documents(drift))));
     let labels = summary.labels.as_ref();
     rows.extend(labels.map(|labels| ("labels", of_labels(labels))));
-    let faults = summary.topic_faults.as_ref();
-    rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
-    rows.extend(changes::line(&summary.changes).map(|line| ("changes", line)));
+    if let Some(findings) = &summary.findings {
+        let count = figures::grouped(summary.topics.len() as u64);
+        let are_sound = findings.iter().all(|warning| warning.topics.is_empty());
+        let sound = if are_sound { ", none dead, duplicate or junk" } else { "" };
+        rows.push(("topics", format!("{count}{sound}")));
+        rows.extend(findings.iter().map(|warning| ("warning", finding(warning))));
+    }
+    rows.extend(moved_topics(&summary.topics).map(|line| ("changes", line)));
     // The topic of a label has all words of its documents, so it is not a planted topic.
     let planted = summary.planted_found.filter(|_| summary.labels.is_none());
     if let Some((found, planted)) = planted {
@@ -177,35 +187,73 @@ fn of_labels(labels: &LabelSummary) -> String {
             figures::grouped(labels.documents)
         ));
     }
-    if labels.untrained > 0 {
-        text.push_str(&format!(
-            "; {} without a document in the sample: raise sample.fraction or corpus.label_min_documents",
-            figures::grouped(labels.untrained)
-        ));
+    text
+}
+
+/// Describes a warning: "6 topics are dead: almost no token belongs to them (1, 5, 8, 9, 20, …). Train fewer topics."
+pub(super) fn finding(warning: &Warning) -> String {
+    let mut named: Vec<String> =
+        warning.topics.iter().take(MOST_NAMED).map(i32::to_string).collect();
+    if warning.topics.len() > named.len() {
+        named.push("…".to_owned());
+    }
+    let text = warning.text.trim_end_matches('.');
+    let topics = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    format!("{text}{topics}. {}", warning.remedy)
+}
+
+/// Describes drift: "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; …".
+fn moved_documents(drift: &DriftSummary) -> String {
+    let percent = |share: Option<f64>| match share {
+        Some(share) => format!("{:.1} %", 100.0 * share),
+        None => "none".to_owned(),
+    };
+    let run = &drift.run;
+    let documents = if drift.are_held_out { "held-out document" } else { "new document" };
+    let mut text = format!(
+        "{} of distinct terms and {} of tokens in {} known",
+        percent(run.known_term_share),
+        percent(run.known_token_share),
+        figures::counted(run.documents.unsigned_abs(), documents),
+    );
+    // Shifts of a few documents are chance, and those of held-out documents nothing else: the table `drift` has them.
+    if !drift.are_held_out && run.documents >= FEW_DOCUMENTS {
+        if let Some(shift) = run.topic_shift_js {
+            text += &format!(
+                "; shares of topics differ from those of the sample by {shift:.2} (0: not at all, 1: no topic in common)"
+            );
+        }
+        if let Some(shift) = run.loglik_shift {
+            let than = if shift < 0.0 { "less" } else { "more" };
+            text += &format!("; a token is {:.2} nats {than} probable than there", shift.abs());
+        }
+    }
+    if drift.too_many_groups {
+        text += "; too many groups for one row each in table `drift`";
     }
     text
 }
 
-/// Describes faults: "100, including 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
-fn faults_line(faults: &TopicFaults) -> String {
-    let told: Vec<String> = faults
-        .by_name()
-        .into_iter()
-        .filter(|(_, faulty)| faulty.count > 0)
-        .map(|(name, faulty)| {
-            let mut first: Vec<String> = faulty.first.iter().map(i32::to_string).collect();
-            if faulty.count > first.len() {
-                first.push("…".to_owned());
-            }
-            let count = figures::grouped(faulty.count as u64);
-            format!("{count} {name} ({})", first.join(", "))
-        })
-        .collect();
-    let topics = figures::grouped(faults.topics as u64);
-    if told.is_empty() {
-        return format!("{topics}, none dead, duplicate or junk");
+/// Describes the topics that have moved most since the result that training started from, with what they gained and
+/// lost; `None` if it started from none.
+fn moved_topics(topics: &[TopicLine]) -> Option<String> {
+    let mut sorted: Vec<_> = topics.iter().filter_map(|topic| topic.change.as_ref()).collect();
+    sorted.sort_by(|a, b| b.distance.total_cmp(&a.distance));
+    let (named, others) = sorted.split_at(MOST_MOVED.min(sorted.len()));
+    let of_topic = |change: &&TopicChangeRow| {
+        let gained = change.gained.iter().take(MOST_MOVED_TERMS).map(|term| format!("+{term}"));
+        let lost = change.lost.iter().take(MOST_MOVED_TERMS).map(|term| format!("-{term}"));
+        let terms: Vec<String> = gained.chain(lost).collect();
+        let terms =
+            if terms.is_empty() { String::new() } else { format!(" ({})", terms.join(" ")) };
+        format!("{} by {:.3}{terms}", change.topic, change.distance)
+    };
+    let mut parts: Vec<String> = named.iter().map(of_topic).collect();
+    if let Some(next) = others.first() {
+        let others = figures::counted(others.len() as u64, "other");
+        parts.push(format!("{others} by {:.3} at most", next.distance));
     }
-    format!("{topics}, including {}", told.join(", "))
+    (!parts.is_empty()).then(|| format!("Hellinger distance of topic {}", parts.join("; ")))
 }
 
 /// Describes documents: "11,314 with 1,234,567 tokens in the vocabulary: 14 empty, 11,300 ok".
@@ -228,8 +276,10 @@ fn documents(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::summary::{DriftSummary, ProjectSummary};
-    use crate::tables::read::TopicLine;
+    use crate::observe::summary::ProjectSummary;
+    use crate::tables::drift::DriftRow;
+    use crate::tables::topics::TopicRow;
+    use crate::tables::warnings;
 
     fn rendered(width: usize) -> String {
         let curve = [-9.0, -8.0, -7.84].map(|heldout_loglik_per_token| CurvePoint {
@@ -245,15 +295,16 @@ mod tests {
     }
 
     fn summary() -> Summary {
-        let topic = |topic: i32| TopicLine {
+        let row = |topic: i32| TopicRow {
             topic,
             share: f64::from(topic + 1) / 820.0,
             coherence_npmi: (topic > 0).then_some(0.25),
             dead: topic % 4 == 1,
             duplicate_of: (topic == 12).then_some(7),
             top_terms: vec!["engine".into(), format!("term{topic}"), "a".repeat(90)],
-            ..TopicLine::default()
+            ..TopicRow::default()
         };
+        let topic = |topic| TopicLine { row: row(topic), ..TopicLine::default() };
         let topics: Vec<_> = (0..40).map(topic).collect();
         Summary {
             documents: 11_314,
@@ -276,7 +327,7 @@ mod tests {
                 ..Default::default()
             }),
             output: "out/it's $5".into(),
-            topic_faults: Some(TopicFaults::of(&topics)),
+            findings: Some(warnings::of_topics(&topics)),
             topics,
             ..Default::default()
         }
@@ -295,7 +346,9 @@ mod tests {
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
         assert!(
             page.contains(
-                "topics      40, including 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
+                "topics      40\n\
+                 warning     10 topics are dead: almost no token belongs to them (1, 5, 9, 13, 17, …). \
+                 Train fewer topics.\nwarning     1 topic repeats an earlier one (12). "
             ),
             "{page}"
         );
@@ -303,17 +356,6 @@ mod tests {
         assert!(page.contains("training    ▁▇█\n"), "{page}");
         assert!(page.contains("topicmill inspect 'out/it'\\''s $5' --topic 39\n"), "{page}");
         assert!(!page.contains('\u{1b}'));
-    }
-
-    #[test]
-    fn what_to_do_about_drift_has_lines_of_its_own() {
-        let drift =
-            DriftSummary { retrain: true, too_many_groups: true, ..DriftSummary::default() };
-        let summary = Summary { drift: Some(drift), ..Summary::default() };
-        let page = plan::rows(&figures_of(&summary, &[]));
-        let lines = "\n            below 70 % of distinct terms: retrain with new documents in the sample\
-                     \n            too many groups for one row each in table `drift`\n";
-        assert!(page.contains(lines), "{page}");
     }
 
     #[test]
@@ -353,9 +395,61 @@ mod tests {
     #[test]
     fn faultless_topics_are_said_to_be_so() {
         let topics = vec![TopicLine::default(); 1200];
-        let faults = TopicFaults::of(&topics);
-        let line = faults_line(&faults);
-        assert_eq!(line, "1,200, none dead, duplicate or junk");
+        let findings = Some(warnings::of_topics(&topics));
+        let rows = figures_of(&Summary { topics, findings, ..Summary::default() }, &[]);
+        assert!(rows.contains(&("topics", "1,200, none dead, duplicate or junk".to_owned())));
+    }
+
+    fn drift() -> DriftSummary {
+        let run = DriftRow {
+            documents: 1234,
+            known_term_share: Some(0.912),
+            known_token_share: Some(0.5),
+            topic_shift_js: Some(0.0812),
+            loglik_shift: Some(-0.25),
+            ..DriftRow::default()
+        };
+        DriftSummary { run, ..DriftSummary::default() }
+    }
+
+    #[test]
+    fn little_drift_is_one_line() {
+        assert_eq!(
+            moved_documents(&drift()),
+            "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; shares of topics differ \
+             from those of the sample by 0.08 (0: not at all, 1: no topic in common); a token is 0.25 nats less \
+             probable than there"
+        );
+    }
+
+    #[test]
+    fn shifts_of_few_or_held_out_documents_are_not_shown() {
+        let mut few = drift();
+        few.run.documents = 7;
+        let held_out = DriftSummary { are_held_out: true, ..drift() };
+        for (drift, documents) in [(few, "7 new documents"), (held_out, "1,234 held-out documents")]
+        {
+            let line = moved_documents(&drift);
+            assert!(line.ends_with(&format!("in {documents} known")), "{line}");
+        }
+    }
+
+    #[test]
+    fn much_drift_says_what_to_do() {
+        let mut much = DriftSummary { too_many_groups: true, ..drift() };
+        assert!(
+            moved_documents(&much).ends_with("; too many groups for one row each in table `drift`")
+        );
+        let few_terms = warnings::of_drift(&much.run, [2000, 3]).expect("groups to train on");
+        assert!(finding(&few_terms).starts_with("In 3 of 2,000 groups, "), "{few_terms:?}");
+        much.run.retrain = true;
+        let all = finding(&warnings::of_drift(&much.run, [2000, 3]).expect("advice"));
+        assert!(
+            all.contains("fewer than 70 %") && all.ends_with("documents in the sample."),
+            "{all}"
+        );
+        much.run.retrain = false;
+        assert_eq!(warnings::of_drift(&much.run, [2000, 0]), None);
     }
 
     #[test]
@@ -375,11 +469,10 @@ mod tests {
             assert!(keys.iter().all(|key| object[stage][key].is_number()), "{line}");
         }
         assert_eq!(object["output"], "out/it's $5");
-        let faults = &object["topic_faults"];
-        assert_eq!(faults["topics"], 40);
-        assert_eq!(faults["dead"]["count"], 10);
-        assert_eq!(faults["dead"]["first"], serde_json::json!([1, 5, 9, 13, 17]));
-        assert_eq!(faults["duplicates"]["first"], serde_json::json!([12]));
-        assert_eq!(faults["junk"], serde_json::json!({ "count": 0, "first": [] }));
+        let dead = &object["findings"][0];
+        assert_eq!(dead["kind"], "dead");
+        assert_eq!(dead["topics"], serde_json::json!([1, 5, 9, 13, 17, 21, 25, 29, 33, 37]));
+        assert_eq!(object["findings"][1]["topics"], serde_json::json!([12]));
+        assert_eq!(object["findings"].as_array().map(Vec::len), Some(2));
     }
 }

@@ -1,11 +1,11 @@
 //! Coherence of the finished topics, counted on the training documents by all workers.
 
-use serde::{Deserialize, Serialize};
 use timely::worker::Worker;
 
 use super::gather::sum;
 use super::process::{Process, TRAINING_FILE, Tickets};
 use crate::failure::Failure;
+use crate::tables::topic_term_diagnostics::CountedTerm;
 use corpus::minibatches::Minibatches;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
@@ -17,19 +17,7 @@ pub(crate) struct Coherence {
     /// UMass and NPMI of each topic; `None` if it has too few terms.
     pub(crate) topics: Vec<(Option<f64>, Option<f64>)>,
     /// Each topic's heaviest terms, by rank.
-    pub(crate) terms: Vec<Vec<TopTerm>>,
-}
-
-/// A topic's top term on the training documents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TopTerm {
-    /// The term.
-    pub(crate) term: u32,
-    /// Documents that contain it.
-    pub(crate) documents: u64,
-    /// How well it fits the terms before it:
-    /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
-    pub(crate) coherence: f64,
+    pub(crate) terms: Vec<Vec<CountedTerm>>,
 }
 
 /// Counts the topics' heaviest terms on the training documents of all processes: an idle worker
@@ -72,7 +60,7 @@ pub(crate) fn coherence(
     };
     let terms = |k: usize| {
         let ranked = top[k].iter().enumerate();
-        let term = |(rank, &term): (usize, &u32)| TopTerm {
+        let term = |(rank, &term): (usize, &u32)| CountedTerm {
             term,
             documents: merged.document_frequency(k, rank),
             coherence: merged.term_umass(k, rank),

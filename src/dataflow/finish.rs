@@ -1,35 +1,36 @@
 //! The end of a run, on worker 0: the tables about topics and terms, the manifest, `_SUCCESS`.
 
-mod changes;
-mod evaluation;
-mod labels;
-mod topics;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::ingest::read_vocabulary;
 use super::process::Process;
-use super::project::{Projected, ProjectedDrift, Tally, written_parts};
+use super::project::{Projected, written_parts};
 use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::state::TRAINED_FILE;
-use crate::observe::summary::{DriftSummary, Summary, TopicFaults};
+use crate::observe::summary::{DriftSummary, LabelSummary, Summary};
 use crate::report::report;
+use crate::tables::evaluation::{of_labels, of_planted, of_projection, of_training};
+use crate::tables::labels::{LabelRow, LabelSums};
 use crate::tables::output::{JOB_FILE, REPORT};
 use crate::tables::phrases::PhraseRow;
+use crate::tables::topic_changes::EarlierTopics;
 use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_nodes::TopicNodeRow;
 use crate::tables::topic_terms::TopicTermRow;
+use crate::tables::topics::{FinishedTopics, TopicLine};
 use crate::tables::training_log::TrainingLogRow;
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::VocabularyRow;
+use crate::tables::warnings;
 use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
 use lda::evaluate::TermDistribution;
+use lda::evaluate::labels::{macro_f1, micro_f1};
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
@@ -54,17 +55,7 @@ pub(crate) struct Finished<'a> {
     /// For each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,
     /// The topics that training started from, after a warm start.
-    pub(crate) before: Option<&'a Before>,
-}
-
-/// The topics of another result.
-pub(crate) struct Before {
-    /// The topics, with this result's numbers of terms; those of `gone` follow.
-    pub(crate) topics: Vec<PublishedTopic>,
-    /// Terms that this result does not have.
-    pub(crate) gone: Vec<String>,
-    /// Terms that only this result has, ascending.
-    pub(crate) new: Vec<u32>,
+    pub(crate) before: Option<&'a EarlierTopics>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -76,128 +67,146 @@ pub(crate) fn finish(
     summary: &mut Summary,
 ) -> Result<(), Failure> {
     process.progress.begin("finish", "tables", None);
+    let (job, collection) = (&process.job, finished.collection);
     let vocabulary = read_vocabulary(process)?;
-    let finisher = Finisher {
-        process,
-        finished,
+    let record = TrainingRecord::read(process)?;
+    let mut finisher = Finisher { process, finished, written: BTreeMap::new() };
+    let projected = finished.projected;
+    if let Some(projected) = projected {
+        finisher.written =
+            process.seen(|| written_parts(process, collection, finished.metadata))?;
+        finisher.written.extend(projected.written.clone());
+    }
+    let tally = projected.map(|projected| &projected.tally);
+    let (rows, terms) = FinishedTopics {
+        published: topics,
+        alpha: &priors.alpha,
         vocabulary: &vocabulary,
-        topics,
-        distributions: topics.iter().map(|t| TermDistribution::of(t, vocabulary.kept())).collect(),
-        record: TrainingRecord::read(process)?,
-        tally: finished.projected.map(|projected| &projected.tally),
-    };
-    let planted = finisher.planted()?;
-    summary.planted_found = planted;
-    let mut written = BTreeMap::new();
-    if let Some(projected) = finished.projected {
-        let look = || written_parts(process, finished.collection, finished.metadata);
-        written = process.seen(look)?;
-        written.extend(projected.written.clone());
+        coherence: &record.coherence,
+        counted: &record.top_terms,
+        tally,
+        top_terms: job.project.top_terms,
     }
-    summary.topics = finisher.write_topics(priors, &mut written)?;
-    summary.topic_faults = Some(TopicFaults::of(&summary.topics));
-    finisher.write(VocabularyRow::all(&vocabulary), &mut written)?;
-    finisher.write(TopicTermRow::all(topics, &vocabulary), &mut written)?;
-    if let Some(tally) = finisher.tally {
-        finisher.write(TopicDocumentRow::all(&tally.best.topics), &mut written)?;
+    .rows();
+    finisher.write(rows.iter().cloned())?;
+    finisher.write(terms)?;
+    finisher.write(VocabularyRow::all(&vocabulary))?;
+    finisher.write(TopicTermRow::all(topics, &vocabulary))?;
+    if let Some(tally) = tally {
+        finisher.write(TopicDocumentRow::all(&tally.best.topics))?;
     }
-    finisher.write_evaluation(planted, &mut written)?;
-    match finisher.drift() {
-        _ if process.job.model_from.is_some() => {}
-        Some(drift) => write_trained(process, &drift.whole.trained)?,
+    summary.planted_found = planted(job, topics, &vocabulary)?;
+    let sums = LabelSums(tally.map_or(&[], |tally| &tally.labels));
+    let of_projection = projected.map(|it| of_projection(&it.tally, &it.drift));
+    let figures = of_training(&record.heldout, &record.coherence)
+        .chain(of_projection.into_iter().flatten())
+        .chain(of_labels(&sums))
+        .chain(summary.planted_found.and_then(|(found, planted)| of_planted(found, planted)));
+    finisher.write(figures)?;
+    match projected {
+        _ if job.model_from.is_some() => {}
+        Some(projected) => write_trained(process, &projected.trained)?,
         None => process.output.remove(TRAINED_FILE)?,
     }
-    finisher.write_labels(&mut written)?;
+    let labels = LabelRow::all(&collection.labels, &sums);
+    if !labels.is_empty() {
+        finisher.write(labels.iter().cloned())?;
+    }
     if let Some(tree) = &priors.tree {
-        let paths = TopicNodeRow::paths(tree);
-        finisher
-            .write(TopicNodeRow::all(tree, &paths, &finished.nodes, &vocabulary), &mut written)?;
+        finisher.write(TopicNodeRow::all(tree, &finished.nodes, &vocabulary))?;
     }
-    if process.job.phrases.detection.is_some() {
-        let named = PhraseRow::named(&finished.collection.phrases);
-        finisher.write(PhraseRow::all(&named), &mut written)?;
+    if job.phrases.detection.is_some() {
+        finisher.write(PhraseRow::all(&collection.phrases))?;
     }
-    summary.changes = finisher.write_changes(&mut written)?;
-    summary.labels = finisher.label_summary();
-    let held_out = finisher.record.held_out_documents;
-    summary.drift = finisher.drift().and_then(|drift| drift_summary(drift, held_out));
-    finisher.settle(&written)?;
+    let mut changes = Vec::new();
+    if let Some(before) = finished.before {
+        changes = before.rows(topics, &vocabulary, job.project.top_terms);
+        finisher.write(changes.iter().cloned())?;
+    }
+    summary.topics = TopicLine::join(rows, labels, changes);
+    summary.labels = label_summary(&summary.topics, &sums);
+    summary.drift = projected.and_then(|it| drift_summary(it, job, record.held_out_documents));
+    let drift = summary.drift.as_ref();
+    let drift = drift.and_then(|it| warnings::of_drift(&it.run, [it.groups, it.groups_to_retrain]));
+    summary.findings =
+        Some(warnings::of_topics(&summary.topics).into_iter().chain(drift).collect());
+    finisher.settle()?;
     finisher.describe()?;
     summary.report = finisher.write_report()?;
-    finisher.complete(&written)
+    finisher.complete()
 }
 
-/// Returns the line about drift at the end of a run with `held_out` held-out documents; `None` without new documents. It
-/// advises training again only if the model is another result's and there are other new documents.
-fn drift_summary(drift: &ProjectedDrift, held_out: u64) -> Option<DriftSummary> {
-    let (documents, figures) = (drift.whole.new.documents, &drift.figures);
-    let has_others = documents.unsigned_abs() > held_out;
-    let [groups, to_retrain] = drift.groups.unwrap_or_default();
-    (documents > 0).then(|| DriftSummary {
-        documents,
-        known_term_share: figures.known_term_share,
-        known_token_share: figures.known_token_share,
-        topic_shift_js: figures.topic_shift_js,
-        loglik_shift: figures.loglik_shift,
-        are_held_out: !has_others,
-        retrain: drift.is_foreign && figures.advises_training(),
-        groups,
-        groups_to_retrain: if drift.is_foreign && has_others { to_retrain } else { 0 },
-        too_many_groups: drift.groups.is_none(),
+/// Returns how many of the topics that the job planted were found, and how many it planted.
+fn planted(
+    job: &Job,
+    topics: &[PublishedTopic],
+    vocabulary: &Vocabulary,
+) -> Result<Option<(usize, usize)>, Failure> {
+    let Some(synth) = &job.synth else {
+        return Ok(None);
+    };
+    let vocabulary_size = vocabulary.kept();
+    let planted: Vec<Vec<(u32, f32)>> = read_answer(&synth.path)?
+        .iter()
+        .map(|topic| on_vocabulary(topic, |word| vocabulary.id(word)))
+        .collect();
+    let planted: Vec<_> = planted
+        .iter()
+        .map(|entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size })
+        .collect();
+    let found: Vec<_> =
+        topics.iter().map(|topic| TermDistribution::of(topic, vocabulary_size)).collect();
+    let matching = match_topics(&planted, &found);
+    Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
+}
+
+/// Returns the figures of labels that the screen shows; `None` without labels.
+fn label_summary(topics: &[TopicLine], sums: &LabelSums<'_>) -> Option<LabelSummary> {
+    let count = topics.iter().filter(|topic| topic.label.is_some()).count();
+    let labels = sums.labels();
+    (count > 0).then(|| LabelSummary {
+        labels: count as u64,
+        documents: sums.documents(),
+        micro_f1: micro_f1(&labels),
+        macro_f1: macro_f1(&labels),
+        document_f1: sums.means().map(|means| means[0]),
     })
 }
 
-type Written = BTreeMap<String, PartInfo>;
+/// Returns the drift of the new documents of a run with `held_out` held-out documents; `None` without new documents.
+/// Groups are advised to be trained on only if the model is another result's and there are other new documents.
+fn drift_summary(projected: &Projected, job: &Job, held_out: u64) -> Option<DriftSummary> {
+    let run = projected.drift.clone();
+    let has_others = run.documents.unsigned_abs() > held_out;
+    let [groups, to_retrain] = projected.groups.unwrap_or_default();
+    let is_advised = job.model_from.is_some() && has_others;
+    (run.documents > 0).then(|| DriftSummary {
+        run,
+        are_held_out: !has_others,
+        groups,
+        groups_to_retrain: if is_advised { to_retrain } else { 0 },
+        too_many_groups: projected.groups.is_none(),
+    })
+}
 
+/// Writes the last tables of an output.
 struct Finisher<'a> {
     process: &'a Process,
     finished: &'a Finished<'a>,
-    vocabulary: &'a Vocabulary,
-    topics: &'a [PublishedTopic],
-    distributions: Vec<TermDistribution<'a>>,
-    record: TrainingRecord,
-    tally: Option<&'a Tally>,
+    /// The parts of all tables, by path.
+    written: BTreeMap<String, PartInfo>,
 }
 
 impl Finisher<'_> {
-    fn write<R: Row>(
-        &self,
-        rows: impl IntoIterator<Item = R>,
-        written: &mut Written,
-    ) -> Result<(), Failure> {
-        let (output, metadata) = (&self.process.output, self.finished.metadata);
-        written.extend([output.write_table(metadata, rows)?]);
+    fn write<R: Row>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), Failure> {
+        let written = self.process.output.write_table(self.finished.metadata, rows)?;
+        self.written.extend([written]);
         Ok(())
-    }
-
-    fn drift(&self) -> Option<&ProjectedDrift> {
-        self.finished.projected.map(|projected| &projected.drift)
-    }
-
-    fn term(&self, term: u32) -> &str {
-        &self.vocabulary.kept_terms()[term as usize].term
-    }
-
-    /// Returns how many of the topics that the job planted were found, and how many it planted.
-    fn planted(&self) -> Result<Option<(usize, usize)>, Failure> {
-        let Some(synth) = &self.process.job.synth else {
-            return Ok(None);
-        };
-        let answer = read_answer(&synth.path)?;
-        let planted: Vec<Vec<(u32, f32)>> =
-            answer.iter().map(|t| on_vocabulary(t, |word| self.vocabulary.id(word))).collect();
-        let vocabulary_size = self.vocabulary.kept();
-        let planted: Vec<_> = planted
-            .iter()
-            .map(|entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size })
-            .collect();
-        let matching = match_topics(&planted, &self.distributions);
-        Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
     }
 
     /// Removes parts left by a run with other settings that ended before its manifest; makes sure that all parts of
     /// this run are visible, including those of other hosts. `training_log` belongs to training, and stays.
-    fn settle(&self, written: &Written) -> Result<(), Failure> {
+    fn settle(&self) -> Result<(), Failure> {
         let output = &self.process.output;
         for table in TABLES.iter().map(|table| table.name) {
             if table == TrainingLogRow::SPEC.name {
@@ -208,11 +217,11 @@ impl Finisher<'_> {
                 Ok(names.map(|name| format!("{table}/{name}")).collect())
             };
             let of_table = |path: &&String| path.split('/').next() == Some(table);
-            let wanted: BTreeSet<&String> = written.keys().filter(of_table).collect();
+            let wanted: BTreeSet<&String> = self.written.keys().filter(of_table).collect();
             if wanted.is_empty() && output.is_published(table)? {
                 output.clear(table)?;
             }
-            for path in names()?.iter().filter(|path| !written.contains_key(*path)) {
+            for path in names()?.iter().filter(|path| !self.written.contains_key(*path)) {
                 output.remove(path)?;
             }
             self.process.seen(|| {
@@ -244,14 +253,14 @@ impl Finisher<'_> {
         Ok(Some(output.path(REPORT)))
     }
 
-    fn complete(&self, written: &Written) -> Result<(), Failure> {
+    fn complete(&self) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = settings(job);
         manifest.results = job.results();
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
-        manifest.describe(output, written)?;
+        manifest.describe(output, &self.written)?;
         output.clear("checkpoints")?;
         output.complete(&manifest)
     }

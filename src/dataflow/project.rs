@@ -17,17 +17,17 @@
 //! it has the documents in memory that were inferred together.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
-//! beside the checkpoints (`tally`), published last: a killed run resumes with the shards that have
+//! beside the checkpoints (`notes`), published last: a killed run resumes with the shards that have
 //! no note, and counts the others again.
 
 mod counters;
 mod document;
 mod keyed;
 mod labels;
+mod notes;
 mod operators;
 mod parts;
 mod shard;
-mod tally;
 mod values;
 
 use std::cell::RefCell;
@@ -46,7 +46,8 @@ use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use crate::checkpoint::classifier::ClassifierHeader;
 use crate::failure::Failure;
-use crate::tables::drift::{Drift, RunSums};
+use crate::tables::drift::{Drift, DriftRow};
+use crate::tables::tally::Tally;
 use crate::tables::trend_columns::TrendColumn;
 use crate::tables::{FileMetadata, PartInfo};
 use corpus::collection::Collection;
@@ -54,17 +55,16 @@ use corpus::sample::SampleRule;
 use counters::Counters;
 pub(crate) use counters::SharedSums;
 pub(crate) use document::{Projecting, project_document};
-pub(crate) use labels::{LabelSums, SCORES};
-use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
+use lda::evaluate::drift::{DriftSums, TermSet};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::InferSettings;
 use lda::model::published::PublishedTopic;
+pub(crate) use notes::written_parts;
 use operators::{State, infer, reduce, shards, write};
 use parts::PartWriter;
 use shard::Inference;
-pub(crate) use tally::{Tally, written_parts};
 pub(crate) use values::trend_columns;
 
 /// A projection: its documents, its model, and how the result is written.
@@ -122,24 +122,9 @@ impl ProjectPlan {
 
     /// Returns the tally of no document.
     fn tally(&self) -> Tally {
-        Tally {
-            labels: LabelSums::none(self.collection.labels.len()),
-            ..Tally::new(self.topic_count(), self.process.job.project.documents_per_topic)
-        }
+        let most = self.process.job.project.documents_per_topic;
+        Tally::new(self.topic_count(), self.collection.labels.len(), most)
     }
-}
-
-/// The drift of the new documents.
-#[derive(Debug)]
-pub(crate) struct ProjectedDrift {
-    /// The sums over all documents.
-    pub(crate) whole: RunSums,
-    /// The figures of all new documents.
-    pub(crate) figures: DriftFigures,
-    /// The numbers of their groups, and of those to be trained on; `None` if there are too many for one row each.
-    pub(crate) groups: Option<[usize; 2]>,
-    /// Whether the model is of another result.
-    pub(crate) is_foreign: bool,
 }
 
 /// The result of projection besides the parts of each shard.
@@ -148,7 +133,11 @@ pub(crate) struct Projected {
     /// The tally of all documents.
     pub(crate) tally: Tally,
     /// The drift of the new ones.
-    pub(crate) drift: ProjectedDrift,
+    pub(crate) drift: DriftRow,
+    /// The numbers of their groups, and of those to be trained on; `None` if there are too many for one row each.
+    pub(crate) groups: Option<[usize; 2]>,
+    /// The sums over the documents trained on.
+    pub(crate) trained: DriftSums,
     /// The parts of the tables that are summed over documents, by path.
     pub(crate) written: BTreeMap<String, PartInfo>,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::coherence::{Coherence, TopTerm};
+use super::coherence::Coherence;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::TrainingOutcome;
@@ -15,6 +15,7 @@ use crate::job::state::TRAINED_FILE;
 use crate::result::OpenedResult;
 use crate::tables::FileMetadata;
 use crate::tables::output::is_gone;
+use crate::tables::topic_term_diagnostics::CountedTerm;
 use crate::tables::training_log::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
@@ -42,7 +43,7 @@ pub(crate) struct TrainingRecord {
     /// UMass and NPMI coherence of each topic on the training documents.
     pub(crate) coherence: Vec<(Option<f64>, Option<f64>)>,
     /// For each topic, its heaviest terms on the training documents, by rank.
-    pub(crate) top_terms: Vec<Vec<TopTerm>>,
+    pub(crate) top_terms: Vec<Vec<CountedTerm>>,
 }
 
 impl TrainingRecord {
@@ -105,31 +106,7 @@ pub(crate) fn write_training(
         vocabulary_size: Some(collection.terms_kept as usize),
         ..FileMetadata::default()
     };
-    let mut before = (0.0, 0);
-    let rows = log.iter().map(|round| {
-        let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
-        before = (round.seconds, round.tokens_seen);
-        TrainingLogRow {
-            round: round.round as i32,
-            pass: round.pass as i32,
-            phase: round.phase.name(),
-            documents_seen: round.documents_seen as i64,
-            tokens_seen: round.tokens_seen as i64,
-            step_size: round.step_size,
-            alpha_sum: round.alpha_sum,
-            seconds: round.seconds,
-            tokens_per_second: tokens as f64 / seconds.max(1e-9),
-            heldout_loglik_per_token: round.heldout,
-            nonzero_share: round.nonzero_share,
-            preparing_seconds: round.spent.preparing,
-            sampling_seconds: round.spent.sampling,
-            aggregating_seconds: round.spent.aggregating,
-            exchanging_seconds: round.spent.exchanging,
-            updating_seconds: round.spent.updating,
-            bytes_exchanged: round.bytes_exchanged as i64,
-        }
-    });
-    process.output.write_table(&metadata, rows)?;
+    process.output.write_table(&metadata, TrainingLogRow::all(log))?;
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
     process.output.write_atomic(RECORD, &json)
 }

@@ -11,7 +11,10 @@ use super::Sink;
 use super::relevance::Relevance;
 use crate::failure::Failure;
 use crate::result::OpenedResult;
-use crate::tables::records::each_value;
+use crate::tables::Row;
+use crate::tables::output::View;
+use crate::tables::records::rows;
+use crate::tables::topics::TopicRow;
 use lda::evaluate::map::topic_map;
 
 /// Terms that a bar chart shows.
@@ -20,11 +23,10 @@ const BARS: usize = 30;
 pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
     sink.check()?;
     let phi = result.phi()?;
-    let (terms, mut tokens) = (&phi.terms, Vec::new());
-    each_value(result.file("topics")?.path(), "tokens", |of_topic: i64| {
-        tokens.push(of_topic as f64);
-        Ok(())
-    })?;
+    let view = View::of_parts(result.root(), &[TopicRow::SPEC.name])?;
+    let topics = rows::<TopicRow>(view.path())?.into_iter();
+    let (terms, tokens): (_, Vec<f64>) =
+        (&phi.terms, topics.map(|row| row.tokens as f64).collect());
     let places = topic_map(&phi.distributions(), &tokens).places;
     let relevance = Relevance::new(&phi, &tokens);
     let bars = BARS.min(terms.len());

@@ -25,11 +25,6 @@ pub(crate) fn about(number: u64) -> String {
     grouped((number + unit / 2) / unit * unit)
 }
 
-/// Converts a single-precision figure for JSON, so that 0.3 does not become 0.30000001192092896.
-pub(crate) fn single(figure: f32) -> f64 {
-    figure.to_string().parse().unwrap_or(f64::NAN)
-}
-
 /// Formats a rate: three significant digits from 100 on, one decimal below, "0" for none.
 pub(crate) fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second <= 0.0 {

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::tables::read::{ChangeLine, TopicLine};
+use crate::tables::drift::DriftRow;
+use crate::tables::topics::TopicLine;
+use crate::tables::warnings::Warning;
 
 /// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,11 +41,9 @@ pub(crate) struct Summary {
     /// Every topic, in any order; not in the JSON, because the table `topics` has them.
     #[serde(skip)]
     pub(crate) topics: Vec<TopicLine>,
-    /// How each topic has moved after a warm start; not in the JSON, because `topic_changes` has it.
-    #[serde(skip)]
-    pub(crate) changes: Vec<ChangeLine>,
-    /// How many topics are dead, duplicates or junk, and the first of each.
-    pub(crate) topic_faults: Option<TopicFaults>,
+    /// What a reader of the result should know; absent unless this command finished it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) findings: Option<Vec<Warning>>,
     /// How far the documents that were not trained on have moved from those that were; absent if there are none.
     pub(crate) drift: Option<DriftSummary>,
     /// How well labels were predicted; absent if documents have none.
@@ -61,8 +61,6 @@ pub(crate) struct LabelSummary {
     pub(crate) labels: u64,
     /// Documents that have labels and were not trained on.
     pub(crate) documents: u64,
-    /// Labels without a document in the sample: their topics have no terms.
-    pub(crate) untrained: u64,
     /// F1 over all pairs of a document and a label.
     pub(crate) micro_f1: Option<f64>,
     /// The mean F1 over labels.
@@ -137,77 +135,15 @@ pub(crate) struct ProjectSummary {
 /// How far new documents have moved from those trained on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct DriftSummary {
-    /// New documents: not trained on, with terms of the vocabulary.
-    pub(crate) documents: i64,
+    /// Their row of the table `drift`.
+    #[serde(flatten)]
+    pub(crate) run: DriftRow,
     /// Whether all of them were held out of the sample.
     pub(crate) are_held_out: bool,
-    /// The share of their distinct terms that the model knows.
-    pub(crate) known_term_share: Option<f64>,
-    /// The share of their tokens, without stop words, that the model knows.
-    pub(crate) known_token_share: Option<f64>,
-    /// Jensen–Shannon distance of the topics' shares from those of the training sample.
-    pub(crate) topic_shift_js: Option<f64>,
-    /// Log-likelihood per token minus that of the training sample, in nats.
-    pub(crate) loglik_shift: Option<f64>,
-    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known, and there are
-    /// documents beyond the sample.
-    pub(crate) retrain: bool,
     /// Groups of the documents that have rows in the table `drift`.
     pub(crate) groups: usize,
     /// Groups among these for which the model should be retrained.
     pub(crate) groups_to_retrain: usize,
     /// True if there are too many groups for one row each.
     pub(crate) too_many_groups: bool,
-}
-
-/// Topics without use for a reader. A topic can be a duplicate and junk, but not dead as well.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct TopicFaults {
-    /// Number of topics.
-    pub(crate) topics: usize,
-    /// Those with (almost) no token.
-    pub(crate) dead: Faulty,
-    /// Those that repeat an earlier one.
-    pub(crate) duplicates: Faulty,
-    /// Those that have tokens but no meaning of their own.
-    pub(crate) junk: Faulty,
-}
-
-/// The topics with one fault.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Faulty {
-    /// Their number.
-    pub(crate) count: usize,
-    /// The ids of the first five.
-    pub(crate) first: Vec<i32>,
-}
-
-impl TopicFaults {
-    /// Returns the faults of these topics.
-    pub(crate) fn of(topics: &[TopicLine]) -> Self {
-        Self {
-            topics: topics.len(),
-            dead: Faulty::of(topics, |topic| topic.dead),
-            duplicates: Faulty::of(topics, |topic| topic.duplicate_of.is_some()),
-            junk: Faulty::of(topics, |topic| topic.junk),
-        }
-    }
-
-    /// Returns the faults by name, in the order in which they are reported.
-    pub(crate) fn by_name(&self) -> [(&'static str, &Faulty); 3] {
-        [("dead", &self.dead), ("duplicate", &self.duplicates), ("junk", &self.junk)]
-    }
-}
-
-impl Faulty {
-    /// Maximum number of topics listed one by one.
-    const MOST_NAMED: usize = 5;
-
-    fn of(topics: &[TopicLine], has_it: impl Fn(&TopicLine) -> bool) -> Self {
-        let faulty = || topics.iter().filter(|topic| has_it(topic));
-        Self {
-            count: faulty().count(),
-            first: faulty().take(Self::MOST_NAMED).map(|t| t.topic).collect(),
-        }
-    }
 }

@@ -5,7 +5,11 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use crate::tables::read::{CurvePoint, DriftLine, FigureLine, TopicLine};
+use crate::tables::drift::DriftRow;
+use crate::tables::evaluation::EvaluationRow;
+use crate::tables::topics::TopicLine;
+use crate::tables::training_log::CurvePoint;
+use crate::tables::warnings::Warning;
 
 #[derive(Debug, Serialize)]
 pub(super) struct ReportData {
@@ -21,7 +25,7 @@ pub(super) struct ReportData {
     pub(crate) documents: Documents,
     pub(crate) trends: Vec<Trend>,
     pub(crate) curve: Vec<CurvePoint>,
-    pub(crate) figures: Vec<FigureLine>,
+    pub(crate) figures: Vec<EvaluationRow>,
     pub(crate) drift: Option<Drift>,
 }
 
@@ -40,15 +44,6 @@ pub(super) struct Facts {
     pub(crate) job: String,
     pub(crate) seed: String,
     pub(crate) threshold: String,
-}
-
-/// Something that a reader of the result should know.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Warning {
-    pub(crate) text: String,
-    pub(crate) remedy: String,
-    /// The first of the topics that it concerns.
-    pub(crate) topics: Vec<i32>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -112,9 +107,9 @@ pub(super) struct Trend {
 /// How far new documents have moved.
 #[derive(Debug, Serialize)]
 pub(super) struct Drift {
-    pub(crate) run: DriftLine,
+    pub(crate) run: DriftRow,
     /// Those with the smallest share of known terms.
-    pub(crate) groups: Vec<DriftLine>,
+    pub(crate) groups: Vec<DriftRow>,
     pub(crate) group_count: usize,
     pub(crate) groups_to_retrain: usize,
 }

@@ -9,9 +9,9 @@ use super::data::Documents;
 use crate::failure::Failure;
 use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
+use crate::tables::predictions::PredictionRow;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
-use crate::tables::read::{PredictionLine, topic_documents};
-use crate::tables::records::Records;
+use crate::tables::records::{Records, records};
 use crate::tables::topic_documents::TopicDocumentRow;
 use corpus::collection::Collection;
 use corpus::dates::day_of;
@@ -43,7 +43,8 @@ enum OfDocument {
 impl Best {
     /// Reads them; none if nothing was projected, or if no documents are listed per topic.
     pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, Failure> {
-        let lines = topic_documents(root, bounds.documents)?;
+        let is_shown = |row: &TopicDocumentRow| row.rank as usize <= bounds.documents;
+        let lines = records(root)?.only(is_shown)?;
         let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -147,13 +148,13 @@ impl Part {
         let mut reader = ProjectedReader::new(documents, topics, columns);
         let mut document = ProjectedDocument::default();
         while reader.read_into(&mut document)? {
-            let Some(&place) = best.places.get(&document.doc_id) else { continue };
+            let Some(&place) = best.places.get(&document.document.doc_id) else { continue };
             let first = document.topics.iter().take(DOCUMENT_TOPICS);
             let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
             let values = document.values.iter().map(|cell| shown_value(cell.as_deref()?));
             found.push((place, OfDocument::Inferred(topics.collect(), values.collect())));
         }
-        for line in Records::<PredictionLine>::of(self.predictions.iter().cloned().collect()) {
+        for line in Records::<PredictionRow>::of(self.predictions.iter().cloned().collect(), &[]) {
             let line = line?;
             if let Some(&place) = best.places.get(&line.doc_id).filter(|_| line.predicted) {
                 found.push((place, OfDocument::Predicted(line.topic)));

@@ -7,7 +7,8 @@ use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
 use super::data::{Terms, Topic};
 use super::documents::Shown;
 use crate::tables::phi::PublishedPhi;
-use crate::tables::read::{TermLine, TopicLine};
+use crate::tables::topics::TopicLine;
+use crate::tables::vocabulary::VocabularyRow;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::map::{nearest, topic_map};
 use lda::evaluate::relevance::{Relevance, most_relevant};
@@ -27,12 +28,12 @@ pub(super) struct Topics {
 pub(super) fn topics(
     lines: Vec<TopicLine>,
     phi: &PublishedPhi,
-    terms: &[TermLine],
+    terms: &[VocabularyRow],
     documents: &Shown,
     bounds: &Bounds,
 ) -> (Topics, Terms) {
     let distributions = phi.distributions();
-    let tokens: Vec<f64> = lines.iter().map(|line| line.tokens as f64).collect();
+    let tokens: Vec<f64> = lines.iter().map(|line| line.row.tokens as f64).collect();
     let map = topic_map(&distributions, &tokens);
     let nearest = nearest(&distributions, NEAREST);
     let total = terms.iter().map(|term| term.count).sum::<i64>();
@@ -59,8 +60,9 @@ pub(super) fn topics(
     (topics, table)
 }
 
-/// Clips a topic's label and changed terms to the shown length.
+/// Clips a topic's label and changed terms to the shown length, and leaves out its terms, which the page has elsewhere.
 fn clipped(mut topic: TopicLine) -> TopicLine {
+    topic.row.top_terms.clear();
     let label = topic.label.iter_mut().map(|line| &mut line.label);
     let changes = topic.change.iter_mut();
     let terms = changes.flat_map(|change| change.gained.iter_mut().chain(&mut change.lost));
@@ -89,7 +91,7 @@ fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Ve
 /// Returns the table of all shown terms, and each term's place in it.
 fn shown_terms(
     shown: &[Vec<(u32, f64)>],
-    terms: &[TermLine],
+    terms: &[VocabularyRow],
     total: i64,
 ) -> (Terms, BTreeMap<u32, u32>) {
     let mut all: Vec<u32> = shown.iter().flatten().map(|entry| entry.0).collect();

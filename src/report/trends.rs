@@ -7,20 +7,9 @@ use std::path::Path;
 use super::bounds::{NAME_CHARS, clip};
 use super::data::Trend;
 use crate::failure::Failure;
-use crate::tables::records::{record, records};
+use crate::tables::records::records;
+use crate::tables::topic_trends::TopicTrendRow;
 use corpus::dates::{Scale, is_date};
-
-record! {
-    struct TrendRecord {
-        name: String,
-        value: Option<String>,
-        value_count: i64,
-        topic: i32,
-        share: f64,
-        tokens: i64,
-        documents: i64,
-    }
-}
 
 /// The documents with a value.
 struct OfValue {
@@ -37,7 +26,7 @@ struct OfValue {
 /// Reads the trends of a result; none without the table.
 pub(super) fn trends(root: &Path, topics: usize) -> Result<Vec<Trend>, Failure> {
     let mut columns: BTreeMap<String, Vec<OfValue>> = BTreeMap::new();
-    for row in records::<TrendRecord>(root, "topic_trends")? {
+    for row in records::<TopicTrendRow>(root)? {
         let row = row?;
         let column = columns.entry(row.name).or_default();
         let is_known = |last: &OfValue| (&last.value, last.count) == (&row.value, row.value_count);

@@ -157,10 +157,10 @@ impl About<'_> {
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
         let answer = Answer {
             doc_id: row.doc_id,
-            id: row.source_id,
-            group_id: row.group_id,
+            id: &row.source_id,
+            group_id: row.group_id.as_deref(),
             metadata: metadata(&self.model.corpus.metadata, document),
-            status: row.status.name(),
+            status: document.status.name(),
             tokens_total: row.tokens_total,
             tokens_in_vocabulary: row.tokens_in_vocabulary,
             tokens_stopped: row.tokens_stopped,

@@ -21,7 +21,6 @@ use super::read::table_schema;
 use crate::failure::Failure;
 use crate::wire::name_hash;
 use lda::evaluate::comparison::{Figure, Measures};
-pub(crate) use model::neighbourhood;
 
 /// Maximum number of documents in memory when results are joined by the input's ids.
 const HELD_DOCUMENTS: u64 = 1 << 20;
@@ -56,15 +55,6 @@ pub struct TopicMatch {
     pub(crate) mean_distance: f64,
     /// Number of terms in both vocabularies, over which distances are computed.
     pub(crate) shared_terms: usize,
-}
-
-/// A topic among those of its model.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Neighbourhood {
-    /// Its listed terms and their probabilities, the most probable first.
-    pub(crate) terms: Vec<(String, f32)>,
-    /// Other topics and their Hellinger distances, 0 to 1, the nearest first.
-    pub(crate) nearest: Vec<(usize, f64)>,
 }
 
 /// Compares the documents of result `a`, the reference, with those of result `b`: all that have topics in both.
@@ -174,17 +164,16 @@ struct Join {
 type Held = (Vec<(i32, f32)>, f32);
 
 fn held(document: &ProjectedDocument) -> Held {
-    let dropped = document.dropped_mass.unwrap_or(0.0);
-    (document.topics.clone(), dropped)
+    (document.topics.clone(), document.document.dropped_mass.unwrap_or(0.0))
 }
 
 /// Returns the documents of a result with topics whose ids are chosen.
 fn all_held(root: &Path, is_chosen: impl Fn(&str) -> bool) -> Result<Vec<(String, Held)>, Failure> {
     let (mut all, mut document) = (Vec::new(), ProjectedDocument::default());
-    let mut reader = ProjectedReader::open(root)?;
+    let mut reader = ProjectedReader::open(root, &[])?;
     while reader.read_into(&mut document)? {
-        if is_chosen(&document.source_id) && is_inferred(&document) {
-            all.push((document.source_id.clone(), held(&document)));
+        if is_chosen(&document.document.source_id) && is_inferred(&document) {
+            all.push((document.document.source_id.clone(), held(&document)));
         }
     }
     Ok(all)
@@ -193,17 +182,18 @@ fn all_held(root: &Path, is_chosen: impl Fn(&str) -> bool) -> Result<Vec<(String
 impl Join {
     /// Joins two results of one input: documents are in the same order.
     fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), Failure> {
-        let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
+        let (mut first, mut second) =
+            (ProjectedReader::open(a, &[])?, ProjectedReader::open(b, &[])?);
         let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());
         let mut more = second.read_into(&mut q)?;
         while first.read_into(&mut p)? {
-            while more && q.doc_id < p.doc_id {
+            while more && q.document.doc_id < p.document.doc_id {
                 more = second.read_into(&mut q)?;
             }
             if !is_inferred(&p) {
                 continue;
             }
-            let is_match = more && q.doc_id == p.doc_id && is_inferred(&q);
+            let is_match = more && q.document.doc_id == p.document.doc_id && is_inferred(&q);
             if is_match { self.add(a, b, &held(&p), &held(&q))? } else { self.unmatched += 1 }
         }
         Ok(())
@@ -250,7 +240,7 @@ impl Join {
 }
 
 fn is_inferred(document: &ProjectedDocument) -> bool {
-    document.dropped_mass.is_some()
+    document.document.dropped_mass.is_some()
 }
 
 /// Whether two results state that they have the same model.

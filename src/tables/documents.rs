@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::document_topics::DocumentTopicRow;
 use super::manifest::Manifest;
-use super::records::{Records, record, records};
-use super::records::table;
-use super::schema::{Builder, Cell, Kind, Row};
 use super::check::{Totals, VerifyReport};
+use super::records::{Records, records, table};
+use super::schema::Row;
 use crate::failure::Failure;
 use corpus::sample::Split;
 use corpus::{DocumentStatus, ShardDocument};
@@ -19,13 +18,13 @@ table! {
     /// text under their own names. `tokens_total = tokens_in_vocabulary + tokens_stopped + tokens_unknown`;
     /// the columns from `top_topic` on are `None` where the document has no terms or nothing was projected.
     "documents", sorted_by [doc_id], looked_up_by [source_id];
-    pub(crate) struct DocumentRow<'a> {
+    pub struct DocumentRow {
         doc_id: i64,                   /// Number of the document, from 0, in the input's order.
-        source_id: &'a str,            /// The input's own id; `<file>@<place>` where it has none: the byte of its record, or in Parquet and Arrow its row, from 0.
-        group_id: Option<&'a str>,     /// The volume this document is a section of.
+        source_id: String,            /// The input's own id; `<file>@<place>` where it has none: the byte of its record, or in Parquet and Arrow its row, from 0.
+        group_id: Option<String>,     /// The volume this document is a section of.
         section: Option<i32>,          /// Position of the document within its volume, from 0; `None` without a volume.
-        status: DocumentStatus,        /// The status of the document.
-        split: Split,                  /// Its split: trained on, held out, or neither.
+        status: String,        /// The status of the document.
+        split: String,                  /// Its split: trained on, held out, or neither.
         tokens_total: i64,             /// Tokens the tokenizer found.
         tokens_in_vocabulary: i64,     /// Tokens in the vocabulary: what the topics explain.
         tokens_stopped: i64,           /// Tokens that are stop words.
@@ -38,25 +37,11 @@ table! {
     }
 }
 
-impl Cell for Split {
-    const KIND: Kind = Kind::Text;
-    fn append(&self, builder: &mut Builder) -> usize {
-        self.name().append(builder)
-    }
-}
-
-impl Cell for DocumentStatus {
-    const KIND: Kind = Kind::Text;
-    fn append(&self, builder: &mut Builder) -> usize {
-        self.name().append(builder)
-    }
-}
-
-impl<'a> DocumentRow<'a> {
+impl DocumentRow {
     /// Creates the row of a document over the vocabulary and, if it has terms, of its projection.
     pub(crate) fn new(
         doc_id: u64,
-        document: &'a ShardDocument,
+        document: &ShardDocument,
         split: Split,
         projection: Option<&Projection>,
     ) -> Self {
@@ -65,11 +50,11 @@ impl<'a> DocumentRow<'a> {
             (i64::from(document.tokens_total), i64::from(document.tokens_stopped));
         Self {
             doc_id: doc_id as i64,
-            source_id: &document.source_id,
-            group_id: document.group.as_deref(),
+            source_id: document.source_id.clone(),
+            group_id: document.group.clone(),
             section: None,
-            status: document.status,
-            split,
+            status: document.status.name().to_owned(),
+            split: split.name().to_owned(),
             tokens_total: total,
             tokens_in_vocabulary: in_vocabulary,
             tokens_stopped: stopped,
@@ -124,8 +109,8 @@ pub(super) fn check(
     }
     let mut by_status = BTreeMap::new();
     let projected = manifest.tables.contains_key("document_topics");
-    let mut weights = Weights(records(root, "document_topics")?);
-    for document in records::<Document>(root, "documents")? {
+    let mut weights = Weights(records(root)?);
+    for document in records::<DocumentRow>(root)? {
         let document = document?;
         document.verify(&mut totals, &mut by_status, report);
         if projected {
@@ -144,21 +129,7 @@ pub(super) fn check(
     Ok(totals)
 }
 
-record! {
-    struct Document {
-        doc_id: i64,
-        status: String,
-        tokens_total: i64,
-        tokens_in_vocabulary: i64,
-        tokens_stopped: i64,
-        tokens_unknown: i64,
-        top_topic: Option<i32>,
-        top_weight: Option<f32>,
-        dropped_mass: Option<f32>,
-    }
-}
-
-impl Document {
+impl DocumentRow {
     fn verify(
         &self,
         totals: &mut Totals,

@@ -4,17 +4,14 @@
 //! groups, none gets a row. The run's distinct terms are kept and pruned ones; a group's are kept ones only, because a
 //! set of all terms for each group would take many times the memory.
 
-use serde::Serialize;
-
-use super::records::{record, records};
-use super::rollup::{Key, ListedDocument, RollUp, Sums, fixed};
-use super::records::table;
 use super::check::{Known, VerifyReport};
+use super::records::{records, table};
+use super::rollup::{Key, ListedDocument, RollUp, Sums, fixed};
 use crate::failure::Failure;
 use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::math::FIXED_POINT;
-use lda::evaluate::drift::{DriftFigures, DriftSums, LEAST_KNOWN_SHARE, TermSet};
+use lda::evaluate::drift::{DriftSums, LEAST_KNOWN_SHARE, TermSet};
 
 /// Approximate number of documents whose groups are summed together.
 const DRIFT_BUCKET: u64 = 1 << 16;
@@ -47,7 +44,9 @@ table! {
 }
 
 impl DriftRow {
-    fn new(group_id: Option<String>, sums: &DriftSums, figures: &DriftFigures, retrain: bool) -> Self {
+    /// Returns the row of these documents, given the sums over those trained on.
+    fn new(group_id: Option<String>, sums: &DriftSums, trained: &DriftSums) -> Self {
+        let figures = sums.figures(trained, FIXED_POINT);
         Self {
             scope: if group_id.is_some() { "group" } else { "run" }.to_owned(),
             group_id,
@@ -63,7 +62,7 @@ impl DriftRow {
             topic_shift_hellinger: figures.topic_shift_hellinger,
             loglik_per_token: figures.loglik_per_token,
             loglik_shift: figures.loglik_shift,
-            retrain,
+            retrain: figures.advises_training(),
         }
     }
 }
@@ -100,9 +99,11 @@ impl Drift {
         pending * (8 * topics + terms / 8) + threads * messages + groups.min(MOST_GROUPS) * ROW_BYTES
     }
 
-    /// Returns the figures of all new documents.
-    pub(crate) fn figures(whole: &RunSums) -> DriftFigures {
-        whole.new.figures(&whole.trained, FIXED_POINT)
+    /// Returns the row of all new documents. It advises training again only if the model is another result's: a random
+    /// sample knows the fewer terms of its own collection the smaller it is.
+    pub(crate) fn of_run(&self, whole: &RunSums) -> DriftRow {
+        let row = DriftRow::new(None, &whole.new, &whole.trained);
+        DriftRow { retrain: self.trained.is_some() && row.retrain, ..row }
     }
 
     /// Adds one document to some sums, except its pruned terms.
@@ -166,17 +167,13 @@ impl RollUp for Drift {
     }
 
     fn lines(&self, key: String, sums: DriftSums, whole: &RunSums, lines: &mut Vec<DriftRow>) {
-        let figures = sums.figures(&whole.trained, FIXED_POINT);
-        lines.push(DriftRow::new(Some(key), &sums, &figures, figures.advises_training()));
+        lines.push(DriftRow::new(Some(key), &sums, &whole.trained));
     }
 
-    /// Sorts the groups' rows, and adds that of the run. It advises training again only if the model is another
-    /// result's: a random sample knows the fewer terms of its own collection the smaller it is.
+    /// Sorts the groups' rows, and adds that of the run.
     fn rows(&self, mut lines: Vec<DriftRow>, whole: &RunSums) -> Vec<DriftRow> {
         lines.sort_by(|a, b| a.group_id.cmp(&b.group_id));
-        let figures = Self::figures(whole);
-        let retrain = self.trained.is_some() && figures.advises_training();
-        lines.push(DriftRow::new(None, &whole.new, &figures, retrain));
+        lines.push(self.of_run(whole));
         lines
     }
 }
@@ -232,33 +229,12 @@ impl Sums for RunSums {
     }
 }
 
-record! {
-    /// The displayed columns of a row.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    pub(crate) struct DriftLine {
-        /// The group; `None` for the run as a whole.
-        pub(crate) group_id: Option<String>,
-        /// New documents.
-        pub(crate) documents: i64,
-        /// The share of their distinct terms that the model knows, 0 to 1.
-        pub(crate) known_term_share: Option<f64>,
-        /// The share of their tokens that the model knows, 0 to 1.
-        pub(crate) known_token_share: Option<f64>,
-        /// Jensen–Shannon distance of their topics from those of the training sample, 0 to 1.
-        pub(crate) topic_shift_js: Option<f64>,
-        /// Their log-likelihood per token minus that of the training sample, nats.
-        pub(crate) loglik_shift: Option<f64>,
-        /// Whether the model should be retrained.
-        pub(crate) retrain: bool,
-    }
-}
-
 /// Checks that groups are ascending and the run is last, parts are no larger than their whole, shares equal to their
 /// quotients, and the advice that follows from them.
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     let mut last: Option<String> = None;
     let (mut rows, mut runs) = (0, 0);
-    for row in records::<DriftRow>(known.root, "drift")? {
+    for row in records::<DriftRow>(known.root)? {
         let row = row?;
         rows += 1;
         row.verify(report);

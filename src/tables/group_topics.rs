@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
-use super::records::table;
+use super::records::{records, table};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::math::FIXED_POINT;
@@ -131,7 +130,7 @@ impl RollUp for GroupTopics {
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     const TABLE: &str = "group_topics";
     let (mut group, mut last, mut sum) = (None::<String>, (0, f32::INFINITY), 0.0);
-    for row in records::<GroupTopicRow>(known.root, TABLE)? {
+    for row in records::<GroupTopicRow>(known.root)? {
         let row = row?;
         let (rank, weight, topic) = (row.rank, row.weight, row.topic);
         if group.as_ref() != Some(&row.group_id) {

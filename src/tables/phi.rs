@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use arrow_array::{Array, Float64Array, RecordBatch};
 
 use super::parts::{Batches, footer, part_files};
-use super::read::{kept_terms, table_schema};
-use super::records::{record, records};
+use super::read::table_schema;
+use super::records::records;
+use super::topic_terms::TermWeight;
+use super::topics::TopicRow;
+use super::vocabulary::kept_terms;
 use crate::evaluate::foreign::{ForeignModel, SMALLEST, Weights};
 use crate::failure::Failure;
 use corpus::cells;
@@ -113,21 +116,6 @@ fn read_rows(
     Ok(model)
 }
 
-record! {
-    struct TopicRecord {
-        alpha: f64,
-        absent_weight: f64,
-    }
-}
-
-record! {
-    struct WeightRecord {
-        topic: i32,
-        term_id: i32,
-        weight: f32,
-    }
-}
-
 /// φ and α of a result, from its tables `topics`, `topic_terms` and `vocabulary`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PublishedPhi {
@@ -158,13 +146,13 @@ impl PublishedPhi {
         let schema = table_schema(&root.join("topics"))?;
         let hash = schema.metadata.into_iter().find(|pair| pair.0 == "model_hash");
         let mut phi = Self { model_hash: hash.map(|pair| pair.1), ..Self::default() };
-        for topic in records::<TopicRecord>(root, "topics")? {
-            let TopicRecord { absent_weight, alpha } = topic?;
+        for topic in records::<TopicRow>(root)? {
+            let TopicRow { absent_weight, alpha, .. } = topic?;
             phi.topics.push(PublishedTopic { absent_weight, ..PublishedTopic::default() });
             phi.alpha.push(alpha);
         }
         phi.terms = kept_terms(root)?.into_iter().map(|line| line.term).collect();
-        let mut rows = records::<WeightRecord>(root, "topic_terms")?;
+        let mut rows = records::<TermWeight>(root)?;
         while let Some(row) = rows.next().transpose()? {
             let (topic, term) = (row.topic as usize, row.term_id as usize);
             let topic = phi.topics.get_mut(topic).filter(|_| term < phi.terms.len());

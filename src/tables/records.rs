@@ -11,8 +11,10 @@ pub(crate) use super::parts::column;
 use super::parts::{Batches, part_files};
 use crate::failure::Failure;
 
-/// The columns read of a table's row. Implemented by [`record`].
+/// The columns read of a table's row. Implemented by [`record`] and [`table`].
 pub(crate) trait Record: Sized {
+    /// The table.
+    const TABLE: &'static str;
     /// The names of its columns.
     const COLUMNS: &'static [&'static str];
     /// Their arrays in a batch.
@@ -30,27 +32,38 @@ pub(crate) struct Records<R: Record> {
     batches: Batches,
     columns: Option<R::Columns>,
     rows: std::ops::Range<usize>,
+    /// Names and arrays of further columns of text.
+    names: Vec<String>,
+    texts: Vec<StringArray>,
     /// A row that was read but not yet wanted.
     held: Option<R>,
 }
 
 /// Reads the rows of a table of the output in `root`; none without the table.
-pub(crate) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, Failure> {
-    Records::within(&root.join(table))
+pub(crate) fn records<R: Record>(root: &Path) -> Result<Records<R>, Failure> {
+    Ok(Records::of(part_files(&root.join(R::TABLE))?, &[]))
+}
+
+/// Returns all rows of a table of the output in `root`; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn rows<R: Record>(root: &Path) -> Result<Vec<R>, Failure> {
+    records(root)?.collect()
 }
 
 impl<R: Record> Records<R> {
-    /// Reads the rows of the parts in a folder.
-    pub(crate) fn within(folder: &Path) -> Result<Self, Failure> {
-        Ok(Self::of(part_files(folder)?))
-    }
-
-    /// Reads the rows of some parts.
-    pub(crate) fn of(parts: Vec<PathBuf>) -> Self {
+    /// Reads the rows of some parts, and further columns of text.
+    pub(crate) fn of(parts: Vec<PathBuf>, texts: &[String]) -> Self {
+        let mut names = R::COLUMNS.to_vec();
+        let others = texts.iter().map(String::as_str);
+        names.extend(others.filter(|name| !R::COLUMNS.contains(name)));
         Self {
-            batches: Batches::new(parts, Some(R::COLUMNS)),
+            batches: Batches::new(parts, Some(&names)),
             columns: None,
             rows: 0..0,
+            names: texts.to_vec(),
+            texts: Vec::new(),
             held: None,
         }
     }
@@ -58,6 +71,12 @@ impl<R: Record> Records<R> {
     /// Returns the part of the last row.
     pub(crate) fn path(&self) -> &Path {
         self.batches.path()
+    }
+
+    /// Returns the further columns' values in the last row.
+    pub(crate) fn texts(&self) -> Vec<Option<String>> {
+        let row = self.rows.start - 1;
+        self.texts.iter().map(|texts| Value::read(texts, row)).collect()
     }
 
     /// Returns the next row, if there is one and it is wanted; an unwanted row stays next.
@@ -89,7 +108,10 @@ impl<R: Record> Records<R> {
             let Some(batch) = self.batches.next()? else {
                 return Ok(None);
             };
-            self.columns = Some(R::columns(self.batches.path(), &batch)?);
+            let path = self.batches.path();
+            self.columns = Some(R::columns(path, &batch)?);
+            let texts = self.names.iter().map(|name| column(path, &batch, name).cloned());
+            self.texts = texts.collect::<Result<_, _>>()?;
             self.rows = 0..batch.num_rows();
         }
         let row = self.rows.next();
@@ -103,20 +125,6 @@ impl<R: Record> Iterator for Records<R> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_if(|_| true).transpose()
     }
-}
-
-/// Passes the values of a column of the parts in a folder to `each`.
-pub(crate) fn each_value<V: Value>(
-    folder: &Path,
-    name: &str,
-    mut each: impl FnMut(V) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut batches = Batches::new(part_files(folder)?, Some(&[name]));
-    while let Some(batch) = batches.next()? {
-        let values = column(batches.path(), &batch, name)?;
-        (0..batch.num_rows()).try_for_each(|row| each(V::read(values, row)))?;
-    }
-    Ok(())
 }
 
 /// A value of a column.
@@ -162,10 +170,22 @@ impl<V: Value> Value for Option<V> {
     }
 }
 
-/// Implements [`Record`] for a struct, given its columns and its other fields.
-macro_rules! read_columns {
-    ($record:ident { $( $field:ident : $type:ty, )* } { $( $other:ident, )* }) => {
+/// Declares a struct that is a [`Record`]: each field is the column of its name of the table.
+macro_rules! record {
+    (
+        $(#[$doc:meta])*
+        $table:literal;
+        $vis:vis struct $record:ident {
+            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
+        }
+    ) => {
+        $(#[$doc])*
+        $vis struct $record {
+            $( $(#[$field_doc])* $field_vis $field: $type, )*
+        }
+
         impl $crate::tables::records::Record for $record {
+            const TABLE: &'static str = $table;
             const COLUMNS: &'static [&'static str] = &[$( stringify!($field), )*];
             type Columns = ($( <$type as $crate::tables::records::Value>::Column, )*);
 
@@ -179,57 +199,34 @@ macro_rules! read_columns {
 
             fn read(columns: &Self::Columns, row: usize) -> Self {
                 let ($( $field, )*) = columns;
-                Self {
-                    $( $field: $crate::tables::records::Value::read($field, row), )*
-                    $( $other: Default::default(), )*
-                }
+                Self { $( $field: $crate::tables::records::Value::read($field, row), )* }
             }
         }
     };
 }
-pub(crate) use read_columns;
-
-/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are not
-/// columns, and get their defaults.
-macro_rules! record {
-    (
-        $(#[$doc:meta])*
-        $vis:vis struct $record:ident {
-            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
-            $( ; $( $(#[$other_doc:meta])* $other_vis:vis $other:ident : $other_type:ty, )* )?
-        }
-    ) => {
-        $(#[$doc])*
-        $vis struct $record {
-            $( $(#[$field_doc])* $field_vis $field: $type, )*
-            $( $( $(#[$other_doc])* $other_vis $other: $other_type, )* )?
-        }
-
-        $crate::tables::records::read_columns!(
-            $record { $( $field: $type, )* } { $( $( $other, )* )? }
-        );
-    };
-}
 pub(crate) use record;
 
-/// Declares a table: a struct for its rows, which implements [`Row`]; the docs of a column follow it. Rows that borrow
-/// nothing can also be read back ([`Record`]) and sent.
+/// Declares a table: a struct for its rows, which are written ([`Row`](super::Row)), read back ([`Record`]), sent, and
+/// printed as JSON; the docs of a column follow it.
 macro_rules! table {
     (
         $(#[$doc:meta])*
         $table:literal $(, sorted_by [$($sorted:ident),*])? $(, looked_up_by [$($looked_up:ident),*])?
             $(, checked_by $check:ident)?;
-        $vis:vis struct $row:ident $(<$life:lifetime>)? {
+        $vis:vis struct $row:ident {
             $( $column:ident : $type:ty, $(#[$column_doc:meta])* )*
         }
     ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        $vis struct $row $(<$life>)? {
-            $( $(#[$column_doc])* $vis $column: $type, )*
+        $crate::tables::records::record! {
+            $(#[$doc])*
+            #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+            $table;
+            $vis struct $row {
+                $( $(#[$column_doc])* $vis $column: $type, )*
+            }
         }
 
-        impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
+        impl $crate::tables::schema::Row for $row {
             const SPEC: $crate::tables::TableSpec = $crate::tables::TableSpec {
                 name: $table,
                 columns: &[$(
@@ -256,13 +253,6 @@ macro_rules! table {
             }
         }
 
-        $crate::tables::records::table!(@owned $row $(<$life>)? { $( $column: $type, )* });
-    };
-    (@first $first:expr, $($others:expr,)*) => { $first };
-    (@owned $row:ident <$life:lifetime> { $($columns:tt)* }) => {};
-    (@owned $row:ident { $( $column:ident : $type:ty, )* }) => {
-        $crate::tables::records::read_columns!($row { $( $column: $type, )* } {});
-
         impl $crate::wire::Wire<'_> for $row {
             fn pack(&self, words: &mut Vec<u64>) {
                 $( self.$column.pack(words); )*
@@ -273,6 +263,7 @@ macro_rules! table {
             }
         }
     };
+    (@first $first:expr, $($others:expr,)*) => { $first };
 }
 
 pub(crate) use table;

@@ -173,12 +173,12 @@ impl Cell for String {
     }
 }
 
-impl Cell for &[String] {
+impl Cell for Vec<String> {
     const KIND: Kind = Kind::TextList;
     fn append(&self, builder: &mut Builder) -> usize {
         match builder {
             Builder::TextList(b) => {
-                for text in *self {
+                for text in self {
                     b.values().append_value(text);
                 }
                 b.append(true);

@@ -35,8 +35,6 @@ use super::topic_terms::TopicTermRow;
 use super::topics::TopicRow;
 use super::vocabulary::VocabularyRow;
 use super::*;
-use corpus::DocumentStatus;
-use corpus::sample::Split;
 
 const DOCUMENTS: usize = 10;
 
@@ -78,14 +76,13 @@ fn write_documents(output: &Output) {
     let mut writer = TableWriter::with_columns(&temporary, spec, &names, &metadata()).unwrap();
     for id in 0..DOCUMENTS {
         let ok = id % 4 != 3;
-        let source_id = format!("document {id}");
         let row = DocumentRow {
             doc_id: id as i64,
-            source_id: &source_id,
-            group_id: ok.then_some("volume"),
+            source_id: format!("document {id}"),
+            group_id: ok.then(|| "volume".to_owned()),
             section: ok.then_some(id as i32),
-            status: if ok { DocumentStatus::Ok } else { DocumentStatus::Empty },
-            split: Split::Projected,
+            status: if ok { "ok" } else { "empty" }.to_owned(),
+            split: "projected".to_owned(),
             tokens_total: if ok { 8 } else { 0 },
             tokens_in_vocabulary: if ok { 5 } else { 0 },
             tokens_stopped: if ok { 2 } else { 0 },
@@ -121,7 +118,7 @@ fn write_topics(output: &Output) {
         absent_weight: 0.1,
         tokens: 13,
         share: 1.0 / 3.0,
-        top_terms: &terms[..topic as usize + 1],
+        top_terms: terms[..topic as usize + 1].to_vec(),
         coherence_umass: (topic > 0).then_some(-1.5),
         coherence_npmi: (topic > 0).then_some(0.2),
         entropy: Some(1.0),
@@ -148,7 +145,7 @@ fn write_topics(output: &Output) {
         [(0.5, 1), (0.3, 2)].map(move |(weight, rank)| TopicTermRow {
             topic,
             term_id: rank,
-            term: &terms[rank as usize],
+            term: terms[rank as usize].clone(),
             weight,
             count: 2.5,
             rank,
@@ -165,13 +162,18 @@ fn write_topics(output: &Output) {
     part!(output, "topic_documents", rows);
     let kept = terms.iter().enumerate().map(|(id, term)| VocabularyRow {
         term_id: Some(id as i32),
-        term,
+        term: term.clone(),
         count: 10,
         document_count: 8,
-        status: "kept",
+        status: "kept".to_owned(),
     });
-    let stop =
-        VocabularyRow { term_id: None, term: "the", count: 16, document_count: 8, status: "stop" };
+    let stop = VocabularyRow {
+        term_id: None,
+        term: "the".to_owned(),
+        count: 16,
+        document_count: 8,
+        status: "stop".to_owned(),
+    };
     part!(output, "vocabulary", kept.chain([stop]));
 }
 
@@ -179,7 +181,7 @@ fn write_labels(output: &Output) {
     let labels = ["art", "birds", "cars, fast"];
     let rows = labels.iter().zip(0..).map(|(label, topic)| LabelRow {
         topic,
-        label,
+        label: (*label).to_owned(),
         documents: 4,
         evaluated: (topic > 0).then_some(2),
         predicted: Some(3),
@@ -189,9 +191,9 @@ fn write_labels(output: &Output) {
     part!(output, "labels", rows);
     let rows = [("new_york", "new", 1), ("new_york_city", "new_york", 2)];
     let rows = rows.map(|(phrase, first, pass)| PhraseRow {
-        phrase,
-        first,
-        second: "york",
+        phrase: phrase.to_owned(),
+        first: first.to_owned(),
+        second: "york".to_owned(),
         pass,
         count: 7,
         score: 0.75,
@@ -201,7 +203,7 @@ fn write_labels(output: &Output) {
         doc_id: 5,
         rank,
         topic: rank,
-        label: labels[rank as usize],
+        label: labels[rank as usize].to_owned(),
         weight: 0.5,
         predicted: rank == 1,
         actual: (rank == 1).then_some(true),
@@ -275,17 +277,23 @@ fn a_table_can_be_shown() {
     assert_eq!(topics.rows[1][5], "[whale, ship]");
     assert!(read::head(&folder.path().join("model"), 1).is_err());
 
-    let lines = read::topic_lines(folder.path()).unwrap();
+    let lines = topics::topic_lines(folder.path()).unwrap();
     assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1].top_terms, ["whale", "ship"]);
     let of_third = lines[2].label.as_ref().expect("a label");
-    assert_eq!(of_third.label, "cars, fast");
-    let scores = (of_third.precision(), of_third.recall(), of_third.f1);
-    assert_eq!(scores, (Some(1.0 / 3.0), Some(0.5), Some(0.4)));
+    assert_eq!((of_third.label.as_str(), of_third.f1), ("cars, fast", Some(0.4)));
+    assert_eq!(
+        (of_third.hits, of_third.predicted, of_third.evaluated),
+        (Some(1), Some(3), Some(2))
+    );
+    let lines: Vec<TopicRow> = lines.into_iter().map(|line| line.row).collect();
+    assert_eq!(lines[1].top_terms, ["whale", "ship"]);
     assert_eq!((lines[0].coherence_npmi, lines[2].coherence_npmi), (None, Some(0.2)));
     assert!(lines[0].dead && !lines[1].dead);
     assert!(!lines[0].junk && lines[1].junk);
     assert_eq!((lines[1].duplicate_of, lines[2].duplicate_of), (None, Some(1)));
+    let of_topic = read::rows_of_topic(&folder.path().join("topic_terms"), 1, 9).unwrap().unwrap();
+    assert!(of_topic.rows.len() == 2 && of_topic.rows.iter().all(|row| row[0] == "1"));
+    assert_eq!(read::rows_of_topic(&folder.path().join("absent"), 1, 9).unwrap(), None);
     let listing = read::listing(folder.path()).unwrap();
     let names: Vec<_> = listing.iter().map(|t| t.name).collect();
     assert_eq!(names, TABLES.map(|spec| spec.name));

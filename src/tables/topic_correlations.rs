@@ -1,8 +1,7 @@
 //! Which topics occur together: sums over the documents that list two topics, by the first of them.
 
-use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
-use super::records::table;
+use super::records::{records, table};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
 use lda::evaluate::correlation::{Presence, Together, in_units};
@@ -172,7 +171,7 @@ impl RollUp for TopicCorrelations {
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     const TABLE: &str = "topic_correlations";
     let mut last = (-1, -1);
-    for row in records::<TopicCorrelationRow>(known.root, TABLE)? {
+    for row in records::<TopicCorrelationRow>(known.root)? {
         let row = row?;
         let pair = (row.topic, row.other);
         let within = |figure: Option<f64>| figure.is_none_or(|it| it.abs() <= 1.0 + SHARES_WITHIN);

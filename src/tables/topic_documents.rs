@@ -1,7 +1,6 @@
 //! The documents of each topic.
 
-use super::records::records;
-use super::records::table;
+use super::records::{records, table};
 use super::check::{Known, Ranks, VerifyReport};
 use crate::failure::Failure;
 
@@ -34,7 +33,7 @@ impl TopicDocumentRow {
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     let mut ranks = Ranks::new("topic_documents", known.topic_count());
-    for row in records::<TopicDocumentRow>(known.root, "topic_documents")? {
+    for row in records::<TopicDocumentRow>(known.root)? {
         let row = row?;
         let doc_id = row.doc_id;
         ranks.next(row.topic, row.rank, report);

@@ -116,7 +116,7 @@ fn place(row: &TopicLanguageRow) -> (i32, bool, &Option<String>) {
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     const TABLE: &str = "topic_languages";
     let mut last: Option<TopicLanguageRow> = None;
-    for row in records::<TopicLanguageRow>(known.root, TABLE)? {
+    for row in records::<TopicLanguageRow>(known.root)? {
         let row = row?;
         let in_order = last.as_ref().is_none_or(|last| place(last) < place(&row));
         let sound = in_order

@@ -1,9 +1,8 @@
 //! The terms of each topic.
 
-use super::records::{record, records};
-use super::records::table;
-use super::topics::MASS_TOLERANCE;
 use super::check::{Known, Ranks, VerifyReport};
+use super::records::{record, records, table};
+use super::topics::MASS_TOLERANCE;
 use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
 use lda::model::published::PublishedTopic;
@@ -12,21 +11,21 @@ table! {
     /// The terms of each topic, the sparse φ. A term of the vocabulary without a row has the probability
     /// `topics.absent_weight`, so that φ can be rebuilt in full.
     "topic_terms", sorted_by [topic, rank], looked_up_by [term], checked_by check;
-    pub(crate) struct TopicTermRow<'a> {
+    pub(crate) struct TopicTermRow {
         topic: i32,    /// The topic, from 0.
         term_id: i32,  /// The term's number, from 0.
-        term: &'a str, /// The term.
+        term: String, /// The term.
         weight: f32,   /// Its probability in the topic, smoothing included.
         count: f64,    /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
         rank: i32,     /// 1 for the topic's most probable term, then without gaps.
     }
 }
 
-impl<'a> TopicTermRow<'a> {
+impl TopicTermRow {
     /// Returns all rows.
     pub(crate) fn all(
-        topics: &'a [PublishedTopic],
-        vocabulary: &'a Vocabulary,
+        topics: &[PublishedTopic],
+        vocabulary: &Vocabulary,
     ) -> impl Iterator<Item = Self> {
         topics.iter().enumerate().flat_map(move |(topic, published)| {
             let weights = &published.weights;
@@ -37,7 +36,7 @@ impl<'a> TopicTermRow<'a> {
                 Self {
                     topic: topic as i32,
                     term_id: term as i32,
-                    term: &vocabulary.kept_terms()[term as usize].term,
+                    term: vocabulary.kept_terms()[term as usize].term.clone(),
                     weight,
                     count: published.counts[index],
                     rank,
@@ -48,10 +47,12 @@ impl<'a> TopicTermRow<'a> {
 }
 
 record! {
-    struct TopicTerm {
-        topic: i32,
-        term_id: i32,
-        weight: f32,
+    /// The numbers of a row, without its text: the table is large.
+    "topic_terms";
+    pub(crate) struct TermWeight {
+        pub(crate) topic: i32,
+        pub(crate) term_id: i32,
+        pub(crate) weight: f32,
         rank: i32,
     }
 }
@@ -63,7 +64,7 @@ fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     let (root, absent) = (known.root, &known.absent_weights);
     let mut sums = vec![(0.0, 0_i32); absent.len()];
     let mut ranks = Ranks::new("topic_terms", absent.len());
-    for row in records::<TopicTerm>(root, "topic_terms")? {
+    for row in records::<TermWeight>(root)? {
         let row = row?;
         let (topic, term, weight) = (row.topic, row.term_id, row.weight);
         ranks.next(topic, row.rank, report);

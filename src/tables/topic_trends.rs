@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use super::records::records;
 use super::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums, fixed};
-use super::records::table;
+use super::records::{records, table};
 use super::trend_columns::{TrendColumn, most_cells};
 use super::check::{Known, SHARES_WITHIN, VerifyReport};
 use crate::failure::Failure;
@@ -212,7 +211,7 @@ impl RollUp for TopicTrends {
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
     const TABLE: &str = "topic_trends";
     let (mut cell, mut last, mut sum) = (None, -1, 0.0);
-    for row in records::<TopicTrendRow>(known.root, TABLE)? {
+    for row in records::<TopicTrendRow>(known.root)? {
         let row = row?;
         let (topic, share, bounds) = (row.topic, row.share, [row.low, row.high]);
         let next = Some((row.name, row.value, row.value_count));

@@ -1,15 +1,21 @@
 //! The rounds of training.
 
-use super::records::table;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::records::{record, records, table};
+use crate::failure::Failure;
+use lda::train::RoundReport;
 
 table! {
     /// One row per training round. The columns of time and traffic are the only ones of any table that may
     /// differ between runs; the digest leaves them out.
     "training_log", sorted_by [round];
-    pub(crate) struct TrainingLogRow<'a> {
+    pub(crate) struct TrainingLogRow {
         round: i32,                            /// The round, from 0.
         pass: i32,                             /// The pass over the training sample it belongs to, from 0.
-        phase: &'a str,                        /// The phase it belongs to: `online` or `gibbs`.
+        phase: String,                        /// The phase it belongs to: `online` or `gibbs`.
         documents_seen: i64,                   /// Documents trained on so far, counted at each visit.
         tokens_seen: i64,                      /// Tokens trained on so far, counted at each visit.
         step_size: f64,                        /// ρ_t, the step size of the round: in Gibbs rounds, their share of the documents.
@@ -25,4 +31,61 @@ table! {
         updating_seconds: f64,                 /// and changing the model.
         bytes_exchanged: i64,                  /// Bytes the processes exchanged in this round.
     }
+}
+
+impl TrainingLogRow {
+    /// Returns the rows of these rounds.
+    pub(crate) fn all(log: &[RoundReport]) -> impl Iterator<Item = Self> {
+        let mut before = (0.0, 0);
+        log.iter().map(move |round| {
+            let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
+            before = (round.seconds, round.tokens_seen);
+            Self {
+                round: round.round as i32,
+                pass: round.pass as i32,
+                phase: round.phase.name().to_owned(),
+                documents_seen: round.documents_seen as i64,
+                tokens_seen: round.tokens_seen as i64,
+                step_size: round.step_size,
+                alpha_sum: round.alpha_sum,
+                seconds: round.seconds,
+                tokens_per_second: tokens as f64 / seconds.max(1e-9),
+                heldout_loglik_per_token: round.heldout,
+                nonzero_share: round.nonzero_share,
+                preparing_seconds: round.spent.preparing,
+                sampling_seconds: round.spent.sampling,
+                aggregating_seconds: round.spent.aggregating,
+                exchanging_seconds: round.spent.exchanging,
+                updating_seconds: round.spent.updating,
+                bytes_exchanged: round.bytes_exchanged as i64,
+            }
+        })
+    }
+}
+
+record! {
+    /// A round of `training_log` that measured held-out documents.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    "training_log";
+    pub(crate) struct CurvePoint {
+        /// The round, from 0.
+        pub(crate) round: i32,
+        /// The pass over the training sample, from 0.
+        pub(crate) pass: i32,
+        /// `online` or `gibbs`.
+        pub(crate) phase: String,
+        /// Documents trained on so far, counted at each visit.
+        pub(crate) documents_seen: i64,
+        /// Log-likelihood per held-out token, nats.
+        pub(crate) heldout_loglik_per_token: Option<f64>,
+    }
+}
+
+/// Reads the held-out likelihood during training, in order of the rounds; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, Failure> {
+    let is_measured = |point: &CurvePoint| point.heldout_loglik_per_token.is_some();
+    records(root)?.only(is_measured)
 }

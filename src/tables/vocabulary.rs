@@ -2,43 +2,42 @@
 
 use std::path::Path;
 
-use super::records::{record, records};
-use super::records::table;
 use super::check::{Totals, VerifyReport};
+use super::records::{records, table};
 use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
 
 table! {
     /// Every term that ingest counted, kept or not. The kept ones come first, by number.
     "vocabulary", sorted_by [term_id], looked_up_by [term];
-    pub(crate) struct VocabularyRow<'a> {
+    pub struct VocabularyRow {
         term_id: Option<i32>, /// The term's number, from 0; `None` for terms that were not kept.
-        term: &'a str,        /// The term.
+        term: String,        /// The term.
         count: i64,           /// Tokens in the collection.
         document_count: i64,  /// Documents that hold the term.
-        status: &'a str,      /// `kept`, `stop`, `rare` or `frequent`: why the term was left out, if it was.
+        status: String,      /// `kept`, `stop`, `rare` or `frequent`: why the term was left out, if it was.
     }
 }
 
-impl<'a> VocabularyRow<'a> {
+impl VocabularyRow {
     /// Returns all rows.
-    pub(crate) fn all(vocabulary: &'a Vocabulary) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(vocabulary: &Vocabulary) -> impl Iterator<Item = Self> {
         vocabulary.terms().iter().enumerate().map(|(place, term)| Self {
             term_id: (place < vocabulary.kept()).then_some(place as i32),
-            term: &term.term,
+            term: term.term.clone(),
             count: term.tokens as i64,
             document_count: term.documents as i64,
-            status: term.status.name(),
+            status: term.status.name().to_owned(),
         })
     }
 }
 
-record! {
-    struct Term {
-        term_id: Option<i32>,
-        count: i64,
-        document_count: i64,
-    }
+/// Reads the kept terms, by number.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub fn kept_terms(root: &Path) -> Result<Vec<VocabularyRow>, Failure> {
+    records(root)?.only(|row: &VocabularyRow| row.term_id.is_some())
 }
 
 /// Checks that kept terms come first and are numbered without gaps; returns their number.
@@ -48,8 +47,8 @@ pub(super) fn check(
     report: &mut VerifyReport,
 ) -> Result<i32, Failure> {
     let (mut kept, mut tokens, mut others) = (0, 0, false);
-    for term in records::<Term>(root, "vocabulary")? {
-        let Term { term_id, count, document_count: documents } = term?;
+    for term in records::<VocabularyRow>(root)? {
+        let VocabularyRow { term_id, count, document_count: documents, .. } = term?;
         let possible = 0 <= documents && documents <= count && documents <= totals.documents;
         report.expect(possible, || {
             format!("vocabulary: a term {count} times in {documents} documents")

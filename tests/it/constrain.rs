@@ -78,7 +78,7 @@ fn a_finished_model_is_corrected() {
     }
     ground.succeed("verify out-constrained");
     let shown = ground.succeed("inspect out-constrained --topic 1");
-    assert!(shown.contains("changed     by 0."), "{shown}");
+    assert!(shown.contains(&format!("\n{:<25} 0.", "distance")), "{shown}");
     let page = std::fs::read_to_string(ground.path("out-constrained/report.html")).unwrap();
     assert_eq!(page.matches("\"gained\":[").count(), 3);
 }

@@ -80,7 +80,7 @@ struct Counted {
 fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, ()>, Counted> {
     let mut counted: BTreeMap<Result<Option<String>, ()>, Counted> = BTreeMap::new();
     let groups = cells(&head(&out.join("documents"), usize::MAX).unwrap(), "group_id");
-    let mut projected = ProjectedReader::open(out).unwrap();
+    let mut projected = ProjectedReader::open(out, &[]).unwrap();
     let (mut bag, mut document) = (ShardDocument::default(), ProjectedDocument::default());
     for number in 0.. {
         let shard = out.join(format!("corpus/shards/shard-{number:05}.parquet"));
@@ -91,13 +91,13 @@ fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, (
         let mut reader = ShardReader::open(&shard, Columns::All).unwrap();
         while reader.read_into(&mut bag).unwrap() {
             assert!(projected.read_into(&mut document).unwrap());
-            let group = &groups[document.doc_id as usize];
+            let group = &groups[document.document.doc_id as usize];
             assert_eq!(bag.group.as_deref().unwrap_or(""), group);
-            let Some(likelihood) = document.loglik_per_token else {
+            let Some(likelihood) = document.document.loglik_per_token else {
                 continue;
             };
-            let keys = match document.split {
-                Some(Split::Sample) => vec![Err(())],
+            let keys = match document.document.split.as_str() {
+                "sample" => vec![Err(())],
                 _ => vec![Ok(None), Ok(bag.group.clone())],
             };
             let length = bag.tokens_in_vocabulary() as f64;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use lda::math::special::ln;
 use serde_json::{Value, json};
-use topicmill::tables::read::{kept_terms, topic_lines};
+use topicmill::tables::topics::topic_lines;
+use topicmill::tables::vocabulary::kept_terms;
 use topicmill::tables::{phi, projected};
 
 use crate::workdir::{Workdir, said};
@@ -138,8 +139,8 @@ fn the_terms_of_every_position_of_the_slider_are_there() {
     }
     let first = &data["topics"][0];
     let lines = topic_lines(&out).unwrap();
-    assert!((first["share"].as_f64().unwrap() - lines[0].share).abs() < 1e-4);
-    assert_eq!(first["tokens"], lines[0].tokens);
+    assert!((first["share"].as_f64().unwrap() - lines[0].row.share).abs() < 1e-4);
+    assert_eq!(first["tokens"], lines[0].row.tokens);
 }
 
 #[test]
@@ -163,14 +164,14 @@ fn shares_by_value_are_those_of_the_tables() {
     let years = &trends[0];
     assert_eq!(years["values"].as_array().unwrap().len(), 10);
     let names = ["day", "place", "tags"].map(str::to_owned);
-    let mut reader = projected::ProjectedReader::open_with(&place.path("out"), &names).unwrap();
+    let mut reader = projected::ProjectedReader::open(&place.path("out"), &names).unwrap();
     let mut document = projected::ProjectedDocument::default();
     let (mut sums, mut tokens) = ([[0.0; 10]; 4], [0_i64; 10]);
     while reader.read_into(&mut document).unwrap() {
         let year: usize = document.values[0].as_ref().unwrap()[..4].parse().unwrap();
-        tokens[year - 2000] += document.tokens_in_vocabulary;
+        tokens[year - 2000] += document.document.tokens_in_vocabulary;
         for &(topic, weight) in &document.topics {
-            let expected = f64::from(weight) * document.tokens_in_vocabulary as f64;
+            let expected = f64::from(weight) * document.document.tokens_in_vocabulary as f64;
             sums[topic as usize][year - 2000] += expected;
         }
     }

@@ -9,7 +9,7 @@ use crate::cli::args::InspectArgs;
 use crate::cli::pictures::{at_most, page_width};
 use crate::cli::summary::{MOST_TERMS, topic_table};
 use crate::cli::{Failure, figures, plan};
-use crate::tables::read::TopicLine;
+use crate::tables::topics::{TopicLine, TopicRow};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
 use lda::model::Priors;
@@ -69,15 +69,15 @@ fn topics(
     let share = |total: f64| if all > 0.0 { total / all } else { 0.0 };
     let topics = publish(&[parameters], priors).into_iter().enumerate();
     topics
-        .map(|(topic, published)| TopicLine {
-            topic: topic as i32,
-            share: share(published.total),
-            top_terms: TermDistribution::of(&published, terms.len())
-                .top_terms(most_terms)
-                .into_iter()
-                .map(|term| terms[term as usize].clone())
-                .collect(),
-            ..TopicLine::default()
+        .map(|(topic, published)| {
+            let top = TermDistribution::of(&published, terms.len()).top_terms(most_terms);
+            let row = TopicRow {
+                topic: topic as i32,
+                share: share(published.total),
+                top_terms: top.into_iter().map(|term| terms[term as usize].clone()).collect(),
+                ..TopicRow::default()
+            };
+            TopicLine { row, ..TopicLine::default() }
         })
         .collect()
 }
@@ -135,8 +135,7 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
 }
 
 fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicLine]) -> serde_json::Value {
-    let topic =
-        |t: &TopicLine| json!({ "topic": t.topic, "share": t.share, "top_terms": t.top_terms });
+    let topic = |t: &TopicLine| json!({ "topic": t.row.topic, "share": t.row.share, "top_terms": t.row.top_terms });
     json!({
         "topic_count": header.topic_count,
         "vocabulary_size": header.vocabulary_size,
@@ -168,8 +167,8 @@ mod tests {
         let terms = ["a", "b", "c"].map(str::to_owned);
         let priors = Priors { alpha: vec![1.0; 2], eta: 0.1, exp_psi: false, tree: None };
         let topics = topics(&parameters, &priors, &terms, 2);
-        assert_eq!(topics[0].top_terms, ["b", "a"]);
-        assert_eq!(topics[1].top_terms, ["a"]);
-        assert_eq!((topics[0].share, topics[1].share), (0.25, 0.75));
+        assert_eq!(topics[0].row.top_terms, ["b", "a"]);
+        assert_eq!(topics[1].row.top_terms, ["a"]);
+        assert_eq!((topics[0].row.share, topics[1].row.share), (0.25, 0.75));
     }
 }

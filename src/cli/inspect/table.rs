@@ -51,7 +51,7 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
 }
 
 /// Returns the rows as a table or, if that is wider than the page, each as a list of its values.
-fn within(rows: &Rows, width: usize) -> String {
+pub(super) fn within(rows: &Rows, width: usize) -> String {
     let grid = grid(rows);
     if grid.lines().all(|line| line.chars().count() <= width) { grid } else { lists(rows) }
 }

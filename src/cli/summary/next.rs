@@ -20,9 +20,9 @@ fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, 
     if let Some(report) = &summary.report {
         commands.push((word(report), "the report, for a browser"));
     }
-    let alive = summary.topics.iter().filter(|topic| !topic.dead);
-    if let Some(largest) = alive.max_by(|a, b| a.share.total_cmp(&b.share)) {
-        let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);
+    let alive = summary.topics.iter().filter(|topic| !topic.row.dead);
+    if let Some(largest) = alive.max_by(|a, b| a.row.share.total_cmp(&b.row.share)) {
+        let inspect = format!("topicmill inspect {output} --topic {}", largest.row.topic);
         commands.push((inspect, "a topic and its documents"));
     }
     if !job.is_of_its_output() {

@@ -2,7 +2,8 @@
 
 use crate::cli::figures;
 use crate::cli::pictures::{curve, table};
-use crate::tables::read::{CurvePoint, TopicLine};
+use crate::tables::topics::TopicLine;
+use crate::tables::training_log::CurvePoint;
 
 /// Maximum number of terms of a topic, if they fit.
 pub(in crate::cli) const MOST_TERMS: usize = 20;
@@ -17,14 +18,14 @@ pub(in crate::cli) fn topic_table(
     width: usize,
 ) -> String {
     let mut sorted: Vec<&TopicLine> = topics.iter().collect();
-    sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
+    sorted.sort_by(|a, b| b.row.share.total_cmp(&a.row.share).then(a.row.topic.cmp(&b.row.topic)));
     let mut table = table(">topic|>share|>coherence|top terms");
     for topic in sorted.iter().take(most) {
         let words = topic.words();
         table.add_row([
-            topic.topic.to_string(),
-            format!("{:.1} %", 100.0 * topic.share),
-            topic.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
+            topic.row.topic.to_string(),
+            format!("{:.1} %", 100.0 * topic.row.share),
+            topic.row.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
             words_within(
                 &words,
                 most_terms + usize::from(topic.label.is_some()),

@@ -147,7 +147,7 @@ impl Shards<'_> {
             };
             part.insert(writer).push(&DocumentScoreRow {
                 doc_id: number as i64,
-                method: score.method,
+                method: score.method.to_owned(),
                 log_likelihood: score.log_likelihood as f64 / FIXED_POINT,
                 tokens: score.tokens,
             })?;

@@ -60,10 +60,10 @@ impl Evaluation {
     ) -> Result<(), Failure> {
         let (job, output) = (&self.process.job, &self.process.output);
         let rows = made.figures.iter().map(|figure| EvaluationRow {
-            metric: figure.metric,
-            method: &figure.method,
-            split: figure.split,
-            unit: figure.unit,
+            metric: figure.metric.to_owned(),
+            method: figure.method.clone(),
+            split: figure.split.to_owned(),
+            unit: figure.unit.to_owned(),
             value: figure.value,
             standard_error: figure.standard_error,
         });
@@ -94,8 +94,8 @@ impl Evaluation {
         let row = |topic| {
             scores.iter().map(move |of_metric| TopicScoreRow {
                 topic: topic as i32,
-                metric: of_metric.name,
-                split: of_metric.split,
+                metric: of_metric.name.to_owned(),
+                split: of_metric.split.to_owned(),
                 value: of_metric.values[topic],
             })
         };

@@ -12,14 +12,15 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, pending};
-use super::tally::part_path;
-use super::{ProjectPlan, Projected, ProjectedDrift, Tally};
+use super::notes::part_path;
+use super::{ProjectPlan, Projected};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::tables::drift::Drift;
 use crate::tables::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
+use crate::tables::tally::Tally;
 use crate::tables::{PartInfo, Row, roll_ups, write_part};
 use crate::wire::{Wire, packed, unpacked};
 
@@ -294,18 +295,14 @@ impl Counters {
             tally.best.merge(unpacked(&words));
         }
         let (plan, mut written) = (Rc::clone(&self.plan), BTreeMap::new());
-        let groups = if self.drift.has_too_many_keys() {
-            None
-        } else {
+        let groups = (!self.drift.has_too_many_keys()).then(|| {
             let to_retrain = self.drift.lines.iter().filter(|line| line.retrain);
-            Some([self.drift.lines.len(), to_retrain.count()])
-        };
+            [self.drift.lines.len(), to_retrain.count()]
+        });
         for roll_up in self.roll_ups() {
             written.extend(roll_up.finish(&plan)?);
         }
-        let whole = self.drift.whole[1].clone();
-        let is_foreign = self.drift.roll_up.trained.is_some();
-        let drift = ProjectedDrift { figures: Drift::figures(&whole), whole, groups, is_foreign };
-        Ok(Projected { tally, drift, written })
+        let (run, whole) = (self.drift.roll_up.of_run(&self.drift.whole[1]), &self.drift.whole[1]);
+        Ok(Projected { tally, drift: run, groups, trained: whole.trained.clone(), written })
     }
 }

@@ -4,34 +4,27 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::ProjectPlan;
-use super::labels::RankedLabel;
-use super::tally::{self, Tally, part_path, parts};
+use super::notes::{self, part_path, parts};
 use crate::failure::Failure;
 use crate::tables::document_topics::DocumentTopicRow;
-use crate::tables::documents::DocumentRow;
-use crate::tables::documents::metadata_columns;
+use crate::tables::documents::{DocumentRow, metadata_columns};
 use crate::tables::predictions::PredictionRow;
+use crate::tables::tally::Tally;
 use crate::tables::{Row, TableWriter};
-use corpus::ShardDocument;
-use corpus::sample::Split;
-use lda::infer::summary::Projection;
 
-/// A document, and the results of its inference.
-pub(super) struct Document {
-    pub(super) number: u64,
-    /// Its place in its volume, from 0.
-    pub(super) section: Option<u64>,
-    pub(super) read: ShardDocument,
-    pub(super) split: Split,
-    /// Its projection, if it has terms.
-    pub(super) projection: Option<Projection>,
-    pub(super) labels: Vec<RankedLabel>,
+/// The rows of a document.
+pub(super) struct DocumentRows {
+    pub(super) document: DocumentRow,
+    pub(super) metadata: Vec<Option<String>>,
+    /// Weight and topic of each row of `document_topics`, by rank.
+    pub(super) topics: Vec<(f32, u16)>,
+    pub(super) predictions: Vec<PredictionRow>,
 }
 
 /// Some documents of a shard.
 pub(super) struct InferredDocuments {
     pub(super) shard: usize,
-    pub(super) documents: Vec<Document>,
+    pub(super) documents: Vec<DocumentRows>,
     /// The tally of the whole shard, with its last documents.
     pub(super) tally: Option<Tally>,
 }
@@ -66,7 +59,7 @@ impl PartWriter {
                 none => none.insert(Parts::create(&self.plan, inferred.shard)?),
             };
             for document in &inferred.documents {
-                parts.push(&self.plan, document)?;
+                parts.push(document)?;
             }
         }
         let Some(tally) = inferred.tally else {
@@ -101,35 +94,16 @@ impl Parts {
         })
     }
 
-    fn push(&mut self, plan: &ProjectPlan, document: &Document) -> Result<(), Failure> {
-        let projection = document.projection.as_ref();
-        let doc_id = document.number as i64;
-        for (rank, &(weight, topic)) in (1..).zip(projection.map_or(&[][..], |it| &it.topics)) {
-            self.topics.push(&DocumentTopicRow {
-                doc_id,
-                topic: i32::from(topic),
-                weight,
-                rank,
-            })?;
+    fn push(&mut self, rows: &DocumentRows) -> Result<(), Failure> {
+        let doc_id = rows.document.doc_id;
+        for (rank, &(weight, topic)) in (1..).zip(&rows.topics) {
+            let topic = i32::from(topic);
+            self.topics.push(&DocumentTopicRow { doc_id, topic, weight, rank })?;
         }
-        for label in &document.labels {
-            let Some(writer) = &mut self.predictions else {
-                break;
-            };
-            writer.push(&PredictionRow {
-                doc_id,
-                rank: label.rank as i32,
-                topic: i32::from(label.label),
-                label: &plan.collection.labels[usize::from(label.label)].label,
-                weight: label.weight,
-                predicted: label.predicted,
-                actual: label.actual,
-            })?;
+        if let Some(writer) = &mut self.predictions {
+            rows.predictions.iter().try_for_each(|row| writer.push(row))?;
         }
-        let read = &document.read;
-        let mut row = DocumentRow::new(document.number, read, document.split, projection);
-        row.section = (document.section).and_then(|section| i32::try_from(section).ok());
-        self.documents.push_with(&row, &read.metadata)
+        self.documents.push_with(&rows.document, &rows.metadata)
     }
 
     /// Publishes the parts, then the note that they are complete.
@@ -142,6 +116,6 @@ impl Parts {
         for (path, table) in self.temporary.iter().zip(parts(&plan.collection)) {
             output.publish(path, &part_path(table, shard))?;
         }
-        tally::publish(&plan.process, shard, written, &plan.metadata, tally)
+        notes::publish(&plan.process, shard, written, &plan.metadata, tally)
     }
 }

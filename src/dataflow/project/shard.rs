@@ -7,17 +7,21 @@ use super::ProjectPlan;
 use super::counters::Counters;
 use super::document::{Projecting, project_document};
 use super::labels::{Predicted, Predictor};
-use super::parts::{Document, InferredDocuments};
-use super::tally::{self, Tally, part_path, parts};
+use super::notes::{self, part_path, parts};
+use super::parts::{DocumentRows, InferredDocuments};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::observe::WorkStage;
+use crate::tables::documents::DocumentRow;
+use crate::tables::predictions::PredictionRow;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::rollup::ListedDocument;
+use crate::tables::tally::Tally;
 use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
 use corpus::{Sections, ShardDocument};
+use lda::infer::summary::Projection;
 use lda::infer::{Inferred, Inferrer, Target};
 use lda::model::factors::FactorTable;
 
@@ -49,7 +53,7 @@ struct Shard {
 impl Shard {
     fn open(plan: &ProjectPlan, number: usize) -> Result<Self, Failure> {
         let (output, tables) = (&plan.process.output, parts(&plan.collection));
-        let done = tally::read(&plan.process, number, tables, &plan.metadata)?;
+        let done = notes::read(&plan.process, number, tables, &plan.metadata)?;
         let part = |table: usize| output.local(&part_path(tables[table], number));
         let written = match done {
             Some(_) => Some(ProjectedReader::new(vec![part(0)?], vec![part(1)?], &[])),
@@ -138,17 +142,19 @@ impl Inference {
                 self.plan.process.output.path(&part).display()
             )));
         }
-        let Some(split) = row.split.filter(|_| read.status.has_terms()) else {
+        let splits = [Split::Sample, Split::HeldOut, Split::Projected];
+        let split = splits.into_iter().find(|split| split.name() == row.document.split);
+        let Some(split) = split.filter(|_| read.status.has_terms()) else {
             return Ok(());
         };
         let topics = row.topics.iter();
         let topics: Vec<_> = topics.map(|&(topic, weight)| (weight, topic as u16)).collect();
         let listed = ListedDocument {
-            number: row.doc_id as u64,
+            number: row.document.doc_id as u64,
             read,
             split,
             topics: &topics,
-            loglik_per_token: row.loglik_per_token.unwrap_or(0.0),
+            loglik_per_token: row.document.loglik_per_token.unwrap_or(0.0),
         };
         self.counters.borrow_mut().add(&listed, outbox);
         Ok(())
@@ -161,46 +167,45 @@ impl Inference {
         shard: &mut Shard,
         table: FactorTable<'_>,
         outbox: &mut Outbox,
-    ) -> Result<Document, Failure> {
-        let mut document = Document {
-            number: shard.next,
-            section: shard.sections.number(read.group.as_deref()),
-            split: Split::Projected,
-            projection: None,
-            labels: Vec::new(),
-            read,
-        };
-        if document.read.status.has_terms() {
-            self.infer_topics(&mut document, &mut shard.tally, table)?;
-        }
-        if let Some(projection) = &document.projection {
+    ) -> Result<DocumentRows, Failure> {
+        let number = shard.next;
+        let (mut split, mut projection, mut predictions) = (Split::Projected, None, Vec::new());
+        if read.status.has_terms() {
+            let projected: Projection;
+            (split, projected, predictions) =
+                self.infer_topics(number, &read, &mut shard.tally, table)?;
             let listed = ListedDocument {
-                number: document.number,
-                read: &document.read,
-                split: document.split,
-                topics: &projection.topics,
-                loglik_per_token: projection.loglik_per_token(),
+                number,
+                read: &read,
+                split,
+                topics: &projected.topics,
+                loglik_per_token: projected.loglik_per_token(),
             };
             self.counters.borrow_mut().add(&listed, outbox);
+            projection = Some(projected);
         }
+        let section = shard.sections.number(read.group.as_deref());
         shard.next += 1;
         shard.tally.documents += 1;
-        let tokens = document.read.tokens_in_vocabulary();
-        let progress = &self.plan.process.progress;
-        progress.work(WorkStage::Project, 1, tokens);
-        Ok(document)
+        let tokens = read.tokens_in_vocabulary();
+        self.plan.process.progress.work(WorkStage::Project, 1, tokens);
+        let mut document = DocumentRow::new(number, &read, split, projection.as_ref());
+        document.section = section.and_then(|section| i32::try_from(section).ok());
+        let topics = projection.map(|projection| projection.topics).unwrap_or_default();
+        Ok(DocumentRows { document, metadata: read.metadata, topics, predictions })
     }
 
     /// Infers the topics, and with them the labels, of a document with terms.
     fn infer_topics(
         &mut self,
-        document: &mut Document,
+        number: u64,
+        read: &ShardDocument,
         tally: &mut Tally,
         table: FactorTable<'_>,
-    ) -> Result<(), Failure> {
-        let (plan, number, read) = (&self.plan, document.number, &document.read);
+    ) -> Result<(Split, Projection, Vec<PredictionRow>), Failure> {
+        let plan = &self.plan;
         let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
-        document.split = plan.rule.split_of(number, labels);
+        let split = plan.rule.split_of(number, labels);
         let (job, bag) = (&plan.process.job, read.bag());
         let onto = Projecting {
             target: Target {
@@ -219,12 +224,14 @@ impl Inference {
         let (Inferred { proportions, alpha }, projection) =
             project_document((number, bag), onto, known, &mut *self.inferrer)
                 .map_err(Failure::drawing("document", number))?;
-        tally.add(number, read, document.split, proportions, &projection);
-        if let Some(predictor) = &mut self.predictor {
-            let predicted = Predicted { bag, proportions, alpha, split: document.split };
-            document.labels = predictor.predict(predicted, &mut tally.labels);
-        }
-        document.projection = Some(projection);
-        Ok(())
+        tally.add(number, read, split, proportions, &projection);
+        let predictions = match &mut self.predictor {
+            Some(predictor) => {
+                let predicted = Predicted { number, bag, proportions, alpha, split };
+                predictor.predict(predicted, &mut tally.labels)
+            }
+            None => Vec::new(),
+        };
+        Ok((split, projection, predictions))
     }
 }

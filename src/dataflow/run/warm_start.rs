@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::Run;
-use crate::dataflow::finish::Before;
 use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::result::OpenedResult;
+use crate::tables::topic_changes::EarlierTopics;
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use lda::model::Priors;
 use lda::model::parameters::Row;
@@ -20,7 +20,7 @@ use lda::train::warm_start::WarmStart;
 pub(super) struct Start {
     pub(super) model: WarmStart,
     /// Its topics.
-    pub(super) before: Before,
+    pub(super) before: EarlierTopics,
 }
 
 impl Run<'_> {
@@ -104,7 +104,11 @@ impl Run<'_> {
 }
 
 /// Gives the terms of `topics`, which are those of vocabulary `old`, the numbers that vocabulary `new` has for them.
-fn renumbered(mut topics: Vec<PublishedTopic>, old: &Vocabulary, new: &Vocabulary) -> Before {
+fn renumbered(
+    mut topics: Vec<PublishedTopic>,
+    old: &Vocabulary,
+    new: &Vocabulary,
+) -> EarlierTopics {
     let mut gone = Vec::new();
     let number = |term: &VocabularyTerm| {
         new.id(&term.term).unwrap_or_else(|| {
@@ -124,5 +128,5 @@ fn renumbered(mut topics: Vec<PublishedTopic>, old: &Vocabulary, new: &Vocabular
     }
     let is_new = |(_, term): &(u32, &VocabularyTerm)| old.id(&term.term).is_none();
     let of_new = (0..).zip(new.kept_terms()).filter(is_new);
-    Before { topics, gone, new: of_new.map(|(number, _)| number).collect() }
+    EarlierTopics { topics, gone, new: of_new.map(|(number, _)| number).collect() }
 }

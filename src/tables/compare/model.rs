@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::{Neighbourhood, TopicMatch};
+use super::TopicMatch;
 use crate::failure::Failure;
 use crate::tables::phi::PublishedPhi;
 use lda::evaluate::TermDistribution;
-use lda::evaluate::matching::{SAME_TOPIC_WITHIN, distances, match_topics};
+use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
 use lda::model::published::PublishedTopic;
 
 /// A topic: its listed terms, ascending, and the weight of every other term.
@@ -41,35 +41,6 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
         shared_terms: vocabulary_size,
         partners: matching.partners,
     })
-}
-
-/// Returns the terms of topic `topic` of a result, and up to `most` topics nearest to it.
-///
-/// # Errors
-/// A table cannot be read; there is no such topic.
-pub(crate) fn neighbourhood(
-    root: &Path,
-    topic: usize,
-    most: usize,
-) -> Result<Neighbourhood, Failure> {
-    let model = PublishedPhi::read(root)?;
-    let Some(published) = model.topics.get(topic) else {
-        return Err(Failure::file(root, format!("has no topic {topic}")));
-    };
-    let heavier = |a: &&(u32, f32), b: &&(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    let mut heaviest: Vec<&(u32, f32)> = published.weights.iter().collect();
-    heaviest.sort_unstable_by(heavier);
-    let named = |(term, weight): &(u32, f32)| (model.terms[*term as usize].clone(), *weight);
-    let terms = heaviest.into_iter().map(named).collect();
-    let numbers = model.terms.iter().map(String::as_str).zip(0..).collect();
-    let topics = on(&model, &numbers);
-    let views = views(&topics, model.terms.len());
-    let distances = distances(&views[topic..=topic], &views);
-    let others = distances.into_iter().enumerate().filter(|(other, _)| *other != topic);
-    let mut nearest: Vec<(usize, f64)> = others.collect();
-    nearest.sort_by(|a, b| a.1.total_cmp(&b.1));
-    nearest.truncate(most);
-    Ok(Neighbourhood { terms, nearest })
 }
 
 fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tables::compare::compare;
+use corpus::sample::Split;
 use lda::evaluate::comparison::{Measures, kl_divergence};
 
 /// A document of a result: id, split, topics and their weights; none for one without terms.
@@ -43,20 +44,15 @@ impl Made<'_> {
             let listed: f32 = topics.iter().map(|t| t.1).sum();
             let row = DocumentRow {
                 doc_id: doc_id as i64,
-                source_id,
-                group_id: None,
-                section: None,
-                status: DocumentStatus::Ok,
-                split: *split,
+                source_id: (*source_id).to_owned(),
+                status: "ok".to_owned(),
+                split: split.name().to_owned(),
                 tokens_total: 10,
                 tokens_in_vocabulary: 10,
-                tokens_stopped: 0,
-                tokens_unknown: 0,
                 top_topic: topics.first().map(|t| t.0),
                 top_weight: topics.first().map(|t| t.1),
-                entropy: None,
-                loglik_per_token: None,
                 dropped_mass: (!topics.is_empty()).then_some((1.0 - listed).max(0.0)),
+                ..DocumentRow::default()
             };
             documents.push(&row).unwrap();
             for (place, &(topic, weight)) in topics.iter().enumerate() {
@@ -81,7 +77,7 @@ impl Made<'_> {
             weights.map(move |(term, &weight)| TopicTermRow {
                 topic: topic as i32,
                 term_id: term as i32,
-                term: self.terms[term],
+                term: self.terms[term].to_owned(),
                 weight,
                 count: 1.0,
                 rank: term as i32 + 1,
@@ -91,41 +87,17 @@ impl Made<'_> {
         let rows = self.terms.iter().enumerate();
         let rows = rows.map(|(id, term)| VocabularyRow {
             term_id: Some(id as i32),
-            term,
+            term: (*term).to_owned(),
             count: 10,
             document_count: 8,
-            status: "kept",
+            status: "kept".to_owned(),
         });
         part!(output, "vocabulary", rows);
     }
 }
 
-fn topic_row(topic: i32) -> TopicRow<'static> {
-    TopicRow {
-        topic,
-        alpha: 0.1,
-        absent_weight: 0.0,
-        tokens: 13,
-        share: 1.0 / 3.0,
-        top_terms: &[],
-        coherence_umass: None,
-        coherence_npmi: None,
-        entropy: None,
-        exclusivity: None,
-        effective_terms: None,
-        document_entropy: None,
-        rank1_documents: None,
-        dead: false,
-        duplicate_of: None,
-        junk: false,
-        corpus_distance: None,
-        uniform_distance: None,
-        word_length: None,
-        token_document_difference: None,
-        rank1_share: None,
-        allocation_ratio: None,
-        allocation_count: None,
-    }
+fn topic_row(topic: i32) -> TopicRow {
+    TopicRow { topic, alpha: 0.1, tokens: 13, share: 1.0 / 3.0, ..TopicRow::default() }
 }
 
 const TERMS: &[&str] = &["sea", "ship", "law", "court"];

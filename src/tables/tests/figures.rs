@@ -21,7 +21,7 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
             topic,
             rank,
             term_id: rank,
-            term: &terms[rank as usize],
+            term: terms[rank as usize].clone(),
             count: 2.5,
             weight,
             cumulative,
@@ -61,7 +61,7 @@ pub(super) fn write_figures(output: &Output) {
     let rows = (1..4).map(|round| TrainingLogRow {
         round,
         pass: 1,
-        phase: "online",
+        phase: "online".to_owned(),
         documents_seen: 3,
         tokens_seen: 15,
         step_size: 0.5,
@@ -79,10 +79,10 @@ pub(super) fn write_figures(output: &Output) {
     });
     part!(output, "training_log", rows);
     let rows = [None, Some(0.01)].map(|standard_error| EvaluationRow {
-        metric: "heldout_loglik_per_token",
-        method: "document_completion",
-        split: "held_out",
-        unit: "nats/token",
+        metric: "heldout_loglik_per_token".to_owned(),
+        method: "document_completion".to_owned(),
+        split: "held_out".to_owned(),
+        unit: "nats/token".to_owned(),
         value: -7.9,
         standard_error,
     });
@@ -90,7 +90,7 @@ pub(super) fn write_figures(output: &Output) {
     let rows = [(0, "document_completion"), (0, "left_to_right"), (4, "left_to_right")];
     let rows = rows.map(|(doc_id, method)| DocumentScoreRow {
         doc_id,
-        method,
+        method: method.to_owned(),
         log_likelihood: -7.5 * (1 + doc_id) as f64,
         tokens: 1 + doc_id,
     });
@@ -98,8 +98,8 @@ pub(super) fn write_figures(output: &Output) {
     let rows = [Some(-3.5), Some(-2.25), None].into_iter().enumerate();
     let rows = rows.map(|(topic, value)| TopicScoreRow {
         topic: topic as i32,
-        metric: "coherence_umass",
-        split: "sample",
+        metric: "coherence_umass".to_owned(),
+        split: "sample".to_owned(),
         value,
     });
     part!(output, "topic_scores", rows);
@@ -111,8 +111,8 @@ fn write_trees(output: &Output) {
         topic: 1,
         node,
         parent: node - 1,
-        path: "money",
-        term: (node == 2).then_some("bank"),
+        path: "money".to_owned(),
+        term: (node == 2).then(|| "bank".to_owned()),
         weight: 0.5,
         count: 3.0,
     });
@@ -123,8 +123,8 @@ fn write_trees(output: &Output) {
         distance: 0.25,
         share_before: 0.5,
         share: 0.5,
-        gained: &terms[..1 - topic as usize],
-        lost: &terms[..topic as usize],
+        gained: terms[..1 - topic as usize].to_vec(),
+        lost: terms[..topic as usize].to_vec(),
     });
     part!(output, "topic_changes", rows);
 }

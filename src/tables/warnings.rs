@@ -1,38 +1,40 @@
-//! What a reader of a result should know before trusting it, each with its remedy.
+//! What a reader of a result should know before trusting it, each with its remedy: the end of a run prints these
+//! warnings, `inspect` shows those about topics, and the report draws them.
 
 use std::collections::BTreeMap;
 
-use super::bounds::NAMED_TOPICS;
-use super::data::{Drift, Warning};
-use crate::tables::read::TopicLine;
+use indicatif::HumanCount;
+use serde::Serialize;
+
+use super::drift::DriftRow;
+use super::topics::TopicLine;
 use corpus::DocumentStatus;
 
-/// Returns all warnings, the gravest kind first; `drift` is given if there are documents beyond the sample.
-pub(super) fn warnings(
-    statuses: &BTreeMap<String, u64>,
-    topics: &[TopicLine],
-    drift: Option<&Drift>,
-) -> Vec<Warning> {
-    let mut warnings = of_topics(topics);
-    warnings.extend(drift.and_then(of_drift));
-    let statuses = DocumentStatus::ALL.iter().filter_map(|&status| {
-        let count = *statuses.get(status.name())?;
-        of_status(status, count)
-    });
-    warnings.extend(statuses);
-    warnings
+/// Something that a reader of the result should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Warning {
+    /// A word for programs: `dead`, `duplicate`, `junk`, `untrained`, `drift`, or the status of documents.
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+    pub(crate) remedy: String,
+    /// The topics that it concerns.
+    pub(crate) topics: Vec<i32>,
 }
 
-fn plain(text: String, remedy: &str) -> Warning {
-    Warning { text, remedy: remedy.to_owned(), topics: Vec::new() }
+impl Warning {
+    fn new(kind: &'static str, text: String, remedy: &str) -> Self {
+        Self { kind, text, remedy: remedy.to_owned(), topics: Vec::new() }
+    }
 }
 
-fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
+/// Returns the warnings about topics, the gravest kind first.
+pub(crate) fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
     type Fault = fn(&TopicLine) -> bool;
     let is_labelled = topics.iter().any(|topic| topic.label.is_some());
     let remedy = |of_labels, other| if is_labelled { of_labels } else { other };
-    let faults: [(Fault, [&str; 2], &str); 4] = [
+    let faults: [(&str, Fault, [&str; 2], &str); 4] = [
         (
+            "untrained",
             TopicLine::is_untrained,
             [
                 "label has no document in the sample: its topic has no terms",
@@ -41,7 +43,8 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
             "Raise sample.fraction, or drop rare labels by corpus.label_min_documents.",
         ),
         (
-            |topic| topic.dead && !topic.is_untrained(),
+            "dead",
+            |topic| topic.row.dead && !topic.is_untrained(),
             [
                 "topic is dead: almost no token belongs to it",
                 "topics are dead: almost no token belongs to them",
@@ -49,7 +52,8 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
             remedy("Drop rare labels by corpus.label_min_documents.", "Train fewer topics."),
         ),
         (
-            |topic| topic.duplicate_of.is_some(),
+            "duplicate",
+            |topic| topic.row.duplicate_of.is_some(),
             ["topic repeats an earlier one", "topics repeat an earlier one"],
             remedy(
                 "Read them as one: the labels have nearly the same words.",
@@ -57,39 +61,41 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
             ),
         ),
         (
-            |topic| topic.junk,
+            "junk",
+            |topic| topic.row.junk,
             ["topic is junk: its terms say nothing", "topics are junk: their terms say nothing"],
             "Leave them out of interpretations; add terms without meaning to vocabulary.stop_words.",
         ),
     ];
-    let of = |(has_it, [one, many], remedy): (Fault, [&str; 2], &str)| {
+    let of = |(kind, has_it, [one, many], remedy): (_, Fault, [&str; 2], &str)| {
         let numbers = topics.iter().filter(|topic| has_it(topic));
-        let numbers: Vec<i32> = numbers.map(|topic| topic.topic).collect();
-        let text = counted(numbers.len() as u64, one, many)?;
-        Some(Warning {
-            text,
-            remedy: remedy.to_owned(),
-            topics: numbers.into_iter().take(NAMED_TOPICS).collect(),
-        })
+        let topics: Vec<i32> = numbers.map(|topic| topic.row.topic).collect();
+        let text = counted(topics.len() as u64, one, many)?;
+        Some(Warning { topics, ..Warning::new(kind, text, remedy) })
     };
     faults.into_iter().filter_map(of).collect()
 }
 
-fn of_drift(drift: &Drift) -> Option<Warning> {
-    const REMEDY: &str = "Train again with new documents in the sample.";
-    if drift.run.retrain {
-        let text = "The model knows fewer than 70 % of the distinct terms of the documents that it was not trained on.";
-        return Some(plain(text.to_owned(), REMEDY));
-    }
-    (drift.groups_to_retrain > 0).then(|| {
-        let (some, all) = (drift.groups_to_retrain, drift.group_count);
-        let text = format!(
-            "In {} of {} groups, the model knows fewer than 70 % of the distinct terms of new documents.",
-            grouped(some as u64),
-            grouped(all as u64)
-        );
-        plain(text, REMEDY)
-    })
+/// Returns the warning about the drift of the new documents: of all, and the numbers of their groups and of those to be
+/// trained on.
+pub(crate) fn of_drift(run: &DriftRow, [groups, to_retrain]: [usize; 2]) -> Option<Warning> {
+    let text = if run.retrain {
+        "The model knows fewer than 70 % of the distinct terms of the documents that it was not trained on.".to_owned()
+    } else if to_retrain > 0 {
+        let [to_retrain, groups] = [to_retrain, groups].map(|count| HumanCount(count as u64));
+        format!(
+            "In {to_retrain} of {groups} groups, the model knows fewer than 70 % of the distinct terms of new documents."
+        )
+    } else {
+        return None;
+    };
+    Some(Warning::new("drift", text, "Train again with new documents in the sample."))
+}
+
+/// Returns the warnings about documents, given their numbers by status.
+pub(crate) fn of_documents(statuses: &BTreeMap<String, u64>) -> Vec<Warning> {
+    let all = DocumentStatus::ALL.iter();
+    all.filter_map(|&status| of_status(status, *statuses.get(status.name())?)).collect()
 }
 
 fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
@@ -127,7 +133,7 @@ fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
             "Copy them again, and run the job with --overwrite.",
         ),
     };
-    Some(plain(counted(count, one, many)?, remedy))
+    Some(Warning::new(status.name(), counted(count, one, many)?, remedy))
 }
 
 /// Formats a count, as in "1 topic is dead."; `None` for 0.
@@ -135,11 +141,6 @@ fn counted(count: u64, one: &str, many: &str) -> Option<String> {
     match count {
         0 => None,
         1 => Some(format!("1 {one}.")),
-        n => Some(format!("{} {many}.", grouped(n))),
+        n => Some(format!("{} {many}.", HumanCount(n))),
     }
-}
-
-/// Groups digits: 12345 → "12,345".
-fn grouped(number: u64) -> String {
-    indicatif::HumanCount(number).to_string()
 }
