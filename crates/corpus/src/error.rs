@@ -174,11 +174,18 @@ impl InputError {
     }
 }
 
+/// Bytes of the longest names that are compared: the time of a comparison is the product of both lengths.
+const MOST_COMPARED: usize = 200;
+
 /// Returns the nearest existing name, as a question, or nothing.
 pub fn hint(wanted: &str, available: &[String]) -> String {
+    if wanted.len() > MOST_COMPARED {
+        return String::new();
+    }
     let distance =
         |name: &String| strsim::osa_distance(&name.to_lowercase(), &wanted.to_lowercase());
-    let named = available.iter().map(|name| (distance(name), name));
+    let short = available.iter().filter(|name| name.len() <= MOST_COMPARED);
+    let named = short.map(|name| (distance(name), name));
     let near = named.filter(|&(distance, _)| distance <= wanted.chars().count().max(3) / 2);
     near.min().map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?"))
 }
@@ -197,5 +204,8 @@ mod tests {
         );
         let error = InputError::missing_column(Path::new("a.csv"), "zzzz", &columns);
         assert_eq!(error.to_string(), "a.csv: no column `zzzz`; the columns are: Id, body, texts");
+        // Names of a million characters would be compared for hours.
+        let [wanted, there] = [1_000_000, 1_000_001].map(|length| "x".repeat(length));
+        assert_eq!(hint(&wanted, &[there]), "");
     }
 }
