@@ -15,7 +15,7 @@ pub fn arrays(start: &[u8]) -> BTreeMap<String, u64> {
     found
 }
 
-/// Closes JSON that continues beyond what was read, after the last value that ends with a bracket or a brace.
+/// Closes JSON that continues beyond what was read, after the last bracket or brace.
 fn closed(json: &str) -> String {
     let (mut is_in_string, mut is_escaped) = (false, false);
     let (mut open, mut complete) = (Vec::new(), (0, Vec::new()));
@@ -24,14 +24,13 @@ fn closed(json: &str) -> String {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = is_in_string,
             b'"' => is_in_string = !is_in_string,
-            _ if is_in_string => {}
-            b'{' => open.push('}'),
-            b'[' => open.push(']'),
-            b'}' | b']' => {
-                open.pop();
-                complete = (at + 1, open.clone());
-            }
-            _ => {}
+            b'{' if !is_in_string => open.push('}'),
+            b'[' if !is_in_string => open.push(']'),
+            b'}' | b']' if !is_in_string => drop(open.pop()),
+            _ => continue,
+        }
+        if matches!(byte, b'{' | b'[' | b'}' | b']') && !is_in_string {
+            complete = (at + 1, open.clone());
         }
     }
     if open.is_empty() {
