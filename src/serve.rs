@@ -15,7 +15,7 @@ mod bag;
 pub(crate) mod flow;
 mod model;
 
-pub(crate) use flow::{Options, Summary, run};
+pub(crate) use flow::{StreamOptions, StreamSummary, run};
 pub use model::StreamModel;
 
 use corpus::formats::cutter::Piece;

@@ -10,7 +10,7 @@ use super::args::{PlacementArgs, RunArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
 use crate::result::OpenedResult;
-use crate::serve::{self, Options, StreamModel, Summary};
+use crate::serve::{self, StreamModel, StreamOptions, StreamSummary};
 use mesh::guard;
 use mesh::interrupt::{self, Words};
 
@@ -95,7 +95,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     interrupt::set_words(SIGNAL_WORDS);
     let (job, result) = OpenedResult::with_job(&args.run.job, &args.run.set)?;
     let model = Arc::new(StreamModel::load(&job, &result)?);
-    let options = Options {
+    let options = StreamOptions {
         threads: Placement::independent_threads(args.placement.threads)?,
         strict: args.strict,
     };
@@ -117,7 +117,7 @@ fn told_once(error: Failure) -> Failure {
 }
 
 /// Summarizes the stream in one line.
-fn report(summary: &Summary, seconds: f64) -> String {
+fn report(summary: &StreamSummary, seconds: f64) -> String {
     let per_second = summary.documents as f64 / seconds.max(1e-9);
     let bad = match summary.bad {
         0 => String::new(),

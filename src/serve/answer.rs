@@ -90,7 +90,7 @@ struct About<'m> {
     /// Whether an invalid line ends the stream.
     strict: bool,
     bagger: Bagger<'m>,
-    inference: Inference<'m>,
+    inference: StreamInference<'m>,
 }
 
 impl<'m> Answerer<'m> {
@@ -102,7 +102,7 @@ impl<'m> Answerer<'m> {
                 model,
                 strict,
                 bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
-                inference: Inference::new(model),
+                inference: StreamInference::new(model),
             },
         }
     }
@@ -188,7 +188,7 @@ fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
 }
 
 /// Infers documents one after another, reusing buffers.
-struct Inference<'m> {
+struct StreamInference<'m> {
     model: &'m StreamModel,
     inferrer: Box<dyn Inferrer>,
     ranker: LabelRanker,
@@ -196,7 +196,7 @@ struct Inference<'m> {
     labels: Vec<LabelScore<'m>>,
 }
 
-impl<'m> Inference<'m> {
+impl<'m> StreamInference<'m> {
     fn new(model: &'m StreamModel) -> Self {
         Self {
             model,

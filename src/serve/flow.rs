@@ -31,7 +31,7 @@ const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The options of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct StreamOptions {
     /// Threads that infer, ≥ 1; answers do not depend on it.
     pub(crate) threads: usize,
     /// Whether an invalid line ends the stream, instead of being answered.
@@ -40,7 +40,7 @@ pub(crate) struct Options {
 
 /// The result of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub(crate) struct StreamSummary {
     /// Documents that were answered.
     pub(crate) documents: u64,
     /// Of those, lines that were not valid documents.
@@ -52,7 +52,7 @@ pub(crate) struct Summary {
 }
 
 /// A few documents, in order.
-struct Batch {
+struct LineBatch {
     documents: Vec<DocumentLine>,
     deferral: Deferral,
     answers: SyncSender<Answers>,
@@ -61,7 +61,7 @@ struct Batch {
 /// The answers of a batch, up to the first error.
 struct Answers {
     lines: Vec<u8>,
-    summary: Summary,
+    summary: StreamSummary,
     error: Option<Failure>,
     /// Defers signals until they are flushed.
     deferral: Deferral,
@@ -83,8 +83,8 @@ pub(crate) fn run(
     model: Arc<StreamModel>,
     input: impl Read + Send + 'static,
     output: impl Write,
-    options: Options,
-) -> Result<Summary, Failure> {
+    options: StreamOptions,
+) -> Result<StreamSummary, Failure> {
     let batches = options.threads * BATCHES_PER_WORKER;
     let (work, worker_end) = sync_channel(batches);
     let (order, writer_end) = sync_channel(batches);
@@ -125,7 +125,7 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure
 /// Cuts batches until the stream ends, a signal comes, or all workers have ended.
 fn read(
     mut lines: DocumentLines<impl Read>,
-    work: &SyncSender<Batch>,
+    work: &SyncSender<LineBatch>,
     order: &SyncSender<Promise>,
 ) {
     lines.cutter.skip_byte_order_mark();
@@ -136,7 +136,7 @@ fn read(
             continue;
         }
         let (answers, promise) = sync_channel(1);
-        let batch = Batch { documents, deferral, answers };
+        let batch = LineBatch { documents, deferral, answers };
         let is_taken = order.send(promise).is_ok() && work.send(batch).is_ok();
         if !is_taken || interrupt::is_wanted() {
             return;
@@ -172,7 +172,7 @@ impl<R: Read> DocumentLines<R> {
 }
 
 /// Answers batches until there are no more.
-fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
+fn answer(model: &StreamModel, batches: &Mutex<Receiver<LineBatch>>, strict: bool) {
     let mut answerer = Answerer::new(model, strict);
     loop {
         let next = batches.lock().recv();
@@ -181,7 +181,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
         };
         let mut answers = Answers {
             lines: Vec::new(),
-            summary: Summary::default(),
+            summary: StreamSummary::default(),
             error: None,
             deferral: batch.deferral,
         };
@@ -204,29 +204,33 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
 }
 
 /// Writes all answers in order; returns their counts.
-fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, Failure> {
-    let mut writer =
-        Writer { output, lines: Vec::new(), deferrals: Vec::new(), summary: Summary::default() };
+fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<StreamSummary, Failure> {
+    let mut writer = AnswerWriter {
+        output,
+        lines: Vec::new(),
+        deferrals: Vec::new(),
+        summary: StreamSummary::default(),
+    };
     match writer.write(promises) {
         Err(error) if error.exit == Exit::Io && error.io_kind() == Some(ErrorKind::BrokenPipe) => {
-            Ok(Summary { is_cut_short: true, ..writer.summary })
+            Ok(StreamSummary { is_cut_short: true, ..writer.summary })
         }
         Err(error) => Err(error),
         Ok(()) => Ok(writer.summary),
     }
 }
 
-struct Writer<W> {
+struct AnswerWriter<W> {
     output: W,
     /// Answers that are not written yet.
     lines: Vec<u8>,
     /// The deferrals of their batches.
     deferrals: Vec<Deferral>,
     /// The summary of all answers received.
-    summary: Summary,
+    summary: StreamSummary,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> AnswerWriter<W> {
     fn write(&mut self, promises: &Receiver<Promise>) -> Result<(), Failure> {
         while let Some(promise) = self.receive(promises)? {
             let answers = self.receive(&promise)?;

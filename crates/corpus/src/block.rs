@@ -33,7 +33,7 @@ pub struct Block {
     /// Its number within the source: ascending, possibly with gaps.
     pub number: u32,
     input: Arc<Input>,
-    content: Content,
+    content: BlockContent,
 }
 
 impl Block {
@@ -61,10 +61,10 @@ impl Block {
     /// is exact.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
-            Content::Files(files) => {
+            BlockContent::Files(files) => {
                 self.input.files[files.clone()].iter().map(InputFile::expected_bytes).sum()
             }
-            Content::Part(part) => part.bytes(),
+            BlockContent::Part(part) => part.bytes(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Block {
             emit(document);
         };
         match &self.content {
-            Content::Part(part) => part.read(&context, &mut adding(&context, emit)),
-            Content::Files(files) => {
+            BlockContent::Part(part) => part.read(&context, &mut adding(&context, emit)),
+            BlockContent::Files(files) => {
                 let mut held = Vec::new();
                 let mut files = self.input.files[files.clone()].iter();
                 files.try_for_each(|file| file.read(settings, &mut held, emit))
@@ -99,7 +99,7 @@ impl Block {
 }
 
 /// The content of a block, or its location.
-enum Content {
+enum BlockContent {
     /// Files of the input that are read whole.
     Files(Range<usize>),
     /// A part of a file.
@@ -186,7 +186,7 @@ impl Share {
 }
 
 /// The progress in reading a source.
-enum Progress {
+enum CutProgress {
     Waiting,
     /// The blocks that are left of a run of files that are read whole.
     Runs(std::iter::Enumerate<std::vec::IntoIter<Range<usize>>>),
@@ -195,25 +195,25 @@ enum Progress {
     Done,
 }
 
-impl Progress {
+impl CutProgress {
     /// Returns the number and the content of the next block; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
+    fn next(&mut self) -> Result<Option<(u64, BlockContent)>, InputError> {
         Ok(match self {
             Self::Waiting | Self::Done => None,
             Self::Runs(runs) => {
-                runs.next().map(|(number, files)| (number as u64, Content::Files(files)))
+                runs.next().map(|(number, files)| (number as u64, BlockContent::Files(files)))
             }
-            Self::Cut(cut) => cut.next()?.map(|(number, part)| (number, Content::Part(part))),
+            Self::Cut(cut) => cut.next()?.map(|(number, part)| (number, BlockContent::Part(part))),
         })
     }
 }
 
 /// A file, or a run of files that are read whole.
-struct Source {
+struct BlockSource {
     files: Range<usize>,
     /// The process that takes all of its blocks; if `None`, each block has its own.
     owner: Option<usize>,
-    state: Mutex<Progress>,
+    state: Mutex<CutProgress>,
 }
 
 /// This process's blocks, shared by its threads.
@@ -222,7 +222,7 @@ pub struct BlockQueue {
     settings: CorpusSettings,
     share: Share,
     block_bytes: u64,
-    sources: Vec<Source>,
+    sources: Vec<BlockSource>,
     /// Sources before this one are done.
     first_open: AtomicUsize,
     failed: AtomicBool,
@@ -300,12 +300,12 @@ impl BlockQueue {
     /// Returns this process's next block of the source.
     fn pull(
         &self,
-        source: &Source,
-        mut state: MutexGuard<'_, Progress>,
+        source: &BlockSource,
+        mut state: MutexGuard<'_, CutProgress>,
     ) -> Result<Option<Block>, InputError> {
-        if let Progress::Waiting = *state {
+        if let CutProgress::Waiting = *state {
             *state = match source.owner {
-                Some(owner) if owner != self.share.process => Progress::Done,
+                Some(owner) if owner != self.share.process => CutProgress::Done,
                 _ => self.open(&source.files)?,
             };
         }
@@ -321,19 +321,19 @@ impl BlockQueue {
                 }));
             }
         }
-        *state = Progress::Done;
+        *state = CutProgress::Done;
         Ok(None)
     }
 
-    fn open(&self, files: &Range<usize>) -> Result<Progress, InputError> {
+    fn open(&self, files: &Range<usize>) -> Result<CutProgress, InputError> {
         let file = &self.input.files[files.start];
         if !file.is_whole(self.block_bytes)
             && let Some(cut) = file.cut(&self.settings, self.block_bytes)?
         {
-            return Ok(Progress::Cut(cut));
+            return Ok(CutProgress::Cut(cut));
         }
         let blocks = cut_run(&self.input, files.clone(), self.block_bytes);
-        Ok(Progress::Runs(blocks.into_iter().enumerate()))
+        Ok(CutProgress::Runs(blocks.into_iter().enumerate()))
     }
 }
 
@@ -341,12 +341,12 @@ impl BlockQueue {
 ///
 /// Many files that must be read from their start go whole to the processes: the largest first, each to the process with
 /// the fewest bytes so far. If they are few, every process reads each of them and takes its share of the blocks.
-fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<Source> {
-    let mut sources: Vec<Source> = runs(input, block_bytes)
+fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<BlockSource> {
+    let mut sources: Vec<BlockSource> = runs(input, block_bytes)
         .into_iter()
-        .map(|files| Source { files, owner: None, state: Mutex::new(Progress::Waiting) })
+        .map(|files| BlockSource { files, owner: None, state: Mutex::new(CutProgress::Waiting) })
         .collect();
-    let file_of = |source: &Source| &input.files[source.files.start];
+    let file_of = |source: &BlockSource| &input.files[source.files.start];
     let mut streamed: Vec<usize> = (0..sources.len())
         .filter(|&place| {
             let file = file_of(&sources[place]);

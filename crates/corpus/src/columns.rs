@@ -63,7 +63,7 @@ pub fn first_records(
             first.names = names;
         }
         Some(ColumnNames::Keys) => {
-            let keys = Keys::of(file, settings)?;
+            let keys = ObjectKeys::of(file, settings)?;
             first.read(keys.most_frequent(), file, settings)?;
             (first.names, first.no_object) = (keys.names, keys.no_object);
         }
@@ -223,7 +223,7 @@ fn lines_of(value: &str) -> String {
 
 /// The keys of the first objects of JSON.
 #[derive(Default)]
-struct Keys {
+struct ObjectKeys {
     /// Their names, in the order of their appearance.
     names: Vec<String>,
     /// The number of objects that have each.
@@ -231,7 +231,7 @@ struct Keys {
     no_object: Option<String>,
 }
 
-impl Keys {
+impl ObjectKeys {
     fn of(file: &InputFile, settings: &CorpusSettings) -> Result<Self, InputError> {
         let mut keys = Self::default();
         let are_lines = *file.format != json::JSON;

@@ -122,7 +122,7 @@ impl Read for Contained {
 /// The content of bzip2 streams. The checksum of a block follows it, so a block is held until it is known to be right:
 /// the decoder takes no more of its input before.
 struct Bzip2Blocks<R> {
-    decoder: MultiBzDecoder<Counted<R>>,
+    decoder: MultiBzDecoder<CountedReader<R>>,
     held: VecDeque<u8>,
     /// How many of the held bytes are known to be right.
     right: usize,
@@ -131,12 +131,12 @@ struct Bzip2Blocks<R> {
 }
 
 /// A reader that counts the bytes that are taken of it.
-struct Counted<R> {
+struct CountedReader<R> {
     reader: R,
     taken: u64,
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl<R: BufRead> Read for CountedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.taken += read as u64;
@@ -144,7 +144,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl<R: BufRead> BufRead for CountedReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.reader.fill_buf()
     }
@@ -157,7 +157,7 @@ impl<R: BufRead> BufRead for Counted<R> {
 
 impl<R: BufRead> Bzip2Blocks<R> {
     fn new(reader: R) -> Self {
-        let decoder = MultiBzDecoder::new(Counted { reader, taken: 0 });
+        let decoder = MultiBzDecoder::new(CountedReader { reader, taken: 0 });
         Self { decoder, held: VecDeque::new(), right: 0, end: None }
     }
 

@@ -14,7 +14,7 @@ mod vocabulary;
 
 pub use super::error::{InputError, hint};
 pub use super::formats::InputFile;
-use examine::{Examiner, Found, FoundFiles};
+use examine::{Examiner, FoundFile, FoundFiles};
 pub use outputs::LOCK_MARK;
 use outputs::is_beside;
 use pattern::Matches;
@@ -161,7 +161,7 @@ fn find(settings: &CorpusSettings) -> Result<FoundFiles, InputError> {
             written.push(name(&path));
         } else if let Some(format) = format_of(&path, asked) {
             check(&path, format, settings)?;
-            files.push(Found { name: name(&path), path, format, is_named });
+            files.push(FoundFile { name: name(&path), path, format, is_named });
         }
     }
     if files.is_empty() {

@@ -39,18 +39,18 @@ struct Extent {
 #[derive(Debug)]
 pub struct Minibatches {
     extents: Vec<Extent>,
-    store: Store,
+    store: BagStore,
 }
 
 #[derive(Debug)]
-enum Store {
+enum BagStore {
     Memory(Arc<Bags>),
-    Disk(Arc<Scratch>, Mutex<Loaded>),
+    Disk(Arc<Scratch>, Mutex<LoadedMinibatches>),
 }
 
 /// The threads' current minibatch, and the one that is being read ahead.
 #[derive(Debug, Default)]
-struct Loaded {
+struct LoadedMinibatches {
     current: Option<(u64, Arc<Bags>)>,
     ahead: Option<(u64, JoinHandle<io::Result<Bags>>)>,
 }
@@ -59,14 +59,14 @@ struct Loaded {
 #[derive(Clone, Debug)]
 pub struct Minibatch {
     bags: Arc<Bags>,
-    chosen: Chosen,
+    chosen: ChosenDocuments,
     /// Documents of the process before the first of `bags`.
     before: usize,
 }
 
 /// The documents that are in a minibatch.
 #[derive(Clone, Debug)]
-enum Chosen {
+enum ChosenDocuments {
     Range(Range<usize>),
     List(Arc<[u32]>),
 }
@@ -75,8 +75,8 @@ impl Minibatch {
     /// Returns the number of documents.
     pub fn len(&self) -> usize {
         match &self.chosen {
-            Chosen::Range(range) => range.len(),
-            Chosen::List(list) => list.len(),
+            ChosenDocuments::Range(range) => range.len(),
+            ChosenDocuments::List(list) => list.len(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Minibatch {
     /// Returns the index of a document in `bags`.
     fn place(&self, index: usize) -> usize {
         match &self.chosen {
-            Chosen::Range(range) => range.start + index,
-            Chosen::List(list) => list[index] as usize,
+            ChosenDocuments::Range(range) => range.start + index,
+            ChosenDocuments::List(list) => list[index] as usize,
         }
     }
 
@@ -143,7 +143,7 @@ impl Minibatches {
 
     /// Returns whether they are in a file.
     pub fn is_on_disk(&self) -> bool {
-        matches!(self.store, Store::Disk(..))
+        matches!(self.store, BagStore::Disk(..))
     }
 
     fn end(&self, minibatch: u64) -> Extent {
@@ -168,11 +168,11 @@ impl Minibatches {
     /// Panics if there are no minibatches.
     pub fn load(&self, minibatches: &mut Range<u64>) -> io::Result<Minibatch> {
         let (file, loaded) = match &self.store {
-            Store::Disk(file, loaded) => (file, loaded),
-            Store::Memory(bags) => {
+            BagStore::Disk(file, loaded) => (file, loaded),
+            BagStore::Memory(bags) => {
                 let all = std::mem::take(minibatches);
                 let chosen = self.start(all.start).documents..self.end(all.end - 1).documents;
-                let (bags, chosen) = (Arc::clone(bags), Chosen::Range(chosen));
+                let (bags, chosen) = (Arc::clone(bags), ChosenDocuments::Range(chosen));
                 return Ok(Minibatch { bags, chosen, before: 0 });
             }
         };
@@ -206,10 +206,12 @@ impl Minibatches {
     /// Returns the documents with these indices among all of the process; `None` if they are in a file.
     pub fn pick(&self, list: Arc<[u32]>) -> Option<Minibatch> {
         match &self.store {
-            Store::Memory(bags) => {
-                Some(Minibatch { bags: Arc::clone(bags), chosen: Chosen::List(list), before: 0 })
-            }
-            Store::Disk(..) => None,
+            BagStore::Memory(bags) => Some(Minibatch {
+                bags: Arc::clone(bags),
+                chosen: ChosenDocuments::List(list),
+                before: 0,
+            }),
+            BagStore::Disk(..) => None,
         }
     }
 
@@ -219,11 +221,15 @@ impl Minibatches {
     /// Fails if the file cannot be read.
     pub fn read(&self, minibatch: u64) -> io::Result<Minibatch> {
         match &self.store {
-            Store::Memory(bags) => {
+            BagStore::Memory(bags) => {
                 let chosen = self.start(minibatch).documents..self.end(minibatch).documents;
-                Ok(Minibatch { bags: Arc::clone(bags), chosen: Chosen::Range(chosen), before: 0 })
+                Ok(Minibatch {
+                    bags: Arc::clone(bags),
+                    chosen: ChosenDocuments::Range(chosen),
+                    before: 0,
+                })
             }
-            Store::Disk(file, _) => {
+            BagStore::Disk(file, _) => {
                 let bags = read_bags(file, self.bytes(minibatch))?;
                 Ok(self.whole(minibatch, Arc::new(bags)))
             }
@@ -268,7 +274,7 @@ impl Minibatches {
 
     fn whole(&self, minibatch: u64, bags: Arc<Bags>) -> Minibatch {
         Minibatch {
-            chosen: Chosen::Range(0..bags.len()),
+            chosen: ChosenDocuments::Range(0..bags.len()),
             bags,
             before: self.start(minibatch).documents,
         }
@@ -292,7 +298,7 @@ fn read_bags(file: &Scratch, bytes: Range<u64>) -> io::Result<Bags> {
 
 /// A document, or a piece of one.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct DocumentPiece<'a> {
     /// Its place in the order of minibatches.
     place: u64,
     document: u64,
@@ -303,7 +309,7 @@ struct Piece<'a> {
 }
 
 /// Appends a piece to some words.
-fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
+fn join_piece(words: &mut Vec<u32>, piece: DocumentPiece<'_>) {
     for number in [piece.place, piece.document] {
         words.extend([number as u32, (number >> 32) as u32]);
     }
@@ -315,7 +321,7 @@ fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
 }
 
 /// Splits off the piece at the beginning of some words.
-fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
+fn split_piece(words: &[u32]) -> Option<(DocumentPiece<'_>, &[u32])> {
     let &[p, q, low, high, length, labels, ref rest @ ..] = words else {
         return None;
     };
@@ -323,7 +329,8 @@ fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
     let (terms, rest) = rest.split_at(length as usize);
     let (counts, rest) = rest.split_at(length as usize);
     let (labels, rest) = rest.split_at(labels as usize);
-    let piece = Piece { place: whole(p, q), document: whole(low, high), terms, counts, labels };
+    let piece =
+        DocumentPiece { place: whole(p, q), document: whole(low, high), terms, counts, labels };
     Some((piece, rest))
 }
 
@@ -401,7 +408,7 @@ impl MinibatchBuilder {
         let partition = minibatch_at(place, PARTITIONS as u64);
         let buffer = &mut self.partitions[partition as usize].buffer;
         let labels: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
-        let piece = Piece { place, document, terms, counts, labels: &labels };
+        let piece = DocumentPiece { place, document, terms, counts, labels: &labels };
         join_piece(buffer, piece);
         self.buffered += (HEADER + 2 * terms.len() + labels.len()) as u64 * WIDTH;
         if self.buffered > self.limit { self.spill() } else { Ok(()) }
@@ -470,7 +477,7 @@ impl Partition {
 /// Passes the documents in `words` to `visit`, ascending by place, with their pieces joined.
 fn for_each_sorted(
     words: &[u32],
-    mut visit: impl FnMut(Piece<'_>) -> io::Result<()>,
+    mut visit: impl FnMut(DocumentPiece<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let (mut pieces, mut rest) = (Vec::new(), words);
     while let Some((piece, others)) = split_piece(rest) {
@@ -492,7 +499,7 @@ fn for_each_sorted(
             terms.extend_from_slice(piece.terms);
             counts.extend_from_slice(piece.counts);
         }
-        visit(Piece { terms: &terms, counts: &counts, ..first })?;
+        visit(DocumentPiece { terms: &terms, counts: &counts, ..first })?;
     }
     Ok(())
 }
@@ -530,7 +537,7 @@ impl MinibatchWriter {
         Ok(())
     }
 
-    fn push(&mut self, document: Piece<'_>) {
+    fn push(&mut self, document: DocumentPiece<'_>) {
         match &mut self.store {
             StoreWriter::Memory(bags) => {
                 bags.push(document.document, document.terms, document.counts);
@@ -548,8 +555,10 @@ impl MinibatchWriter {
         self.advance_to(count)?;
         self.extents.truncate(count as usize);
         let store = match self.store {
-            StoreWriter::Memory(bags) => Store::Memory(Arc::new(bags)),
-            StoreWriter::Disk(spilled, _) => Store::Disk(Arc::new(spilled.file), Mutex::default()),
+            StoreWriter::Memory(bags) => BagStore::Memory(Arc::new(bags)),
+            StoreWriter::Disk(spilled, _) => {
+                BagStore::Disk(Arc::new(spilled.file), Mutex::default())
+            }
         };
         Ok(Minibatches { extents: self.extents, store })
     }

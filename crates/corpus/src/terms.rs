@@ -36,7 +36,7 @@ pub struct TermCounter {
     /// Where each term ends in the arena; it starts where the previous one ends.
     ends: Vec<usize>,
     /// The counts of each local id in documents finished since the last [`drain_new_counts`](Self::drain_new_counts).
-    entries: Vec<Entry>,
+    entries: Vec<NewCounts>,
     /// Tokens of each local id in the document being counted; all 0 between documents.
     in_document: Vec<u32>,
     /// The local ids counted in it.
@@ -45,7 +45,7 @@ pub struct TermCounter {
     changed: Vec<u32>,
 }
 
-/// An entry of the index: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
+/// An entry of the index: a term's [`TermKey`], flat so that a slot has 16 bytes, and its local id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     bits: u64,
@@ -55,13 +55,13 @@ struct Slot {
 
 impl Slot {
     #[inline]
-    fn key(&self) -> Key {
-        Key { bits: self.bits, length: self.length }
+    fn key(&self) -> TermKey {
+        TermKey { bits: self.bits, length: self.length }
     }
 }
 
 #[derive(Clone, Debug, Default)]
-struct Entry {
+struct NewCounts {
     tokens: u64,
     documents: u64,
 }
@@ -94,13 +94,13 @@ impl TermCounter {
 
     /// Returns the term's local id, if it was seen.
     pub fn id(&self, text: &str) -> Option<u32> {
-        self.find(text, Key::new(text))
+        self.find(text, TermKey::new(text))
     }
 
     /// Returns the term's local id; a new one if it was never seen. Counts nothing.
     #[inline]
     pub fn intern(&mut self, text: &str) -> u32 {
-        let key = Key::new(text);
+        let key = TermKey::new(text);
         match self.find(text, key) {
             Some(id) => id,
             None => self.insert(text, key),
@@ -108,21 +108,21 @@ impl TermCounter {
     }
 
     #[inline]
-    fn find(&self, text: &str, key: Key) -> Option<u32> {
+    fn find(&self, text: &str, key: TermKey) -> Option<u32> {
         let same =
             |slot: &Slot| slot.key() == key && (key.is_exact() || self.term(slot.id) == text);
         self.index.find(key.hash(), same).map(|slot| slot.id)
     }
 
     #[cold]
-    fn insert(&mut self, text: &str, key: Key) -> u32 {
+    fn insert(&mut self, text: &str, key: TermKey) -> u32 {
         let id = u32::try_from(self.ends.len())
             .expect("2^32 distinct terms need more memory than a process gets");
         self.arena.push_str(text);
         self.ends.push(self.arena.len());
-        self.entries.push(Entry::default());
+        self.entries.push(NewCounts::default());
         self.in_document.push(0);
-        let Key { bits, length } = key;
+        let TermKey { bits, length } = key;
         let slot = Slot { bits, length, id };
         self.index.insert_unique(key.hash(), slot, |slot| slot.key().hash());
         id
@@ -181,7 +181,7 @@ impl TermCounter {
     pub fn drain_new_counts(&mut self, visit: &mut impl FnMut(&str, u64, u64)) {
         self.changed.sort_unstable();
         for id in self.changed.drain(..) {
-            let Entry { tokens, documents } = std::mem::take(&mut self.entries[id as usize]);
+            let NewCounts { tokens, documents } = std::mem::take(&mut self.entries[id as usize]);
             visit(term(&self.arena, &self.ends, id), tokens, documents);
         }
     }
@@ -202,7 +202,7 @@ fn term<'a>(arena: &'a str, ends: &[usize], id: u32) -> &'a str {
 
 /// The key by which a term is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
+struct TermKey {
     /// The bytes of a term of up to eight; a hash of a longer one.
     bits: u64,
     /// Its length in bytes (`u32::MAX` if greater).
@@ -212,7 +212,7 @@ struct Key {
 /// Two odd constants without pattern, from the digits of π.
 const PI: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345];
 
-impl Key {
+impl TermKey {
     #[inline]
     fn new(term: &str) -> Self {
         let bytes = term.as_bytes();
@@ -242,7 +242,7 @@ impl Key {
 /// Returns a hash of a term, the same in every process.
 #[inline]
 pub(super) fn hash(term: &str) -> u64 {
-    Key::new(term).hash()
+    TermKey::new(term).hash()
 }
 
 /// Folds eight bytes at a time into 64 bits; the last eight may overlap those before.

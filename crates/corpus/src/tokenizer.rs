@@ -28,7 +28,7 @@ use unicode_normalization::char::decompose_compatible;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-use self::form::Form;
+use self::form::TokenForm;
 use self::rewriter::Rewriting;
 pub use self::rewriter::{Rewriter, Rule, Token};
 use self::scan::{CORE, Classes, WIDE};
@@ -63,7 +63,7 @@ use super::settings::{TokenRule, TokenSettings};
 pub struct Tokenizer {
     /// The class of each character, under the rule.
     classes: Classes,
-    form: Form,
+    form: TokenForm,
     /// A stretch that had to be normalised.
     normalized: String,
     /// The rewriting of a text's tokens, if there are rules.
@@ -75,7 +75,7 @@ impl Tokenizer {
     pub fn new(settings: &TokenSettings) -> Self {
         Self {
             classes: Classes::new(settings.rule, settings.numbers),
-            form: Form::new(settings),
+            form: TokenForm::new(settings),
             normalized: String::new(),
             rewriting: None,
         }

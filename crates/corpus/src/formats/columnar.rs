@@ -13,7 +13,7 @@ mod parquet;
 
 use self::parquet::os_error;
 pub use self::parquet::{footer_of, io_error};
-use super::records::Columns;
+use super::records::ColumnRoles;
 use super::{
     Context, Cut, Cutting, DocumentSink, Format, InputFile, Numbered, Part, keeps_damaged,
 };
@@ -23,7 +23,7 @@ use crate::error::InputError;
 use crate::settings::CorpusSettings;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
-use batch::Batch;
+use batch::CellBatch;
 use leaf::{Leaf, Selection};
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,20 +66,20 @@ fn refusal_of_packed(_: &str, _: &[u8], packed: Compression) -> Option<[&'static
 
 /// Rows that can be read without the preceding ones: a row group of Parquet, a record batch of Arrow.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct RowGroup {
     rows: u64,
     /// Bytes of all columns, before compression if the file states that.
     bytes: u64,
 }
 
 /// Batches of rows, in order; the last item may be an error.
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+type RecordBatches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 
 /// The groups of a file, and a way to read them.
-trait Groups: Send + Sync {
+trait GroupedFile: Send + Sync {
     fn schema(&self) -> &Schema;
 
-    fn groups(&self) -> &[Group];
+    fn groups(&self) -> &[RowGroup];
 
     /// Reads these columns of these of the groups' rows, in the order of the schema; [`read`] checks the batches.
     fn batches(
@@ -88,18 +88,18 @@ trait Groups: Send + Sync {
         groups: Range<usize>,
         rows: Range<u64>,
         columns: &[usize],
-    ) -> Result<Batches, InputError>;
+    ) -> Result<RecordBatches, InputError>;
 }
 
 /// Reads these columns of these of the groups' rows, in the order of the schema. The last item is an error if the decoder
 /// panics, or returns fewer rows than the file states.
 fn read(
     file: &InputFile,
-    layout: &dyn Groups,
+    layout: &dyn GroupedFile,
     groups: Range<usize>,
     rows: Range<u64>,
     columns: &[usize],
-) -> Result<Batches, InputError> {
+) -> Result<RecordBatches, InputError> {
     let stated = sum(&layout.groups()[groups.clone()]).rows;
     let mut missing = rows.end.min(stated).saturating_sub(rows.start);
     let mut batches = layout.batches(file, groups, rows, columns)?;
@@ -126,7 +126,7 @@ fn read(
 /// A file whose layout has been read.
 struct Opened {
     /// `None` if the file cannot be read at all.
-    groups: Option<Box<dyn Groups>>,
+    groups: Option<Box<dyn GroupedFile>>,
     /// Why the file cannot be read beyond the groups.
     broken: Option<String>,
 }
@@ -138,9 +138,9 @@ const ALL_ROWS: Range<u64> = 0..u64::MAX;
 const LEAST_ROWS: u64 = 4096;
 
 /// Adds up the bytes and rows of these groups.
-fn sum(groups: &[Group]) -> Group {
-    let sum = |of: fn(&Group) -> u64| groups.iter().map(of).fold(0, u64::saturating_add);
-    Group { rows: sum(|group| group.rows), bytes: sum(|group| group.bytes) }
+fn sum(groups: &[RowGroup]) -> RowGroup {
+    let sum = |of: fn(&RowGroup) -> u64| groups.iter().map(of).fold(0, u64::saturating_add);
+    RowGroup { rows: sum(|group| group.rows), bytes: sum(|group| group.bytes) }
 }
 
 /// Opens a file; a damaged one is an error unless damaged files are kept.
@@ -176,11 +176,11 @@ pub fn row_count(file: &InputFile) -> Result<u64, InputError> {
 
 /// The layout that the blocks of a file share.
 struct Layout {
-    groups: Box<dyn Groups>,
+    groups: Box<dyn GroupedFile>,
     /// The columns that are read.
     selection: Selection,
     /// The leaves' roles.
-    columns: Columns,
+    columns: ColumnRoles,
     /// The leaf with counts, if a row is a term.
     counts: Option<usize>,
     /// Why the file cannot be read beyond the groups.
@@ -189,14 +189,14 @@ struct Layout {
 
 impl Layout {
     fn new(
-        groups: Box<dyn Groups>,
+        groups: Box<dyn GroupedFile>,
         broken: Option<String>,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
         let leaves = Leaf::all(groups.schema());
         let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-        let mut columns = Columns::find(&names, file, settings)?;
+        let mut columns = ColumnRoles::find(&names, file, settings)?;
         let check = |place: usize, is_fit: fn(&DataType) -> bool, wanted| {
             let kind = &leaves[place].kind;
             is_fit(kind).then_some(place).ok_or_else(|| {
@@ -362,7 +362,7 @@ impl RowGroups {
         file: &InputFile,
         groups: Range<usize>,
         rows: Range<u64>,
-    ) -> Result<Batches, InputError> {
+    ) -> Result<RecordBatches, InputError> {
         let layout = &self.layout;
         read(file, &*layout.groups, groups, rows, &layout.selection.roots)
     }
@@ -371,7 +371,7 @@ impl RowGroups {
 impl Part for RowGroups {
     /// Returns about the bytes of the rows in all columns, before compression if the file states that.
     fn bytes(&self) -> u64 {
-        let Group { rows, bytes } = sum(&self.layout.groups.groups()[self.groups.clone()]);
+        let RowGroup { rows, bytes } = sum(&self.layout.groups.groups()[self.groups.clone()]);
         let read = self.rows.end.min(rows) - self.rows.start.min(rows);
         (u128::from(bytes) * u128::from(read) / u128::from(rows.max(1))) as u64
     }
@@ -428,7 +428,7 @@ pub fn first_rows(
     let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
         for batch in read(file, &*groups, group..group + 1, ALL_ROWS, &selection.roots)? {
-            let batch = batch.map(|batch| Batch::new(&batch, &selection));
+            let batch = batch.map(|batch| CellBatch::new(&batch, &selection));
             let batch = batch.map_err(|error| broken(file, 0, &error))?;
             let row = |row: usize| {
                 batch.values.iter().map(move |of| of.text(row).unwrap_or_default().into_owned())
@@ -452,7 +452,7 @@ fn read_rows(
     let mut row = groups.first_row;
     let batches = groups.batches(context.file, groups.groups.clone(), groups.rows.clone())?;
     for batch in batches {
-        let batch = match batch.map(|batch| Batch::new(&batch, &groups.layout.selection)) {
+        let batch = match batch.map(|batch| CellBatch::new(&batch, &groups.layout.selection)) {
             Ok(batch) => batch,
             Err(error) => return lose_rest(context, row, &error, emit),
         };

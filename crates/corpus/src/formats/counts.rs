@@ -12,7 +12,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// Terms and their counts.
-pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
+pub(super) type TermCounts<'a> = Vec<(Cow<'a, str>, u32)>;
 
 /// Parses the counts of fields `number:count`; an error names an invalid one. A number refers to a term of the
 /// vocabulary, the first of which has the number `first`; without a vocabulary it is the term itself.
@@ -20,7 +20,7 @@ pub(super) fn numbered<'a>(
     fields: impl Iterator<Item = &'a str>,
     vocabulary: Option<&'a [String]>,
     first: u64,
-) -> Result<Counted<'a>, String> {
+) -> Result<TermCounts<'a>, String> {
     let count = |field: &'a str| {
         let pair = field.split_once(':').and_then(|(number, count)| {
             let count = count_of(count)?;
@@ -51,7 +51,7 @@ pub(super) struct Line<'a> {
     /// The document's id and label; empty if it has none.
     pub(super) fields: [&'a str; 2],
     /// An error says what is wrong with the line.
-    pub(super) counts: Result<Counted<'a>, String>,
+    pub(super) counts: Result<TermCounts<'a>, String>,
 }
 
 /// A parser of a line, with the vocabulary beside the file: `None` if the line contains no document.
@@ -101,7 +101,7 @@ impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
 
 /// A key that is borrowed if it can be.
 #[derive(Deserialize)]
-pub(super) struct Key<'k>(#[serde(borrow)] pub(super) Cow<'k, str>);
+pub(super) struct JsonKey<'k>(#[serde(borrow)] pub(super) Cow<'k, str>);
 
 /// A visitor of an object of such values.
 struct PairsOf<V>(PhantomData<V>);
@@ -115,7 +115,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs = Vec::new();
-        while let Some((Key(key), value)) = map.next_entry()? {
+        while let Some((JsonKey(key), value)) = map.next_entry()? {
             pairs.push((key, value));
         }
         pairs.shrink_to_fit();

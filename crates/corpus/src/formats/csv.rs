@@ -19,7 +19,7 @@ pub static CSV: Format = Format {
                quote if it does so in the file's first 256 KiB, as Spark and MySQL write it",
     id: "the column `corpus.id`",
     keys: &["corpus.header"],
-    cutting: Cutting::Records(|start| Arc::new(Rows(Dialect::of(start))), false),
+    cutting: Cutting::Records(|start| Arc::new(CsvRows(Dialect::of(start))), false),
     ..Format::PLAIN
 };
 
@@ -35,9 +35,9 @@ pub static TSV: Format = Format {
 };
 
 /// The rows of CSV.
-struct Rows(Dialect);
+struct CsvRows(Dialect);
 
-impl Records for Rows {
+impl Records for CsvRows {
     fn names(&self) -> ColumnNames {
         ColumnNames::Header
     }
@@ -139,11 +139,11 @@ impl Dialect {
     /// neither a delimiter nor a line break follows.
     pub fn of(start: &[u8]) -> Self {
         let mut dialect = Self { delimiter: delimiter_of(start), has_escapes: false };
-        let mut place = Place::default();
+        let mut place = RowPlace::default();
         let mut before = [0; 2];
         dialect.has_escapes = start.iter().any(|&byte| {
             let next = place.after(byte, dialect);
-            let is_malformed = place == Place::AfterQuote && next == Place::Unquoted;
+            let is_malformed = place == RowPlace::AfterQuote && next == RowPlace::Unquoted;
             let is_escaped = is_malformed && before[0] == b'\\';
             (place, before) = (next, [before[1], byte]);
             is_escaped
@@ -154,11 +154,11 @@ impl Dialect {
     /// Returns whether a field with line breaks ends at a quote after a delimiter, with text after it: an earlier quote
     /// is not closed, and has swallowed rows up to the next quote.
     pub fn joins_rows(self, row: &[u8]) -> bool {
-        let (mut place, mut before, mut has_breaks) = (Place::default(), [0; 2], false);
+        let (mut place, mut before, mut has_breaks) = (RowPlace::default(), [0; 2], false);
         row.iter().any(|&byte| {
             let next = place.after(byte, self);
             has_breaks |= byte == b'\n' && next.is_within_quotes();
-            let is_malformed = place == Place::AfterQuote && next == Place::Unquoted;
+            let is_malformed = place == RowPlace::AfterQuote && next == RowPlace::Unquoted;
             let begins_field = before[0] == self.delimiter;
             (place, before) = (next, [before[1], byte]);
             is_malformed && begins_field && has_breaks
@@ -209,7 +209,7 @@ fn delimiter_of(start: &[u8]) -> u8 {
 
 /// A scanner's position in a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum RowPlace {
     #[default]
     FieldStart,
     Unquoted,
@@ -222,7 +222,7 @@ enum Place {
     AfterReturn,
 }
 
-impl Place {
+impl RowPlace {
     /// Returns the position after another byte.
     fn after(self, byte: u8, dialect: Dialect) -> Self {
         match (self, byte) {
@@ -247,13 +247,13 @@ impl Place {
 /// A scan for the end of a row: a line break, or a lone carriage return, outside quotes.
 pub struct RowScan {
     dialect: Dialect,
-    place: Place,
+    place: RowPlace,
 }
 
 impl RowScan {
     /// Creates a scan that has seen nothing.
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, place: Place::default() }
+        Self { dialect, place: RowPlace::default() }
     }
 }
 
@@ -262,8 +262,8 @@ impl Scan for RowScan {
         for (at, &byte) in bytes.iter().enumerate() {
             let place = self.place;
             // The row has ended before this byte, at a lone carriage return.
-            if place == Place::AfterReturn && byte != b'\n' {
-                self.place = Place::FieldStart;
+            if place == RowPlace::AfterReturn && byte != b'\n' {
+                self.place = RowPlace::FieldStart;
                 return Ok(at);
             }
             self.place = place.after(byte, self.dialect);

@@ -82,7 +82,7 @@ pub fn words_of(file: &InputFile) -> Option<String> {
     read_all(file, WORDS_BYTES, &mut bytes).ok()?.ok()?;
     let json = String::from_utf8_lossy(without_mark(&bytes));
     let volume: Volume<'_> = serde_json::from_str(&json).ok()?;
-    let counts = volume.features.pages.iter().flat_map(Page::counts);
+    let counts = volume.features.pages.iter().flat_map(VolumePage::counts);
     // A corrupt count must not fill the memory.
     let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
     Some(words.collect())
@@ -105,12 +105,12 @@ struct Volume<'a> {
 #[derive(Deserialize)]
 struct Features<'a> {
     #[serde(borrow)]
-    pages: Vec<Page<'a>>,
+    pages: Vec<VolumePage<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page<'a> {
+struct VolumePage<'a> {
     /// The page's number in the volume, from 1, with leading zeros.
     #[serde(borrow)]
     seq: Cow<'a, str>,
@@ -194,7 +194,7 @@ impl Volume<'_> {
     }
 }
 
-impl Page<'_> {
+impl VolumePage<'_> {
     fn is_kept(&self, filters: &HtrcSettings) -> bool {
         let languages = || filters.languages.iter().filter(|code| !is_of_volumes(code));
         let of_list = self.languages.first().and_then(|of| of.0.first());
@@ -247,13 +247,13 @@ fn bracket(token: &str) -> Option<&'static str> {
 }
 
 /// Cuts pages into sections of a number of pages, or of at least a number of words; the last may be shorter.
-fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'a>]> {
+fn sections<'p, 'a>(pages: &'p [VolumePage<'a>], size: SectionSize) -> Vec<&'p [VolumePage<'a>]> {
     match size {
         SectionSize::Volume => vec![pages],
         SectionSize::Pages(count) => pages.chunks(count).collect(),
         SectionSize::Words(wanted) => {
             let mut words = 0;
-            let ends = |page: &Page<'_>| {
+            let ends = |page: &VolumePage<'_>| {
                 words += page.words();
                 let is_full = words >= wanted;
                 words *= u64::from(!is_full);
@@ -265,8 +265,8 @@ fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'
 }
 
 /// Returns `<htid>#p<first>-<last>`, or the volume's own id if a section is a volume.
-fn section_id(htid: &str, section: &[Page<'_>], size: SectionSize) -> String {
-    let number = |page: Option<&Page<'_>>| {
+fn section_id(htid: &str, section: &[VolumePage<'_>], size: SectionSize) -> String {
+    let number = |page: Option<&VolumePage<'_>>| {
         let seq = page.map_or("", |page| page.seq.trim_start_matches('0'));
         format!("{seq:0>4}")
     };

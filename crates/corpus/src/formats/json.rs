@@ -10,9 +10,11 @@
 pub mod nested;
 
 use super::context::{body, join_texts};
-use super::counts::{Counted, Key, Pairs};
+use super::counts::{JsonKey, Pairs, TermCounts};
 use super::cutter::{LineScan, NewScan, Piece, Scan, lines};
-use super::records::{ColumnNames, Columns, Form, Header, RETURNS_REMEDY, Records, count_records};
+use super::records::{
+    ColumnNames, ColumnRoles, FileRecords, Header, RETURNS_REMEDY, Records, count_records,
+};
 use super::{Context, Cutting, DocumentSink, Format, InputFile, without_mark};
 use crate::document::whole;
 use crate::settings::CorpusSettings;
@@ -102,7 +104,7 @@ impl Records for Objects {
         (offset, stretch): (u64, &[u8]),
         emit: DocumentSink<'_>,
     ) {
-        let keys = Keys::new(context);
+        let keys = KeptKeys::new(context);
         let read = |(begins, object): (u64, &[u8])| {
             let (object, repaired) = context.settings.encoding.decode(object);
             let error = match keys.parse(&object) {
@@ -210,13 +212,13 @@ fn length_of_others(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The keys that are kept, each once, and their roles.
-struct Keys<'s> {
+struct KeptKeys<'s> {
     names: Vec<&'s str>,
-    columns: Columns,
+    columns: ColumnRoles,
     counts: Option<usize>,
 }
 
-impl<'s> Keys<'s> {
+impl<'s> KeptKeys<'s> {
     fn new(context: &Context<'s>) -> Self {
         let settings = context.settings;
         let mut names: Vec<&'s str> = Vec::new();
@@ -226,7 +228,7 @@ impl<'s> Keys<'s> {
                 names.len() - 1
             })
         };
-        let columns = Columns {
+        let columns = ColumnRoles {
             id: Some(place(&settings.id)),
             text: settings.text.iter().map(|name| place(name)).collect(),
             group: settings.group.as_deref().map(&mut place),
@@ -354,7 +356,7 @@ impl From<Value> for KeptValue<'_> {
 impl<'a> KeptValue<'a> {
     fn parse(json: &'a str) -> serde_json::Result<Self> {
         Ok(match json.as_bytes().first() {
-            Some(b'"') => Self::Text(serde_json::from_str::<Key<'_>>(json)?.0),
+            Some(b'"') => Self::Text(serde_json::from_str::<JsonKey<'_>>(json)?.0),
             Some(b'{') => Self::Object(serde_json::from_str::<Pairs<'_, _>>(json)?.0),
             _ => serde_json::from_str::<Value>(json)?.into(),
         })
@@ -392,7 +394,7 @@ impl<'a> KeptValue<'a> {
     }
 
     /// Returns the value as the counts of a document; an error says what it is instead.
-    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
+    fn into_counts(self) -> Result<Option<TermCounts<'a>>, String> {
         match self {
             Self::Nothing => Ok(None),
             Self::Object(words) => {
@@ -462,13 +464,13 @@ fn unit(bytes: &[u8]) -> Option<u16> {
 pub struct LineReader {
     file: InputFile,
     settings: CorpusSettings,
-    form: Form,
+    form: FileRecords,
 }
 
 impl LineReader {
     /// Creates a reader for a stream of this name, which is used in the ids of documents without one.
     pub fn new(name: &str, settings: &CorpusSettings) -> Self {
-        let form = Form { records: Arc::new(OBJECT_LINES), header: Header::default() };
+        let form = FileRecords { records: Arc::new(OBJECT_LINES), header: Header::default() };
         Self { file: InputFile::stream(name, &JSON_LINES), settings: settings.clone(), form }
     }
 

@@ -16,7 +16,7 @@ use super::{Context, Cutting, DocumentSink, Format};
 use crate::Body;
 use crate::encoding::TextEncoding;
 use mail_parser::Address;
-use parts::{Scan as PartScan, header};
+use parts::{PartScan, header};
 use std::sync::Arc;
 use text::text_of;
 
@@ -27,7 +27,7 @@ pub static MAIL: Format = Format {
     names: ", and an mbox of any name",
     document: "an e-mail, alone or in an mbox: [below](#e-mail)",
     id: "the `Message-ID`",
-    cutting: Cutting::Records(|_| Arc::new(Messages), false),
+    cutting: Cutting::Records(|_| Arc::new(MailRecords), false),
     ..Format::PLAIN
 };
 
@@ -35,12 +35,12 @@ pub static MAIL: Format = Format {
 pub const COLUMNS: [&str; 6] = ["id", "date", "from", "to", "subject", "text"];
 
 /// The messages of a file, which is at least one.
-struct Messages;
+struct MailRecords;
 
 /// Why a text is no message.
 const NO_HEADER: &str = "not an e-mail: it does not begin with headers";
 
-impl Records for Messages {
+impl Records for MailRecords {
     fn names(&self) -> ColumnNames {
         ColumnNames::Fixed(&COLUMNS)
     }

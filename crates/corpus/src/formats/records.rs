@@ -118,21 +118,21 @@ pub(super) fn count_records(
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Header {
     fields: usize,
-    columns: Columns,
+    columns: ColumnRoles,
     /// The terms that numbers in the file refer to, if it has a vocabulary.
     pub(super) vocabulary: Option<Vec<String>>,
 }
 
 /// The indices of the columns that the job names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnRoles {
     pub(crate) id: Option<usize>,
     pub(crate) text: Vec<usize>,
     pub(crate) group: Option<usize>,
     pub(crate) metadata: Vec<Option<usize>>,
 }
 
-impl Columns {
+impl ColumnRoles {
     /// Finds the job's columns among those of a file.
     pub(crate) fn find(
         names: &[String],
@@ -211,7 +211,7 @@ impl Header {
     ) -> Result<Self, InputError> {
         Ok(Self {
             fields: names.len(),
-            columns: Columns::find(names, file, settings)?,
+            columns: ColumnRoles::find(names, file, settings)?,
             vocabulary: file.vocabulary.as_deref().map(read_vocabulary).transpose()?,
         })
     }
@@ -288,12 +288,12 @@ fn names(
 }
 
 /// The records of one file, and their columns.
-pub(super) struct Form {
+pub(super) struct FileRecords {
     pub(super) records: Arc<dyn Records>,
     pub(super) header: Header,
 }
 
-impl Form {
+impl FileRecords {
     /// Reads the documents of runs of records.
     pub(super) fn read(&self, context: &Context<'_>, pieces: &[Piece], emit: DocumentSink<'_>) {
         for piece in pieces {
@@ -312,7 +312,7 @@ impl Form {
 pub(super) struct OpenRecords {
     /// The bytes after the header.
     pub(super) cutter: RecordCutter<Box<dyn Read + Send>>,
-    pub(super) form: Form,
+    pub(super) form: FileRecords,
     /// What was read instead of a header, if anything: the first row of a file without one, or a break.
     pub(super) first: Vec<Piece>,
 }
@@ -334,8 +334,11 @@ impl OpenRecords {
         let of_records = Arc::clone(&records);
         cutter.end_records_by(Box::new(move || of_records.scan()));
         let names = records.names();
-        let mut opened =
-            Self { cutter, form: Form { records, header: Header::default() }, first: Vec::new() };
+        let mut opened = Self {
+            cutter,
+            form: FileRecords { records, header: Header::default() },
+            first: Vec::new(),
+        };
         match names {
             ColumnNames::Keys => {}
             ColumnNames::Fixed(names) => {
@@ -458,7 +461,7 @@ pub(super) fn read_file(
 /// A file that must be read from its start, cut into runs of records.
 struct RecordStream {
     cutter: RecordCutter<Box<dyn Read + Send>>,
-    form: Arc<Form>,
+    form: Arc<FileRecords>,
     first: Vec<Piece>,
     file: InputFile,
     part_bytes: u64,
@@ -477,17 +480,17 @@ impl Cut for RecordStream {
         if pieces.is_empty() {
             return Ok(None);
         }
-        Ok(Some((number, Box::new(Run { pieces, form: Arc::clone(&self.form) }))))
+        Ok(Some((number, Box::new(RecordRun { pieces, form: Arc::clone(&self.form) }))))
     }
 }
 
 /// Records cut from a stream.
-struct Run {
+struct RecordRun {
     pieces: Vec<Piece>,
-    form: Arc<Form>,
+    form: Arc<FileRecords>,
 }
 
-impl Part for Run {
+impl Part for RecordRun {
     fn bytes(&self) -> u64 {
         self.pieces.iter().map(Piece::content_bytes).sum()
     }
@@ -500,7 +503,7 @@ impl Part for Run {
 
 /// A plain file of lines, cut into byte ranges; only its start is read.
 struct LineRanges {
-    form: Arc<Form>,
+    form: Arc<FileRecords>,
     /// Where the first record begins, after a byte order mark and the header.
     start: u64,
     bytes: u64,
@@ -529,7 +532,7 @@ struct LineRange {
     end: u64,
     /// Whether a record begins at `begin`; else the first one begins after a line break.
     begins_record: bool,
-    form: Arc<Form>,
+    form: Arc<FileRecords>,
 }
 
 impl Part for LineRange {

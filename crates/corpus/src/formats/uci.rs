@@ -31,7 +31,7 @@ pub static UCI: Format = Format {
     is_counts: true,
     vocabulary: Some(VocabularyName::ForDocword),
     cutting: Cutting::Entries(|file, settings, part_bytes| {
-        let mut lines = Lines::open(file)?;
+        let mut lines = EntryLines::open(file)?;
         let mut number = |line, what| lines.number(line, what);
         let sizes = [number(1, "documents")?, number(2, "terms")?, number(3, "entries")?];
         EntryStream::open(lines, [1, 2, 3], sizes, settings, part_bytes)
@@ -50,7 +50,7 @@ pub static MATRIX_MARKET: Format = Format {
     is_counts: true,
     vocabulary: Some(VocabularyName::WithEnding { is_optional: false }),
     cutting: Cutting::Entries(|file, settings, part_bytes| {
-        let mut lines = Lines::open(file)?;
+        let mut lines = EntryLines::open(file)?;
         let (line, sizes) = lines.sizes()?;
         EntryStream::open(lines, [line; 3], sizes, settings, part_bytes)
     }),
@@ -69,19 +69,19 @@ const FEW_ENTRIES: u64 = 1000;
 const BANNER: &str = "%%MatrixMarket matrix coordinate integer general";
 
 /// A block of documents, and the counts of those with entries.
-struct Counts {
+struct DocumentRun {
     /// The terms, in the order of their numbers.
     vocabulary: Arc<Vec<String>>,
     /// The documents' numbers, from 1.
     documents: Range<u64>,
     /// Those with entries, ascending.
-    bags: Vec<Bag>,
+    bags: Vec<DocumentEntries>,
     /// The first lost document, and the reason.
     lost: Option<(u64, String)>,
 }
 
 /// The entries of a document.
-struct Bag {
+struct DocumentEntries {
     document: u64,
     /// The places of terms in the vocabulary, and their counts; none of a document that is too large.
     counts: Vec<(u32, u32)>,
@@ -93,7 +93,7 @@ struct Bag {
 
 /// The blocks of a bag of words, whose entries are parsed in order.
 struct EntryStream {
-    lines: Lines,
+    lines: EntryLines,
     vocabulary: Arc<Vec<String>>,
     /// Lines before the first entry.
     header_lines: u64,
@@ -105,7 +105,7 @@ struct EntryStream {
     /// Entries so far.
     entries: u64,
     /// Documents with entries that are not in a block yet; the last may continue.
-    bags: Vec<Bag>,
+    bags: Vec<DocumentEntries>,
     /// The first document not in a block yet.
     next_document: u64,
     /// The last line, if it cannot be parsed: the file may be cut off within it.
@@ -117,7 +117,7 @@ struct EntryStream {
 impl EntryStream {
     /// Opens a file after its header, whose lines with the numbers of documents, terms and entries are these.
     fn open(
-        lines: Lines,
+        lines: EntryLines,
         [documents_line, terms_line, header_lines]: [u64; 3],
         [document_count, term_count, entry_count]: [u64; 3],
         settings: &CorpusSettings,
@@ -194,7 +194,12 @@ impl EntryStream {
             return Err(self.error(format!("term {term} is not one of 1 to {term_count}")));
         }
         if self.bags.last().is_none_or(|bag| bag.document != document) {
-            self.bags.push(Bag { document, counts: Vec::new(), bytes: 0, whole_bytes: 0 });
+            self.bags.push(DocumentEntries {
+                document,
+                counts: Vec::new(),
+                bytes: 0,
+                whole_bytes: 0,
+            });
         }
         if let Some(bag) = self.bags.last_mut() {
             bag.bytes = bag.whole_bytes + line.trim_ascii_end().len() as u64;
@@ -215,11 +220,11 @@ impl EntryStream {
     }
 
     /// Takes the documents before `end`; refuses them if there are too many for the entries so far.
-    fn block(&mut self, end: u64) -> Result<Counts, InputError> {
+    fn block(&mut self, end: u64) -> Result<DocumentRun, InputError> {
         let line = self.header_lines + self.entries;
         check_documents(&self.lines.file, line, end - 1, self.entries)?;
         let rest = self.bags.split_off(self.bags.partition_point(|bag| bag.document < end));
-        Ok(Counts {
+        Ok(DocumentRun {
             vocabulary: Arc::clone(&self.vocabulary),
             documents: std::mem::replace(&mut self.next_document, end)..end,
             bags: std::mem::replace(&mut self.bags, rest),
@@ -228,7 +233,7 @@ impl EntryStream {
     }
 
     /// Takes the last block: every document up to the number in the header.
-    fn last_block(&mut self, broken: Option<String>) -> Result<Counts, InputError> {
+    fn last_block(&mut self, broken: Option<String>) -> Result<DocumentRun, InputError> {
         // Blank lines, fewer than the missing entries or more.
         if self.malformed.take_if(|line| line.is_empty()).is_some() {
             self.entries -= 1;
@@ -332,12 +337,12 @@ fn check_documents(
 }
 
 /// The lines of a file.
-struct Lines {
+struct EntryLines {
     file: InputFile,
     cutter: RecordCutter<Box<dyn Read + Send>>,
 }
 
-impl Lines {
+impl EntryLines {
     fn open(file: &InputFile) -> Result<Self, InputError> {
         let mut cutter = RecordCutter::new(file.content()?, 0, line_scans(), MAX_LINE_BYTES);
         cutter.skip_byte_order_mark();
@@ -423,7 +428,7 @@ fn read_vocabulary(
     Ok(terms)
 }
 
-impl Part for Counts {
+impl Part for DocumentRun {
     fn bytes(&self) -> u64 {
         self.bags.iter().map(|bag| bag.bytes).sum()
     }
@@ -446,10 +451,12 @@ impl Part for Counts {
                     DocumentStatus::Truncated,
                     format!("lost: {reason}; copy the file again"),
                 ),
-                (Some(Bag { bytes, .. }), _) if *bytes > settings.max_document_bytes => {
+                (Some(DocumentEntries { bytes, .. }), _)
+                    if *bytes > settings.max_document_bytes =>
+                {
                     context.too_large(&id, *bytes)
                 }
-                (Some(Bag { counts, .. }), _) if !counts.is_empty() => Body::Counts {
+                (Some(DocumentEntries { counts, .. }), _) if !counts.is_empty() => Body::Counts {
                     counts: counts.iter().map(term).collect(),
                     words: false,
                     repaired: false,

@@ -3,7 +3,7 @@
 //! Terms are used unchanged, whatever their namespace; one without a count occurs once. The tag is the document's id;
 //! the label may be a group or metadata.
 
-use super::counts::{CountLines, Counted, Line};
+use super::counts::{CountLines, Line, TermCounts};
 use super::{Cutting, Format};
 use crate::document::count_of;
 use std::borrow::Cow;
@@ -43,7 +43,7 @@ fn described(before: &str) -> [&str; 2] {
 }
 
 /// Parses the terms of every namespace.
-fn counts_of(after: &str) -> Result<Counted<'_>, String> {
+fn counts_of(after: &str) -> Result<TermCounts<'_>, String> {
     let terms = after.split('|').flat_map(|namespace| {
         let is_named = !namespace.starts_with(|c: char| c.is_ascii_whitespace());
         namespace.split_ascii_whitespace().skip(usize::from(is_named))

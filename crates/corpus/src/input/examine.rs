@@ -21,7 +21,7 @@ const CONVERT: &str = "convert it to plain text, CSV or JSON Lines (pandoc reads
 const START_BYTES: u64 = 2048;
 
 /// A file that has not been opened.
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) format: &'static Format,
@@ -32,7 +32,7 @@ pub(super) struct Found {
 /// What the patterns of an input match.
 pub(super) struct FoundFiles {
     /// The files, in the input's order.
-    pub(super) files: Vec<Found>,
+    pub(super) files: Vec<FoundFile>,
     /// The names of exports beside outputs.
     pub(super) written: Vec<String>,
     /// The names of what is neither a file nor a folder.
@@ -108,7 +108,7 @@ impl<'s> Examiner<'s> {
     }
 
     /// Examines a file; with `is_strict`, refuses a text that is not only text, or more than one.
-    fn examine(&mut self, found: Found, is_strict: bool) -> Result<Examined, InputError> {
+    fn examine(&mut self, found: FoundFile, is_strict: bool) -> Result<Examined, InputError> {
         let (name, path, format) = (found.name, found.path, found.format);
         let unreadable = InputError::unreadable(&path);
         let (mut source, bytes) = self.open(&path).map_err(unreadable)?;

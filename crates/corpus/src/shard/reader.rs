@@ -45,7 +45,7 @@ pub struct ShardReader {
     pub(super) metadata_names: Vec<String>,
     next_group: usize,
     batches: Option<ParquetRecordBatchReader>,
-    batch: Option<Batch>,
+    batch: Option<ShardBatch>,
     row: usize,
 }
 
@@ -101,7 +101,7 @@ impl ShardReader {
             if let Some(batches) = &mut self.batches {
                 if let Some(batch) = batches.next() {
                     let batch = batch.map_err(|e| reading(&self.path, e))?;
-                    let batch = Batch::new(&batch, &self.metadata_names);
+                    let batch = ShardBatch::new(&batch, &self.metadata_names);
                     let named = |reason| not_a_shard(&self.path, reason);
                     self.batch = Some(batch.map_err(named)?);
                     return Ok(true);
@@ -178,7 +178,7 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
 }
 
 /// A decoded batch. The columns that were not requested are absent.
-struct Batch {
+struct ShardBatch {
     rows: usize,
     status: StringArray,
     source_id: Option<StringArray>,
@@ -197,7 +197,7 @@ struct Lists {
     values: Int32Array,
 }
 
-impl Batch {
+impl ShardBatch {
     fn new(batch: &RecordBatch, metadata_names: &[String]) -> Result<Self, String> {
         let metadata = metadata_names.iter();
         let metadata = metadata.map(|name| column(batch, &format!("{METADATA_PREFIX}{name}")));

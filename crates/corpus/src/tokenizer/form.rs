@@ -8,7 +8,7 @@ use crate::settings::{TokenRule, TokenSettings};
 
 /// The settings and the buffer for making tokens of words.
 #[derive(Clone, Debug)]
-pub(super) struct Form {
+pub(super) struct TokenForm {
     pub(super) settings: TokenSettings,
     /// A token must have a character of one of these classes.
     required: u8,
@@ -16,7 +16,7 @@ pub(super) struct Form {
     token: String,
 }
 
-impl Form {
+impl TokenForm {
     pub(super) fn new(settings: &TokenSettings) -> Self {
         let required = match (settings.numbers, settings.rule) {
             (false, _) => LETTER,

@@ -99,7 +99,7 @@ fn class(byte: u8, rule: TokenRule, numbers: bool) -> u8 {
 }
 
 /// A word as the scanner sees it.
-pub(super) struct Run {
+pub(super) struct WordRun {
     /// Where it ends (exclusive).
     pub(super) end: usize,
     /// Every class that occurs in it.
@@ -110,7 +110,7 @@ pub(super) struct Run {
 
 /// Scans the word that starts at `start`.
 #[inline(always)]
-pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
+pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> WordRun {
     let (mut end, mut seen, mut last) = (start, 0, 0);
     loop {
         let (length, found) = letters(bytes, end);
@@ -131,7 +131,7 @@ pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
             }
             wide = next & WIDE != 0;
         }
-        return Run { end, seen, wide };
+        return WordRun { end, seen, wide };
     }
 }
 

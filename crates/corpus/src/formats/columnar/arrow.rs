@@ -7,7 +7,7 @@
 //! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers separately. Everything
 //! that the decoder would trust is checked first.
 
-use super::{Batches, Group, Groups, Opened};
+use super::{GroupedFile, Opened, RecordBatches, RowGroup};
 use crate::error::InputError;
 use crate::formats::InputFile;
 use arrow_array::RecordBatch;
@@ -36,10 +36,10 @@ const MOST_RATIO: u64 = 1 << 15;
 const NO_SCHEMA: &str = "no schema";
 
 /// The locations of a file's messages.
-struct Messages {
+struct IpcMessages {
     schema: Arc<Schema>,
     version: MetadataVersion,
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
     batches: Vec<Block>,
     /// Dictionaries, each with the number of batches before it.
     dictionaries: Vec<(usize, Block)>,
@@ -47,11 +47,15 @@ struct Messages {
 
 /// Finds the messages of a file.
 pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
-    let mut scan =
-        Scan { stream: BufReader::new(file.open()?), offset: 0, bytes: file.bytes, messages: None };
+    let mut scan = MessageScan {
+        stream: BufReader::new(file.open()?),
+        offset: 0,
+        bytes: file.bytes,
+        messages: None,
+    };
     let broken = scan.run().err().map(|error| error.to_string());
     Ok(Opened {
-        groups: scan.messages.map(|messages| Box::new(Arc::new(messages)) as Box<dyn Groups>),
+        groups: scan.messages.map(|messages| Box::new(Arc::new(messages)) as Box<dyn GroupedFile>),
         broken,
     })
 }
@@ -61,17 +65,17 @@ fn refuse(what: impl Into<String>) -> ArrowError {
 }
 
 /// A walk over the messages of a file.
-struct Scan {
+struct MessageScan {
     stream: BufReader<Source>,
     /// Where the next message begins.
     offset: u64,
     /// The file's size.
     bytes: u64,
     /// The messages found so far; `None` before the schema.
-    messages: Option<Messages>,
+    messages: Option<IpcMessages>,
 }
 
-impl Scan {
+impl MessageScan {
     fn run(&mut self) -> Result<(), ArrowError> {
         let mut word = [0; 8];
         self.stream.read_exact(&mut word)?;
@@ -183,7 +187,7 @@ impl Scan {
                 let rows = rows_of(&batch_of(&message)?, body)?;
                 let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
                 messages.batches.push(block);
-                messages.groups.push(Group { rows, bytes: body });
+                messages.groups.push(RowGroup { rows, bytes: body });
             }
             MessageHeader::DictionaryBatch => {
                 let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
@@ -216,7 +220,7 @@ impl Scan {
                 "numbers of another byte order; write it on a little-endian machine",
             ));
         }
-        self.messages = Some(Messages {
+        self.messages = Some(IpcMessages {
             schema: Arc::new(try_fb_to_schema(schema)?),
             version,
             groups: Vec::new(),
@@ -278,12 +282,12 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowErr
     Ok(())
 }
 
-impl Groups for Arc<Messages> {
+impl GroupedFile for Arc<IpcMessages> {
     fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    fn groups(&self) -> &[Group] {
+    fn groups(&self) -> &[RowGroup] {
         &self.groups
     }
 
@@ -293,7 +297,7 @@ impl Groups for Arc<Messages> {
         groups: Range<usize>,
         rows: Range<u64>,
         columns: &[usize],
-    ) -> Result<Batches, InputError> {
+    ) -> Result<RecordBatches, InputError> {
         let decoder = FileDecoder::new(Arc::clone(&self.schema), self.version);
         let mut decoding = Decoding {
             source: file.open()?,
@@ -317,7 +321,7 @@ impl Groups for Arc<Messages> {
 struct Decoding {
     source: Source,
     decoder: FileDecoder,
-    messages: Arc<Messages>,
+    messages: Arc<IpcMessages>,
     next_dictionary: usize,
 }
 

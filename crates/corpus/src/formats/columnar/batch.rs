@@ -5,31 +5,31 @@ use crate::RawDocument;
 use crate::cells;
 use crate::formats::Context;
 use crate::formats::context::{body, join_texts};
-use crate::formats::records::Columns;
+use crate::formats::records::ColumnRoles;
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use arrow_schema::DataType;
 use std::borrow::Cow;
 
 /// A cell by which rows are sorted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key<'a> {
+pub(super) enum SortKey<'a> {
     Number(i128),
     Bytes(Cow<'a, [u8]>),
 }
 
-impl Key<'_> {
-    pub(super) fn into_owned(self) -> Key<'static> {
+impl SortKey<'_> {
+    pub(super) fn into_owned(self) -> SortKey<'static> {
         match self {
-            Self::Number(number) => Key::Number(number),
-            Self::Bytes(bytes) => Key::Bytes(Cow::Owned(bytes.into_owned())),
+            Self::Number(number) => SortKey::Number(number),
+            Self::Bytes(bytes) => SortKey::Bytes(Cow::Owned(bytes.into_owned())),
         }
     }
 }
 
 /// A column in a batch.
-pub(super) struct Values(pub(super) ArrayRef);
+pub(super) struct CellColumn(pub(super) ArrayRef);
 
-impl Values {
+impl CellColumn {
     fn bytes(&self, row: usize) -> Option<&[u8]> {
         let array = &self.0;
         (array.is_valid(row)).then(|| match array.data_type() {
@@ -52,14 +52,14 @@ impl Values {
     }
 
     /// Returns the cell by which a row is sorted.
-    pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
+    pub(super) fn key(&self, row: usize) -> Option<SortKey<'_>> {
         if is_binary(self.0.data_type()) {
-            return Some(Key::Bytes(self.bytes(row)?.into()));
+            return Some(SortKey::Bytes(self.bytes(row)?.into()));
         }
-        let number = cells::integer(&self.0, row).map(Key::Number);
+        let number = cells::integer(&self.0, row).map(SortKey::Number);
         number.or_else(|| match cells::text(&self.0, row)? {
-            Cow::Borrowed(text) => Some(Key::Bytes(text.as_bytes().into())),
-            Cow::Owned(text) => Some(Key::Bytes(text.into_bytes().into())),
+            Cow::Borrowed(text) => Some(SortKey::Bytes(text.as_bytes().into())),
+            Cow::Owned(text) => Some(SortKey::Bytes(text.into_bytes().into())),
         })
     }
 
@@ -99,22 +99,22 @@ impl Values {
 }
 
 /// A batch of rows, with the cells of a selection.
-pub(super) struct Batch {
+pub(super) struct CellBatch {
     pub(super) rows: usize,
-    pub(super) values: Vec<Values>,
+    pub(super) values: Vec<CellColumn>,
 }
 
-impl Batch {
+impl CellBatch {
     pub(super) fn new(batch: &RecordBatch, selection: &Selection) -> Self {
         let cells = selection.cells(batch);
-        Self { rows: batch.num_rows(), values: cells.into_iter().map(Values).collect() }
+        Self { rows: batch.num_rows(), values: cells.into_iter().map(CellColumn).collect() }
     }
 
     /// Returns the document of row `index` of the batch, which is row `row` of the file.
     pub(super) fn document<'a>(
         &'a self,
         context: &Context<'_>,
-        columns: &Columns,
+        columns: &ColumnRoles,
         row: u64,
         index: usize,
     ) -> RawDocument<'a> {
@@ -130,7 +130,7 @@ impl Batch {
     }
 
     /// Returns the texts of a row, joined, and whether bytes were replaced.
-    pub(super) fn text(&self, columns: &Columns, index: usize) -> (Option<Cow<'_, str>>, bool) {
+    pub(super) fn text(&self, columns: &ColumnRoles, index: usize) -> (Option<Cow<'_, str>>, bool) {
         let mut repaired = false;
         let texts = columns.text.iter().filter_map(|&place| {
             let text = self.values[place].text(index);

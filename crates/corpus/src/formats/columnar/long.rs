@@ -6,9 +6,9 @@
 //! began before its groups, and reads past its groups to the end of its last document: no document is cut, wherever
 //! groups end.
 
-use super::batch::{Batch, Key};
+use super::batch::{CellBatch, SortKey};
 use super::{
-    ALL_ROWS, Batches, Group, RowGroups, Selection, broken, lose_rest, read as read_groups,
+    ALL_ROWS, RecordBatches, RowGroup, RowGroups, Selection, broken, lose_rest, read as read_groups,
 };
 use crate::cells;
 use crate::document::whole;
@@ -29,7 +29,7 @@ pub(super) fn read(
     context: &Context<'_>,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
-    let mut rows = Rows {
+    let mut rows = LongRows {
         block,
         context,
         key: id_before(block, context)?,
@@ -52,14 +52,17 @@ pub(super) fn read(
 }
 
 /// Returns the id in the last row before the block's groups.
-fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'static>>, InputError> {
+fn id_before(
+    block: &RowGroups,
+    context: &Context<'_>,
+) -> Result<Option<SortKey<'static>>, InputError> {
     let layout = &block.layout;
     let groups = &layout.groups.groups()[..block.groups.start];
     let place = groups.iter().rposition(|group| group.rows > 0);
     let (Some(place), Some(id)) = (place, layout.columns.id) else {
         return Ok(None);
     };
-    let Group { rows, .. } = groups[place];
+    let RowGroup { rows, .. } = groups[place];
     let selection = Selection::new(vec![layout.selection.leaves[id].clone()]);
     let batches = read_groups(
         context.file,
@@ -70,10 +73,10 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     )?;
     let mut last = None;
     for batch in batches {
-        match batch.map(|batch| Batch::new(&batch, &selection)) {
+        match batch.map(|batch| CellBatch::new(&batch, &selection)) {
             Ok(batch) => {
                 let key = batch.rows.checked_sub(1).and_then(|row| batch.values[0].key(row));
-                last = key.map(Key::into_owned);
+                last = key.map(SortKey::into_owned);
             }
             // The block that has the row reports the loss.
             Err(error) => match broken(context.file, block.first_row, &error) {
@@ -86,25 +89,29 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
 }
 
 /// The state while rows become documents.
-struct Rows<'b> {
+struct LongRows<'b> {
     block: &'b RowGroups,
     context: &'b Context<'b>,
     /// The id of the previous row.
-    key: Option<Key<'static>>,
+    key: Option<SortKey<'static>>,
     /// Its document, if that began in the block.
-    document: Option<Document>,
+    document: Option<LongDocument>,
     /// The next row.
     next: u64,
     /// Whether that is past the block's groups.
     is_behind: bool,
 }
 
-impl Rows<'_> {
+impl LongRows<'_> {
     /// Adds the rows of some groups; returns whether the block's last document has ended.
-    fn add_all(&mut self, batches: Batches, emit: DocumentSink<'_>) -> Result<bool, InputError> {
+    fn add_all(
+        &mut self,
+        batches: RecordBatches,
+        emit: DocumentSink<'_>,
+    ) -> Result<bool, InputError> {
         for batch in batches {
             let selection = &self.block.layout.selection;
-            let has_ended = match batch.map(|batch| Batch::new(&batch, selection)) {
+            let has_ended = match batch.map(|batch| CellBatch::new(&batch, selection)) {
                 Ok(batch) => self.add(&batch, emit)?,
                 Err(error) => {
                     self.lose(&error, emit)?;
@@ -118,7 +125,7 @@ impl Rows<'_> {
         Ok(self.document.is_none())
     }
 
-    fn add(&mut self, batch: &Batch, emit: DocumentSink<'_>) -> Result<bool, InputError> {
+    fn add(&mut self, batch: &CellBatch, emit: DocumentSink<'_>) -> Result<bool, InputError> {
         let layout = &self.block.layout;
         let (Some(id), Some(counts)) = (layout.columns.id, layout.counts) else {
             return Ok(true);
@@ -147,7 +154,7 @@ impl Rows<'_> {
                         return Ok(true);
                     }
                     self.key = Some(key.into_owned());
-                    self.document = Some(Document::begin(self, batch, index));
+                    self.document = Some(LongDocument::begin(self, batch, index));
                 }
             }
             if let Some(document) = &mut self.document {
@@ -191,7 +198,7 @@ impl Rows<'_> {
 }
 
 /// The rows of a document.
-struct Document {
+struct LongDocument {
     /// The columns of the first row.
     record: RawDocument<'static>,
     /// The terms, concatenated.
@@ -205,8 +212,8 @@ struct Document {
     fault: Option<String>,
 }
 
-impl Document {
-    fn begin(rows: &Rows<'_>, batch: &Batch, index: usize) -> Self {
+impl LongDocument {
+    fn begin(rows: &LongRows<'_>, batch: &CellBatch, index: usize) -> Self {
         let (context, columns) = (rows.context, &rows.block.layout.columns);
         let value = |place: usize| batch.values[place].value(index);
         let owned = |place: usize| value(place).map(|value| value.into_owned().into());

@@ -5,7 +5,7 @@ mod check;
 mod lengths;
 mod thrift;
 
-use super::{Batches, Group, Groups, Opened};
+use super::{GroupedFile, Opened, RecordBatches, RowGroup};
 use crate::error::InputError;
 use crate::formats::InputFile;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
@@ -31,7 +31,7 @@ const BATCH_ROWS: u64 = 8192;
 
 struct Footer {
     metadata: ArrowReaderMetadata,
-    groups: Vec<Group>,
+    groups: Vec<RowGroup>,
 }
 
 /// The bytes of the footer's length and mark at the end of a file.
@@ -116,7 +116,7 @@ impl Footer {
         let group = |group: &RowGroupMetaData| {
             let compressed = check::check_group(group, file_bytes)?;
             let [rows, bytes] = [group.num_rows(), group.total_byte_size()].map(i64::unsigned_abs);
-            Ok(Group { rows, bytes: bytes.min(check::most_values(compressed)) })
+            Ok(RowGroup { rows, bytes: bytes.min(check::most_values(compressed)) })
         };
         let groups: Result<_, ParquetError> =
             metadata.metadata().row_groups().iter().map(group).collect();
@@ -145,12 +145,12 @@ impl Footer {
     }
 }
 
-impl Groups for Footer {
+impl GroupedFile for Footer {
     fn schema(&self) -> &Schema {
         self.metadata.schema()
     }
 
-    fn groups(&self) -> &[Group] {
+    fn groups(&self) -> &[RowGroup] {
         &self.groups
     }
 
@@ -160,7 +160,7 @@ impl Groups for Footer {
         groups: Range<usize>,
         rows: Range<u64>,
         columns: &[usize],
-    ) -> Result<Batches, InputError> {
+    ) -> Result<RecordBatches, InputError> {
         let parquet = self.metadata.metadata();
         let schema = self.metadata.parquet_schema();
         let mask = ProjectionMask::roots(schema, columns.iter().copied());

@@ -17,20 +17,20 @@ const MONTHS: [&str; 12] =
 pub(in crate::formats) fn is_mbox(start: &[u8]) -> bool {
     memchr(b'\n', start).is_some_and(|end| {
         let (line, next) = start.split_at(end + 1);
-        Date::of(line).is_some() && begins_header(next, false) == Some(true)
+        EnvelopeDate::of(line).is_some() && begins_header(next, false) == Some(true)
     })
 }
 
 /// The date in an envelope line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Date {
+enum EnvelopeDate {
     /// With weekday and month, as C writes it.
     Whole,
     /// A time and a year.
     Short,
 }
 
-impl Date {
+impl EnvelopeDate {
     /// Returns the date; `None` if the line is no envelope.
     fn of(line: &[u8]) -> Option<Self> {
         let has_year = || line.windows(4).any(|four| four.iter().all(u8::is_ascii_digit));
@@ -114,9 +114,11 @@ impl Scan for EnvelopeScan {
 impl EnvelopeScan {
     /// Returns whether a line is an envelope; `None` if that depends on what follows `next`.
     fn separates(&self, line: &[u8], next: &[u8], is_all: bool) -> Option<bool> {
-        match Date::of(line) {
-            Some(Date::Whole) if self.is_after_blank => Some(true),
-            Some(date) if date == Date::Whole || self.is_after_blank => begins_header(next, is_all),
+        match EnvelopeDate::of(line) {
+            Some(EnvelopeDate::Whole) if self.is_after_blank => Some(true),
+            Some(date) if date == EnvelopeDate::Whole || self.is_after_blank => {
+                begins_header(next, is_all)
+            }
             _ => Some(false),
         }
     }

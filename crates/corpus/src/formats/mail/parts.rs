@@ -29,14 +29,14 @@ const FIELDS: [(&str, usize); 8] = [
 const NO_PROSE: [&str; 6] = ["calendar", "css", "directory", "rfc822-headers", "rtf", "vcard"];
 
 /// A part, with the parts in it.
-pub(super) enum Part<'m> {
-    Leaf(Leaf<'m>),
-    Group(Kind, Vec<Self>),
+pub(super) enum MailPart<'m> {
+    Leaf(MailLeaf<'m>),
+    Group(GroupKind, Vec<Self>),
 }
 
 /// What parts are together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GroupKind {
     /// One of them is shown, the last that can be.
     Alternative,
     /// They are messages.
@@ -50,7 +50,7 @@ pub(super) enum Kind {
 }
 
 /// A part without others in it.
-pub(super) struct Leaf<'m> {
+pub(super) struct MailLeaf<'m> {
     pub(super) media: Media,
     pub(super) is_attachment: bool,
     pub(super) has_name: bool,
@@ -74,13 +74,13 @@ pub(super) enum Media {
 }
 
 /// What the header of a part says it contains.
-enum Content {
+enum PartContent {
     Leaf(Media),
     Message,
-    Parts(Kind, Vec<u8>),
+    Parts(GroupKind, Vec<u8>),
 }
 
-impl Content {
+impl PartContent {
     /// What is not valid is plain text (RFC 2045, 5.2), and so is a part without a type, except in a digest.
     fn of(declared: Option<&ContentType<'_>>, is_in_digest: bool) -> Self {
         let Some(declared) = declared else {
@@ -93,10 +93,10 @@ impl Content {
             ("multipart", kind) => {
                 let boundary = declared.attribute("boundary").unwrap_or_default().trim();
                 let kind = match kind {
-                    "alternative" => Kind::Alternative,
-                    "digest" => Kind::Digest,
-                    "related" => Kind::Related,
-                    _ => Kind::Mixed,
+                    "alternative" => GroupKind::Alternative,
+                    "digest" => GroupKind::Digest,
+                    "related" => GroupKind::Related,
+                    _ => GroupKind::Mixed,
                 };
                 match boundary {
                     "" => Self::Leaf(Media::Plain),
@@ -125,10 +125,10 @@ struct Delimiter {
 }
 
 /// A part, and the line that ended it.
-type Ended<'m> = (Part<'m>, Option<Delimiter>);
+type Ended<'m> = (MailPart<'m>, Option<Delimiter>);
 
 /// A scan over the lines of a message.
-pub(super) struct Scan<'m> {
+pub(super) struct PartScan<'m> {
     bytes: &'m [u8],
     at: usize,
     encoding: TextEncoding,
@@ -138,7 +138,7 @@ pub(super) struct Scan<'m> {
     delimiter: Finder<'static>,
 }
 
-impl<'m> Scan<'m> {
+impl<'m> PartScan<'m> {
     pub(super) fn new(bytes: &'m [u8], encoding: TextEncoding) -> Self {
         Self {
             bytes,
@@ -151,7 +151,7 @@ impl<'m> Scan<'m> {
     }
 
     /// Returns the whole message: its header fields that are read, and its parts.
-    pub(super) fn message(mut self) -> Result<(Vec<u8>, Part<'m>), String> {
+    pub(super) fn message(mut self) -> Result<(Vec<u8>, MailPart<'m>), String> {
         let (head, ended) = self.head();
         let (part, _) = self.content(&head, ended, 0, false)?;
         Ok((head, part))
@@ -182,28 +182,28 @@ impl<'m> Scan<'m> {
         let declared = header.as_ref().and_then(Message::content_type);
         let leaf = |media| leaf(header.as_ref(), media);
         if ended.is_some() {
-            return Ok((Part::Leaf(leaf(Media::Other)), ended));
+            return Ok((MailPart::Leaf(leaf(Media::Other)), ended));
         }
-        match Content::of(declared, is_in_digest) {
-            Content::Parts(kind, boundary) => self.parts_of(kind, boundary, depth),
-            Content::Message if leaf(Media::Other).transfer.is_empty() => {
+        match PartContent::of(declared, is_in_digest) {
+            PartContent::Parts(kind, boundary) => self.parts_of(kind, boundary, depth),
+            PartContent::Message if leaf(Media::Other).transfer.is_empty() => {
                 let (part, ended) = self.part(depth + 1, false)?;
-                Ok((Part::Group(Kind::Message, vec![part]), ended))
+                Ok((MailPart::Group(GroupKind::Message, vec![part]), ended))
             }
-            Content::Message => Ok(self.leaf(leaf(Media::Other))),
-            Content::Leaf(media) => Ok(self.leaf(leaf(media))),
+            PartContent::Message => Ok(self.leaf(leaf(Media::Other))),
+            PartContent::Leaf(media) => Ok(self.leaf(leaf(media))),
         }
     }
 
-    fn leaf(&mut self, leaf: Leaf<'static>) -> Ended<'m> {
+    fn leaf(&mut self, leaf: MailLeaf<'static>) -> Ended<'m> {
         let (bytes, ended) = self.body();
-        (Part::Leaf(Leaf { bytes, ..leaf }), ended)
+        (MailPart::Leaf(MailLeaf { bytes, ..leaf }), ended)
     }
 
     /// Returns parts with this boundary between them. Without one, what is there is plain text.
     fn parts_of(
         &mut self,
-        kind: Kind,
+        kind: GroupKind,
         boundary: Vec<u8>,
         depth: usize,
     ) -> Result<Ended<'m>, String> {
@@ -212,7 +212,7 @@ impl<'m> Scan<'m> {
         let (before, mut ended) = self.body();
         let mut parts = Vec::new();
         while ended.as_ref().is_some_and(|end| end.level == level && !end.is_last) {
-            let (part, next) = self.part(depth + 1, kind == Kind::Digest)?;
+            let (part, next) = self.part(depth + 1, kind == GroupKind::Digest)?;
             parts.push(part);
             ended = next;
         }
@@ -223,9 +223,9 @@ impl<'m> Scan<'m> {
         if parts.is_empty() {
             let bytes = before;
             let plain = leaf(None, Media::Plain);
-            return Ok((Part::Leaf(Leaf { bytes, ..plain }), ended));
+            return Ok((MailPart::Leaf(MailLeaf { bytes, ..plain }), ended));
         }
-        Ok((Part::Group(kind, parts), ended))
+        Ok((MailPart::Group(kind, parts), ended))
     }
 
     /// Returns whether a part has a header; one that some program wrote without it is text.
@@ -341,7 +341,7 @@ pub(super) fn header(head: &[u8]) -> Option<Message<'_>> {
 }
 
 /// Returns an empty part with this header.
-fn leaf(header: Option<&Message<'_>>, media: Media) -> Leaf<'static> {
+fn leaf(header: Option<&Message<'_>>, media: Media) -> MailLeaf<'static> {
     let declared = header.and_then(Message::content_type);
     let value = |name| declared.and_then(|declared| declared.attribute(name));
     let is = |name, wanted| value(name).is_some_and(|value| value.eq_ignore_ascii_case(wanted));
@@ -349,7 +349,7 @@ fn leaf(header: Option<&Message<'_>>, media: Media) -> Leaf<'static> {
     let transfer = header.and_then(Message::content_transfer_encoding);
     let transfer = transfer.unwrap_or_default().to_ascii_lowercase();
     let is_encoded = matches!(&transfer[..], "base64" | "quoted-printable");
-    Leaf {
+    MailLeaf {
         media,
         is_attachment: disposition.is_some_and(ContentType::is_attachment),
         has_name: value("name").is_some(),

@@ -2,7 +2,7 @@
 //!
 //! A message without any, but with text of another kind or with attached messages, has theirs.
 
-use super::parts::{Kind, Leaf, Media, Part};
+use super::parts::{GroupKind, MailLeaf, MailPart, Media};
 use crate::encoding::TextEncoding;
 use crate::formats::cutter::find_line_end;
 use crate::markup::without_markup;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// The parts that are looked for, each kind if there is no text in those before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum WantedText {
     /// Plain text and HTML, and the messages of a digest.
     Shown,
     /// Other text.
@@ -23,59 +23,63 @@ enum Wanted {
 
 /// A text that was found.
 #[derive(Default)]
-struct Found {
+struct FoundText {
     text: String,
     has_words: bool,
     has_html: bool,
 }
 
 /// Returns the text of a message with these parts. Text in no known encoding is in that of the job.
-pub(super) fn text_of(message: &Part<'_>, encoding: TextEncoding) -> String {
+pub(super) fn text_of(message: &MailPart<'_>, encoding: TextEncoding) -> String {
     found_in(message, encoding).text
 }
 
-fn found_in(message: &Part<'_>, encoding: TextEncoding) -> Found {
-    let search = |wanted| find(message, wanted, encoding, (Kind::Message, 0));
-    let shown = search(Wanted::Shown);
+fn found_in(message: &MailPart<'_>, encoding: TextEncoding) -> FoundText {
+    let search = |wanted| find(message, wanted, encoding, (GroupKind::Message, 0));
+    let shown = search(WantedText::Shown);
     if shown.has_words {
         return shown;
     }
-    let others = [Wanted::OtherText, Wanted::AttachedMessages];
+    let others = [WantedText::OtherText, WantedText::AttachedMessages];
     let mut others = others.into_iter().map(search);
     others.find(|found| found.has_words).unwrap_or(shown)
 }
 
 /// Returns the text of a part, which is the `index`th in a group of this kind.
 fn find(
-    part: &Part<'_>,
-    wanted: Wanted,
+    part: &MailPart<'_>,
+    wanted: WantedText,
     encoding: TextEncoding,
-    (within, index): (Kind, usize),
-) -> Found {
+    (within, index): (GroupKind, usize),
+) -> FoundText {
     match part {
-        Part::Leaf(leaf) => {
-            let is_beside = within == Kind::Alternative
+        MailPart::Leaf(leaf) => {
+            let is_beside = within == GroupKind::Alternative
                 || index == 0
-                || within != Kind::Related && !leaf.has_name;
-            let is_shown = within == Kind::Alternative || !leaf.is_attachment;
+                || within != GroupKind::Related && !leaf.has_name;
+            let is_shown = within == GroupKind::Alternative || !leaf.is_attachment;
             let is_wanted = match leaf.media {
-                Media::Plain | Media::Html => wanted == Wanted::Shown,
-                Media::Text { .. } => wanted == Wanted::OtherText,
+                Media::Plain | Media::Html => wanted == WantedText::Shown,
+                Media::Text { .. } => wanted == WantedText::OtherText,
                 Media::Other => false,
             };
-            if is_wanted && is_shown && is_beside { leaf.found(encoding) } else { Found::default() }
+            if is_wanted && is_shown && is_beside {
+                leaf.found(encoding)
+            } else {
+                FoundText::default()
+            }
         }
-        Part::Group(Kind::Message, parts) => match (within, wanted) {
-            (Kind::Digest, Wanted::Shown) => found_in(&parts[0], encoding),
-            (Kind::Digest, _) => Found::default(),
-            (_, Wanted::AttachedMessages) => found_in(&parts[0], encoding),
-            _ => Found::default(),
+        MailPart::Group(GroupKind::Message, parts) => match (within, wanted) {
+            (GroupKind::Digest, WantedText::Shown) => found_in(&parts[0], encoding),
+            (GroupKind::Digest, _) => FoundText::default(),
+            (_, WantedText::AttachedMessages) => found_in(&parts[0], encoding),
+            _ => FoundText::default(),
         },
-        Part::Group(kind, parts) => {
+        MailPart::Group(kind, parts) => {
             let parts = parts.iter().enumerate();
             let found = parts.map(|(index, part)| find(part, wanted, encoding, (*kind, index)));
             match kind {
-                Kind::Alternative => best(found),
+                GroupKind::Alternative => best(found),
                 _ => together(found),
             }
         }
@@ -83,15 +87,15 @@ fn find(
 }
 
 /// Returns the text of alternatives: without HTML, if they have text.
-fn best(alternatives: impl Iterator<Item = Found>) -> Found {
+fn best(alternatives: impl Iterator<Item = FoundText>) -> FoundText {
     let (html, plain): (Vec<_>, Vec<_>) = alternatives.partition(|found| found.has_html);
     let plain = together(plain.into_iter());
     if plain.has_words || html.is_empty() { plain } else { together(html.into_iter()) }
 }
 
-fn together(found: impl Iterator<Item = Found>) -> Found {
+fn together(found: impl Iterator<Item = FoundText>) -> FoundText {
     found
-        .reduce(|before, next| Found {
+        .reduce(|before, next| FoundText {
             text: before.text + &next.text,
             has_words: before.has_words || next.has_words,
             has_html: before.has_html || next.has_html,
@@ -99,8 +103,8 @@ fn together(found: impl Iterator<Item = Found>) -> Found {
         .unwrap_or_default()
 }
 
-impl Leaf<'_> {
-    fn found(&self, encoding: TextEncoding) -> Found {
+impl MailLeaf<'_> {
+    fn found(&self, encoding: TextEncoding) -> FoundText {
         let decoded = self.decoded(encoding);
         let has_html = self.media == Media::Html;
         let plain = match self.media {
@@ -114,7 +118,7 @@ impl Leaf<'_> {
             text.push_str(line);
             text.push('\n');
         }
-        Found {
+        FoundText {
             text,
             has_words: html_escape::decode_html_entities(&plain).contains(char::is_alphanumeric),
             has_html,

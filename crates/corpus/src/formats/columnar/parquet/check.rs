@@ -2,7 +2,7 @@
 //! and the pages' headers.
 
 use super::lengths::{check_lengths, refuse};
-use super::thrift::{Fault, Item, walk};
+use super::thrift::{Item, WalkFault, walk};
 use parquet::errors::Result;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::fs::File;
@@ -44,8 +44,8 @@ pub(super) fn check_footer(mut file: &File) -> Result<()> {
     let mut schema = Schema::default();
     match walk(&footer, &mut |path, item| schema.visit(path, item)) {
         Ok(_) => Ok(()),
-        Err(Fault::Short) => Err(refuse("its footer breaks off")),
-        Err(Fault::Wrong(reason)) => Err(refuse(reason)),
+        Err(WalkFault::Short) => Err(refuse("its footer breaks off")),
+        Err(WalkFault::Wrong(reason)) => Err(refuse(reason)),
     }
 }
 
@@ -152,7 +152,7 @@ pub(super) fn most_values(bytes: u64) -> u64 {
 
 /// What memory depends on in the header of a page.
 #[derive(Default)]
-struct Page {
+struct PageClaims {
     uncompressed: i64,
     compressed: i64,
     /// Of a page of rows.
@@ -219,27 +219,27 @@ pub(super) fn check_pages(
 }
 
 /// Reads the header of the page at `at`, in a column that ends at `end`; returns its length with it.
-fn read_header(mut file: &File, at: u64, end: u64) -> Result<(u64, Page)> {
+fn read_header(mut file: &File, at: u64, end: u64) -> Result<(u64, PageClaims)> {
     let mut wanted = HEADER_BYTES;
     loop {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(at))?;
         file.take(wanted.min(end - at)).read_to_end(&mut bytes)?;
-        let mut page = Page::default();
+        let mut page = PageClaims::default();
         let walked = walk(&bytes, &mut |path, item| {
             page.visit(path, &item);
             Ok(())
         });
         match walked {
             Ok(length) => return Ok((length as u64, page)),
-            Err(Fault::Short) if wanted < end - at => wanted *= 4,
-            Err(Fault::Short) => return Err(refuse("a page's header breaks off")),
-            Err(Fault::Wrong(reason)) => return Err(refuse(reason)),
+            Err(WalkFault::Short) if wanted < end - at => wanted *= 4,
+            Err(WalkFault::Short) => return Err(refuse("a page's header breaks off")),
+            Err(WalkFault::Wrong(reason)) => return Err(refuse(reason)),
         }
     }
 }
 
-impl Page {
+impl PageClaims {
     fn visit(&mut self, path: &[i16], item: &Item) {
         let &Item::Number(number) = item else {
             return;

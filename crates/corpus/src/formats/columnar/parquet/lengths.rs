@@ -1,7 +1,7 @@
 //! How many texts a page claims whose lengths are stored apart from them, in the encodings DELTA_LENGTH_BYTE_ARRAY and
 //! DELTA_BYTE_ARRAY: the reader allocates by these counts, which stand in the page itself, after decompression.
 
-use super::thrift::{Fault, varint};
+use super::thrift::{WalkFault, varint};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
@@ -73,8 +73,8 @@ fn after_lengths(bytes: &[u8]) -> Result<Option<&[u8]>> {
     let mut rest = bytes;
     let mut number = || match varint(&mut rest) {
         Ok(number) => Ok(Some(number)),
-        Err(Fault::Short) => Ok(None),
-        Err(Fault::Wrong(reason)) => Err(refuse(reason)),
+        Err(WalkFault::Short) => Ok(None),
+        Err(WalkFault::Wrong(reason)) => Err(refuse(reason)),
     };
     let header = (number()?, number()?, number()?, number()?);
     let (Some(block), Some(parts), Some(texts), Some(_first)) = header else {

@@ -16,7 +16,7 @@ pub(super) enum Item {
 
 /// Why a walk ended early.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum WalkFault {
     /// The bytes end within the struct.
     Short,
     /// No parser can read it.
@@ -27,7 +27,7 @@ pub(super) enum Fault {
 pub(super) type Visit<'v> = &'v mut dyn FnMut(&[i16], Item) -> Result<(), String>;
 
 /// Walks over the struct at the start of `bytes`; returns its length.
-pub(super) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, Fault> {
+pub(super) fn walk(bytes: &[u8], visit: Visit<'_>) -> Result<usize, WalkFault> {
     let mut walk = Walk { rest: bytes, path: Vec::new(), depth: 0, visit };
     walk.structure()?;
     Ok(bytes.len() - walk.rest.len())
@@ -41,7 +41,7 @@ struct Walk<'b, 'v> {
 }
 
 impl Walk<'_, '_> {
-    fn structure(&mut self) -> Result<(), Fault> {
+    fn structure(&mut self) -> Result<(), WalkFault> {
         let (mut id, mut fields) = (0i16, 0);
         loop {
             let head = self.byte()?;
@@ -61,10 +61,10 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn value(&mut self, kind: u8) -> Result<(), Fault> {
+    fn value(&mut self, kind: u8) -> Result<(), WalkFault> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            return Err(Fault::Wrong(format!(
+            return Err(WalkFault::Wrong(format!(
                 "its metadata is nested more than {MOST_DEPTH} deep"
             )));
         }
@@ -84,75 +84,75 @@ impl Walk<'_, '_> {
             12 => self.structure()?,
             13 => self.skip(16)?,
             _ => {
-                return Err(Fault::Wrong(format!("a field of type {kind} in its metadata")));
+                return Err(WalkFault::Wrong(format!("a field of type {kind} in its metadata")));
             }
         }
         self.depth -= 1;
         Ok(())
     }
 
-    fn list(&mut self) -> Result<(), Fault> {
+    fn list(&mut self) -> Result<(), WalkFault> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         self.elements(count, &[head & 0xf])
     }
 
-    fn map(&mut self) -> Result<(), Fault> {
+    fn map(&mut self) -> Result<(), WalkFault> {
         let count = self.varint()?;
         let kinds = if count == 0 { 0 } else { self.byte()? };
         self.elements(count, &[kinds >> 4, kinds & 0xf])
     }
 
     /// Walks over `count` elements of these kinds, each of which takes at least a byte.
-    fn elements(&mut self, count: u64, kinds: &[u8]) -> Result<(), Fault> {
+    fn elements(&mut self, count: u64, kinds: &[u8]) -> Result<(), WalkFault> {
         if count > self.rest.len() as u64 {
-            return Err(Fault::Short);
+            return Err(WalkFault::Short);
         }
         // The crate skips truth values in lists as if they took no bytes. Parquet's footers and pages have none.
         if count > 0 && kinds.iter().any(|&kind| kind < 3) {
-            return Err(Fault::Wrong("a list of truth values in its metadata".to_owned()));
+            return Err(WalkFault::Wrong("a list of truth values in its metadata".to_owned()));
         }
         (0..count).try_for_each(|_| kinds.iter().try_for_each(|&kind| self.value(kind)))
     }
 
-    fn visit(&mut self, item: Item) -> Result<(), Fault> {
-        (self.visit)(&self.path, item).map_err(Fault::Wrong)
+    fn visit(&mut self, item: Item) -> Result<(), WalkFault> {
+        (self.visit)(&self.path, item).map_err(WalkFault::Wrong)
     }
 
-    fn byte(&mut self) -> Result<u8, Fault> {
-        let (&byte, rest) = self.rest.split_first().ok_or(Fault::Short)?;
+    fn byte(&mut self) -> Result<u8, WalkFault> {
+        let (&byte, rest) = self.rest.split_first().ok_or(WalkFault::Short)?;
         self.rest = rest;
         Ok(byte)
     }
 
-    fn skip(&mut self, bytes: u64) -> Result<(), Fault> {
-        let bytes = usize::try_from(bytes).map_err(|_| Fault::Short)?;
-        self.rest = self.rest.get(bytes..).ok_or(Fault::Short)?;
+    fn skip(&mut self, bytes: u64) -> Result<(), WalkFault> {
+        let bytes = usize::try_from(bytes).map_err(|_| WalkFault::Short)?;
+        self.rest = self.rest.get(bytes..).ok_or(WalkFault::Short)?;
         Ok(())
     }
 
-    fn varint(&mut self) -> Result<u64, Fault> {
+    fn varint(&mut self) -> Result<u64, WalkFault> {
         varint(&mut self.rest)
     }
 
-    fn zigzag(&mut self) -> Result<i64, Fault> {
+    fn zigzag(&mut self) -> Result<i64, WalkFault> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 }
 
 /// Reads a number in seven bits a byte from the start of `rest`.
-pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
+pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, WalkFault> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let (&byte, after) = rest.split_first().ok_or(Fault::Short)?;
+        let (&byte, after) = rest.split_first().ok_or(WalkFault::Short)?;
         *rest = after;
         number |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Ok(number);
         }
     }
-    Err(Fault::Wrong("a number of more than 64 bits in its metadata".to_owned()))
+    Err(WalkFault::Wrong("a number of more than 64 bits in its metadata".to_owned()))
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     /// Walks, and returns what was met, as text.
-    fn met(bytes: &[u8]) -> Result<String, Fault> {
+    fn met(bytes: &[u8]) -> Result<String, WalkFault> {
         let mut met = Vec::new();
         let length = walk(bytes, &mut |path, item| {
             met.push(match item {
@@ -181,21 +181,21 @@ mod tests {
         let expected = "[1]=-1 [2, 5]=3 [2].1 [2].0 [5]=1 [].4";
         assert_eq!(met(&bytes).unwrap(), expected);
         for end in 0..bytes.len() {
-            assert_eq!(met(&bytes[..end]), Err(Fault::Short), "{end} bytes");
+            assert_eq!(met(&bytes[..end]), Err(WalkFault::Short), "{end} bytes");
         }
     }
 
     #[test]
     fn counts_and_depths_that_no_bytes_support_are_refused() {
         let claim = [0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7, 0, 0];
-        assert_eq!(met(&claim), Err(Fault::Short));
-        assert!(matches!(met(&[0x1c; 1 << 20]), Err(Fault::Wrong(_))));
-        assert!(matches!(met(&[0x19, 0x19].repeat(1 << 20)), Err(Fault::Wrong(_))));
+        assert_eq!(met(&claim), Err(WalkFault::Short));
+        assert!(matches!(met(&[0x1c; 1 << 20]), Err(WalkFault::Wrong(_))));
+        assert!(matches!(met(&[0x19, 0x19].repeat(1 << 20)), Err(WalkFault::Wrong(_))));
         assert!(matches!(
             met(&[0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
-            Err(Fault::Wrong(_))
+            Err(WalkFault::Wrong(_))
         ));
-        assert!(matches!(met(&[0x1e, 0]), Err(Fault::Wrong(_))));
-        assert!(matches!(met(&[0x19, 0x12, 1, 0]), Err(Fault::Wrong(_))));
+        assert!(matches!(met(&[0x1e, 0]), Err(WalkFault::Wrong(_))));
+        assert!(matches!(met(&[0x19, 0x12, 1, 0]), Err(WalkFault::Wrong(_))));
     }
 }
