@@ -145,7 +145,7 @@ fn huge_documents_are_cut_into_small_batches() {
     let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).unwrap();
     let groups = footer.metadata().row_groups();
     assert_eq!(groups.iter().map(|g| g.num_rows()).collect::<Vec<_>>(), [2, 2, 1]);
-    assert_eq!(super::reader::batch_rows(&groups[0]), 1);
+    assert_eq!(batch_rows(&groups[0]), 1);
 }
 
 #[test]
