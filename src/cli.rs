@@ -15,7 +15,6 @@ mod forward;
 mod inspect;
 mod launch;
 mod new;
-mod peers;
 mod pictures;
 mod placement;
 mod plan;

@@ -2,7 +2,7 @@
 //!
 //! Computation only increments the counters of [`Progress`]. A thread looks at them ten times a second and passes a
 //! [`ProcessStatus`] to its sinks: the screen ([`screen`]), or the files of the process ([`log`], [`metrics`], and the
-//! status itself). A new screen or file is one [`Sink`], and one entry of the list that a [`Watch`] starts with. If
+//! status itself). A new screen or file is one [`StatusSink`], and one entry of the list that a [`Watch`] starts with. If
 //! something cannot be written, the run continues.
 
 pub(crate) mod figures;
@@ -36,10 +36,10 @@ const POLL: Duration = Duration::from_millis(100);
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// The watched process, so that any thread can report its end.
-static CURRENT: OnceLock<Arc<Watched>> = OnceLock::new();
+static CURRENT: OnceLock<Arc<WatchedProcess>> = OnceLock::new();
 
 /// Something that shows or records what a process is doing.
-pub(crate) trait Sink: Send {
+pub(crate) trait StatusSink: Send {
     /// The time between two statuses within a phase.
     fn every(&self) -> Duration;
 
@@ -64,11 +64,11 @@ pub(crate) enum Moment {
 
 /// A thread that watches a process, until this is ended or dropped.
 pub(crate) struct Watch {
-    watched: Arc<Watched>,
+    watched: Arc<WatchedProcess>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Watched {
+struct WatchedProcess {
     poller: Mutex<Poller>,
     ending: Condvar,
 }
@@ -78,9 +78,9 @@ impl Watch {
     pub(crate) fn start(
         look: impl Fn() -> ProcessStatus + Send + 'static,
         others: Option<Others>,
-        sinks: Vec<Box<dyn Sink>>,
+        sinks: Vec<Box<dyn StatusSink>>,
     ) -> Self {
-        let watched = Arc::new(Watched {
+        let watched = Arc::new(WatchedProcess {
             poller: Mutex::new(Poller::new(Box::new(look), others, sinks)),
             ending: Condvar::new(),
         });
@@ -92,11 +92,11 @@ impl Watch {
     /// Writes the log, the status and the metrics of a process, whose log begins with its `stages`.
     pub(crate) fn of_process(process: Observed, stages: &str) -> Self {
         let Observed { logs, share, warn, look } = process;
-        let files: Vec<Box<dyn Sink>> = vec![
+        let files: Vec<Box<dyn StatusSink>> = vec![
             Box::new(Log::start(logs.clone(), &look(), stages, warn)),
             Box::new(StatusFile(logs.clone())),
             Box::new(metrics::MetricsFile(logs)),
-            Box::new(Shared(share)),
+            Box::new(SharedCopies(share)),
         ];
         let watch = Self::start(look, None, files);
         let _ = CURRENT.set(Arc::clone(&watch.watched));
@@ -141,7 +141,7 @@ pub(crate) struct Observed {
 /// The file that `topicmill status` reads.
 struct StatusFile(PathBuf);
 
-impl Sink for StatusFile {
+impl StatusSink for StatusFile {
     fn every(&self) -> Duration {
         STATUS_EVERY
     }
@@ -155,9 +155,9 @@ impl Sink for StatusFile {
 }
 
 /// Copies of the status and, at the end, of the log.
-struct Shared(Box<dyn Fn(&str) + Send>);
+struct SharedCopies(Box<dyn Fn(&str) + Send>);
 
-impl Sink for Shared {
+impl StatusSink for SharedCopies {
     fn every(&self) -> Duration {
         SHARE_EVERY
     }
@@ -172,7 +172,7 @@ impl Sink for Shared {
     }
 }
 
-impl Watched {
+impl WatchedProcess {
     fn poll(&self) {
         let begun = Instant::now();
         let mut poller = self.poller.lock();
@@ -195,7 +195,7 @@ struct Poller {
     look: Box<dyn Fn() -> ProcessStatus + Send>,
     others: Option<Others>,
     /// The sinks, and when each was last given a status; none after the end.
-    sinks: Vec<(Box<dyn Sink>, Duration)>,
+    sinks: Vec<(Box<dyn StatusSink>, Duration)>,
     /// The latest status, and when it was seen.
     latest: Option<(ProcessStatus, Duration)>,
     /// What was done in the phase, over the last seconds.
@@ -206,7 +206,7 @@ impl Poller {
     fn new(
         look: Box<dyn Fn() -> ProcessStatus + Send>,
         others: Option<Others>,
-        sinks: Vec<Box<dyn Sink>>,
+        sinks: Vec<Box<dyn StatusSink>>,
     ) -> Self {
         let sinks = sinks.into_iter().map(|sink| (sink, Duration::ZERO)).collect();
         Self { look, others, sinks, latest: None, recent: VecDeque::new() }

@@ -143,35 +143,28 @@ pub(super) fn relay(
     start: impl FnOnce(&Watch) -> Result<Ending, ClusterError>,
 ) -> Result<(), Failure> {
     let names: Arc<[String]> = names.into();
-    let ending = start(&on_stderr(Arc::clone(&names)))?;
-    result(&ending, &names)
-}
-
-/// Writes the events of the processes with these names to stderr, line by line.
-fn on_stderr(names: Arc<[String]>) -> Watch {
-    Arc::new(move |event| {
+    let shown = Arc::clone(&names);
+    let watch: Watch = Arc::new(move |event| {
+        let name = |process: usize| shown.get(process).map_or("?", String::as_str);
         let line = match event {
             Event::Line { process, line } => {
-                let name = names.get(*process).map_or("?", String::as_str);
                 let line = line.strip_suffix(b"\r").unwrap_or(line);
-                [format!("[{name}] ").as_bytes(), line, b"\n"].concat()
+                [format!("[{}] ", name(*process)).as_bytes(), line, b"\n"].concat()
             }
             Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
             Event::Killing => b"killing the remaining processes\n".to_vec(),
-            Event::Restart { ending, restart, most, wait } => {
-                let who = ending.culprit.and_then(|process| names.get(process));
-                let who = who.map_or("?", String::as_str);
-                format!(
-                    "process [{who}] {}; restarting all processes in {} s, restart {restart} of {most}\n",
-                    end(ending.code),
-                    wait.as_secs(),
-                )
-                .into_bytes()
-            }
+            Event::Restart { ending, restart, most, wait } => format!(
+                "process [{}] {}; restarting all processes in {} s, restart {restart} of {most}\n",
+                ending.culprit.map_or("?", name),
+                end(ending.code),
+                wait.as_secs(),
+            )
+            .into_bytes(),
         };
         // Written whole, under one lock. If it cannot be written, there is nothing left to do.
         let _ = io::stderr().lock().write_all(&line);
-    })
+    });
+    result(&start(&watch)?, &names)
 }
 
 /// Returns how this process ends when those that it started have ended. Their own messages have given the

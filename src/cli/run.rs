@@ -93,26 +93,6 @@ pub(super) struct Here {
 }
 
 impl Here {
-    fn new(
-        job: &Job,
-        args: &RunArgs,
-        placement: mesh::Placement,
-        token: String,
-    ) -> Result<Self, Failure> {
-        let settings = args.peers.settings(job, &placement, token)?;
-        if placement.processes() > 1 && !spawn::follows_parent() {
-            super::set_prefix(placement.process);
-        }
-        Ok(Self {
-            settings,
-            display: match placement.process {
-                0 => Display::choose(args.quiet, args.json),
-                _ => Display::Quiet,
-            },
-            placement,
-        })
-    }
-
     /// Opens the output folder at `path`; process 0 leads it.
     pub(super) fn output(&self, job: &Job, path: &Path) -> Result<Output, Failure> {
         let process = self.placement.process;
@@ -148,8 +128,15 @@ pub(super) fn dispatch(
             return run_in_children(&job, args, stages, *processes, *threads);
         }
     };
-    let here = Here::new(&job, args, here, token)?;
-    run_here(job, here)
+    let settings = args.peers.settings(&job, &here, token)?;
+    if here.processes() > 1 && !spawn::follows_parent() {
+        super::set_prefix(here.process);
+    }
+    let display = match here.process {
+        0 => Display::choose(args.quiet, args.json),
+        _ => Display::Quiet,
+    };
+    run_here(job, Here { placement: here, settings, display })
 }
 
 /// Does the work of a process while watching it, and leaves its output folder.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::VerifyArgs;
 use super::{Failure, figures};
-use crate::tables::digest::column_digests;
+use crate::tables::digest::{ColumnDigest, column_digests};
 use crate::tables::output::{View, Wanted};
 use crate::tables::{VerifyReport, digest, output, verify};
 
@@ -56,7 +56,12 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
         return Err(output::incomplete(&args.output));
     }
     if args.tables {
-        return print_columns(args, view.path());
+        let columns = column_digests(view.path())?;
+        if args.json {
+            return super::print_json(&json!({ "columns": columns }));
+        }
+        let line = |c: &ColumnDigest| format!("{}  {} {}\n", c.sha256, c.table, c.column);
+        return super::print(&columns.iter().map(line).collect::<String>());
     }
     let digest = digest(view.path())?;
     if args.json {
@@ -64,17 +69,6 @@ fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
     } else {
         super::print(&format!("{digest}\n"))
     }
-}
-
-fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
-    let columns = column_digests(root)?;
-    if args.json {
-        return super::print_json(&json!({ "columns": columns }));
-    }
-    let line = |c: &crate::tables::digest::ColumnDigest| {
-        format!("{}  {} {}\n", c.sha256, c.table, c.column)
-    };
-    super::print(&columns.iter().map(line).collect::<String>())
 }
 
 fn text_of(report: &VerifyReport, root: &Path) -> String {

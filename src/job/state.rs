@@ -42,7 +42,7 @@ pub fn checkpoint_rounds(names: impl IntoIterator<Item = String>) -> Vec<u64> {
 }
 
 /// The progress of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RunState {
     /// The current holder of the lock.
     pub(crate) holder: Option<String>,

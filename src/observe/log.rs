@@ -17,7 +17,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use super::status::{ExitStatus, ProcessStatus};
-use super::{Moment, Sink};
+use super::{Moment, StatusSink};
 
 /// Time between two lines about the progress of a phase.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -109,7 +109,7 @@ impl Log {
     }
 }
 
-impl Sink for Log {
+impl StatusSink for Log {
     fn every(&self) -> Duration {
         LINE_EVERY
     }

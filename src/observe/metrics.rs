@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::status::{ProcessStatus, STATUS_EVERY, Work, WorkStage, replace, since};
-use super::{Moment, Sink};
+use super::{Moment, StatusSink};
 use mesh::PeerTraffic;
 
 /// A sample of a metric: its labels and its value.
-type Sample = (Vec<(&'static str, String)>, String);
+type MetricSample = (Vec<(&'static str, String)>, String);
 
 /// The metrics of a process as a file in this folder.
 pub(super) struct MetricsFile(pub(super) PathBuf);
 
-impl Sink for MetricsFile {
+impl StatusSink for MetricsFile {
     fn every(&self) -> Duration {
         STATUS_EVERY
     }
@@ -33,7 +33,7 @@ impl Sink for MetricsFile {
 
 /// A metric: its type, name and help, and its values, as far as they are known. A name ends in the unit, if there is
 /// one, and counters in `_total`.
-type Metric = (&'static str, &'static str, &'static str, Vec<Sample>);
+type MetricRow = (&'static str, &'static str, &'static str, Vec<MetricSample>);
 
 /// Returns the metrics as text; `traffic` is that with every other process.
 fn render(status: &ProcessStatus, traffic: &[PeerTraffic]) -> String {
@@ -53,7 +53,7 @@ fn render(status: &ProcessStatus, traffic: &[PeerTraffic]) -> String {
     text
 }
 
-fn metrics(status: &ProcessStatus, traffic: &[PeerTraffic]) -> Vec<Metric> {
+fn metrics(status: &ProcessStatus, traffic: &[PeerTraffic]) -> Vec<MetricRow> {
     let (now, training) = (&status.now, &status.training);
     let (spent, checkpoint) = (&training.spent, training.checkpoint.as_ref());
     let age = |unix_ms| since(unix_ms, SystemTime::now()).as_secs_f64();
@@ -142,7 +142,7 @@ fn metrics(status: &ProcessStatus, traffic: &[PeerTraffic]) -> Vec<Metric> {
 }
 
 /// Returns a value without labels, if it is known.
-fn one(value: Option<f64>) -> Vec<Sample> {
+fn one(value: Option<f64>) -> Vec<MetricSample> {
     value.map(|value| sample(&[], value)).into_iter().collect()
 }
 
@@ -150,12 +150,12 @@ fn one(value: Option<f64>) -> Vec<Sample> {
 fn by<L: Display, V: Debug>(
     label: &'static str,
     values: impl IntoIterator<Item = (L, V)>,
-) -> Vec<Sample> {
+) -> Vec<MetricSample> {
     let values = values.into_iter();
     values.map(|(of, value)| sample(&[(label, &of.to_string())], value)).collect()
 }
 
-fn sample(labels: &[(&'static str, &str)], value: impl Debug) -> Sample {
+fn sample(labels: &[(&'static str, &str)], value: impl Debug) -> MetricSample {
     let labels = labels.iter().map(|&(label, text)| (label, text.to_owned())).collect();
     (labels, format!("{value:?}"))
 }
@@ -169,7 +169,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::status::{CheckpointStatus, Evaluation, PhaseProgress, TrainingProgress};
+    use crate::observe::status::{CheckpointStatus, HeldOutScore, PhaseProgress, TrainingProgress};
     use lda::train::RoundSeconds;
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
                 ..Default::default()
             },
             training: TrainingProgress {
-                heldout: vec![Evaluation { round: 5, loglik_per_token: -7.5 }],
+                heldout: vec![HeldOutScore { round: 5, loglik_per_token: -7.5 }],
                 checkpoint: Some(CheckpointStatus { round: 5, ..Default::default() }),
                 spent: RoundSeconds { sampling: 1.5, ..Default::default() },
                 ..Default::default()

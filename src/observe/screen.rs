@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::status::{PhaseProgress, ProcessStatus};
-use super::{Moment, Sink, figures};
+use super::{Moment, StatusSink, figures};
 
 /// Time between two drawings of the bar.
 const BAR_EVERY: Duration = Duration::from_millis(100);
@@ -46,29 +46,31 @@ impl Display {
 }
 
 /// Returns the screen of a display; none if it shows nothing. `prefix` begins each line on stderr.
-pub(crate) fn of(display: Display, prefix: &'static str) -> Vec<Box<dyn Sink>> {
+pub(crate) fn of(display: Display, prefix: &'static str) -> Vec<Box<dyn StatusSink>> {
     match display {
         Display::Quiet | Display::QuietJson => Vec::new(),
         Display::Plain => {
             let line =
                 move |moment, now: &PhaseProgress| format!("{prefix}{}", plain_line(moment, now));
-            vec![Box::new(Lines { out: io::stderr(), every: PLAIN_EVERY, line })]
+            vec![Box::new(PhaseLines { out: io::stderr(), every: PLAIN_EVERY, line })]
         }
         Display::Json => {
-            vec![Box::new(Lines { out: io::stdout(), every: JSON_EVERY, line: json_line })]
+            vec![Box::new(PhaseLines { out: io::stdout(), every: JSON_EVERY, line: json_line })]
         }
         Display::Bar => vec![Box::new(ProgressBar::no_length())],
     }
 }
 
-/// Lines for a log: at the start and the end of each phase, and every so often.
-struct Lines<W, F> {
+/// PhaseLines for a log: at the start and the end of each phase, and every so often.
+struct PhaseLines<W, F> {
     out: W,
     every: Duration,
     line: F,
 }
 
-impl<W: Write + Send, F: Fn(Moment, &PhaseProgress) -> String + Send> Sink for Lines<W, F> {
+impl<W: Write + Send, F: Fn(Moment, &PhaseProgress) -> String + Send> StatusSink
+    for PhaseLines<W, F>
+{
     fn every(&self) -> Duration {
         self.every
     }
@@ -116,7 +118,7 @@ fn json_line(moment: Moment, now: &PhaseProgress) -> String {
 }
 
 /// A bar on a terminal.
-impl Sink for ProgressBar {
+impl StatusSink for ProgressBar {
     fn every(&self) -> Duration {
         BAR_EVERY
     }
@@ -176,7 +178,7 @@ mod tests {
     }
 
     /// Shows a run that was seen at these moments (in milliseconds), and its end.
-    fn show(sink: Box<dyn Sink>, seen: impl IntoIterator<Item = (u64, ProcessStatus)>) {
+    fn show(sink: Box<dyn StatusSink>, seen: impl IntoIterator<Item = (u64, ProcessStatus)>) {
         let mut poller = Poller::new(Box::new(ProcessStatus::default), None, vec![sink]);
         let (mut begun, mut last) = (0, ProcessStatus::default());
         for (at, mut status) in seen {
@@ -199,7 +201,7 @@ mod tests {
         seen: impl IntoIterator<Item = (u64, ProcessStatus)>,
     ) -> String {
         let written = Written::default();
-        show(Box::new(Lines { out: written.clone(), every, line }), seen);
+        show(Box::new(PhaseLines { out: written.clone(), every, line }), seen);
         written.0.lock().clone()
     }
 

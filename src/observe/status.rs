@@ -100,7 +100,7 @@ pub(crate) struct TrainingProgress {
     /// Rounds done, including those before a resume.
     pub(crate) rounds: u64,
     /// The latest evaluations, oldest first. At most `MOST_EVALUATIONS`.
-    pub(crate) heldout: Vec<Evaluation>,
+    pub(crate) heldout: Vec<HeldOutScore>,
     /// The newest checkpoint that this run has written.
     pub(crate) checkpoint: Option<CheckpointStatus>,
     /// Time that the process's first worker spent on each part of this run's rounds; in the metrics only.
@@ -134,7 +134,7 @@ pub(crate) struct Work {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Evaluation {
+pub(crate) struct HeldOutScore {
     /// Rounds done then.
     pub(crate) round: u64,
     /// Log-likelihood per held-out token, in nats.
@@ -206,7 +206,7 @@ impl TrainingProgress {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);
         }
-        self.heldout.push(Evaluation { round, loglik_per_token });
+        self.heldout.push(HeldOutScore { round, loglik_per_token });
     }
 }
 

@@ -1,10 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-mod contain;
-
-pub use contain::{contained, is_contained};
-
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -13,6 +10,8 @@ use parking_lot::Mutex;
 thread_local! {
     /// The signs of life of this thread, if it is watched.
     static OWN: RefCell<Option<Arc<Liveness>>> = const { RefCell::new(None) };
+    /// The calls of [`contained`] that this thread is in.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The signs of life of one thread.
@@ -84,6 +83,36 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
 fn with_own(sign: impl FnOnce(&Liveness)) {
     // A thread that is ending may have destroyed its value.
     let _ = OWN.try_with(|own| own.borrow().as_deref().map(sign));
+}
+
+/// Runs code that may panic, such as a parser of another crate on bytes from outside.
+///
+/// What `run` has changed before it panicked must not be used afterwards. A hook that ends the process on a panic asks
+/// [`is_contained`] first. An overflow of the stack and a failed allocation abort the process here as anywhere: bound
+/// the depth and the claimed sizes of the bytes before they are parsed.
+///
+/// # Errors
+/// Returns the message of the panic.
+///
+/// ```
+/// assert_eq!(liveness::contained(|| 6 * 7), Ok(42));
+/// let lost = liveness::contained(|| -> i32 { panic!("a column of {} bytes", -1) });
+/// assert_eq!(lost, Err("a column of -1 bytes".to_owned()));
+/// ```
+pub fn contained<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    DEPTH.set(DEPTH.get() + 1);
+    let done = catch_unwind(AssertUnwindSafe(run));
+    DEPTH.set(DEPTH.get() - 1);
+    done.map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic without a message".to_owned())
+    })
+}
+
+/// Returns whether a panic of the calling thread is returned by [`contained`] instead of ending the thread.
+pub fn is_contained() -> bool {
+    DEPTH.get() > 0
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ mod setup;
 pub mod spawn;
 mod stall;
 pub mod tls;
-mod traffic;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -46,9 +45,8 @@ use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
 pub use guard::Failure;
-pub use link::{bytes_sent, traffic};
+pub use link::{PeerTraffic, bytes_sent, traffic};
 pub use names::Names;
-pub use traffic::PeerTraffic;
 
 use channel::Channel;
 use link::{Link, Wire};

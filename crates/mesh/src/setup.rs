@@ -36,12 +36,12 @@ pub(super) struct Setup {
     pub(super) ends: Instant,
     /// Whether this process listens on all addresses, because its own cannot be bound, or others cannot reach it there.
     pub(super) listens_everywhere: AtomicBool,
-    progress: Mutex<Progress>,
+    progress: Mutex<SetupProgress>,
     changed: Condvar,
 }
 
 /// The progress of the set-up.
-struct Progress {
+struct SetupProgress {
     /// The connection with each process.
     channels: Vec<Option<Channel>>,
     trouble: Vec<Trouble>,
@@ -93,7 +93,7 @@ impl Setup {
             callers: Callers::default(),
             ends: Instant::now() + settings.deadline,
             listens_everywhere: AtomicBool::new(false),
-            progress: Mutex::new(Progress {
+            progress: Mutex::new(SetupProgress {
                 channels: addresses.iter().map(|_| None).collect(),
                 trouble: vec![Trouble::default(); addresses.len()],
                 failure: None,
@@ -211,7 +211,7 @@ impl Setup {
     }
 
     /// Drops connections of callers that have hung up; returns an error if a process that we called has.
-    fn left(&self, progress: &mut Progress) -> Option<ClusterError> {
+    fn left(&self, progress: &mut SetupProgress) -> Option<ClusterError> {
         for process in 0..self.addresses.len() {
             if progress.channels[process].is_none() || progress.has(process) {
                 continue;
@@ -242,7 +242,7 @@ impl Setup {
     }
 
     /// Describes the processes without a connection.
-    fn missing(&self, progress: &Progress) -> Vec<String> {
+    fn missing(&self, progress: &SetupProgress) -> Vec<String> {
         let absent =
             |&process: &usize| process != self.process && progress.channels[process].is_none();
         let describe = |process: usize| {
@@ -257,7 +257,7 @@ impl Setup {
     }
 }
 
-impl Progress {
+impl SetupProgress {
     /// Returns whether the connection with `process` exists and the other side has not closed it. `process` comes from
     /// the other side, so it may not exist.
     fn has(&self, process: usize) -> bool {

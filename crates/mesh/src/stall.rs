@@ -30,11 +30,11 @@ const LONGEST_PULSE: Duration = Duration::from_secs(1);
 pub(super) struct Workers {
     process: usize,
     timeout: Option<Duration>,
-    watched: Mutex<Vec<Watched>>,
+    watched: Mutex<Vec<WatchedWorker>>,
 }
 
 /// A worker, and what was seen of it.
-struct Watched {
+struct WatchedWorker {
     worker: usize,
     liveness: Weak<Liveness>,
     ticks: u64,
@@ -60,7 +60,7 @@ impl Workers {
     /// Enters the calling thread's worker. Returns the index of the dataflow that ticks while the worker
     /// steps; the worker must drop it at its end.
     pub(super) fn enter(&self, worker: &mut Worker) -> usize {
-        let watched = Watched {
+        let watched = WatchedWorker {
             worker: worker.index(),
             liveness: Liveness::enroll(),
             ticks: 0,
@@ -95,7 +95,7 @@ impl Workers {
     }
 }
 
-impl Watched {
+impl WatchedWorker {
     /// Checks the worker; returns its stage if it has been silent for too long and has not ended.
     fn look(&mut self) -> Option<String> {
         let liveness = self.liveness.upgrade()?;
@@ -140,10 +140,10 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
 mod tests {
     use super::*;
 
-    fn watched() -> (Watched, Arc<Liveness>) {
+    fn watched() -> (WatchedWorker, Arc<Liveness>) {
         let liveness = Liveness::enroll();
         let own = liveness.upgrade().unwrap();
-        let watched = Watched { worker: 3, liveness, ticks: 0, silent_looks: 0 };
+        let watched = WatchedWorker { worker: 3, liveness, ticks: 0, silent_looks: 0 };
         (watched, own)
     }
 

@@ -179,7 +179,7 @@ fn what_is_missing_double_or_not_toml_is_told() {
     assert_eq!(
         told(parse(&format!("{SMALL}[sample]\nfraction = 0.1\ndocuments = 5\n"))),
         "jobs/small.toml:10: `sample.fraction` cannot be used with `sample.documents` | \
-         keep `fraction` or `documents`, not both"
+         keep `sample.fraction` or `sample.documents`, not both"
     );
     let told_syntax = told(parse(&format!("{SMALL}[train\n")));
     assert!(told_syntax.starts_with("jobs/small.toml:9: invalid TOML: "), "{told_syntax}");
