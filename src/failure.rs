@@ -190,6 +190,12 @@ exits! {
     UsageError { _ => Usage, }
 }
 
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        Self::new(error.exit(), error)
+    }
+}
+
 impl From<io::Error> for Failure {
     /// Names no file; [`of_file`](Self::of_file) adds it.
     fn from(error: io::Error) -> Self {
@@ -200,12 +206,6 @@ impl From<io::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(StoreError { path, source }: StoreError) -> Self {
         Self::io(path)(source)
-    }
-}
-
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
-        Self::new(error.exit(), error)
     }
 }
 

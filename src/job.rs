@@ -40,7 +40,7 @@ use corpus::tokenizer::Tokenizer;
 use files::NamedFile;
 use keys::input::BY_FREQUENCY;
 use keys::{HashedStage, Key, SECTIONS};
-use kind::Kind;
+use kind::ValueKind;
 use lda::infer::InferenceMethod;
 use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;
@@ -488,7 +488,8 @@ impl Job {
     /// result but determine when processes act together, such as writing a checkpoint.
     pub(crate) fn run_hash(&self) -> String {
         let keys = SECTIONS.iter().flat_map(|section| section.keys);
-        let decides = |key: &&Key| !key.is_hashed && !matches!(key.kind, Kind::File | Kind::Name);
+        let decides =
+            |key: &&Key| !key.is_hashed && !matches!(key.kind, ValueKind::File | ValueKind::Name);
         let values = keys.filter(decides).map(|key| self.values.value(key.path));
         let values: Vec<String> = values.map(|value| format!("{value:?}")).collect();
         let (train, project) = (self.train_hash(), self.project_hash());
@@ -526,7 +527,7 @@ impl Job {
         match key.kind {
             _ if key.path == "corpus.input" && made.as_ref() == Some(&self.corpus.input) => None,
             _ if key.path.starts_with("maxent.") && !self.project.needs_classifier() => None,
-            Kind::File | Kind::StopWords => Some(self.contents(key.path, value)),
+            ValueKind::File | ValueKind::StopWords => Some(self.contents(key.path, value)),
             _ => Some(value.clone()),
         }
     }

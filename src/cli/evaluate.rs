@@ -10,7 +10,7 @@ use super::Display;
 use super::args::{PlacementArgs, RunArgs};
 use super::beside::named;
 use super::pictures::table;
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::run::{self, Here, dispatch, watched};
 use super::{Exit, Failure, figures, plan};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, evaluate};
@@ -65,7 +65,7 @@ const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 /// # Errors
 /// The job or the flags are wrong; any error that ends the evaluation.
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
-    let placement = Placement::check(&args.placement)?;
+    let placement = JobPlacement::check(&args.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
     run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
     dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| run_here(job, args, here))

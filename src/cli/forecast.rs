@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::{Failure, figures, machine};
 use crate::job::state::{OutputState, RunState, output_state};
 use crate::job::{Job, SynthStage};
@@ -43,7 +43,7 @@ impl Forecast {
     ///
     /// # Errors
     /// The input, the output folder or the host file cannot be read.
-    pub(super) fn of(job: &Job, placement: &Placement) -> Result<Self, Failure> {
+    pub(super) fn of(job: &Job, placement: &JobPlacement) -> Result<Self, Failure> {
         let unmade = unmade_corpus(job);
         let survey = match unmade {
             Some(stage) => survey_of_synth(stage, &job.corpus),
@@ -56,9 +56,9 @@ impl Forecast {
         };
         let (processes, threads) = (placement.process_count(), placement.threads());
         let (addresses, processes_here) = match placement {
-            Placement::Threads(_) => (Vec::new(), 1),
-            Placement::Spawn { processes, .. } => (Vec::new(), *processes),
-            Placement::Member { here, .. } => {
+            JobPlacement::Threads(_) => (Vec::new(), 1),
+            JobPlacement::Spawn { processes, .. } => (Vec::new(), *processes),
+            JobPlacement::Member { here, .. } => {
                 (here.addresses.clone(), sharing_host(&here.addresses, here.process))
             }
         };
@@ -321,7 +321,7 @@ mod tests {
     }
 
     fn forecast(memory_here: u64) -> Forecast {
-        let forecast = Forecast::of(&job(), &Placement::Threads(2)).expect("nothing is read");
+        let forecast = Forecast::of(&job(), &JobPlacement::Threads(2)).expect("nothing is read");
         Forecast { memory_here: Some(memory_here), ..forecast }
     }
 

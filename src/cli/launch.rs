@@ -109,26 +109,20 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
 
 /// Returns the variables of this environment with these names.
 fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name =
+        |name: &str| name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit());
     let variable = |name: &String| {
-        let refuse = |reason: &str, help: &str| {
-            let message = format!("--env {name}: {reason}");
-            Err(Failure::usage(message).help(help.to_owned()))
-        };
-        let is_name = |name: &str| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
-        };
-        if !is_name(name) {
-            return refuse(
+        let (reason, help) = match std::env::var(name) {
+            _ if !is_name(name) => (
                 "not the name of a variable",
                 "give names only, separated by commas; values come from the environment",
-            );
-        }
-        match std::env::var(name) {
-            Ok(value) if !value.contains('\n') => Ok((name.clone(), value)),
-            Ok(_) => refuse("has more than one line", "set it on the other hosts instead"),
-            Err(_) => refuse("not set, or not UTF-8", "set it, or leave its name out"),
-        }
+            ),
+            Ok(value) if !value.contains('\n') => return Ok((name.clone(), value)),
+            Ok(_) => ("has more than one line", "set it on the other hosts instead"),
+            Err(_) => ("not set, or not UTF-8", "set it, or leave its name out"),
+        };
+        Err(Failure::usage(format!("--env {name}: {reason}")).help(help))
     };
     names.iter().map(variable).collect()
 }

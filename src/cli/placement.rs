@@ -9,7 +9,7 @@ use mesh::{hosts, spawn};
 
 /// Where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Placement {
+pub(crate) enum JobPlacement {
     /// In this process, on this many threads.
     Threads(usize),
     /// In processes that this one starts on this machine.
@@ -46,7 +46,7 @@ const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
 
-impl Placement {
+impl JobPlacement {
     /// Checks the flags, and takes from the environment what they leave open. A process that is alone gets at most
     /// [`THREADS_A_CORE`] threads for each of its cores.
     ///

@@ -3,7 +3,7 @@
 use super::args::PlanArgs;
 use super::forecast::Forecast;
 use super::pictures::window;
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::{Failure, figures};
 use crate::job::Job;
 
@@ -15,11 +15,11 @@ use crate::job::Job;
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     // If nothing says which of several processes this is, the plan is for the first.
     let mut place = args.placement.clone();
-    let placement = Placement::planned(&place).or_else(|error| {
+    let placement = JobPlacement::planned(&place).or_else(|error| {
         if place.process_count.is_none() || place.process.replace(0).is_some() {
             return Err(error);
         }
-        Placement::planned(&place)
+        JobPlacement::planned(&place)
     })?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 
 /// Returns a plan's rows, as names and values: what is read, the keys that differ from their defaults, and where it
 /// runs.
-pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, String)> {
+pub(super) fn describe(job: &Job, placement: &JobPlacement) -> Vec<(&'static str, String)> {
     let mut rows = vec![("job", job.path.display().to_string())];
     if let Some(synth) = &job.synth {
         let made = if synth.is_made() { "already made in" } else { "to be made in" };
@@ -82,14 +82,14 @@ fn rows_within(rows: &[(&'static str, String)], width: usize) -> String {
     text
 }
 
-fn runs_on(placement: &Placement) -> String {
+fn runs_on(placement: &JobPlacement) -> String {
     let threads = figures::counted(placement.threads() as u64, "thread");
     match placement {
-        Placement::Threads(_) => format!("{threads} in this process"),
-        Placement::Spawn { processes, .. } => {
+        JobPlacement::Threads(_) => format!("{threads} in this process"),
+        JobPlacement::Spawn { processes, .. } => {
             format!("{processes} processes on this machine, {threads} each")
         }
-        Placement::Member { here, by, .. } => {
+        JobPlacement::Member { here, by, .. } => {
             let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
             let (processes, process) = (here.processes(), here.process);
             format!("{processes} processes, {threads} each; this is process {process}{by}")

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::args::{PlacementArgs, RunArgs};
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::{Exit, Failure, figures};
 use crate::result::OpenedResult;
 use crate::serve::{self, StreamModel, StreamOptions, StreamSummary};
@@ -96,7 +96,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     let (job, result) = OpenedResult::with_job(&args.run.job, &args.run.set)?;
     let model = Arc::new(StreamModel::load(&job, &result)?);
     let options = StreamOptions {
-        threads: Placement::independent_threads(args.placement.threads)?,
+        threads: JobPlacement::independent_threads(args.placement.threads)?,
         strict: args.strict,
     };
     let started = Instant::now();

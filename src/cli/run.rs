@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::args::{PlacementArgs, RunArgs};
 use super::launch::relay;
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::{Display, Exit, Failure, figures, machine, plan, summary};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::run as run_stages;
@@ -26,7 +26,7 @@ use mesh::{ClusterSettings, spawn};
 /// # Errors
 /// The job or the flags are wrong; any error that ends the run.
 pub(super) fn run(args: &RunArgs, place: &PlacementArgs, stages: Stages) -> Result<(), Failure> {
-    let placement = Placement::check(place)?;
+    let placement = JobPlacement::check(place)?;
     let job = Job::load(&args.job, &args.set)?;
     if args.overwrite && job.is_of_its_output() {
         let message = format!("{}: --overwrite would remove this job file", job.path.display());
@@ -44,7 +44,7 @@ pub(super) fn describe(
     job: &Job,
     args: &RunArgs,
     stages: Stages,
-    placement: &Placement,
+    placement: &JobPlacement,
 ) -> Result<(), Failure> {
     let display = Display::choose(args.quiet, args.json);
     if !matches!(display, Display::Plain | Display::Bar) || is_follower(placement) {
@@ -79,7 +79,7 @@ pub(super) fn start(
     job: Job,
     args: &RunArgs,
     stages: Stages,
-    placement: &Placement,
+    placement: &JobPlacement,
 ) -> Result<(), Failure> {
     interrupt::set_words(SIGNAL_WORDS);
     dispatch(job, args, stages, placement, |job, here| run_here(job, stages, args, here))
@@ -118,13 +118,13 @@ pub(super) fn dispatch(
     job: Job,
     args: &RunArgs,
     stages: Stages,
-    placement: &Placement,
+    placement: &JobPlacement,
     run_here: impl FnOnce(Job, Here) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (here, token) = match placement {
-        Placement::Threads(threads) => (mesh::Placement::single(*threads), String::new()),
-        Placement::Member { here, token, .. } => (here.clone(), token.clone()),
-        Placement::Spawn { processes, threads } => {
+        JobPlacement::Threads(threads) => (mesh::Placement::single(*threads), String::new()),
+        JobPlacement::Member { here, token, .. } => (here.clone(), token.clone()),
+        JobPlacement::Spawn { processes, threads } => {
             return run_in_children(&job, args, stages, *processes, *threads);
         }
     };
@@ -187,11 +187,11 @@ pub(super) fn show(process: &Arc<Process>, display: Display) -> Watch {
 }
 
 /// Whether another process of the run reports for this one.
-fn is_follower(placement: &Placement) -> bool {
+fn is_follower(placement: &JobPlacement) -> bool {
     match placement {
-        Placement::Member { here, .. } => here.process > 0,
-        Placement::Spawn { .. } => true,
-        Placement::Threads(_) => false,
+        JobPlacement::Member { here, .. } => here.process > 0,
+        JobPlacement::Spawn { .. } => true,
+        JobPlacement::Threads(_) => false,
     }
 }
 

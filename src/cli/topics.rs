@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::{RunArgs, StartArgs, TopicsArgs};
 use super::beside::{instead_of, named, write_beside};
-use super::placement::Placement;
+use super::placement::JobPlacement;
 use super::starter::{Starter, job_file};
 use super::{Failure, plan, run};
 use crate::job::state::{OutputState, output_state};
@@ -36,7 +36,7 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
 /// # Errors
 /// Any error that ends a run.
 pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Failure> {
-    let placement = Placement::here(args.threads)?;
+    let placement = JobPlacement::here(args.threads)?;
     let args = RunArgs {
         job: path,
         overwrite: args.overwrite,

@@ -13,8 +13,8 @@ mod training;
 
 use toml::Value;
 
-use super::kind::Kind;
-use constraint::{Constraint, toml};
+use super::kind::ValueKind;
+use constraint::{KeyConstraint, toml};
 
 /// Every section, in the order of a resolved job.
 pub const SECTIONS: &[Section] = &[
@@ -36,7 +36,7 @@ pub const SECTIONS: &[Section] = &[
 ];
 
 /// The constraints between keys, in the order in which they are enforced.
-pub(super) const CONSTRAINTS: [&[Constraint]; 3] =
+pub(super) const CONSTRAINTS: [&[KeyConstraint]; 3] =
     [input::CONSTRAINTS, training::CONSTRAINTS, output::CONSTRAINTS];
 
 /// Pairs of keys that are alternatives: without either, the second has its default.
@@ -67,7 +67,7 @@ pub struct Key {
     /// What a job means that does not set it.
     pub preset: Preset,
     /// The allowed values.
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// Whether the hash of its section covers it.
     pub(super) is_hashed: bool,
 }

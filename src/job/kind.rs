@@ -22,7 +22,7 @@ pub(super) const AUTO: &[&str] = &["auto"];
 
 /// The values of a key.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// true or false.
     Flag,
     /// A whole number in this range.
@@ -56,7 +56,7 @@ pub(super) enum Kind {
     /// Lists of stop words.
     StopWords,
     /// A value of this kind, or one of these words. With the first of them there is none.
-    Or(&'static [&'static str], &'static Kind),
+    Or(&'static [&'static str], &'static ValueKind),
 }
 
 /// A range of numbers: the condition, and its wording in an error.
@@ -84,7 +84,7 @@ impl Reals {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Returns the value in its one form, if it is of this kind. Files are relative to `folder`.
     pub(super) fn value(&self, value: &Value, folder: &Path) -> Option<Value> {
         let text = || value.as_str().map(str::to_owned);

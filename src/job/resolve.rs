@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::de::value::UnitDeserializer;
 use toml::{Table, Value};
 
-use super::keys::constraint::{Constraint, Demand, Given, When, toml};
+use super::keys::constraint::{Demand, Given, KeyConstraint, When, toml};
 use super::keys::input::BY_FREQUENCY;
 use super::keys::{self, CONSTRAINTS, Key, Preset, SECTIONS, Section};
 use super::source::WrittenJob;
@@ -231,13 +231,13 @@ impl Values {
     }
 
     /// Whether a job meets the conditions of a constraint.
-    fn meets(&self, constraint: &Constraint) -> bool {
+    fn meets(&self, constraint: &KeyConstraint) -> bool {
         let mut conditions = constraint.when.iter();
         conditions.all(|when| self.value(when.key()).is_some_and(|value| when.holds(value)))
     }
 
     /// Enforces a constraint.
-    fn enforce(&mut self, constraint: &Constraint, source: &WrittenJob) -> Result<(), Failure> {
+    fn enforce(&mut self, constraint: &KeyConstraint, source: &WrittenJob) -> Result<(), Failure> {
         if !self.meets(constraint) {
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl Values {
     }
 
     /// Names what a constraint follows from.
-    fn reason(&self, constraint: &Constraint) -> String {
+    fn reason(&self, constraint: &KeyConstraint) -> String {
         let by = match constraint.demand {
             Demand::Only(Given::By(by, _)) => Some(by),
             _ => None,

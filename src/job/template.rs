@@ -10,7 +10,7 @@ use toml::Value;
 
 use super::keys::input::BY_FREQUENCY;
 use super::keys::{self, Key, SECTIONS};
-use super::kind::Kind;
+use super::kind::ValueKind;
 use super::source::{Entry, WrittenJob, is_of_result};
 use super::{Job, folder_of};
 use crate::failure::Failure;
@@ -118,7 +118,7 @@ impl Template {
         let located = |(path, entry): (&'static str, &Entry)| {
             let kind = &keys::key(path)?.kind;
             let value = kind.value(&entry.value, folder)?;
-            matches!(kind, Kind::File).then(|| (path, value, entry.clone()))
+            matches!(kind, ValueKind::File).then(|| (path, value, entry.clone()))
         };
         let located: Vec<_> = self.source.entries().filter_map(located).collect();
         for (path, value, entry) in located {

@@ -53,16 +53,14 @@ pub(super) fn connect(
 
 /// Refuses addresses that other machines can reach: without a secret anyone could join.
 fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
-    match addresses.iter().find(|address| !is_loopback(address)) {
-        None => Ok(()),
-        Some(address) => {
-            let VariableNames { secret, secret_file, .. } = VariableNames::get();
-            Err(ClusterError::Usage(UsageError(format!(
-                "{address} is not a loopback address, so the processes need a secret: give all of them the same \
-                 {secret} or {secret_file}; `openssl rand -hex 32` makes a secret"
-            ))))
-        }
-    }
+    let Some(address) = addresses.iter().find(|address| !is_loopback(address)) else {
+        return Ok(());
+    };
+    let VariableNames { secret, secret_file, .. } = VariableNames::get();
+    Err(ClusterError::Usage(UsageError(format!(
+        "{address} is not a loopback address, so the processes need a secret: give all of them the same {secret} or \
+         {secret_file}; `openssl rand -hex 32` makes a secret"
+    ))))
 }
 
 /// Returns whether only this machine can reach an address.
@@ -98,18 +96,12 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
         }
     };
     loop {
-        let result = bind().and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        });
-        match result {
+        match bind().and_then(|listener| listener.set_nonblocking(true).map(|()| listener)) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < ends => {
                 std::thread::sleep(TICK);
             }
-            result => {
-                return result
-                    .map_err(|source| ClusterError::Listen { address: address.clone(), source });
-            }
+            Err(source) => return Err(ClusterError::Listen { address: address.clone(), source }),
+            Ok(listener) => return Ok(listener),
         }
     }
 }

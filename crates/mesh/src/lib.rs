@@ -156,16 +156,10 @@ pub enum Exit {
 impl Exit {
     /// Returns how a process with this exit code ended; `code` is not 0, and above 128 for a signal.
     pub fn of(code: u8) -> Self {
-        match code {
-            64 => Self::Usage,
-            65 => Self::Data,
-            69 => Self::Unavailable,
-            74 => Self::Io,
-            75 => Self::Temporary,
-            143 => Self::Interrupted,
-            129.. => Self::Killed,
-            _ => Self::Internal,
-        }
+        use Exit::{Data, Internal, Interrupted, Io, Killed, Temporary, Unavailable, Usage};
+        let known = [Usage, Data, Unavailable, Io, Temporary, Interrupted];
+        let other = if code > 128 { Killed } else { Internal };
+        known.into_iter().find(|exit| *exit as u8 == code).unwrap_or(other)
     }
 }
 
@@ -350,18 +344,16 @@ fn link_all(
     settings: &ClusterSettings,
     channels: Vec<Option<Channel>>,
 ) -> std::io::Result<Vec<Option<Wire>>> {
-    let make = |(process, channel): (usize, Option<Channel>)| {
+    let mut wires = Vec::new();
+    for (process, channel) in channels.into_iter().enumerate() {
         let address = &placement.addresses[process];
         let link = channel.map(|channel| Link::new(process, address, channel, settings));
-        Ok(link.transpose()?.map(Arc::new))
-    };
-    let links: Vec<_> =
-        channels.into_iter().enumerate().map(make).collect::<std::io::Result<_>>()?;
-    for link in links.iter().flatten() {
-        link.start_heartbeat()?;
+        wires.push(link.transpose()?.map(|link| Wire(Arc::new(link))));
     }
-    link::begin(links.iter().flatten().cloned().collect());
-    Ok(links.into_iter().map(|link| link.map(Wire)).collect())
+    let links: Vec<_> = wires.iter().flatten().map(|wire| Arc::clone(&wire.0)).collect();
+    links.iter().try_for_each(Link::start_heartbeat)?;
+    link::begin(links);
+    Ok(wires)
 }
 
 #[cfg(test)]

@@ -7,20 +7,20 @@ fn args() -> PlacementArgs {
 }
 
 /// Checks `args` for eight cores and an empty environment.
-fn on_eight(args: &PlacementArgs) -> Result<Placement, String> {
-    Placement::check_on(args, 8, &Variables::new()).map_err(|failure| failure.to_string())
+fn on_eight(args: &PlacementArgs) -> Result<JobPlacement, String> {
+    JobPlacement::check_on(args, 8, &Variables::new()).map_err(|failure| failure.to_string())
 }
 
 #[test]
 fn cores_are_shared_among_the_processes_of_this_machine() {
     let check = on_eight;
-    assert_eq!(check(&args()), Ok(Placement::Threads(8)));
+    assert_eq!(check(&args()), Ok(JobPlacement::Threads(8)));
     let three = PlacementArgs { processes: Some(3), ..args() };
-    assert_eq!(check(&three), Ok(Placement::Spawn { processes: 3, threads: 2 }));
+    assert_eq!(check(&three), Ok(JobPlacement::Spawn { processes: 3, threads: 2 }));
     let many = PlacementArgs { processes: Some(20), ..args() };
     assert_eq!(check(&many).map(|p| p.process_count() * p.threads()), Ok(20));
     let one = PlacementArgs { processes: Some(1), threads: Some(5), ..args() };
-    assert_eq!(check(&one), Ok(Placement::Threads(5)));
+    assert_eq!(check(&one), Ok(JobPlacement::Threads(5)));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_member_is_described_in_full_or_not_at_all() {
         ..args()
     };
     let addresses = ["a:1", "b:1", "c:1"].map(str::to_owned).to_vec();
-    let member = Placement::Member {
+    let member = JobPlacement::Member {
         here: mesh::Placement { threads: 2, process: 2, addresses },
         by: None,
         token: String::new(),
@@ -77,8 +77,8 @@ fn by_slurm(threads: Option<usize>) -> Variables {
 #[test]
 fn what_flags_leave_open_the_environment_says() {
     let check = |args: PlacementArgs, threads| {
-        let placement = Placement::check_on(&args, 8, &by_slurm(threads)).unwrap();
-        let Placement::Member { here, token, .. } = &placement else {
+        let placement = JobPlacement::check_on(&args, 8, &by_slurm(threads)).unwrap();
+        let JobPlacement::Member { here, token, .. } = &placement else {
             panic!("{placement:?}");
         };
         assert_eq!(token, "17.0.0");
@@ -94,32 +94,32 @@ fn what_flags_leave_open_the_environment_says() {
     let expected = (4, 0, "b:1".to_owned(), 7);
     assert_eq!(check(flags.clone(), Some(3)), expected);
     assert_eq!(check(flags, Some(0)), expected);
-    let refused = Placement::check_on(&args(), 8, &by_slurm(Some(100_000))).unwrap_err();
+    let refused = JobPlacement::check_on(&args(), 8, &by_slurm(Some(100_000))).unwrap_err();
     let text = "SLURM_CPUS_PER_TASK is 100000, but must be from 1 to 4096";
     assert_eq!(refused.to_string(), text);
     let few = PlacementArgs { process_count: Some(3), ..args() };
-    let refused = Placement::check_on(&few, 8, &by_slurm(None)).unwrap_err().to_string();
+    let refused = JobPlacement::check_on(&few, 8, &by_slurm(None)).unwrap_err().to_string();
     assert!(refused.starts_with("SLURM: the number of addresses is 4"), "{refused}");
     let alone = PlacementArgs { process_count: Some(1), process: Some(0), ..args() };
-    assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
+    assert_eq!(on_eight(&alone), Ok(JobPlacement::Threads(8)));
 }
 
 #[test]
 fn more_threads_than_cores_are_told() {
-    let told = |placement: Placement| placement.too_many_threads(8).unwrap_or_default();
-    assert_eq!(told(Placement::Threads(8)), "");
-    let some = told(Placement::Threads(9));
+    let told = |placement: JobPlacement| placement.too_many_threads(8).unwrap_or_default();
+    assert_eq!(told(JobPlacement::Threads(8)), "");
+    let some = told(JobPlacement::Threads(9));
     assert!(some.starts_with("-w: 9 threads for 8 cores only wait"), "{some}");
     assert!(!some.contains("starts"), "{some}");
-    let many = told(Placement::Threads(64));
+    let many = told(JobPlacement::Threads(64));
     assert!(many.contains("a run here starts 32"), "{many}");
-    let spread = told(Placement::Spawn { processes: 3, threads: 4 });
+    let spread = told(JobPlacement::Spawn { processes: 3, threads: 4 });
     assert!(spread.starts_with("--processes: 12 threads"), "{spread}");
 }
 
 #[test]
 fn a_process_that_is_alone_starts_at_most_four_threads_for_each_core() {
-    let threads = |threads| Placement::here(Some(threads)).map(|placement| placement.threads());
+    let threads = |threads| JobPlacement::here(Some(threads)).map(|placement| placement.threads());
     assert_eq!(threads(1).unwrap(), 1);
     assert_eq!(threads(4096).unwrap(), (4 * cores()).min(4096));
 }

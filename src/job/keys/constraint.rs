@@ -9,11 +9,11 @@ use toml::Value;
 use toml::de::ValueDeserializer;
 
 use super::{CONSTRAINTS, Key, key, section};
-use crate::job::kind::Kind;
+use crate::job::kind::ValueKind;
 
 /// A demand on keys, under conditions. Keys without effect are exempt.
 #[derive(Debug)]
-pub(in crate::job) struct Constraint {
+pub(in crate::job) struct KeyConstraint {
     /// The paths of the keys; the name of a section stands for all of its keys.
     pub(super) keys: &'static [&'static str],
     pub(in crate::job) demand: Demand,
@@ -69,7 +69,7 @@ pub(in crate::job) enum Given {
 /// Builds constraints from rows: `keys => demand, if condition, …, because "why";`.
 macro_rules! constraints {
     ($($keys:expr => $demand:expr $(, if $when:expr)* $(, because $why:literal)?;)+) => {
-        &[$($crate::job::keys::constraint::Constraint {
+        &[$($crate::job::keys::constraint::KeyConstraint {
             keys: &$keys,
             demand: $demand,
             when: &[$($when),*],
@@ -84,7 +84,7 @@ pub(super) fn read<T: DeserializeOwned>(word: &str) -> Option<T> {
     T::deserialize(StrDeserializer::<Error>::new(word)).ok()
 }
 
-impl Constraint {
+impl KeyConstraint {
     /// Returns its keys.
     pub(in crate::job) fn keys(&self) -> impl Iterator<Item = &'static Key> {
         self.keys.iter().flat_map(|name| match section(name) {
@@ -175,7 +175,7 @@ impl When {
             Self::If(path, holds) => {
                 let (those, others): (Vec<&str>, Vec<&str>) =
                     words(path).into_iter().partition(|word| holds(word));
-                let is_list = key(path).is_some_and(|key| matches!(key.kind, Kind::Words(_)));
+                let is_list = key(path).is_some_and(|key| matches!(key.kind, ValueKind::Words(_)));
                 if is_list {
                     format!("unless `{path}` has {}", listed(&others))
                 } else if others.len() < those.len() {

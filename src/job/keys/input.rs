@@ -3,9 +3,9 @@
 use super::constraint::Demand::{Absent, Ignored, NotGiven, Only, Unused};
 use super::constraint::Given::Text;
 use super::constraint::When::{If, Is, Lacks, Names};
-use super::constraint::{Constraint, constraints};
+use super::constraint::{KeyConstraint, constraints};
 use super::{HashedStage, Section, rows};
-use crate::job::kind::Kind::{
+use crate::job::kind::ValueKind::{
     Encoding, File, Flag, List, Mib, Name, Optional, Or, Real, StopWords, Text as AnyText, Whole,
     Word,
 };
@@ -39,7 +39,7 @@ fn lacks(format: &str, key: &str) -> bool {
     formats::named(format).is_some_and(|format| !format.takes(key))
 }
 
-pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["corpus.labels"] => Only(Text("")), if Names("model.from");
     ["corpus.labels"] => Only(Text("")), if Names("train.warm_start");
     ["corpus.header"] => Unused, if If("corpus.format", |format| lacks(format, "corpus.header"));

@@ -5,11 +5,11 @@ use toml::Value;
 use super::constraint::Demand::{Ignored, Implied, NotGiven, Only, Unused};
 use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is};
-use super::constraint::{Constraint, constraints, read};
+use super::constraint::{KeyConstraint, constraints, read};
 use super::training::SWEEPS;
 use super::{HashedStage, Section, rows};
 use crate::evaluate::settings::Metric;
-use crate::job::kind::Kind::{
+use crate::job::kind::ValueKind::{
     Described, File, Flag, List, Mib, Name, Optional, Or, Prior, Real, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{
@@ -36,7 +36,7 @@ fn of_method(name: &str, number: fn(&InferenceMethod) -> u32) -> Option<Value> {
     InferenceMethod::named(name).map(number).map(Value::from)
 }
 
-pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     ["project.burn_in"] => Implied(By("project.method", |name| of_method(name, |method| method.sweeps[0])));
     ["project.sweeps"] => Implied(By("project.method", |name| of_method(name, |method| method.sweeps[1])));
     ["project.iterations"] => Implied(By("project.method", |name| of_method(name, |method| method.iterations)));

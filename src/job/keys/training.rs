@@ -5,9 +5,9 @@ use toml::Value;
 use super::constraint::Demand::{Absent, Holds, Ignored, Implied, OneOf, Only, Unused};
 use super::constraint::Given::{By, Text};
 use super::constraint::When::{If, Is, Lacks, Names};
-use super::constraint::{Constraint, constraints};
+use super::constraint::{KeyConstraint, constraints};
 use super::{HashedStage, Section, rows};
-use crate::job::kind::Kind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
+use crate::job::kind::ValueKind::{Described, File, Flag, Mib, Or, Prior, Real, Whole, Word};
 use crate::job::kind::{
     AUTO, CONCENTRATION, COUNT, EDGE, MIB, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, word,
     words_of,
@@ -81,7 +81,7 @@ fn is(value: &Value, holds: fn(&str) -> bool) -> bool {
 
 const ALONE: &str = "one that infers each document alone";
 
-pub(super) const CONSTRAINTS: &[Constraint] = constraints! {
+pub(super) const CONSTRAINTS: &[KeyConstraint] = constraints! {
     // A model that is not trained.
     ["sample", "tree", "train"] => Ignored, if Names("model.from");
     ["project.method"] => Holds(|method| is(method, is_alone) && !is(method, needs_classifier),
