@@ -4,11 +4,10 @@
 //! [`Knowledge::tree`] prunes it to a vocabulary and reports what was lost ([`Pruned`]). docs/TREES.md describes the
 //! files and the prior of each edge.
 
-mod branch;
 pub mod constraints;
-pub(crate) mod lexicon;
 pub mod outline;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::ErrorKind;
 use std::ops::RangeInclusive;
@@ -23,9 +22,9 @@ use sha2::{Digest, Sha256};
 use constraints::Constraint;
 use corpus::compression::read_whole;
 use corpus::settings::TokenSettings;
+use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
 use corpus::word_file::{NOT_UTF_8, text_of};
-use lexicon::Lexicon;
 use outline::Outline;
 
 /// The allowed β of an edge. With another, terms could become impossible: their weights have 32 bits.
@@ -151,9 +150,6 @@ impl Knowledge {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod tests;
-
 /// The entries that a tree leaves out because of the vocabulary. `Display` gives one line for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
@@ -205,3 +201,82 @@ impl fmt::Display for Pruned {
         Ok(())
     }
 }
+
+/// Maximum number of unknown words that are kept as examples.
+const EXAMPLES: usize = 5;
+
+/// Finds terms, and remembers which words are not terms.
+struct Lexicon<'v> {
+    vocabulary: &'v Vocabulary,
+    tokenizer: Tokenizer,
+    /// Every word that was looked up.
+    found: HashMap<String, Option<u32>>,
+    unknown: usize,
+    examples: Vec<String>,
+}
+
+impl<'v> Lexicon<'v> {
+    fn new(vocabulary: &'v Vocabulary, tokens: &TokenSettings) -> Self {
+        Self {
+            vocabulary,
+            tokenizer: Tokenizer::new(tokens),
+            found: HashMap::new(),
+            unknown: 0,
+            examples: Vec::new(),
+        }
+    }
+
+    /// Returns the kept term for a word: the word as written, or else the single token that the job's tokenizer
+    /// makes of it.
+    fn find(&mut self, word: &str) -> Option<u32> {
+        if let Some(found) = self.found.get(word) {
+            return *found;
+        }
+        let id = self.vocabulary.id(word).or_else(|| self.by_token(word));
+        self.found.insert(word.to_owned(), id);
+        if id.is_none() {
+            self.unknown += 1;
+            if self.examples.len() < EXAMPLES {
+                self.examples.push(word.to_owned());
+            }
+        }
+        id
+    }
+
+    fn by_token(&mut self, word: &str) -> Option<u32> {
+        let (mut id, mut tokens) = (None, 0);
+        self.tokenizer.tokens(word, &mut |token| {
+            id = self.vocabulary.id(token);
+            tokens += 1;
+        });
+        id.filter(|_| tokens == 1)
+    }
+
+    /// Returns the terms of these words, each once, ascending.
+    fn find_all(&mut self, words: &[String]) -> Vec<u32> {
+        let mut terms: Vec<u32> = words.iter().filter_map(|word| self.find(word)).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+
+    /// Returns a kept term's text.
+    fn term(&self, id: u32) -> &'v str {
+        &self.vocabulary.kept_terms()[id as usize].term
+    }
+
+    /// Returns V.
+    fn len(&self) -> usize {
+        self.vocabulary.kept()
+    }
+
+    /// Reports how many words were looked up, and which of them are not terms.
+    fn report(self, pruned: &mut Pruned) {
+        pruned.words = self.found.len();
+        pruned.unknown_words = self.unknown;
+        pruned.examples = self.examples;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -11,7 +11,7 @@ use super::beside::{named, write_beside};
 use super::starter::job_file;
 use super::topics::{check_free, refuse_other_job, start};
 use crate::job::{Job, Template, keys};
-use crate::knowledge::constraints::{Constraint, Relation, check};
+use crate::knowledge::constraints::{Constraint, check};
 use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
 use crate::result::OpenedResult;
 use store::is_remote;
@@ -173,16 +173,15 @@ fn next_output(result: &Path) -> PathBuf {
 /// Returns the constraints that the flags give.
 fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     let mut constraints = Vec::new();
-    for (flag, relation, texts) in [
-        ("merge", Relation::Must, &args.merge),
-        ("separate", Relation::Cannot, &args.separate),
-        ("split", Relation::Split, &args.split),
+    for (flag, link, texts) in [
+        ("merge", "must", &args.merge),
+        ("separate", "cannot", &args.separate),
+        ("split", "split", &args.split),
     ] {
         for text in texts {
-            let parsed = Constraint::parse(relation, text);
-            constraints.push(
-                parsed.map_err(|error| Failure::usage(format!("--{flag} '{text}': {error}")))?,
-            );
+            let parsed = Constraint::parse(&format!("{link}:{text}"));
+            let refused = |error| Failure::usage(format!("--{flag} '{text}': {error}"));
+            constraints.push(parsed.map_err(refused)?);
         }
     }
     if let Some(file) = &args.file {
@@ -249,22 +248,18 @@ fn template(
     if let Some(strength) = args.strength {
         template.set("tree.must_link", strength)?;
     }
-    let unassign = match args.unassign {
-        Unassign::All => {
-            template.forget(|key| matches!(key, "train.warm_start" | "train.unassign"));
-            return Ok(template);
-        }
-        Unassign::Nothing => "nothing",
-        Unassign::Terms => "terms",
-        Unassign::Documents => "documents",
-    };
+    if args.unassign == Unassign::All {
+        template.forget(|key| matches!(key, "train.warm_start" | "train.unassign"));
+        return Ok(template);
+    }
     template.forget(|key| key.starts_with("train.") && !KEPT.contains(&key));
     template.set("train.warm_start", text(&args.result))?;
     if finished.vocabulary_from.is_some() {
         // It has these terms; the result that it has them from may be gone.
         template.set("vocabulary.from", text(&args.result))?;
     }
-    template.set("train.unassign", unassign)?;
+    let unassign = args.unassign.to_possible_value().expect("none is hidden");
+    template.set("train.unassign", unassign.get_name())?;
     template.set("train.passes", i64::from(args.passes))?;
     template.set("train.patience", 0)?;
     // Another η would move every topic.

@@ -20,36 +20,11 @@ use lda::constraints::{ConstraintError, Strengths, structures as linked};
 use lda::model::tree::Node;
 use serde::Serialize;
 
-use super::Pruned;
-use super::lexicon::Lexicon;
+use super::{Lexicon, Pruned};
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
 use corpus::word_file::without_comment;
 use senses::Senses;
-
-/// How words are linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    /// They belong together.
-    Must,
-    /// No two of them belong together.
-    Cannot,
-    /// A word has several senses.
-    Split,
-}
-
-impl Relation {
-    const ALL: [Self; 3] = [Self::Must, Self::Cannot, Self::Split];
-
-    /// Returns the first word of its line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Must => "must",
-            Self::Cannot => "cannot",
-            Self::Split => "split",
-        }
-    }
-}
 
 /// A line of such a file; `Display` returns the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,93 +53,67 @@ impl Constraint {
     }
 }
 
-/// The error that a text is not a constraint.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("column {column}: {problem}")]
-pub struct SyntaxError {
-    /// The position of the character, from 1.
-    pub(crate) column: usize,
-    /// The problem and its remedy.
-    pub(crate) problem: String,
-}
-
-impl SyntaxError {
-    /// Creates an error at `part`, a slice of `line`.
-    fn at(part: &str, line: &str, problem: impl Into<String>) -> Self {
-        let before = part.as_ptr() as usize - line.as_ptr() as usize;
-        Self { column: line[..before].chars().count() + 1, problem: problem.into() }
-    }
-}
-
 impl Constraint {
-    /// Parses what follows `must:`, `cannot:` or `split:` in a line.
+    /// Parses a line.
     ///
     /// ```
-    /// use topicmill::knowledge::constraints::{Constraint, Relation};
-    /// let split = Constraint::parse(Relation::Split, "bank: money|river").unwrap();
+    /// use topicmill::knowledge::constraints::Constraint;
+    /// let split = Constraint::parse("split: bank: money|river").unwrap();
     /// assert_eq!(split.to_string(), "split: bank: money | river");
     /// ```
     ///
     /// # Errors
-    /// There are fewer than two words or senses, or an empty or repeated word.
-    pub fn parse(relation: Relation, text: &str) -> Result<Self, SyntaxError> {
-        Self::parse_in(text, relation, text)
-    }
-
-    fn parse_in(line: &str, relation: Relation, text: &str) -> Result<Self, SyntaxError> {
-        if relation == Relation::Split {
-            return parse_split(line, text);
+    /// It is no constraint; there are fewer than two words or senses, or an empty or repeated word.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        let (name, text) = line.split_once(':').unwrap_or((line, ""));
+        let list = |name| {
+            let list = words(text)?;
+            let problem = || format!("`{name}` needs at least two words: a, b");
+            if list.len() < 2 { Err(problem()) } else { Ok(list) }
+        };
+        match name.trim() {
+            "must" => list("must").map(Self::Must),
+            "cannot" => list("cannot").map(Self::Cannot),
+            "split" => parse_split(text),
+            _ => Err("a line begins with `must:`, `cannot:` or `split:`".to_owned()),
         }
-        let list = words(line, text)?;
-        if list.len() < 2 {
-            let problem = format!("`{}` needs at least two words: a, b", relation.name());
-            return Err(SyntaxError::at(text, line, problem));
-        }
-        Ok(match relation {
-            Relation::Must => Self::Must(list),
-            _ => Self::Cannot(list),
-        })
     }
 }
 
-fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
-    const FORM: &str = "`split` needs a word and at least two senses: bank: money, loan | river";
-    let error = |part, problem: String| Err(SyntaxError::at(part, line, problem));
-    let Some((word, groups)) = text.split_once(':') else {
-        return error(text, FORM.to_owned());
+fn parse_split(text: &str) -> Result<Constraint, String> {
+    let parts = text.split_once(':').map(|(word, groups)| (word.trim(), groups));
+    let Some((word, groups)) =
+        parts.filter(|(word, groups)| !word.is_empty() && groups.contains('|'))
+    else {
+        return Err(
+            "`split` needs a word and at least two senses: bank: money, loan | river".to_owned()
+        );
     };
-    if word.trim().is_empty() || !groups.contains('|') {
-        return error(text, FORM.to_owned());
-    }
-    let word = word.trim();
-    check_word(line, word)?;
+    check_word(word)?;
     let mut senses: Vec<Vec<String>> = Vec::new();
     let mut known = HashSet::from([word.to_owned()]);
     for group in groups.split('|') {
-        let sense = words(line, group)?;
+        let sense = words(group)?;
         if let Some(repeated) = sense.iter().find(|&other| !known.insert(other.clone())) {
-            let problem =
-                format!("`{repeated}` cannot identify a sense of `{word}`: it is already named");
-            return error(group, problem);
+            return Err(format!(
+                "`{repeated}` cannot identify a sense of `{word}`: it is already named"
+            ));
         }
         senses.push(sense);
     }
-    let word = word.to_owned();
-    Ok(Constraint::Split { word, senses })
+    Ok(Constraint::Split { word: word.to_owned(), senses })
 }
 
-/// Returns the words of a list, which is a slice of `line`.
-fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
+/// Returns the words of a list.
+fn words(list: &str) -> Result<Vec<String>, String> {
     let (mut words, mut known) = (Vec::new(), HashSet::new());
-    for part in list.split(',') {
-        let word = part.trim();
+    for word in list.split(',').map(str::trim) {
         if word.is_empty() {
-            return Err(SyntaxError::at(part, line, "a word is missing here"));
+            return Err(format!("a word is missing in the list `{}`", list.trim()));
         }
-        check_word(line, word)?;
+        check_word(word)?;
         if !known.insert(word) {
-            let problem = format!("`{word}` is listed twice: leave one out");
-            return Err(SyntaxError::at(part.trim_start(), line, problem));
+            return Err(format!("`{word}` is listed twice: leave one out"));
         }
         words.push(word.to_owned());
     }
@@ -172,15 +121,14 @@ fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
 }
 
 /// Refuses a word that a line of a file cannot represent.
-fn check_word(line: &str, word: &str) -> Result<(), SyntaxError> {
-    let problem = if without_comment(word) != word {
-        format!("the `#` of `{word}` would begin a comment: name this word in a tree")
+fn check_word(word: &str) -> Result<(), String> {
+    if without_comment(word) != word {
+        Err(format!("the `#` of `{word}` would begin a comment: name this word in a tree"))
     } else if word.contains(char::is_control) {
-        format!("{word:?} has a control character")
+        Err(format!("{word:?} has a control character"))
     } else {
-        return Ok(());
-    };
-    Err(SyntaxError::at(word, line, problem))
+        Ok(())
+    }
 }
 
 impl fmt::Display for Constraint {
@@ -206,9 +154,8 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure
     for (number, line) in (1..).zip(text.lines()) {
         let line = without_comment(line);
         if !line.trim().is_empty() {
-            let constraint = parse_line(line)
-                .map_err(|error| Failure::data(format!("{file}, line {number}, {error}")))?;
-            constraints.push((number, constraint));
+            let constraint = Constraint::parse(line);
+            constraints.push((number, constraint.map_err(|it| Failure::line(file, number, it))?));
         }
     }
     if constraints.is_empty() {
@@ -216,17 +163,6 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Failure
     } else {
         Ok(constraints)
     }
-}
-
-fn parse_line(line: &str) -> Result<Constraint, SyntaxError> {
-    let nothing = &line[line.len()..];
-    let (name, text) = line.split_once(':').unwrap_or((line, nothing));
-    let relation = Relation::ALL.into_iter().find(|r| r.name() == name.trim());
-    let Some(relation) = relation else {
-        let problem = "a line begins with `must:`, `cannot:` or `split:`";
-        return Err(SyntaxError::at(line.trim_start(), line, problem));
-    };
-    Constraint::parse_in(line, relation, text)
 }
 
 /// Returns the nodes that constraints make, each named by the first terms below it.

@@ -7,7 +7,7 @@ use lda::constraints::Strengths;
 use lda::model::tree::Node;
 
 use super::Constraint;
-use crate::knowledge::lexicon::Lexicon;
+use crate::knowledge::Lexicon;
 
 /// Maximum number of terms in a node's name.
 const TITLE_TERMS: usize = 3;
