@@ -5,11 +5,7 @@
 //! ingest ─▶ corpus/   sample, train ─▶ model/   project ─▶ documents/, document_topics/   finish
 //! ```
 
-mod adopt;
-mod checks;
 mod model;
-mod output;
-mod tree;
 mod warm_start;
 
 use std::sync::Arc;
@@ -19,9 +15,9 @@ use timely::worker::Worker;
 
 use super::finish;
 use super::gather::{barrier, sum};
-use super::ingest::{Ingested, ingest, read_collection};
+use super::ingest::{Ingested, check_input, ingest, read_collection};
 use super::joint::{JointPlan, sample_together};
-use super::process::{Process, Tickets};
+use super::process::{Process, Tickets, other_settings};
 use super::project::{ProjectPlan, Projected, project, trend_columns, written_parts};
 use super::sample::sample_rule;
 use super::side_model::labels::label_model;
@@ -30,17 +26,23 @@ use super::side_model::side_model;
 use crate::failure::Failure;
 use crate::job::Stages;
 use crate::observe::summary::{IngestSummary, ProjectSummary, Summary};
-use crate::tables::FileMetadata;
+use crate::tables::output::{MANIFEST, REPORT, is_gone};
 use crate::tables::trend_columns::TrendColumn;
-use corpus::collection::Collection;
+use crate::tables::{FileMetadata, Manifest, TABLES};
+use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::input::identify;
 use corpus::sample::SampleRule;
 use corpus::stop_words;
 use corpus::synth::synthesize;
 use lda::infer::InferenceMethod;
 use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::Estimator;
+use mesh::spawn::launch_name;
 use mesh::{ClusterError, ClusterSettings};
 use model::Model;
+
+/// The file that names the launch that removed old results.
+const CLEARED: &str = "logs/overwritten";
 
 /// Runs stages of the process's job together with the other processes of the run, which `settings`
 /// locate; the hash in `settings` is set here.
@@ -128,6 +130,82 @@ impl Run<'_> {
         }
         barrier(worker);
         Ok(summary)
+    }
+
+    /// Summarises a complete output; fails if another job made it, or if its input has changed.
+    fn find_complete(&self, worker: &mut Worker, summary: &mut Summary) -> Result<(), Failure> {
+        let output = &self.process.output;
+        for file in [MANIFEST, COLLECTION_FILE] {
+            if !output.is_published(file)? {
+                return Err(is_gone(&output.path(file)));
+            }
+        }
+        let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+        let ours = finish::settings(&self.process.job);
+        for (section, what) in [
+            ("corpus", "corpus, tokens or vocabulary"),
+            ("train", "sample, model or train"),
+            ("project", "project"),
+        ] {
+            if manifest.settings.get(section) != ours.get(section) {
+                let failure = other_settings(output.root(), what);
+                return Err(match section {
+                    "project" => {
+                        failure.help("`topicmill project JOB --overwrite` keeps the model")
+                    }
+                    _ => failure,
+                });
+            }
+        }
+        if worker.index() == 0 && self.stages.ingests() {
+            check_input(self.process, &manifest.input_fingerprint)?;
+        }
+        barrier(worker);
+        let stages = ["ingest", "train", "project"];
+        summary.already_complete = stages.map(str::to_owned).to_vec();
+        summary.documents = manifest.documents_by_status.values().sum();
+        summary.tokens = read_collection(self.process)?.tokens_in_vocabulary;
+        summary.documents_by_status = manifest.documents_by_status;
+        summary.report =
+            if output.is_published(REPORT)? { Some(output.path(REPORT)) } else { None };
+        Ok(())
+    }
+
+    /// Removes what the stages will write again; not in later attempts of a launch, which resume.
+    fn clear_once(&self) -> Result<(), Failure> {
+        let output = &self.process.output;
+        let launch = launch_name().unwrap_or_default();
+        let cleared = output.local(CLEARED)?;
+        if !launch.is_empty() && std::fs::read_to_string(cleared).is_ok_and(|text| text == launch) {
+            return Ok(());
+        }
+        self.clear()?;
+        output.write_atomic(CLEARED, launch.as_bytes())
+    }
+
+    /// Removes what the stages will write again, once it is certain that they can: only files that topicmill wrote.
+    fn clear(&self) -> Result<(), Failure> {
+        let (job, output) = (&self.process.job, &self.process.output);
+        if self.stages.ingests() {
+            if job.synth.is_none() {
+                identify(&job.corpus)?;
+            }
+            return output.clear_all();
+        }
+        let collection = read_collection(self.process)?;
+        if !self.stages.trains() {
+            self.process.read_model(&collection)?;
+        }
+        output.check_tables()?;
+        output.reopen()?;
+        let stays = |name: &str| matches!(name, "training_log" | "model") && !self.stages.trains();
+        let tables = TABLES.iter().map(|table| table.name);
+        for name in tables.chain(["checkpoints", "model"]) {
+            if !stays(name) {
+                output.clear(name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Generates the job's own corpus if it has one, then ingests, unless that has been done.

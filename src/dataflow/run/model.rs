@@ -1,27 +1,35 @@
-//! The training stage of a run: reads a complete model, or trains from the start or from the newest
-//! checkpoint.
+//! The training stage of a run: reads a complete model, publishes that of another result (`model.from`), or trains from
+//! the start or from the newest checkpoint, on a sample that has been checked.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use timely::worker::Worker;
 
 use super::Run;
-use super::checks::{check_estimator, check_sample};
-use super::tree::Planted;
+use super::warm_start::Planted;
 use crate::assignments::Assignments;
-use crate::checkpoint::{self, Saved};
+use crate::checkpoint::{self, Header, Saved};
 use crate::dataflow::coherence::coherence;
-use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::gather::{all_gather, barrier, sum};
+use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
-use crate::dataflow::record::{self, TrainingRecord};
+use crate::dataflow::record::{TrainingRecord, read_json, write_trained, write_training};
 use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::failure::Failure;
-use crate::job::state::{CHECKPOINT_FOLDER, MODEL_FILE, checkpoint_file, checkpoint_rounds};
+use crate::job::state::{
+    CHECKPOINT_FOLDER, MODEL_FILE, TRAINED_FILE, checkpoint_file, checkpoint_rounds,
+};
+use crate::observe::figures::counted;
 use crate::observe::summary::{Summary, TrainSummary};
+use crate::result::OpenedResult;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
+use corpus::vocabulary::TermStatus;
+use lda::evaluate::drift::DriftSums;
+use lda::infer::settings::Estimator;
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic, publish, publish_nodes};
 use lda::model::settings::ModelSettings;
@@ -29,6 +37,7 @@ use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
 use lda::train::publish::published_priors;
 use lda::train::schedule::Schedule;
+use lda::train::settings::TrainSettings;
 use mesh::interrupt::Deferral;
 
 /// The result of training, for the stages after it.
@@ -165,7 +174,7 @@ impl Run<'_> {
             let record = TrainingRecord::new(&sample, &trained, coherence);
             let mut header = trained.header;
             let log = std::mem::take(&mut header.log);
-            record::write_training(self.process, &record, &log, collection)?;
+            write_training(self.process, &record, &log, collection)?;
             hash = save(self.process, &model.parts, &header, MODEL_FILE)?;
             summary.train = Some(TrainSummary {
                 tree: (*planted).as_ref().map(Planted::to_string),
@@ -204,7 +213,7 @@ impl Run<'_> {
     }
 
     /// Returns how many numbers are remembered for each of the process's documents.
-    pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, Failure> {
+    fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, Failure> {
         let (process, topics) = (self.process, self.process.job.model.topics);
         let remembers = process.job.train.method.remembers;
         let length = |counts: &[u32], labels: &[u16]| remembers.length(counts, labels, topics);
@@ -272,6 +281,78 @@ impl Run<'_> {
         })
     }
 
+    /// Publishes the model of the result in `folder`, and what is known of its training, as this job's. From then on
+    /// the job does not need that result.
+    fn adopt(&self, folder: &Path, collection: &Collection) -> Result<(), Failure> {
+        let result = OpenedResult::at(folder);
+        let (saved, _) = result.model()?;
+        let (job, output) = (&self.process.job, &self.process.output);
+        // There are no sums if that job projected nothing.
+        let trained = result.json(TRAINED_FILE)?;
+        let trained = trained.unwrap_or_else(|| DriftSums::new(saved.header.topic_count, 0));
+        let has_changed = saved.header.vocabulary_hash != collection.vocabulary_fingerprint
+            || [saved.header.topic_count, trained.topics.len()] != [job.model.topics; 2];
+        if has_changed {
+            let folder = folder.display();
+            return Err(Failure::data(format!(
+                "model.from: {folder} is not the result whose terms were ingested, or is damaged"
+            ))
+            .help("run again with --overwrite"));
+        }
+        let record = TrainingRecord::of_result(&result)?;
+        write_training(self.process, &record, &[], collection)?;
+        write_trained(self.process, &trained)?;
+        let header = Header { settings_hash: job.train_hash(), ..saved.header.clone() };
+        let temporary = output.temporary_path("model");
+        checkpoint::write(&temporary, &header, &[&saved.parameters(0, 1)])?;
+        job.check_result("model.from")?;
+        output.publish(&temporary, MODEL_FILE)
+    }
+
+    /// Returns the sums over the documents that the model was trained on, if these are of another result: all terms
+    /// of its collection count as theirs.
+    pub(super) fn trained_elsewhere(&self) -> Result<Option<Arc<DriftSums>>, Failure> {
+        if self.process.job.model_from.is_none() {
+            return Ok(None);
+        }
+        let trained = self.process.shared("trained elsewhere", || {
+            let mut trained: DriftSums = read_json(&self.process.output.local(TRAINED_FILE)?)?;
+            let vocabulary = read_vocabulary(self.process)?;
+            trained.terms = DriftSums::new(0, vocabulary.terms().len()).terms;
+            let known = (0..).zip(vocabulary.terms());
+            let known = known.filter(|(_, term)| term.status != TermStatus::Unknown);
+            known.for_each(|(place, _)| trained.terms.insert(place));
+            Ok(trained)
+        })?;
+        Ok(Some(trained))
+    }
+
+    /// Checks that a method that always remembers something does not remember more, over all processes, than the job
+    /// allows.
+    fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), Failure> {
+        let settings = &self.process.job.train;
+        if !settings.method.always_remembers() {
+            return Ok(());
+        }
+        let mine = match worker.index() % self.process.placement.threads {
+            0 => self.remembered_lengths(sample)?.iter().sum::<usize>(),
+            _ => 0,
+        };
+        let bytes = 2 * sum(worker, &[mine as i64])[0] as u64;
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        if bytes <= settings.memory_bytes {
+            return Ok(());
+        }
+        Err(Failure::data(format!(
+            "train.method = \"{}\" remembers {:.1} MiB of this sample, 2 bytes for each topic (or label of its \
+             own) and distinct term of a document, which are more than train.memory_mib = {}: raise it (what \
+             exceeds train.sample_mib is kept on disk), or lower sample.documents or, without labels, model.topics",
+            settings.method.name,
+            mib(bytes),
+            mib(settings.memory_bytes)
+        )))
+    }
+
     /// Refuses a checkpoint of another job before any documents are read. The code that resumes handles
     /// a damaged one.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), Failure> {
@@ -303,10 +384,8 @@ fn train_summary(
     } else {
         format!("{passes} passes done")
     };
-    let documents = match record.heldout.documents {
-        1 => "1 document".to_owned(),
-        documents => format!("{documents} documents"),
-    };
+    let heldout_documents = record.heldout.documents.unsigned_abs();
+    let documents = counted(heldout_documents, "document");
     TrainSummary {
         seconds,
         rounds: record.rounds,
@@ -314,9 +393,67 @@ fn train_summary(
         tokens_per_second: tokens as f64 / seconds.max(1e-9),
         heldout_loglik_per_token: record.heldout.per_token(),
         heldout_standard_error: record.heldout.standard_error(),
-        heldout_documents: record.heldout.documents.unsigned_abs(),
+        heldout_documents,
         heldout_method: format!("document completion, {documents}, K = {}", settings.topics),
         tree: None,
         ended,
     }
+}
+
+/// Checks that a sample can be trained on with as many topics.
+fn check_sample(
+    sample: &Sample,
+    collection: &Collection,
+    &ModelSettings { topics, .. }: &ModelSettings,
+) -> Result<(), Failure> {
+    if topics as u64 > collection.terms_kept {
+        let (documents, with_terms) = (collection.documents, collection.documents_with_terms);
+        if 2 * with_terms < documents {
+            return Err(Failure::data(format!(
+                "only {with_terms} of {documents} documents have terms, {} in all, too few for {topics} topics: look at \
+                 the others first; a job with [project] method = \"none\" and fewer topics writes why each has none \
+                 to the table `documents`",
+                collection.terms_kept
+            )));
+        }
+        return Err(Failure::data(format!(
+            "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
+             more terms (vocabulary.min_documents, max_share, max_terms)",
+            collection.terms_kept
+        )));
+    }
+    if sample.training_documents > 0 {
+        return Ok(());
+    }
+    let with = if collection.labels.is_empty() { "terms" } else { "terms (it needs a label too)" };
+    Err(Failure::data(format!(
+        "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
+         sample.documents, or lower sample.held_out",
+        collection.documents_with_terms
+    )))
+}
+
+/// Checks that φ^p, if requested, can be estimated: it needs remembered assignments.
+fn check_estimator(
+    settings: &TrainSettings,
+    sample: &Sample,
+    schedule: &Schedule,
+) -> Result<(), Failure> {
+    if settings.estimator == Estimator::Counts || schedule.estimates() {
+        return Ok(());
+    }
+    let tokens = sample.training_tokens;
+    Err(Failure::data(if settings.remember(tokens) {
+        format!(
+            "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
+             lower train.online_passes, or set train.estimator = \"counts\"",
+            schedule.passes
+        )
+    } else {
+        format!(
+            "train.estimator = \"soft\" needs the assignments of all {tokens} tokens of the sample, which are \
+             more than train.memory_mib: raise it, set train.memory = \"on\" or a smaller sample, or set \
+             train.estimator = \"counts\""
+        )
+    }))
 }

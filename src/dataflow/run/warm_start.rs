@@ -1,5 +1,7 @@
-//! The result that training starts from.
+//! What training starts from: the result of another job, and the tree-structured prior over terms, built from what a user
+//! knows about words, for the job's vocabulary.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::Run;
@@ -7,6 +9,8 @@ use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::failure::Failure;
 use crate::job::Job;
+use crate::knowledge::Pruned;
+use crate::observe::figures::counted;
 use crate::result::OpenedResult;
 use crate::tables::topic_changes::EarlierTopics;
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
@@ -14,6 +18,7 @@ use lda::model::Priors;
 use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
 use lda::model::tree::Tree;
+use lda::train::senses::are_remembered;
 use lda::train::warm_start::WarmStart;
 
 /// A model to start from, on the vocabulary of this job.
@@ -21,6 +26,26 @@ pub(super) struct Start {
     pub(super) model: WarmStart,
     /// Its topics.
     pub(super) before: EarlierTopics,
+}
+
+/// A tree, and the knowledge that it leaves out. Displayed as one line.
+pub(super) struct Planted {
+    pub(super) tree: Arc<Tree>,
+    pruned: Pruned,
+}
+
+impl fmt::Display for Planted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |number: usize, noun| counted(number as u64, noun);
+        write!(
+            f,
+            "{} over {}, at most {}; {}",
+            counted(self.tree.inner_count() - 1, "node"),
+            counted(self.tree.structured_count(), "term"),
+            counted(self.tree.most_senses(), "sense"),
+            self.pruned
+        )
+    }
 }
 
 impl Run<'_> {
@@ -89,6 +114,53 @@ impl Run<'_> {
                 folder.display()
             )))
         }
+    }
+
+    /// Returns the tree that the job requests, in which a topic's ordinary terms have the η of `priors`.
+    pub(super) fn tree(
+        &self,
+        priors: &Priors,
+        remembers: bool,
+    ) -> Result<Arc<Option<Planted>>, Failure> {
+        self.process.shared("tree", || {
+            let Some((tree, pruned)) = self.grow(priors.eta)? else {
+                return Ok(None);
+            };
+            if remembers && !are_remembered(&tree, priors.topic_count()) {
+                return Err(Failure::data(format!(
+                    "{} topics and up to {} senses per term are more than a remembered token can store: their \
+                     product may be at most 65,536. Set train.memory = \"off\", give its terms fewer senses in \
+                     tree.file, or lower model.topics",
+                    priors.topic_count(),
+                    tree.most_senses()
+                )));
+            }
+            let tree = Arc::new(tree);
+            Ok(Some(Planted { tree, pruned }))
+        })
+    }
+
+    /// Builds the tree of the job's knowledge; returns it, and what it leaves out.
+    fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, Failure> {
+        match self.process.job.tree {
+            Some(_) => self.grow_on(&read_vocabulary(self.process)?, eta),
+            None => Ok(None),
+        }
+    }
+
+    /// Builds the same tree for another vocabulary.
+    fn grow_on(
+        &self,
+        vocabulary: &Vocabulary,
+        eta: f64,
+    ) -> Result<Option<(Tree, Pruned)>, Failure> {
+        let job = &self.process.job;
+        let Some(settings) = &job.tree else {
+            return Ok(None);
+        };
+        let knowledge = settings.read()?;
+        let grown = knowledge.tree(vocabulary, &job.tokens, settings.strengths(eta))?;
+        Ok(Some(grown))
     }
 
     /// Checks that some document will be visited.
