@@ -8,7 +8,7 @@ use super::{Failure, figures, machine};
 use crate::job::state::{OutputState, RunState, output_state};
 use crate::job::{Job, SynthStage};
 use crate::plan::estimate::{Estimate, LABELS, estimate, fitting_sample};
-use crate::plan::preview::{count_tokens, label_count};
+use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use corpus::input::InputError;
 use lda::train::settings::Memory;
@@ -266,15 +266,15 @@ fn labels(job: &Job, survey: &Survey, output: &OutputState) -> (Option<u64>, Str
     if let Some(collection) = read.and_then(|state| state.collection) {
         return exactly(collection.labels.len() as u64);
     }
-    match label_count(job) {
-        Ok(Some(found)) if found.records >= survey.documents => exactly(found.seen),
-        Ok(Some(found)) => {
+    match survey.labels {
+        Some(found) if found.records >= survey.documents => exactly(found.seen),
+        Some(found) => {
             let [seen, records] = [found.seen, found.records].map(figures::grouped);
             let expected = figures::about(found.expected);
             let text = format!("about {expected}: {seen} in the first {records} documents");
             (Some(found.expected), text)
         }
-        _ => {
+        None => {
             let assumed = figures::grouped(LABELS);
             (None, format!("unknown until they are read; estimates are for {assumed}"))
         }

@@ -1,10 +1,7 @@
 //! A job made from flags and a look at its input: `topicmill topics` runs it, and `topicmill new` writes it.
 
-mod columns;
 mod language;
-mod names;
 mod standard_input;
-mod wording;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +11,13 @@ use super::{Failure, figures};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
-use crate::plan::preview::{Preview, count_tokens, is_text_name, preview};
+use crate::plan::preview::{Preview, PreviewColumn, is_text_name, preview};
+use crate::plan::survey::Survey;
+use corpus::formats::{self, FALLBACK, Format};
 use corpus::settings::Markup;
-pub(super) use names::code_of;
+use corpus::stop_words;
+pub(super) use language::code_of;
 use store::is_remote;
-use wording::{describe, heading, in_array, too_few};
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;
@@ -98,7 +97,7 @@ impl Starter {
                 format!("kept, also in {pages} of HTML; without it: --set corpus.markup=remove"),
             ));
         }
-        rows.extend(columns::set(&mut template, &preview, &asked)?);
+        rows.extend(set_columns(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text.transpose()?.map_or_else(Vec::new, |job| job.corpus.text);
         if !template.is_settled("tokens.rule") {
@@ -106,8 +105,8 @@ impl Starter {
         }
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;
-        count_tokens(&counted, &mut preview.survey)?;
-        rows.extend(wording::stop_words(&counted, &preview.survey)?);
+        preview.count_tokens(&counted)?;
+        rows.extend(stop_words_row(&counted, &preview.survey)?);
         rows.splice(0..0, describe(&preview, &textless, args));
         // What the flags exclude has been added to already.
         let is_exclude = |text: &&String| text.trim().starts_with("corpus.exclude");
@@ -248,8 +247,7 @@ fn topics_of_start(template: &Template, path: &Path) -> Option<i64> {
 fn doubted_header(preview: &Preview, asked: &Job) -> Option<String> {
     let is_usual = |name: &String| is_text_name(name) || asked.corpus.text.contains(name);
     let text = preview.text.as_ref().filter(|name| !is_usual(name))?;
-    let is_table = preview.formats.iter().any(|word| ["csv", "tsv"].contains(word));
-    is_table.then(|| format!(
+    preview.formats.iter().any(|word| has_header(word)).then(|| format!(
         "the first line, which names the text `{text}`; if it is a document: --set corpus.header=false"
     ))
 }
@@ -292,4 +290,255 @@ pub(super) fn job_file(output: &Path) -> PathBuf {
     let mut name = output.file_name().unwrap_or("topics-out".as_ref()).to_owned();
     name.push(".toml");
     if is_remote(output) { PathBuf::from(name) } else { output.with_file_name(name) }
+}
+
+/// Whether the files of this format are tables.
+fn has_header(word: &str) -> bool {
+    formats::named(word).is_some_and(Format::has_header)
+}
+
+/// The metadata columns of volumes of Extracted Features.
+const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
+
+/// Sets the columns; without records, a document is a file.
+fn set_columns(
+    template: &mut Template,
+    preview: &Preview,
+    asked: &Job,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    if !preview.binary.is_empty() {
+        template.set("corpus.exclude", excluded(asked, preview.binary.keys()))?;
+    }
+    let chosen = template.has("corpus.text").then(|| asked.corpus.text.clone());
+    let text = preview.text_columns(&chosen.unwrap_or_default())?;
+    if preview.formats[..] == ["htrc"] {
+        if !template.has("corpus.metadata") {
+            template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
+            if !template.has("project.trends") {
+                template.set("project.trends", vec!["year"])?;
+            }
+        }
+        let id = id_without_text(preview, asked);
+        return Ok(vec![("id", id), ("metadata", VOLUME_METADATA.join(", "))]);
+    }
+    if text.is_empty() {
+        return Ok(vec![("id", id_without_text(preview, asked))]);
+    }
+    let words = |name: &String| {
+        let words = preview.column(name).map_or(0.0, |column| column.mean_words());
+        format!("`{name}`, {} words on average", figures::rate(words))
+    };
+    let id = if template.has("corpus.id") {
+        preview.require(&asked.corpus.id)?;
+        Some(&asked.corpus.id)
+    } else {
+        // A run reads the default, if there is such a column.
+        let default = preview.column(&asked.corpus.id).filter(|column| column.values > 0);
+        preview.id.as_ref().or(default.map(|column| &column.name))
+    };
+    let mut rows = vec![
+        ("id", id_row(preview, id)),
+        ("text", text.iter().map(words).collect::<Vec<_>>().join("; ")),
+    ];
+    if let Some(help) = preview.help_with_words(&text) {
+        rows.push(("note", format!("each text is one word; {help}")));
+    }
+    rows.extend(unread(preview, &text, asked));
+    let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
+    let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
+    rows.extend(set_metadata(template, preview, metadata)?);
+    if let Some(id) = id {
+        template.set("corpus.id", id.clone())?;
+    }
+    template.set("corpus.text", text)?;
+    let names = preview.names().join(", ");
+    template.remark("corpus.text", format!("The columns are {names}."));
+    Ok(rows)
+}
+
+/// Says what identifies a document, and which column does not, because its values repeat.
+fn id_row(preview: &Preview, id: Option<&String>) -> String {
+    let first = |column: &PreviewColumn| figures::grouped(column.records as u64);
+    if let Some(id) = id {
+        let column = preview.column(id);
+        let column = column.filter(|column| column.distinct < column.records);
+        let shared = column.map(|column| {
+            let repeated = figures::grouped((column.records - column.distinct) as u64);
+            format!(", which {repeated} of the first {} records share or lack", first(column))
+        });
+        return format!("`{id}`{}", shared.unwrap_or_default());
+    }
+    let mut columns = preview.columns.iter();
+    let repeating = columns.find(|column| column.is_id_name() && column.values > 0);
+    let unused = repeating.map(|column| {
+        let distinct = figures::grouped(column.distinct as u64);
+        let name = &column.name;
+        format!(": the first {} records have only {distinct} values of `{name}`", first(column))
+    });
+    format!("file and position{}", unused.unwrap_or_default())
+}
+
+/// Lists other columns of prose.
+fn unread(preview: &Preview, text: &[String], asked: &Job) -> Option<(&'static str, String)> {
+    let is_taken = |name: &String| text.contains(name) || asked.corpus.metadata.contains(name);
+    let unread =
+        preview.columns.iter().filter(|column| column.is_prose() && !is_taken(&column.name));
+    let names: Vec<String> = unread.map(|column| format!("`{}`", column.name)).collect();
+    (!names.is_empty())
+        .then(|| ("not read", format!("{} (--text may be repeated)", names.join(", "))))
+}
+
+/// Sets the metadata columns, unless a flag does, and trends by those that are dates.
+fn set_metadata(
+    template: &mut Template,
+    preview: &Preview,
+    metadata: Vec<String>,
+) -> Result<Option<(&'static str, String)>, Failure> {
+    if metadata.is_empty() || template.has("corpus.metadata") {
+        return Ok(None);
+    }
+    let is_date = |name: &&String| preview.column(name).is_some_and(PreviewColumn::is_date);
+    let dates: Vec<String> = metadata.iter().filter(is_date).cloned().collect();
+    if !dates.is_empty() && !template.has("project.trends") {
+        template.set("project.trends", dates)?;
+    }
+    let row = ("metadata", metadata.join(", "));
+    template.set("corpus.metadata", metadata)?;
+    Ok(Some(row))
+}
+
+/// Describes the id of documents that are counts, or files.
+fn id_without_text(preview: &Preview, asked: &Job) -> String {
+    if asked.corpus.counts.is_some() {
+        return format!("`{}`", asked.corpus.id);
+    }
+    let only = if let [word] = preview.formats[..] { formats::named(word) } else { None };
+    only.unwrap_or(FALLBACK).id.to_owned()
+}
+
+/// Maximum number of excluded globs that are listed.
+const NAMED: usize = 5;
+
+/// Describes the input, its format and size, and what is left out, such as `textless` files.
+fn describe(
+    preview: &Preview,
+    textless: &BTreeMap<String, u64>,
+    args: &StarterArgs,
+) -> Vec<(&'static str, String)> {
+    let survey = &preview.survey;
+    let about = if survey.documents_exact { "" } else { "about " };
+    let kinds: Vec<&str> = survey.kinds.keys().map(String::as_str).collect();
+    let mut rows = vec![
+        ("input", args.input.join(", ")),
+        (
+            "format",
+            format!(
+                "{}: {}, {}; {about}{} documents, about {} tokens",
+                kinds.join("; "),
+                figures::counted(survey.files, "file"),
+                figures::bytes(survey.bytes),
+                figures::about(survey.documents),
+                figures::about(survey.tokens),
+            ),
+        ),
+    ];
+    let left_out = [
+        (&preview.binary, "whose format is not supported"),
+        (textless, "which have no column with text"),
+    ];
+    let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());
+    rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", listed(globs)))));
+    rows.extend(preview.left_out.iter().map(|names| ("left out", names.clone())));
+    rows
+}
+
+/// Returns the error that the documents are the objects of an array within JSON.
+fn in_array(path: &str, input: &[String]) -> Failure {
+    let keys = path.split('.').map(|key| format!(".\"{key}\"")).collect::<String>();
+    let input = input.join(" ");
+    let message =
+        format!("{input}: the documents seem to be in the array `{path}` within an object");
+    Failure::data(message).help(format!(
+        "write each of its objects on a line, and read that file: jq -c '{keys}[]' FILES > documents.jsonl; or name \
+         the key of the text with --text, if each file is a document"
+    ))
+}
+
+/// Describes the stop lists of a job: "198 words of en; 41 % of the tokens in the first records".
+///
+/// # Errors
+/// A list cannot be read.
+fn stop_words_row(job: &Job, survey: &Survey) -> Result<Option<(&'static str, String)>, Failure> {
+    let lists = &job.vocabulary.stop_words;
+    let words = stop_words::load(lists, &job.tokens)?.len();
+    if words == 0 {
+        return Ok(None);
+    }
+    let mut text =
+        format!("{} of {}", figures::counted(words as u64, "word"), stop_words::names(lists));
+    let dropped = survey.tokens.saturating_sub(survey.kept_tokens);
+    if dropped > 0 {
+        let share = 100.0 * dropped as f64 / survey.tokens as f64;
+        text.push_str(&format!("; {share:.0} % of the tokens in the first records"));
+    }
+    Ok(Some(("stop words", text)))
+}
+
+/// Lists the first globs with their numbers of files, and counts the files of the rest.
+fn listed(globs: &BTreeMap<String, u64>) -> String {
+    let mut names: Vec<String> =
+        globs.iter().take(NAMED).map(|(glob, files)| format!("{files} {glob}")).collect();
+    let others: u64 = globs.values().skip(NAMED).sum();
+    if others > 0 {
+        names.push(format!("{} others", figures::grouped(others)));
+    }
+    names.join(", ")
+}
+
+/// Returns the first lines of the job file.
+fn heading(preview: &Preview, path: &Path) -> [String; 4] {
+    let survey = &preview.survey;
+    let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);
+    let path = path.display();
+    [
+        format!(
+            "{} ({}) with about {documents} documents and {tokens} tokens.",
+            figures::counted(survey.files, "file"),
+            preview.formats.join(", "),
+        ),
+        format!("Show what this job would do: topicmill plan {path}"),
+        format!("Run it: topicmill run {path}"),
+        format!(
+            "Keys that are not listed here have their defaults: docs/JOB.md lists them, and \
+             `topicmill plan {path} --resolved` prints them."
+        ),
+    ]
+}
+
+/// Refuses an input with too few documents: topics come from what documents have in common.
+fn too_few(preview: &Preview, input: &[String]) -> Failure {
+    let survey = &preview.survey;
+    let count = match survey.documents {
+        _ if survey.bytes == 0 => "every file is empty",
+        0 if preview.formats.iter().all(|word| has_header(word)) => "no row below the header",
+        0 => "no document",
+        _ => "only one document",
+    };
+    let message = format!("{}: {count}; topics need many", input.join(", "));
+    let failure = Failure::data(message);
+    let files = input.join(" ");
+    match preview.formats[..] {
+        _ if survey.bytes == 0 => failure.help("write the documents to them again, or name other files"),
+        ["text"] => failure.help(format!(
+            "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
+        )),
+        ["csv"] if preview.records.has_open_quote => {
+            failure.help("close the quote that runs to the end of the file")
+        }
+        ["json" | "jsonl"] if preview.has_records() => failure.help(format!(
+            "pass more files, or if the documents are texts in an array under a key: \
+             jq -c '.KEY[]' {files} | topicmill topics -"
+        )),
+        _ => failure.help("pass more files, or a folder of them"),
+    }
 }

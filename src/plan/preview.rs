@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use super::survey::{LOOK_FILES, Survey, first_bytes, of_format, survey_of};
 use crate::failure::Failure;
-pub(crate) use column::{Column, is_text_name};
+use crate::job::Job;
+pub(crate) use column::{PreviewColumn, is_text_name};
 use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::is_utf_16;
@@ -24,8 +25,8 @@ use corpus::language::{WITHOUT_STOP_WORDS, identify};
 use corpus::settings::CorpusSettings;
 use corpus::stop_words::languages;
 use corpus::tokenizer::{hyphens, unspaced};
-use records::Records;
-pub(crate) use totals::{count_tokens, label_count};
+use records::PreviewRecords;
+pub(crate) use totals::count_tokens;
 
 /// Maximum number of files per extension that are read to see whether they are text; fewer in an object store,
 /// where each takes a request.
@@ -50,7 +51,7 @@ pub(crate) struct Preview {
     /// The formats of its files, as `corpus.format` names them.
     pub(crate) formats: Vec<&'static str>,
     /// The columns of its records, in their order; none if every file is a document.
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<PreviewColumn>,
     /// The column with the text; `None` if no column looks like it.
     pub(crate) text: Option<String>,
     /// The column with its title, if it has one.
@@ -76,11 +77,12 @@ pub(crate) struct Preview {
     /// Whether words are hyphenated at the ends of lines, as in scanned print.
     pub(crate) is_hyphenated: bool,
     /// The first texts and records.
-    pub(crate) records: Records,
+    pub(crate) records: PreviewRecords,
     /// The columns that only some files with a text have.
     absent: Vec<String>,
     /// A file of records, for error messages.
     example: Option<InputFile>,
+    input: Input,
 }
 
 /// Previews the input of a job, of which these text columns are `asked` for, if any. Files that are not text are left
@@ -109,7 +111,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         _ => (title, text),
     };
     let metadata = metadata_of(&columns, &[&id, &text, &title]);
-    let is_named = |column: &&Column| settings.text.contains(&column.name);
+    let is_named = |column: &&PreviewColumn| settings.text.contains(&column.name);
     let named = columns.iter().find(is_named);
     let read = named.map(|column| column.name.clone()).or(text.clone());
     let texts = records.texts(read.as_slice());
@@ -153,6 +155,7 @@ pub(crate) fn preview(settings: &CorpusSettings, asked: &[String]) -> Result<Pre
         records,
         absent: judged.absent.into_iter().collect(),
         example,
+        input,
     })
 }
 
@@ -171,8 +174,8 @@ fn are_markup(texts: &[&str]) -> bool {
 }
 
 /// Reads the first records of some files of each format: of tables, one at least with each set of columns.
-fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Failure> {
-    let mut records = Records::default();
+fn first_records(input: &Input, settings: &CorpusSettings) -> Result<PreviewRecords, Failure> {
+    let mut records = PreviewRecords::default();
     for &format in LIST {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == FALLBACK { TEXT_FILES } else { LOOK_FILES };
@@ -195,7 +198,7 @@ fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, Fa
 
 impl Preview {
     /// Returns the column of this name.
-    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
+    pub(crate) fn column(&self, name: &str) -> Option<&PreviewColumn> {
         self.columns.iter().find(|column| column.name == name)
     }
 
@@ -216,9 +219,17 @@ impl Preview {
         }
     }
 
+    /// Corrects the survey with the tokens of the first records.
+    ///
+    /// # Errors
+    /// A stop list cannot be read.
+    pub(crate) fn count_tokens(&mut self, job: &Job) -> Result<(), Failure> {
+        totals::add_figures(job, &self.input, &self.records, &mut self.survey)
+    }
+
     /// Says which columns to name instead if each value of these is one word: the rows may be counts.
     pub(crate) fn help_with_words(&self, text: &[String]) -> Option<&'static str> {
-        let is_word = |name: &String| self.column(name).is_some_and(Column::is_word);
+        let is_word = |name: &String| self.column(name).is_some_and(PreviewColumn::is_word);
         let file = self.example.as_ref().filter(|_| text.iter().all(is_word));
         file.map(|file| columns_of(file.format))
     }

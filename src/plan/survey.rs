@@ -67,9 +67,23 @@ pub struct Survey {
     pub(crate) trend_values: Option<u64>,
     /// Approximate bytes of metadata and of the names of volumes.
     pub(crate) metadata_bytes: u64,
+    /// The labels of the first records, if they were read and have labels.
+    #[serde(skip)]
+    pub(crate) labels: Option<LabelCount>,
     /// Which key with text the first records lack, if they have no text; else empty.
     #[serde(skip)]
     pub(crate) lacking: String,
+}
+
+/// Numbers of labels of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LabelCount {
+    /// Labels in the first records.
+    pub(crate) seen: u64,
+    /// Number of these records.
+    pub(crate) records: u64,
+    /// Estimated labels of all documents.
+    pub(crate) expected: u64,
 }
 
 /// Files of one format and compression.
@@ -165,8 +179,9 @@ impl Survey {
         files: &[&InputFile],
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
-        let looks = looks_at(files, settings)?;
-        let content = content_of(files, &looks);
+        let looks = Looks::at(files, settings)?;
+        let contents = files.iter().map(|file| looks.content_of(file));
+        let content: u64 = contents.clone().sum();
         self.content_bytes += content;
         let vocabularies = files.iter().filter_map(|file| file.vocabulary.as_deref());
         let largest = vocabularies.map(vocabulary_bytes).max().unwrap_or(0);
@@ -193,9 +208,8 @@ impl Survey {
                 return Ok(());
             }
             Cutting::Whole(_) => {
-                let each = files.iter().map(|file| content_of(&[*file], &looks));
                 self.volumes = files.len() as u64;
-                self.largest_volume = each.max().unwrap_or(0);
+                self.largest_volume = contents.max().unwrap_or(0);
                 let tokens = content / BYTES_PER_COUNTED_TOKEN;
                 self.tokens += tokens;
                 let sections = match settings.htrc.section {
@@ -208,7 +222,8 @@ impl Survey {
                 return Ok(());
             }
             Cutting::Records(..) => {
-                self.documents += records_of(&looks, content);
+                let records = u128::from(looks.records) * u128::from(content);
+                self.documents += (records / u128::from(looks.bytes.max(1))) as u64;
                 self.documents_exact &= files.is_empty();
             }
         }
@@ -273,75 +288,56 @@ const LOOKED_AT: u64 = 64 << 20;
 /// Maximum number of files of a format that are read, evenly spread over the input.
 pub(super) const LOOK_FILES: usize = 8;
 
-/// The start of a file.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Look {
-    /// Complete records.
+/// The starts of some files of a format.
+#[derive(Debug, Default)]
+struct Looks {
+    /// Complete records, and their bytes, including those before them.
     records: u64,
-    /// Their bytes, including those before them.
     bytes: u64,
-    /// Bytes of content that were read.
+    /// Bytes of content of compressed files, and those on disk that contain them.
     seen: u64,
-    /// Bytes on disk that contain them.
     on_disk: u64,
-    is_compressed: bool,
 }
 
-impl Look {
-    fn at(file: &InputFile, limit: u64, settings: &CorpusSettings) -> Result<Self, InputError> {
-        let (content, on_disk) = start_of(file, limit)?;
-        let is_whole = (content.len() as u64) < limit;
-        let (mut records, mut bytes) = (0, 0);
-        if let Cutting::Records(of, _) = file.format.cutting {
-            let kind = of(&content);
-            (records, bytes) = kind.count(&content, is_whole);
-            let has_header = settings.header && file.format.has_header();
-            records = records.saturating_sub(u64::from(has_header));
+impl Looks {
+    /// Reads the starts of some of the files, evenly spread: the fewer the files, the more of each.
+    fn at(files: &[&InputFile], settings: &CorpusSettings) -> Result<Self, InputError> {
+        let step = files.len().div_ceil(LOOK_FILES).max(1);
+        let limit = LOOKED_AT / files.len().div_ceil(step).max(1) as u64;
+        let mut looks = Self::default();
+        for file in files.iter().step_by(step) {
+            let is_compressed = file.compression != Compression::Plain;
+            // For columnar files and plain texts, the sizes are enough.
+            let is_told = match file.format.cutting {
+                Cutting::Entries(_) | Cutting::RowGroups(_) => true,
+                Cutting::Whole(_) => !is_compressed,
+                Cutting::Records(..) => false,
+            };
+            if is_told {
+                continue;
+            }
+            let (content, on_disk) = start_of(file, limit)?;
+            let length = content.len() as u64;
+            if is_compressed {
+                (looks.seen, looks.on_disk) = (looks.seen + length, looks.on_disk + on_disk);
+            }
+            if let Cutting::Records(of, _) = file.format.cutting {
+                let (records, bytes) = of(&content).count(&content, length < limit);
+                let header = u64::from(settings.header && file.format.has_header());
+                looks.records += records.saturating_sub(header);
+                looks.bytes += bytes;
+            }
         }
-        Ok(Self {
-            records,
-            bytes,
-            seen: content.len() as u64,
-            on_disk,
-            is_compressed: file.compression != Compression::Plain,
-        })
+        Ok(looks)
     }
-}
 
-/// Reads the starts of some of the files, evenly spread: the fewer the files, the more of each.
-fn looks_at(files: &[&InputFile], settings: &CorpusSettings) -> Result<Vec<Look>, InputError> {
-    let step = files.len().div_ceil(LOOK_FILES).max(1);
-    let count = files.len().div_ceil(step).max(1) as u64;
-    let limit = LOOKED_AT / count;
-    // For columnar files and plain texts, the sizes are enough.
-    let is_told = |file: &InputFile| match file.format.cutting {
-        Cutting::Entries(_) | Cutting::RowGroups(_) => true,
-        Cutting::Whole(_) => file.compression == Compression::Plain,
-        Cutting::Records(..) => false,
-    };
-    let files = files.iter().step_by(step).filter(|file| !is_told(file));
-    files.map(|file| Look::at(file, limit, settings)).collect()
-}
-
-/// Estimates the content of all files of a format: compressed files are assumed to compress like those read.
-fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
-    let compressed = looks.iter().filter(|look| look.is_compressed);
-    let [seen, on_disk] =
-        compressed.fold([0, 0], |[seen, on_disk], look| [seen + look.seen, on_disk + look.on_disk]);
-    let content = |file: &&InputFile| match file.compression {
-        Compression::Gzip | Compression::Zstd | Compression::Bzip2 if on_disk > 0 => {
-            (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
+    /// Estimates the content of a file: compressed ones are assumed to compress like those read.
+    fn content_of(&self, file: &InputFile) -> u64 {
+        if file.compression == Compression::Plain || self.on_disk == 0 {
+            return file.expected_bytes();
         }
-        _ => file.expected_bytes(),
-    };
-    files.iter().map(content).sum()
-}
-
-/// Estimates the records in this many bytes of content by scaling those that were seen.
-fn records_of(looks: &[Look], content: u64) -> u64 {
-    let records: u64 = looks.iter().map(|look| look.records).sum();
-    let bytes: u64 = looks.iter().map(|look| look.bytes).sum();
-    (u128::from(records) * u128::from(content) / u128::from(bytes.max(1))) as u64
+        (u128::from(file.bytes) * u128::from(self.seen) / u128::from(self.on_disk)) as u64
+    }
 }
 
 /// Returns the start of a file's content, without a UTF-8 character that the limit cuts.
@@ -359,7 +355,7 @@ pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, Input
 /// taken to end there.
 fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> {
     let read = Arc::new(AtomicU64::new(0));
-    let counted = |source| Counted { source, read: Arc::clone(&read) };
+    let counted = |source| CountedReader { source, read: Arc::clone(&read) };
     let stream =
         Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
     let stream = stream.map_err(InputError::unreadable(&file.path))?;
@@ -371,12 +367,12 @@ fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> 
 }
 
 /// A source that counts the bytes read from it.
-struct Counted {
+struct CountedReader {
     source: Source,
     read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.source.read(buffer)?;
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);

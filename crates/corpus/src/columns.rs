@@ -44,6 +44,9 @@ pub struct FirstRecords {
     pub is_cut: bool,
     /// Why the first part of JSON is not an object, if no other one is.
     pub no_object: Option<String>,
+    /// The arrays of objects in a file that is one JSON object, by their paths, with their numbers of objects; without
+    /// arrays within arrays.
+    pub arrays: BTreeMap<String, u64>,
 }
 
 /// Reads the columns and the first records of a file; those of objects are their keys, `a.b` within others.
@@ -66,6 +69,7 @@ pub fn first_records(
             let keys = ObjectKeys::of(file, settings)?;
             first.read(keys.most_frequent(), file, settings)?;
             (first.names, first.no_object) = (keys.names, keys.no_object);
+            first.arrays = keys.arrays;
         }
         Some(source) => {
             first.names = header(source, file, settings)?;
@@ -229,6 +233,7 @@ struct ObjectKeys {
     /// The number of objects that have each.
     objects: BTreeMap<String, usize>,
     no_object: Option<String>,
+    arrays: BTreeMap<String, u64>,
 }
 
 impl ObjectKeys {
@@ -242,7 +247,11 @@ impl ObjectKeys {
         for piece in cutter.next_pieces(START_BYTES) {
             let bytes = match piece {
                 Piece::Records { bytes, .. } => bytes,
-                Piece::TooLarge { .. } => continue,
+                Piece::TooLarge { bytes, .. } => {
+                    let large = format!("the first one has {bytes} bytes, too many to look into");
+                    problem = problem.or(Some(large).filter(|_| read == 0));
+                    continue;
+                }
                 Piece::Truncated { reason, .. } => {
                     problem = problem.or(Some(reason).filter(|_| read == 0));
                     continue;
@@ -254,7 +263,10 @@ impl ObjectKeys {
                 }
                 let (part, _) = settings.encoding.decode(part);
                 match names_in(&part) {
-                    Ok(names) => keys.add(names),
+                    Ok((names, arrays)) => {
+                        keys.add(names);
+                        keys.arrays = if read == 0 { arrays } else { BTreeMap::new() };
+                    }
                     Err(error) if read == 0 => problem = Some(error.to_string()),
                     Err(_) => {}
                 }
@@ -295,29 +307,39 @@ pub fn is_object(text: &str) -> bool {
     names_in(text).is_ok()
 }
 
-/// Returns the names of an object's values; leaves out those that the reader cannot hold, too deep or too large.
-fn names_in(object: &str) -> serde_json::Result<BTreeSet<String>> {
+/// Returns the names of an object's values, without those that the reader cannot hold, too deep or too large; and its
+/// arrays of objects, with their numbers.
+fn names_in(object: &str) -> serde_json::Result<(BTreeSet<String>, BTreeMap<String, u64>)> {
     let (mended, _) = mended(object);
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(&mended)?;
-    let mut names = BTreeSet::new();
+    let (mut names, mut arrays) = Default::default();
     for (name, value) in fields {
         if let Ok(value) = serde_json::from_str(value.get()) {
-            add_names(name, &value, &mut names);
+            add_names(name, &value, &mut names, &mut arrays);
         }
     }
-    Ok(names)
+    Ok((names, arrays))
 }
 
 /// Adds the name of a text, number, boolean or list of texts; of objects and lists of objects, those of their values.
-fn add_names(name: String, value: &Value, names: &mut BTreeSet<String>) {
+fn add_names(
+    name: String,
+    value: &Value,
+    names: &mut BTreeSet<String>,
+    arrays: &mut BTreeMap<String, u64>,
+) {
     match value {
         Value::Null => {}
         Value::Object(fields) => {
-            fields.iter().for_each(|(key, value)| add_names(format!("{name}.{key}"), value, names));
+            for (key, value) in fields {
+                add_names(format!("{name}.{key}"), value, names, arrays);
+            }
         }
         Value::Array(items) if !items.iter().all(Value::is_string) => {
-            let objects = items.iter().filter(|item| item.is_object());
-            objects.for_each(|object| add_names(name.clone(), object, names));
+            for object in items.iter().filter(|item| item.is_object()) {
+                *arrays.entry(name.clone()).or_default() += 1;
+                add_names(name.clone(), object, names, &mut BTreeMap::new());
+            }
         }
         _ => _ = names.insert(name),
     }

@@ -1,7 +1,6 @@
 //! Documents from standard input, stored beside the job that reads them, so that a run can be resumed and
 //! repeated.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -10,23 +9,17 @@ use serde_json::json;
 use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
+use corpus::columns::rows;
 use corpus::compression::{Compression, read_start};
-use corpus::encoding::EncodingGuess;
-use corpus::formats::csv::Dialect;
+use corpus::encoding::{EncodingGuess, TextEncoding};
+use corpus::formats::Format;
+use corpus::formats::csv::{CSV, TSV};
 use corpus::formats::json::spans_lines;
+use corpus::shard::hash_file;
 use store::{Disk, Store, Writer, create_folder};
 
 /// Number of bytes from which the format is detected.
-const START: usize = 64 << 10;
-
-/// The form of standard input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// Stored as it is, in a file with this extension.
-    File(&'static str),
-    /// One document per line.
-    Lines,
-}
+const START: u64 = 64 << 10;
 
 /// Stores standard input beside the job at `path`; returns the file's name, seen from the current folder.
 ///
@@ -43,52 +36,40 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
     }
     let mut input = stdin.lock();
     let unreadable = |error| Failure::new(Exit::Io, error).context("standard input");
-    let start = read_start(&mut input, START as u64).map_err(unreadable)?;
-    let (start, form) = (&start[..], form_of(&start)?);
-    let ending = match form {
-        Form::File(ending) => ending,
-        Form::Lines => "jsonl",
-    };
-    let target = path.with_extension(format!("input.{ending}"));
+    let start = read_start(&mut input, START).map_err(unreadable)?;
+    let ending = ending_of(&start)?;
+    let target = path.with_extension(format!("input.{}", ending.unwrap_or("jsonl")));
     let file = unfinished(&target);
     let unwritable = |error: io::Error| {
         Failure::new(Exit::Io, error).context(format!("{}: cannot be written", target.display()))
     };
     create_folder(target.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
-    copy(start.chain(input), file.as_ref(), form).map_err(unwritable)?;
-    if target.exists() && !overwrite {
-        return if is_same(file.as_ref(), &target).map_err(unwritable)? {
-            Ok(name_of(&target))
-        } else {
-            Err(differs(&target))
-        };
+    copy(start.chain(input), file.as_ref(), ending.is_none()).map_err(unwritable)?;
+    if overwrite || !target.exists() {
+        Disk.commit(file.as_ref(), &target).map_err(|error| unwritable(error.into()))?;
+    } else if hash_file(file.as_ref()).map_err(unwritable)?
+        != hash_file(&target).map_err(unwritable)?
+    {
+        let target = target.display();
+        let message = format!("{target}: contains documents other than those on standard input");
+        let help = "choose another --output, or replace it: --overwrite";
+        return Err(Failure::usage(message).help(help));
     }
-    Disk.commit(file.as_ref(), &target).map_err(|error| unwritable(error.into()))?;
-    Ok(name_of(&target))
+    Ok(target.to_string_lossy().into_owned())
 }
 
-fn name_of(target: &Path) -> String {
-    target.to_string_lossy().into_owned()
-}
-
-fn differs(target: &Path) -> Failure {
-    let message =
-        format!("{}: contains documents other than those on standard input", target.display());
-    Failure::usage(message).help("choose another --output, or replace it: --overwrite")
-}
-
-/// Detects the form from the first bytes.
-fn form_of(start: &[u8]) -> Result<Form, Failure> {
+/// Detects by its first bytes the ending of a file with this content; `None` if each line is a document.
+fn ending_of(start: &[u8]) -> Result<Option<&'static str>, Failure> {
     let refuse = |message: String, help: &str| Err(Failure::data(message).help(help));
     if start.trim_ascii().is_empty() {
         return refuse("standard input is empty".to_owned(), "check the command before the pipe");
     }
     if start.starts_with(b"PAR1") {
-        return Ok(Form::File("parquet"));
+        return Ok(Some("parquet"));
     }
     // The start of a file, and of the first message of a stream.
     if start.starts_with(b"ARROW1") || start.starts_with(&[0xff; 4]) {
-        return Ok(Form::File("arrow"));
+        return Ok(Some("arrow"));
     }
     let compression = match Compression::of(start) {
         Ok(Compression::Plain) => None,
@@ -105,29 +86,26 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
             "pass JSON, CSV, TSV, Parquet, Arrow, or one document per line",
         );
     }
-    let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();
-    let first = String::from_utf8_lossy(first.unwrap_or_default());
-    let delimiter = char::from(Dialect::of(first.as_bytes()).delimiter);
-    let names_text = || {
-        first
-            .split(delimiter)
-            .any(|name: &str| is_text_name(name.trim_matches(['"', ' ', '\r', '\u{feff}'])))
+    let (text, _) = TextEncoding::default().decode_file(start);
+    let names_text = |format: &Format| {
+        let header = rows(&text, format, 1).pop().unwrap_or_default();
+        header.len() > 1 && header.iter().any(|name| is_text_name(name))
     };
-    Ok(match () {
-        () if spans_lines(start) => Form::File("json"),
-        () if first.starts_with('{') => Form::File("jsonl"),
-        () if first.contains(delimiter) && names_text() => match delimiter {
-            '\t' => Form::File("tsv"),
-            _ => Form::File("csv"),
-        },
-        () => Form::Lines,
+    Ok(if spans_lines(start) {
+        Some("json")
+    } else if text.trim_start().starts_with('{') {
+        Some("jsonl")
+    } else if names_text(&TSV) {
+        Some("tsv")
+    } else {
+        names_text(&CSV).then_some("csv")
     })
 }
 
-/// Writes all of the input to a file.
-fn copy(mut input: impl BufRead, file: &Path, form: Form) -> io::Result<()> {
+/// Writes all of the input to a file; `lines` become objects.
+fn copy(mut input: impl BufRead, file: &Path, lines: bool) -> io::Result<()> {
     let mut writer = BufWriter::new(Writer::create(file)?);
-    if form != Form::Lines {
+    if !lines {
         io::copy(&mut input, &mut writer)?;
         return writer.flush();
     }
@@ -147,22 +125,6 @@ fn copy(mut input: impl BufRead, file: &Path, form: Form) -> io::Result<()> {
     writer.flush()
 }
 
-/// Whether two files have the same content.
-fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
-    let [mut one, mut other] = [File::open(one)?, File::open(other)?];
-    if one.metadata()?.len() != other.metadata()?.len() {
-        return Ok(false);
-    }
-    let [mut a, mut b] = [vec![0; START], vec![0; START]];
-    loop {
-        let read = one.read(&mut a)?;
-        other.read_exact(&mut b[..read])?;
-        if read == 0 || a[..read] != b[..read] {
-            return Ok(read == 0);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,25 +132,25 @@ mod tests {
     #[test]
     fn the_form_is_told_by_the_first_line() {
         for (start, form) in [
-            ("{\"text\": 1}\n", Form::File("jsonl")),
-            ("[\n  {\"text\": 1}\n]\n", Form::File("json")),
-            ("{\n  \"text\": 1\n}\n", Form::File("json")),
-            ("[2026-11-25] a line of a log\n", Form::Lines),
-            ("id,\"text\",year\n1,x,2\n", Form::File("csv")),
-            ("id\tBody\n1\tx\n", Form::File("tsv")),
-            ("id;\"text\"\n1;x\n", Form::File("csv")),
-            ("PAR1\u{15}\0", Form::File("parquet")),
-            ("ARROW1\0\0", Form::File("arrow")),
-            ("Call me Ishmael, said he.\nSome years ago\n", Form::Lines),
+            ("{\"text\": 1}\n", Some("jsonl")),
+            ("[\n  {\"text\": 1}\n]\n", Some("json")),
+            ("{\n  \"text\": 1\n}\n", Some("json")),
+            ("[2026-11-25] a line of a log\n", None),
+            ("id,\"text\",year\n1,x,2\n", Some("csv")),
+            ("id\tBody\n1\tx\n", Some("tsv")),
+            ("id;\"text\"\n1;x\n", Some("csv")),
+            ("PAR1\u{15}\0", Some("parquet")),
+            ("ARROW1\0\0", Some("arrow")),
+            ("Call me Ishmael, said he.\nSome years ago\n", None),
         ] {
-            assert_eq!(form_of(start.as_bytes()).unwrap(), form, "{start}");
+            assert_eq!(ending_of(start.as_bytes()).unwrap(), form, "{start}");
         }
         for (start, said) in [
             (&b" \n"[..], "is empty"),
             (b"\x1f\x8b\x08", "compressed (gzip)"),
             (b"\x7fELF\0", "is not text"),
         ] {
-            let failure = form_of(start).unwrap_err();
+            let failure = ending_of(start).unwrap_err();
             assert_eq!(failure.exit, Exit::Data);
             assert!(failure.to_string().contains(said), "{failure}");
         }
@@ -198,7 +160,7 @@ mod tests {
     fn lines_become_documents_with_the_number_of_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lines");
-        copy(&b"one \"x\"\n\n  tr\xe8s bient\xf4t\r\n"[..], &file, Form::Lines).unwrap();
+        copy(&b"one \"x\"\n\n  tr\xe8s bient\xf4t\r\n"[..], &file, true).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         let expected = "{\"id\":\"1\",\"text\":\"one \\\"x\\\"\"}\n{\"id\":\"3\",\"text\":\"  très bientôt\"}\n";
         assert_eq!(text, expected);

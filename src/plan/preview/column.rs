@@ -68,7 +68,7 @@ pub(super) fn is_id_name(name: &str) -> bool {
 
 /// A column or key, over the records that were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Column {
+pub(crate) struct PreviewColumn {
     pub(crate) name: String,
     /// Records that were read.
     pub(crate) records: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Column {
     pub(crate) dates: usize,
 }
 
-impl Column {
+impl PreviewColumn {
     /// Creates the column from these values, one for each record that has one.
     pub(super) fn of(name: String, records: usize, values: &[&str]) -> Self {
         let distinct: BTreeSet<&&str> = values.iter().collect();
@@ -141,7 +141,7 @@ impl Column {
 
 /// The form of a number, a date or an id: what tells it from a name.
 #[derive(PartialEq)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     Number,
     Date,
     /// The letters before the number, as in `doc17`.
@@ -149,30 +149,30 @@ pub(super) enum Form {
 }
 
 /// Returns the form of a value; `None` if it may be a column's name.
-pub(super) fn form_of(value: &str) -> Option<Form> {
+pub(super) fn form_of(value: &str) -> Option<ValueForm> {
     let value = value.trim();
     if value.parse::<f64>().is_ok() {
-        return Some(Form::Number);
+        return Some(ValueForm::Number);
     }
     if is_date(value) {
-        return Some(Form::Date);
+        return Some(ValueForm::Date);
     }
     let letters = value.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_id = letters.len() < value.len() && !value.contains(char::is_whitespace);
-    is_id.then(|| Form::Id(letters.to_owned()))
+    is_id.then(|| ValueForm::Id(letters.to_owned()))
 }
 
 /// Returns the text column: one with a usual name, or the longest with that name as the key within objects, if it
 /// has more than a word per value; else the longest of all. A column of single words is not text.
-pub(super) fn text_of(columns: &[Column]) -> Option<String> {
+pub(super) fn text_of(columns: &[PreviewColumn]) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.is_text());
     let named = |name: &str, of: fn(&str) -> &str| {
-        let is_named = |column: &&Column| of(&column.name).eq_ignore_ascii_case(name);
+        let is_named = |column: &&PreviewColumn| of(&column.name).eq_ignore_ascii_case(name);
         longest(texts().filter(|column| is_named(column) && column.mean_words() > 1.5))
     };
     let usual =
         TEXTS.iter().find_map(|name| named(name, |whole| whole).or_else(|| named(name, last_key)));
-    let is_long = |column: &&Column| {
+    let is_long = |column: &&PreviewColumn| {
         is_text_name(&column.name) || column.mean_words() > 1.5 || column.mean_characters() > SHORT
     };
     let found = usual.or_else(|| longest(texts().filter(is_long)));
@@ -180,20 +180,20 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
 }
 
 /// Returns the title column of the texts, by its name; a column in which many titles repeat does not count.
-pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
-    let is_title = |column: &&Column| {
+pub(super) fn title_of(columns: &[PreviewColumn], text: &str) -> Option<String> {
+    let is_title = |column: &&PreviewColumn| {
         let differ = 5 * column.distinct > 4 * column.values;
         column.is_text() && differ && column.mean_words() > 1.5 && column.name != text
     };
     let named = |name: &&str| {
-        let is_named = |column: &&Column| column.name.eq_ignore_ascii_case(name);
+        let is_named = |column: &&PreviewColumn| column.name.eq_ignore_ascii_case(name);
         columns.iter().filter(is_named).find(is_title)
     };
     TITLES.iter().find_map(named).map(|column| column.name.clone())
 }
 
 /// Returns the column with the longest values; the first of equally long ones.
-fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
+fn longest<'c>(columns: impl Iterator<Item = &'c PreviewColumn>) -> Option<&'c PreviewColumn> {
     columns.reduce(
         |best, column| {
             if column.mean_characters() > best.mean_characters() { column } else { best }
@@ -208,20 +208,21 @@ pub(super) fn last_key(name: &str) -> &str {
 
 /// Returns the id column: one with a usual name, or whose name ends in "id", if no two records share an id; else one
 /// with a usual name and few values that records share or lack.
-pub(super) fn id_of(columns: &[Column]) -> Option<String> {
-    let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
-    let nearly = |column: &&Column| {
+pub(super) fn id_of(columns: &[PreviewColumn]) -> Option<String> {
+    let is_key = |column: &&PreviewColumn| column.distinct == column.records && column.records > 0;
+    let nearly = |column: &&PreviewColumn| {
         let is_frequent = 2 * column.values >= column.records && column.records > 0;
         is_frequent && 10 * column.distinct >= 9 * column.values
     };
-    let named = |name: &&str, is_key: fn(&&Column) -> bool| {
+    let named = |name: &&str, is_key: fn(&&PreviewColumn) -> bool| {
         let mut keys = columns.iter().filter(is_key);
         // MongoDB exports ids as objects.
-        let plain = |column: &Column| column.name.trim_end_matches(".$oid").to_owned();
+        let plain = |column: &PreviewColumn| column.name.trim_end_matches(".$oid").to_owned();
         keys.find(|column| plain(column).eq_ignore_ascii_case(name))
     };
-    let is_id =
-        |column: &&Column| ["_id", "_uid", "Id", "ID"].iter().any(|end| column.name.ends_with(end));
+    let is_id = |column: &&PreviewColumn| {
+        ["_id", "_uid", "Id", "ID"].iter().any(|end| column.name.ends_with(end))
+    };
     let found = IDS.iter().find_map(|name| named(name, is_key));
     let found = found.or_else(|| columns.iter().filter(is_key).find(is_id));
     let found = found.or_else(|| IDS.iter().find_map(|name| named(name, nearly)));
@@ -230,9 +231,9 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
 
 /// Returns the columns of dates, and short ones with repeated values, if most records have them; without those in
 /// `taken`. The first records may all have the same value.
-pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<String> {
+pub(super) fn metadata_of(columns: &[PreviewColumn], taken: &[&Option<String>]) -> Vec<String> {
     let is_taken = |name: &String| taken.iter().any(|taken| taken.as_ref() == Some(name));
-    let is_short = |column: &&Column| {
+    let is_short = |column: &&PreviewColumn| {
         let repeats = column.values > 1 && 5 * column.distinct <= 4 * column.values;
         repeats && 2 * column.values > column.records && column.mean_characters() <= SHORT
     };
@@ -246,8 +247,9 @@ pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<
 mod tests {
     use super::*;
 
-    fn columns(values: &[(&str, &[&str])]) -> Vec<Column> {
-        let of = |(name, values): &(&str, &[&str])| Column::of((*name).to_owned(), 4, values);
+    fn columns(values: &[(&str, &[&str])]) -> Vec<PreviewColumn> {
+        let of =
+            |(name, values): &(&str, &[&str])| PreviewColumn::of((*name).to_owned(), 4, values);
         values.iter().map(of).collect()
     }
 
@@ -259,8 +261,8 @@ mod tests {
         assert_eq!(text_of(&columns).as_deref(), Some("Body"));
         assert_eq!(text_of(&columns[..1]).as_deref(), Some("notes"));
         assert_eq!(text_of(&columns[2..]).as_deref(), Some("text"));
-        let nested = |name: &str| Column { name: name.to_owned(), ..columns[1].clone() };
-        let long = Column { name: "post.Text".to_owned(), ..columns[0].clone() };
+        let nested = |name: &str| PreviewColumn { name: name.to_owned(), ..columns[1].clone() };
+        let long = PreviewColumn { name: "post.Text".to_owned(), ..columns[0].clone() };
         let within = [nested("title"), nested("user.text"), long, nested("body")];
         assert_eq!(text_of(&within).as_deref(), Some("post.Text"));
         let titled = [nested("title"), columns[0].clone()];
@@ -300,10 +302,10 @@ mod tests {
         let columns = columns(&[("id", &["1", "1", "2", "3"]), ("URL", &["a", "b", "c", "d"])]);
         assert_eq!(id_of(&columns).as_deref(), Some("URL"));
         assert_eq!(id_of(&columns[..1]), None);
-        let nearly = Column { records: 100, values: 99, distinct: 97, ..columns[0].clone() };
+        let nearly = PreviewColumn { records: 100, values: 99, distinct: 97, ..columns[0].clone() };
         assert_eq!(id_of(std::slice::from_ref(&nearly)).as_deref(), Some("id"));
         assert_eq!(id_of(&[nearly, columns[1].clone()]).as_deref(), Some("URL"));
-        let paper = Column { name: "paper_id".to_owned(), ..columns[1].clone() };
+        let paper = PreviewColumn { name: "paper_id".to_owned(), ..columns[1].clone() };
         assert_eq!(id_of(&[columns[0].clone(), paper]).as_deref(), Some("paper_id"));
     }
 

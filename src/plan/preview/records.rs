@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::column::{Column, form_of, is_id_name, is_text_name, last_key, text_of};
+use super::column::{PreviewColumn, form_of, is_id_name, is_text_name, last_key, text_of};
 use crate::failure::Failure;
 use crate::plan::survey::first_bytes;
 use corpus::columns::{
@@ -32,7 +32,7 @@ const VALUE_MARKS: usize = 6;
 
 /// Files with the same names.
 #[derive(Debug, Default)]
-struct Group {
+struct FilesOfNames {
     files: Vec<PathBuf>,
     /// Where their records are; none of files of which only the names were read.
     records: Vec<Range<usize>>,
@@ -55,7 +55,7 @@ pub(super) struct Judged {
 
 /// The first records and texts of some files.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct PreviewRecords {
     /// The guessed encoding of content that is not UTF-8.
     guess: EncodingGuess,
     /// Column names, in the order of their appearance.
@@ -63,7 +63,7 @@ pub(crate) struct Records {
     /// The same names, for look-up.
     known: BTreeSet<String>,
     /// The files of tables and of several objects, by their names.
-    groups: BTreeMap<BTreeSet<String>, Group>,
+    groups: BTreeMap<BTreeSet<String>, FilesOfNames>,
     /// Where the objects of files with only one are.
     singles: Vec<Range<usize>>,
     records: Vec<Record>,
@@ -81,7 +81,7 @@ pub(crate) struct Records {
     arrays: BTreeMap<String, u64>,
 }
 
-impl Records {
+impl PreviewRecords {
     /// Adds a file's first records, or its start if it is a document.
     pub(super) fn read(
         &mut self,
@@ -105,34 +105,32 @@ impl Records {
                 self.texts.extend(htrc::words_of(file));
                 return Ok(());
             }
-            "jsonl" | "json" => {
-                let arrays = json::nested::arrays(start(START_BYTES)?.as_bytes());
+            _ if file.format.has_keys() => {
+                start(START_BYTES)?;
                 let mut first = first_records(file, settings)?;
-                if let Some(error) = first.no_object.take().filter(|_| arrays.is_empty()) {
+                if let Some(error) = first.no_object.take() {
                     let failure = no_objects(file, &error);
                     first = first_records(&as_format(&json::JSON), settings)?;
-                    if file.format.name == "json" || first.no_object.is_some() {
+                    if *file.format == json::JSON || first.no_object.is_some() {
                         return Err(failure);
                     }
                     self.joined.get_or_insert(failure);
-                } else if first.records.is_empty() && file.format.name == "jsonl" {
-                    first = first_records(&as_format(&json::JSON), settings)?;
                 }
-                for (path, objects) in arrays {
+                for (path, objects) in std::mem::take(&mut first.arrays) {
                     *self.arrays.entry(path).or_default() += objects;
                 }
                 first
             }
-            "csv" | "tsv" => {
+            _ if file.format.has_header() => {
                 let start = start(START_BYTES)?;
                 let first = first_records(file, settings)?;
                 if settings.header {
                     check_header(file, &start, &first)?;
                 }
-                self.has_open_quote |= file.format.name == "csv"
+                self.has_open_quote |= *file.format == csv::CSV
                     && file.compression == Compression::Plain
                     && first.is_cut;
-                self.has_quotes |= file.format.name == "tsv"
+                self.has_quotes |= *file.format == csv::TSV
                     && first.broken > 1
                     && first_records(&as_format(&csv::CSV), settings)?.broken <= 1;
                 first
@@ -226,7 +224,7 @@ impl Records {
     }
 
     /// Returns the columns of these names, except those without a name.
-    pub(super) fn columns(&self, names: &dyn Fn(&String) -> bool) -> Vec<Column> {
+    pub(super) fn columns(&self, names: &dyn Fn(&String) -> bool) -> Vec<PreviewColumn> {
         let named = self.names.iter().filter(|name| !name.is_empty() && names(name));
         let all: Range<usize> = 0..self.records.len();
         self.columns_of(named, &[all])
@@ -237,7 +235,7 @@ impl Records {
         &self,
         names: impl Iterator<Item = &'n String>,
         ranges: &[Range<usize>],
-    ) -> Vec<Column> {
+    ) -> Vec<PreviewColumn> {
         // In one pass: if a key holds counts, there may be as many names as words.
         let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut count = 0;
@@ -252,14 +250,14 @@ impl Records {
         }
         let column = |name: &String| {
             let values = values.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-            Column::of(name.clone(), count, values)
+            PreviewColumn::of(name.clone(), count, values)
         };
         names.map(column).collect()
     }
 
     /// Tells the files with a text, or with the columns that were `asked` for, from those without.
     pub(super) fn judged(&self, asked: &[String]) -> Judged {
-        let is_chosen = |(names, group): &(&BTreeSet<String>, &Group)| {
+        let is_chosen = |(names, group): &(&BTreeSet<String>, &FilesOfNames)| {
             if asked.is_empty() {
                 text_of(&self.columns_of(names.iter(), &group.records)).is_some()
             } else {
@@ -272,7 +270,7 @@ impl Records {
         if !has_text {
             std::mem::swap(&mut chosen, &mut others);
         }
-        let lacked = |is_counted: fn(&Group) -> bool| -> BTreeSet<String> {
+        let lacked = |is_counted: fn(&FilesOfNames) -> bool| -> BTreeSet<String> {
             let counted = chosen.iter().filter(|(_, group)| is_counted(group));
             let is_lacked =
                 |name: &&String| counted.clone().any(|(names, _)| !names.contains(*name));
@@ -397,13 +395,16 @@ fn check_header(file: &InputFile, start: &str, first: &FirstRecords) -> Result<(
 
 /// Returns the error that a file of JSON holds no objects where its format has them.
 fn no_objects(file: &InputFile, error: &str) -> Failure {
-    let (what, help) = match file.format.name {
-        "jsonl" => (
+    let (what, help) = if *file.format == json::JSON_LINES {
+        (
             "no line",
-            "put one object on each line, such as {\"id\": 1, \"text\": \"…\"}: jq -c '.[]' does so for an array, and \
-             jq -c . for other objects",
-        ),
-        _ => ("nothing", "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]"),
+            "put one object on each line, such as {\"id\": 1, \"text\": \"…\"}: jq -c '.[]' does so for an array, \
+             jq -c '.KEY[]' for one under a key, and jq -c . for other objects",
+        )
+    } else {
+        let help = "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]; jq -c '.KEY[]' extracts those of an \
+                    array under a key";
+        ("nothing", help)
     };
     Failure::file(&file.name, format!("{what} is a JSON object: {error}")).help(help)
 }

@@ -1,10 +1,9 @@
 use std::path::Path;
 
-use super::totals::{LabelCount, extrapolated};
+use super::totals::extrapolated;
 use super::*;
-use crate::failure::Failure;
-use crate::job::Job;
 use crate::knowledge::tests::gzip;
+use crate::plan::survey::LabelCount;
 use corpus::columns::START_BYTES;
 
 const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
@@ -140,7 +139,8 @@ fn an_array_that_holds_the_documents_is_found() {
     assert_eq!(path(&[("a.json", page.clone())]), found);
     assert_eq!(path(&[("a.json", page.clone()), ("b.json", page.clone())]), found);
     let beyond = format!("{{\"r\": {{\"docs\": [{}]}}}}", vec![item; 1_000_000].join(","));
-    assert_eq!(path(&[("a.json", beyond)]), found);
+    let error = previewed(&[("a.json", beyond.as_bytes())]).unwrap_err();
+    assert!(error.help.as_deref().unwrap().contains("jq -c '.KEY[]'"), "{error}");
     // Parts of a document, beside its title or without ids.
     let article = page.replace("\"from\"", "\"title\"");
     assert_eq!(path(&[("a.json", article.clone()), ("b.json", article)]), None);
@@ -251,7 +251,9 @@ fn labels_are_counted_in_the_first_records() {
         let path = folder.path().join(file);
         std::fs::write(&path, content).unwrap();
         let job = Job::parse(text, &folder.path().join("job"), &[format!("corpus.input={file}")]);
-        label_count(&job.unwrap()).unwrap()
+        let (job, mut survey) = (job.unwrap(), Survey::default());
+        count_tokens(&job, &mut survey).unwrap();
+        survey.labels
     };
     let lines = "{\"text\": \"x\", \"tags\": [\"a\", \"b c\"]}\n{\"text\": \"x\", \"tags\": \"a; d;e\"}\n{\"text\": \"x\"}\n";
     // One label is in two records, three are in one.

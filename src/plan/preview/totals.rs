@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::first_records;
-use super::records::Records;
+use super::records::PreviewRecords;
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::plan::survey::Survey;
+use crate::plan::survey::{LabelCount, Survey};
 use corpus::formats::{FALLBACK, InputFile};
-use corpus::input::{self, hint};
+use corpus::input::{self, Input, hint};
 use corpus::labels::split;
 use corpus::stop_words;
 use corpus::terms::TermCounter;
@@ -19,18 +19,36 @@ use lda::math::special::{ln, pow};
 /// Tokens that show how fast distinct terms grow.
 const TELLING_TOKENS: u64 = 10_000;
 
-/// Counts the tokens of the first records of a job's input, and corrects the survey with them.
+/// Counts the tokens and labels of the first records of a job's input, and corrects the survey with them.
 ///
 /// # Errors
 /// Those of [`preview`](super::preview); a stop list cannot be read.
 pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure> {
     let input = input::discover(&job.corpus)?;
-    let gives_counts = |file: &InputFile| file.format.gives_counts(&job.corpus);
-    if input.files.iter().any(|file| !file.format.is_volume() && gives_counts(file)) {
-        // Such formats are counted already, and mostly without stop words.
+    if is_counted(job, &input) && job.corpus.labels().is_none() {
         return Ok(());
     }
     let records = first_records(&input, &job.corpus)?;
+    survey.labels = label_count(job, &records);
+    add_figures(job, &input, &records, survey)
+}
+
+/// Whether the tokens of an input are counted already, mostly without stop words.
+fn is_counted(job: &Job, input: &Input) -> bool {
+    let gives_counts = |file: &InputFile| file.format.gives_counts(&job.corpus);
+    input.files.iter().any(|file| !file.format.is_volume() && gives_counts(file))
+}
+
+/// Corrects a survey with the tokens of these records.
+pub(super) fn add_figures(
+    job: &Job,
+    input: &Input,
+    records: &PreviewRecords,
+    survey: &mut Survey,
+) -> Result<(), Failure> {
+    if is_counted(job, input) {
+        return Ok(());
+    }
     let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut words, mut tokens, mut kept] = [0u64; 3];
@@ -55,7 +73,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Failure
     let scaled = |count: u64| (count as f64 * scale) as u64;
     [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
     survey.terms = extrapolated(&growth, survey.tokens);
-    count_values(job, &records, scale, survey);
+    count_values(job, records, scale, survey);
     let names = records.names();
     let is_absent = |name: &&String| words == 0 && !names.is_empty() && !names.contains(name);
     if let Some(name) = job.corpus.text.iter().find(is_absent) {
@@ -82,32 +100,14 @@ pub(super) fn extrapolated(growth: &[(u64, u64)], tokens: u64) -> u64 {
     (terms as f64 * pow(ratio(tokens.max(seen), seen), exponent)) as u64
 }
 
-/// Numbers of labels of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LabelCount {
-    /// Labels in the first records.
-    pub(crate) seen: u64,
-    /// Number of these records.
-    pub(crate) records: u64,
-    /// Estimated labels of all documents.
-    pub(crate) expected: u64,
-}
-
 /// Counts the labels of a job's documents; `None` if it has no labels, or its first records have none.
-///
-/// # Errors
-/// Those of [`preview`](super::preview).
-pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, Failure> {
-    let Some((settings, _)) = job.corpus.labels() else {
-        return Ok(None);
-    };
-    let records = first_records(&input::discover(&job.corpus)?, &job.corpus)?;
+fn label_count(job: &Job, records: &PreviewRecords) -> Option<LabelCount> {
+    let (settings, _) = job.corpus.labels()?;
     let column = [settings.column.clone()];
     // A list has a line for each item.
     let values = records.values_of(&column).into_iter().flat_map(str::lines);
     let [seen, expected] = distinct(values.flat_map(|v| split(v, &settings.separator)));
-    let count = LabelCount { seen, records: records.len() as u64, expected };
-    Ok((seen > 0).then_some(count))
+    (seen > 0).then_some(LabelCount { seen, records: records.len() as u64, expected })
 }
 
 /// Counts the distinct values: those seen, and an estimate for all records from how many are seen once and twice
@@ -123,7 +123,7 @@ fn distinct<V: Ord>(values: impl IntoIterator<Item = V>) -> [u64; 2] {
 }
 
 /// Adds their figures to a survey of `scale` times as many records.
-fn count_values(job: &Job, records: &Records, scale: f64, survey: &mut Survey) {
+fn count_values(job: &Job, records: &PreviewRecords, scale: f64, survey: &mut Survey) {
     let scaled = |count: u64| (count as f64 * scale) as u64;
     let values_of = |name| records.values_of(std::slice::from_ref::<String>(name));
     let (group, metadata) = (job.corpus.group.iter(), job.corpus.metadata.iter());

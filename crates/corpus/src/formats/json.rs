@@ -7,8 +7,6 @@
 //! names a key with counts, its value is an object of words and counts. A key that is null counts as absent, and so do
 //! NaN and the infinities, as Python writes them.
 
-pub mod nested;
-
 use super::context::{body, join_texts};
 use super::counts::{JsonKey, Pairs, TermCounts};
 use super::cutter::{LineScan, NewScan, Piece, Scan, lines};
