@@ -163,6 +163,9 @@ mod tests {
         for most_bytes in [1 << 20, 3] {
             let assignments = Assignments::new([3, 0, 4].into_iter(), most_bytes, &path).unwrap();
             assert_eq!(matches!(assignments.store, Store::Disk(_)), most_bytes == 3);
+            if let Store::Memory(words) = &assignments.store {
+                assert_eq!(size_of_val(&**words) as u64, Assignments::bytes(7));
+            }
             assert!(!path.exists());
             assignments.write(2, &[7, 8, 9, 65_534]).unwrap();
             assignments.write(0, &[1, 2, 3]).unwrap();

@@ -56,16 +56,12 @@ fn rows_of(stage: &SynthStage, made: &SynthSummary) -> Vec<(&'static str, String
 }
 
 fn json_of(stage: &SynthStage, made: &SynthSummary) -> serde_json::Value {
-    json!({
-        "documents": made.documents,
-        "tokens": made.tokens,
-        "files": made.files,
-        "bytes": made.bytes,
-        "reused": made.reused,
-        "path": stage.path,
-        "input": stage.input(),
-        "answer": stage.path.join("answer"),
-    })
+    let mut json = json!(made);
+    json["reused"] = made.reused.into();
+    json["path"] = json!(stage.path);
+    json["input"] = stage.input().into();
+    json["answer"] = json!(stage.path.join("answer"));
+    json
 }
 
 /// Checks the flags as section `[synth]` of a job.

@@ -25,9 +25,9 @@ use super::gather::PARK;
 use corpus::terms::TermCounter;
 
 /// A term as a key.
-pub(crate) type Term = Box<str>;
+pub(crate) type TermKey = Box<str>;
 /// Tokens and documents.
-pub(crate) type Counts = (isize, isize);
+pub(crate) type TermTotals = (isize, isize);
 
 /// Fewest tokens between two flushes.
 const FLUSH_TOKENS: u64 = 8 << 20;
@@ -42,13 +42,13 @@ const FLUSHES_AHEAD: u64 = 4;
 pub(crate) type Keep<K, R> = Box<dyn FnMut(&K, &R) -> bool>;
 
 /// Sums by key, still growing, on one worker.
-pub(crate) struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
+pub(crate) struct GrowingSums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
     input: InputSession<u64, K, R>,
     trace: TraceAgent<KeySpine<K, u64, R>>,
     probe: ProbeHandle<u64>,
 }
 
-impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
+impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> GrowingSums<K, R> {
     /// Builds the dataflow, which sums the differences for which `keep`, at the worker of their key, returns true;
     /// every worker must.
     pub(crate) fn new(worker: &mut Worker, name: &str, keep: Option<Keep<K, R>>) -> Self {
@@ -93,21 +93,21 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
 
     /// Waits for the differences of all workers, and returns the totals of this worker's keys. Every
     /// worker must call this.
-    pub(crate) fn finish(self, worker: &mut Worker) -> Totals<K, R> {
+    pub(crate) fn finish(self, worker: &mut Worker) -> KeyTotals<K, R> {
         self.input.close();
         while !self.probe.done() {
             worker.step_or_park(Some(PARK));
         }
-        Totals(self.trace)
+        KeyTotals(self.trace)
     }
 }
 
 /// The totals of one worker's share of the keys.
-pub(crate) struct Totals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup>(
+pub(crate) struct KeyTotals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup>(
     TraceAgent<KeySpine<K, u64, R>>,
 );
 
-impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
+impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> KeyTotals<K, R> {
     /// Visits each key and its total, once.
     pub(crate) fn visit(mut self, visit: &mut impl FnMut(&K, R)) {
         let (mut cursor, batches) = self.0.cursor();
@@ -127,7 +127,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
 
 /// The frequencies of terms, still growing, on one worker.
 pub(crate) struct Frequencies {
-    sums: Sums<Term, Counts>,
+    sums: GrowingSums<TermKey, TermTotals>,
     /// Tokens since the last flush.
     waiting: u64,
 }
@@ -135,7 +135,7 @@ pub(crate) struct Frequencies {
 impl Frequencies {
     /// Builds the dataflow; every worker must.
     pub(crate) fn new(worker: &mut Worker) -> Self {
-        Self { sums: Sums::new(worker, "frequencies", None), waiting: 0 }
+        Self { sums: GrowingSums::new(worker, "frequencies", None), waiting: 0 }
     }
 
     /// Records that `counter` has counted another `tokens` tokens; from time to time takes its new
@@ -162,7 +162,7 @@ impl Frequencies {
         mut self,
         worker: &mut Worker,
         counter: &mut TermCounter,
-    ) -> Totals<Term, Counts> {
+    ) -> KeyTotals<TermKey, TermTotals> {
         self.flush(worker, counter);
         self.sums.finish(worker)
     }

@@ -26,7 +26,7 @@ use timely::worker::Worker;
 
 pub(super) use self::drafts::cause_first;
 use self::drafts::{Draft, WrittenShard};
-use self::source::Source;
+use self::source::IngestInput;
 use self::vocabulary::Agreed;
 use super::gather::{all_gather, gather_records, sum};
 use super::process::Process;
@@ -58,7 +58,7 @@ pub struct Ingested {
 /// The input or the disk cannot be read; the output folder contains another collection; there is no
 /// document, or no term is left.
 pub fn ingest(worker: &mut Worker, process: &Process) -> Result<Ingested, Failure> {
-    let source = &*process.shared("input", || Source::discover(process))?;
+    let source = &*process.shared("input", || IngestInput::discover(process))?;
     let found = find_complete(worker, process, source)?;
     let found = found.map_or_else(|| source::reuse(worker, process, source), |it| Ok(Some(it)))?;
     if let Some(collection) = found {
@@ -176,7 +176,7 @@ fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], t
 fn find_complete(
     worker: &mut Worker,
     process: &Process,
-    source: &Source,
+    source: &IngestInput,
 ) -> Result<Option<Collection>, Failure> {
     let mut message = source.fingerprint.clone();
     let path = process.output.path(COLLECTION_FILE);
@@ -232,7 +232,7 @@ fn check_settings(collection: Collection, process: &Process) -> Result<Collectio
 fn check_same(
     collection: Collection,
     process: &Process,
-    source: &Source,
+    source: &IngestInput,
 ) -> Result<Collection, Failure> {
     let collection = check_settings(collection, process)?;
     if collection.input_fingerprint == source.fingerprint {
@@ -287,7 +287,7 @@ fn publish(
 /// shards.
 fn collection(
     process: &Process,
-    source: &Source,
+    source: &IngestInput,
     agreed: &Agreed,
     drafts: &[Draft],
     written: &[WrittenShard],

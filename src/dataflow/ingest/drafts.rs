@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
+use crate::dataflow::frequencies::{Frequencies, KeyTotals, TermKey, TermTotals};
 use crate::dataflow::gather::{gather_values, sum};
 use crate::dataflow::process::{Process, Tickets};
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub(super) struct Drafted {
     /// Its terms.
     pub(super) terms: TermCounter,
     /// Its share of all terms, summed over all workers.
-    pub(super) totals: Totals<Term, Counts>,
+    pub(super) totals: KeyTotals<TermKey, TermTotals>,
     /// Its drafts.
     pub(super) drafts: Vec<Draft>,
 }

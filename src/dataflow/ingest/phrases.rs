@@ -16,7 +16,7 @@ use super::drafts::{Draft, Drafted, Joiner};
 use super::pairs::{NONE, PairCounter, PairFilter, Units, split};
 use super::vocabulary::{broadcast, gather_at_leader, pack};
 use crate::dataflow::frequencies::{
-    Counts, Frequencies, Keep, Sums, Term, Totals, signed, unsigned,
+    Frequencies, GrowingSums, Keep, KeyTotals, TermKey, TermTotals, signed, unsigned,
 };
 use crate::dataflow::gather::{gather_records, sum};
 use crate::dataflow::process::Process;
@@ -82,7 +82,7 @@ fn frequent_words(
     worker: &mut Worker,
     process: &Process,
     settings: &DetectionSettings,
-    totals: Totals<Term, Counts>,
+    totals: KeyTotals<TermKey, TermTotals>,
 ) -> Result<(Vec<String>, u64), Failure> {
     let (mut message, mut tokens) = (Vec::new(), 0);
     if let Some(mut counts) = gather_at_leader(worker, totals) {
@@ -100,7 +100,7 @@ fn frequent_words(
 
 /// The counts of a pass: this worker's share.
 #[derive(Default)]
-struct Counted {
+struct CountedPairs {
     /// Units and how often they occur.
     units: Vec<[u64; 2]>,
     /// Pairs that occur often enough, and how often they occur.
@@ -124,20 +124,20 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Counts units and pairs of a text of this many tokens, over all workers.
-    fn count(&mut self, worker: &mut Worker, tokens: u64) -> Result<Counted, Failure> {
+    fn count(&mut self, worker: &mut Worker, tokens: u64) -> Result<CountedPairs, Failure> {
         let room = PAIRS_A_PART * worker.peers() as u64;
         let (mut filter, mut parts) = (None, 1);
         if tokens > room {
             let (made, passing) = self.filter(worker, tokens)?;
             (filter, parts) = (Some(made), passing.div_ceil(room).max(1));
         }
-        let mut counted = Counted::default();
+        let mut counted = CountedPairs::default();
         let mut joined = 0;
         for part in 0..parts {
             let keep = filter.clone().map(|filter| -> Keep<u64, isize> {
                 Box::new(move |&key, _| split(key)[1] == NONE || filter.borrow().passes(key))
             });
-            let mut sums = Sums::new(worker, "phrases", keep);
+            let mut sums = GrowingSums::new(worker, "phrases", keep);
             joined = self.count_part(worker, [part, parts], &mut sums)?;
             sums.finish(worker).visit(&mut |&key, count| {
                 let (count, [first, second]) = (unsigned(count), split(key));
@@ -167,7 +167,7 @@ impl Search<'_> {
             }
             false
         });
-        let mut sums = Sums::new(worker, "frequent pairs", Some(keep));
+        let mut sums = GrowingSums::new(worker, "frequent pairs", Some(keep));
         self.count_part(worker, [0, 1], &mut sums)?;
         sums.finish(worker);
         let passing = filter.borrow().passing() as i64;
@@ -180,7 +180,7 @@ impl Search<'_> {
         &mut self,
         worker: &mut Worker,
         part: [u64; 2],
-        sums: &mut Sums<u64, isize>,
+        sums: &mut GrowingSums<u64, isize>,
     ) -> Result<u64, Failure> {
         if worker.index().is_multiple_of(self.process.placement.threads) {
             self.process.progress.extend(self.documents);
@@ -202,7 +202,7 @@ impl Search<'_> {
     }
 
     /// Returns the phrases among all workers' pairs, in any order. `tokens`: those of the text before joining.
-    fn score(&self, worker: &mut Worker, counted: Counted, tokens: u64) -> Vec<Phrase> {
+    fn score(&self, worker: &mut Worker, counted: CountedPairs, tokens: u64) -> Vec<Phrase> {
         let mut counts = vec![0; self.units.names.len()];
         for [unit, count] in gather_records(worker, &counted.units) {
             counts[unit as usize] = count;
@@ -224,7 +224,7 @@ impl Search<'_> {
 }
 
 /// Sends a worker's counts to the workers that sum them.
-fn send(worker: &mut Worker, sums: &mut Sums<u64, isize>, counter: &mut PairCounter<'_>) {
+fn send(worker: &mut Worker, sums: &mut GrowingSums<u64, isize>, counter: &mut PairCounter<'_>) {
     sums.flush(worker, |give| {
         counter.drain(&mut |key, count| give(key, signed(count)));
     });
@@ -237,7 +237,7 @@ fn recount(
     drafts: &mut [Draft],
     joiner: &mut Joiner,
     terms: &mut TermCounter,
-) -> Result<Totals<Term, Counts>, Failure> {
+) -> Result<KeyTotals<TermKey, TermTotals>, Failure> {
     let mut frequencies = Frequencies::new(worker);
     let (mut ids, mut counts) = (Vec::new(), Vec::new());
     for draft in drafts {

@@ -19,7 +19,7 @@ use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary_file::VOCABULARY_FILE;
 
 /// The input, as one process sees it.
-pub(super) struct Source {
+pub(super) struct IngestInput {
     pub(super) input: Arc<Input>,
     pub(super) fingerprint: String,
     /// The error of an input that is gone.
@@ -29,7 +29,7 @@ pub(super) struct Source {
     pub(super) phrases: Vec<Phrase>,
 }
 
-impl Source {
+impl IngestInput {
     /// Finds the input; if all of it is gone, the collection of `train.warm_start` may take its place.
     pub(super) fn discover(process: &Process) -> Result<Self, Failure> {
         let mut gone = None;
@@ -85,7 +85,7 @@ fn reusable(process: &Process) -> Option<Collection> {
 pub(super) fn reuse(
     worker: &mut Worker,
     process: &Process,
-    source: &Source,
+    source: &IngestInput,
 ) -> Result<Option<Collection>, Failure> {
     let Some(folder) = &process.job.warm_start else {
         return Ok(None);

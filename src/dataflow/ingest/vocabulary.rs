@@ -9,7 +9,7 @@ use timely::worker::Worker;
 use super::drafts::Remarks;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
-use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
+use crate::dataflow::frequencies::{KeyTotals, TermKey, TermTotals, unsigned};
 use crate::dataflow::gather::{Delivery, all_gather_blocks};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
@@ -38,7 +38,7 @@ pub(super) struct Agreed {
 pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
-    (terms, totals): (TermCounter, Totals<Term, Counts>),
+    (terms, totals): (TermCounter, KeyTotals<TermKey, TermTotals>),
     documents: [u64; 2],
     remarks: &Remarks,
 ) -> Result<(TermMap, Agreed), Failure> {
@@ -121,7 +121,7 @@ fn prune(
 /// Sends every worker's totals to worker 0; returns `None` on the others. The terms of each worker are sorted.
 pub(super) fn gather_at_leader(
     worker: &mut Worker,
-    totals: Totals<Term, Counts>,
+    totals: KeyTotals<TermKey, TermTotals>,
 ) -> Option<Vec<TermCount>> {
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
@@ -203,4 +203,23 @@ fn nothing_kept(
         count(TermStatus::Capped),
         settings.max_terms,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataflow::block::MAX_BLOCK_WORDS;
+
+    #[test]
+    fn terms_are_whole_in_each_block() {
+        let terms: Vec<(String, [u64; 3])> = (0..20_000)
+            .map(|n| ("zwölf…".repeat(n as usize % 9), [u64::MAX - n, n, n % 5]))
+            .chain([("x".repeat(1 << 16), [1, 1, 0])])
+            .collect();
+        let blocks = pack(terms.iter().map(|(term, counts)| (&**term, *counts)));
+        assert!(blocks.len() > 2 && blocks.iter().all(|words| words.len() <= MAX_BLOCK_WORDS));
+        let arrived = blocks.iter().flat_map(|words| unpacked::<(String, [u64; 3])>(words));
+        assert!(arrived.eq(terms.clone()));
+        assert_eq!(pack(std::iter::empty()).len(), 1);
+    }
 }
