@@ -5,7 +5,6 @@
 //! (`mallet_state`) and the relevance of terms (`relevance`). The same result gives the same bytes.
 
 mod mallet_state;
-mod phi;
 mod pyldavis;
 mod relevance;
 mod sink;
@@ -18,6 +17,7 @@ pub(crate) use sink::Sink;
 
 use crate::failure::Failure;
 use crate::result::OpenedResult;
+use crate::tables::{FileMetadata, wide};
 
 /// The formats of an export, and what each writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,11 +56,25 @@ impl Format {
 /// The result is not complete, lacks what the format needs, or cannot be read; a file already exists, or cannot
 /// be written.
 pub(crate) fn export(result: &OpenedResult, format: Format, sink: &Sink) -> Result<(), Failure> {
+    sink.check()?;
     match format {
         Format::MalletState => mallet_state::write(result, sink),
         Format::PyLdavis => pyldavis::write(result, sink),
-        Format::Parquet => phi::write(result, sink),
+        Format::Parquet => write_phi(result, sink),
     }
+}
+
+fn write_phi(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
+    let (phi, manifest) = (result.phi()?, result.manifest()?);
+    let metadata = FileMetadata {
+        job_id: manifest.job_id,
+        seed: manifest.seed,
+        model_hash: phi.model_hash.clone(),
+        topic_count: Some(phi.topics.len()),
+        vocabulary_size: Some(phi.terms.len()),
+        ..FileMetadata::default()
+    };
+    sink.table(|path| wide::write(path, &metadata, &phi))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use bounds::Bounds;
 pub(crate) use bounds::clip;
 use corpus::DocumentStatus;
 use corpus::collection::{COLLECTION_FILE, Collection};
-use data::{Drift, Facts, ReportData};
+use data::{Facts, PageDrift, ReportData};
 
 /// The tables that are read whole.
 const TABLES: [&str; 10] = [
@@ -75,7 +75,7 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
     let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
     let mut warnings = warnings::of_topics(&lines);
-    let of_drift = |drift: &Drift| {
+    let of_drift = |drift: &PageDrift| {
         warnings::of_drift(&drift.run, [drift.group_count, drift.groups_to_retrain])
     };
     warnings.extend(drift.as_ref().and_then(of_drift));
@@ -159,7 +159,7 @@ fn curve(points: Vec<CurvePoint>) -> Vec<CurvePoint> {
 }
 
 /// Returns the run's drift, and the groups that are furthest from what the model knows.
-fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
+fn drift(root: &Path) -> Result<Option<PageDrift>, Failure> {
     let (run, mut groups): (Vec<DriftRow>, Vec<DriftRow>) =
         rows::<DriftRow>(root)?.into_iter().partition(|line| line.group_id.is_none());
     let Some(run) = run.into_iter().next() else {
@@ -173,5 +173,5 @@ fn drift(root: &Path) -> Result<Option<Drift>, Failure> {
     for name in groups.iter_mut().filter_map(|group| group.group_id.as_mut()) {
         *name = clip(name, bounds::NAME_CHARS);
     }
-    Ok(Some(Drift { run, groups, group_count, groups_to_retrain }))
+    Ok(Some(PageDrift { run, groups, group_count, groups_to_retrain }))
 }

@@ -6,7 +6,7 @@ mod topics;
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
 use crate::job::Job;
-use crate::observe::summary::{DriftSummary, IngestSummary, LabelSummary, Summary, TrainSummary};
+use crate::observe::summary::{DriftSummary, IngestSummary, Summary, TrainSummary};
 use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::{CurvePoint, training_curve};
@@ -128,8 +128,10 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         rows.push(("project", projected));
     }
     rows.extend(summary.drift.as_ref().map(|drift| ("drift", moved_documents(drift))));
-    let labels = summary.labels.as_ref();
-    rows.extend(labels.map(|labels| ("labels", of_labels(labels))));
+    let labels = labels(summary);
+    // The topic of a label has all words of its documents, so it is not a planted topic.
+    let planted = summary.planted_found.filter(|_| labels.is_none());
+    rows.extend(labels.map(|line| ("labels", line)));
     if let Some(findings) = &summary.findings {
         let count = figures::grouped(summary.topics.len() as u64);
         let are_sound = findings.iter().all(|warning| warning.topics.is_empty());
@@ -138,8 +140,6 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
         rows.extend(findings.iter().map(|warning| ("warning", finding(warning))));
     }
     rows.extend(moved_topics(&summary.topics).map(|line| ("changes", line)));
-    // The topic of a label has all words of its documents, so it is not a planted topic.
-    let planted = summary.planted_found.filter(|_| summary.labels.is_none());
     if let Some((found, planted)) = planted {
         rows.push(("planted", format!("{found} of {planted} topics recovered")));
     }
@@ -175,19 +175,18 @@ fn stopped(ingest: &IngestSummary) -> String {
     format!("{of_lists}; they are {share:.1} % of the tokens")
 }
 
-/// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 over labels, 0.412 over documents, on 2,514
-/// that were not trained on; 2 without a document in the sample: …".
-fn of_labels(labels: &LabelSummary) -> String {
-    let mut text = figures::grouped(labels.labels);
-    let f1 = (labels.micro_f1, labels.macro_f1, labels.document_f1);
-    if let (Some(micro), Some(by_label), Some(by_document)) = f1 {
-        text.push_str(&format!(
-            "; F1 of predictions {micro:.3} micro-averaged, {by_label:.3} over labels, {by_document:.3} over \
-             documents, on {} that were not trained on",
-            figures::grouped(labels.documents)
-        ));
-    }
-    text
+/// Describes labels: "159; F1 of predictions 0.413 micro-averaged, 0.291 macro-averaged, 0.412 mean over documents";
+/// `None` without labels.
+fn labels(summary: &Summary) -> Option<String> {
+    let labels = summary.topics.iter().filter(|topic| topic.label.is_some()).count();
+    let scores = summary.evaluation.iter().filter(|row| row.metric == "label_f1");
+    let scores: Vec<String> =
+        scores.map(|row| format!("{:.3} {}", row.value, row.method)).collect();
+    let f1 = match &scores[..] {
+        [] => String::new(),
+        _ => format!("; F1 of predictions {}", scores.join(", ")),
+    };
+    (labels > 0).then(|| format!("{}{f1}", figures::grouped(labels as u64)))
 }
 
 /// Describes a warning: "6 topics are dead: almost no token belongs to them (1, 5, 8, 9, 20, …). Train fewer topics."
@@ -352,7 +351,10 @@ mod tests {
             ),
             "{page}"
         );
-        assert!(page.contains("'out/it''s \\$5/documents/*.parquet'"), "{page}");
+        assert!(
+            page.contains("(cd 'out/it'\\''s $5' && duckdb -init views.sql -c 'FROM"),
+            "{page}"
+        );
         assert!(page.contains("training    ▁▇█\n"), "{page}");
         assert!(page.contains("topicmill inspect 'out/it'\\''s $5' --topic 39\n"), "{page}");
         assert!(!page.contains('\u{1b}'));

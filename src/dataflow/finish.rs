@@ -10,7 +10,7 @@ use super::record::{TrainingRecord, write_trained};
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job::state::TRAINED_FILE;
-use crate::observe::summary::{DriftSummary, LabelSummary, Summary};
+use crate::observe::summary::{DriftSummary, Summary};
 use crate::report::report;
 use crate::tables::evaluation::{of_labels, of_planted, of_projection, of_training};
 use crate::tables::labels::{LabelRow, LabelSums};
@@ -30,7 +30,6 @@ use corpus::collection::Collection;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
 use lda::evaluate::TermDistribution;
-use lda::evaluate::labels::{macro_f1, micro_f1};
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
@@ -102,7 +101,8 @@ pub(crate) fn finish(
         .chain(of_projection.into_iter().flatten())
         .chain(of_labels(&sums))
         .chain(summary.planted_found.and_then(|(found, planted)| of_planted(found, planted)));
-    finisher.write(figures)?;
+    summary.evaluation = figures.collect();
+    finisher.write(summary.evaluation.iter().cloned())?;
     match projected {
         _ if job.model_from.is_some() => {}
         Some(projected) => write_trained(process, &projected.trained)?,
@@ -124,7 +124,6 @@ pub(crate) fn finish(
         finisher.write(changes.iter().cloned())?;
     }
     summary.topics = TopicLine::join(rows, labels, changes);
-    summary.labels = label_summary(&summary.topics, &sums);
     summary.drift = projected.and_then(|it| drift_summary(it, job, record.held_out_documents));
     let drift = summary.drift.as_ref();
     let drift = drift.and_then(|it| warnings::of_drift(&it.run, [it.groups, it.groups_to_retrain]));
@@ -158,19 +157,6 @@ fn planted(
         topics.iter().map(|topic| TermDistribution::of(topic, vocabulary_size)).collect();
     let matching = match_topics(&planted, &found);
     Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
-}
-
-/// Returns the figures of labels that the screen shows; `None` without labels.
-fn label_summary(topics: &[TopicLine], sums: &LabelSums<'_>) -> Option<LabelSummary> {
-    let count = topics.iter().filter(|topic| topic.label.is_some()).count();
-    let labels = sums.labels();
-    (count > 0).then(|| LabelSummary {
-        labels: count as u64,
-        documents: sums.documents(),
-        micro_f1: micro_f1(&labels),
-        macro_f1: macro_f1(&labels),
-        document_f1: sums.means().map(|means| means[0]),
-    })
 }
 
 /// Returns the drift of the new documents of a run with `held_out` held-out documents; `None` without new documents.

@@ -21,7 +21,6 @@
 //! no note, and counts the others again.
 
 mod counters;
-mod document;
 mod keyed;
 mod labels;
 mod notes;
@@ -54,17 +53,19 @@ use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use counters::Counters;
 pub(crate) use counters::SharedSums;
-pub(crate) use document::{Projecting, project_document};
 use lda::evaluate::drift::{DriftSums, TermSet};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::mean_field::TermTopics;
 use lda::infer::settings::InferSettings;
+use lda::infer::summary::{Listing, Projection};
+use lda::infer::{Bag, ImpossibleDraw, Inferred, Inferrer, Target};
+use lda::math::random::{Stage, Stream};
 use lda::model::published::PublishedTopic;
 pub(crate) use notes::written_parts;
-use operators::{State, infer, reduce, shards, write};
+use operators::{ProjectionState, infer, reduce, shards, write};
 use parts::PartWriter;
-use shard::Inference;
+use shard::ShardInference;
 pub(crate) use values::trend_columns;
 
 /// A projection: its documents, its model, and how the result is written.
@@ -152,9 +153,9 @@ pub(crate) fn project(
     plan: ProjectPlan,
 ) -> Result<Option<Projected>, Failure> {
     let index = worker.index();
-    let (plan, state) = (Rc::new(plan), State::new());
+    let (plan, state) = (Rc::new(plan), ProjectionState::new());
     let counters = Rc::new(RefCell::new(Counters::new(&plan, index)));
-    let inference = Inference::new(&plan, &counters);
+    let inference = ShardInference::new(&plan, &counters);
     let (kept, probe) = (Rc::clone(&counters), ProbeHandle::new());
     let dataflow = worker.next_dataflow_index();
     worker.dataflow_named::<u64, _, _>("project", |scope| {
@@ -176,4 +177,40 @@ pub(crate) fn project(
         }
     }
     (index == 0).then(|| counters.borrow_mut().finish()).transpose()
+}
+
+/// What documents are projected onto, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Projecting<'a> {
+    /// The model.
+    pub(crate) target: Target<'a>,
+    /// How topics are inferred.
+    pub(crate) infer: &'a InferSettings,
+    /// The seed of the random streams, which are keyed by the numbers of documents.
+    pub(crate) seed: u64,
+    /// Which topics are listed.
+    pub(crate) listing: Listing,
+}
+
+/// Projects a document; `known` are its proportions if it was inferred together with others.
+///
+/// # Errors
+/// A draw cannot be made.
+pub(crate) fn project_document<'s>(
+    (number, bag): (u64, Bag<'_>),
+    onto: Projecting<'s>,
+    known: Option<&'s [f32]>,
+    inferrer: &'s mut dyn Inferrer,
+) -> Result<(Inferred<'s>, Projection), ImpossibleDraw> {
+    let Projecting { target, infer, seed, listing } = onto;
+    let inferred = match known {
+        Some(proportions) => Inferred { proportions, alpha: &target.table.smoothing().alpha },
+        None => {
+            let mut stream = Stream::keyed(seed, Stage::Project, 0, number);
+            inferrer.infer(bag, target, infer, &mut stream)?
+        }
+    };
+    let mut projection = Projection::default();
+    projection.describe(inferred.proportions, bag, target.table, listing);
+    Ok((inferred, projection))
 }

@@ -30,7 +30,6 @@ use lda::model::factors::{FactorTable, Factors};
 const SWEEPS: usize = 10;
 
 pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
-    sink.check()?;
     let (model, vocabulary) = result.model()?;
     let priors = model.header.published();
     let factors = Factors::prepare(&model.parameters(0, 1), &priors, |_| true, None);

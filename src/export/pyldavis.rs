@@ -21,7 +21,6 @@ use lda::evaluate::map::topic_map;
 const BARS: usize = 30;
 
 pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
-    sink.check()?;
     let phi = result.phi()?;
     let view = View::of_parts(result.root(), &[TopicRow::SPEC.name])?;
     let topics = rows::<TopicRow>(view.path())?.into_iter();
@@ -36,7 +35,7 @@ pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
         tokens: Tokens::default(),
         bars,
         lambda_step: 0.01,
-        options: Options { xlab: "PC1", ylab: "PC2" },
+        options: PlotOptions { xlab: "PC1", ylab: "PC2" },
         order: (1..=tokens.len()).collect(),
     };
     let shown = prepared.tinfo.fill(&relevance, terms, bars);
@@ -45,8 +44,8 @@ pub(super) fn write(result: &OpenedResult, sink: &Sink) -> Result<(), Failure> {
 }
 
 /// Returns a circle per topic; those without tokens are at the origin.
-fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Topics {
-    let mut topics = Topics::default();
+fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Circles {
+    let mut topics = Circles::default();
     for (topic, place) in places.iter().enumerate() {
         let [x, y] = place.unwrap_or_default();
         topics.x.push(x);
@@ -62,7 +61,7 @@ fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Topics {
 #[derive(Debug, Serialize)]
 struct Prepared<'a> {
     #[serde(rename = "mdsDat")]
-    topics: Topics,
+    topics: Circles,
     tinfo: Bars<'a>,
     #[serde(rename = "token.table")]
     tokens: Tokens<'a>,
@@ -71,14 +70,14 @@ struct Prepared<'a> {
     #[serde(rename = "lambda.step")]
     lambda_step: f64,
     #[serde(rename = "plot.opts")]
-    options: Options,
+    options: PlotOptions,
     #[serde(rename = "topic.order")]
     order: Vec<usize>,
 }
 
 /// Circles: a topic's place and its share in per cent.
 #[derive(Debug, Default, Serialize)]
-struct Topics {
+struct Circles {
     x: Vec<f64>,
     y: Vec<f64>,
     topics: Vec<usize>,
@@ -118,16 +117,15 @@ impl<'a> Bars<'a> {
             shown.insert(term);
         }
         for topic in 0..relevance.topic_count() {
-            for term in relevance.terms(topic, bars) {
+            for (term, weight, figures) in relevance.terms(topic, bars) {
                 let figures = [
-                    term.tokens,
-                    relevance.total(term.term),
-                    rounded(term.relevance.log_probability),
-                    rounded(term.relevance.log_lift),
+                    weight * relevance.tokens(topic),
+                    relevance.total(term),
+                    rounded(figures.log_probability),
+                    rounded(figures.log_lift),
                 ];
-                let text = &terms[term.term as usize];
-                self.push(text, format!("Topic{}", topic + 1), figures);
-                shown.insert(term.term);
+                self.push(&terms[term as usize], format!("Topic{}", topic + 1), figures);
+                shown.insert(term);
             }
         }
         shown
@@ -175,7 +173,7 @@ struct Tokens<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Options {
+struct PlotOptions {
     xlab: &'static str,
     ylab: &'static str,
 }

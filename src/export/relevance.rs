@@ -5,12 +5,12 @@
 //! among the topic's terms.
 
 use crate::tables::phi::PublishedPhi;
-use lda::evaluate::relevance::{Relevance as TermRelevance, most_relevant};
+use lda::evaluate::relevance::Relevance as TermRelevance;
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
 
 /// Number of steps of λ.
-const LAMBDA_STEPS: u32 = 100;
+const LAMBDA_STEPS: usize = 100;
 
 /// Terms and topics, weighted by tokens of the whole collection.
 pub(super) struct Relevance<'a> {
@@ -21,16 +21,6 @@ pub(super) struct Relevance<'a> {
     totals: Vec<f64>,
     /// The sum of these over all terms.
     all: f64,
-}
-
-/// A term of a topic.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RelevantTerm {
-    pub(super) term: u32,
-    /// Its tokens in the topic, φ_kw N_k.
-    pub(super) tokens: f64,
-    /// How much it says about the topic.
-    pub(super) relevance: TermRelevance,
 }
 
 impl<'a> Relevance<'a> {
@@ -57,35 +47,21 @@ impl<'a> Relevance<'a> {
         self.tokens.len()
     }
 
+    /// Returns N_k, the tokens of a topic.
+    pub(super) fn tokens(&self, topic: usize) -> f64 {
+        self.tokens[topic]
+    }
+
     /// Returns a topic's share of all tokens.
     pub(super) fn share(&self, topic: usize) -> f64 {
         self.tokens[topic] / self.all
     }
 
-    /// Returns the terms among a topic's `count` most relevant ones for some λ, most probable first.
-    pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<RelevantTerm> {
-        let listed = self.listed(topic);
-        let relevances: Vec<TermRelevance> = listed.iter().map(|term| term.relevance).collect();
-        let chosen = most_relevant(&relevances, count, LAMBDA_STEPS).into_iter();
-        let mut chosen: Vec<RelevantTerm> = chosen.map(|place| listed[place]).collect();
-        let probability = |term: &RelevantTerm| term.relevance.log_probability;
-        chosen.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
-        chosen
-    }
-
-    fn listed(&self, topic: usize) -> Vec<RelevantTerm> {
-        let relevant = |&(term, weight): &(u32, f32)| {
-            let weight = f64::from(weight);
-            RelevantTerm {
-                term,
-                tokens: weight * self.tokens[topic],
-                relevance: TermRelevance {
-                    log_probability: ln(weight),
-                    log_lift: ln(weight * self.all / self.total(term)),
-                },
-            }
-        };
-        self.phi.topics[topic].weights.iter().map(relevant).collect()
+    /// Returns the terms among a topic's `count` most relevant ones for some λ, with their probabilities, most probable
+    /// first.
+    pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<(u32, f64, TermRelevance)> {
+        let log_lift = |term, weight| ln(weight * self.all / self.total(term));
+        self.phi.most_relevant(topic, [count, LAMBDA_STEPS], log_lift)
     }
 
     /// Returns the `count` most salient terms, by p_w Σ_k q_k ln (q_k / p_k) with q_k = φ_kw / Σ_j φ_jw, most salient

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::tables::drift::DriftRow;
+use crate::tables::evaluation::EvaluationRow;
 use crate::tables::topics::TopicLine;
 use crate::tables::warnings::Warning;
 
@@ -46,27 +47,11 @@ pub(crate) struct Summary {
     pub(crate) findings: Option<Vec<Warning>>,
     /// How far the documents that were not trained on have moved from those that were; absent if there are none.
     pub(crate) drift: Option<DriftSummary>,
-    /// How well labels were predicted; absent if documents have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) labels: Option<LabelSummary>,
+    /// Every figure of quality: the rows of the table `evaluation`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) evaluation: Vec<EvaluationRow>,
     /// The numbers of recovered and of planted topics, in jobs that generate their own corpus.
     pub(crate) planted_found: Option<(usize, usize)>,
-}
-
-/// The labels of a collection, and how well they were predicted for the documents that have labels and were
-/// not trained on; without such documents there are no figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct LabelSummary {
-    /// Labels of the collection, each a topic.
-    pub(crate) labels: u64,
-    /// Documents that have labels and were not trained on.
-    pub(crate) documents: u64,
-    /// F1 over all pairs of a document and a label.
-    pub(crate) micro_f1: Option<f64>,
-    /// The mean F1 over labels.
-    pub(crate) macro_f1: Option<f64>,
-    /// The mean F1 over documents.
-    pub(crate) document_f1: Option<f64>,
 }
 
 /// Figures of ingest.

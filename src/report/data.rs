@@ -16,17 +16,17 @@ pub(super) struct ReportData {
     pub(crate) facts: Facts,
     pub(crate) warnings: Vec<Warning>,
     /// Sorted by number.
-    pub(crate) topics: Vec<Topic>,
+    pub(crate) topics: Vec<PageTopic>,
     /// The share of the squared distances that the map shows.
     pub(crate) map_shown: f64,
     /// Number of topics that placed its axes.
     pub(crate) map_landmarks: usize,
-    pub(crate) terms: Terms,
-    pub(crate) documents: Documents,
+    pub(crate) terms: PageTerms,
+    pub(crate) documents: PageDocuments,
     pub(crate) trends: Vec<Trend>,
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) figures: Vec<EvaluationRow>,
-    pub(crate) drift: Option<Drift>,
+    pub(crate) drift: Option<PageDrift>,
 }
 
 #[derive(Debug, Serialize)]
@@ -47,7 +47,7 @@ pub(super) struct Facts {
 }
 
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Topic {
+pub(super) struct PageTopic {
     #[serde(flatten)]
     pub(crate) line: TopicLine,
     /// Its place on the map.
@@ -62,7 +62,7 @@ pub(super) struct Topic {
 
 /// The terms that any topic shows, the most frequent first.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Terms {
+pub(super) struct PageTerms {
     pub(crate) texts: Vec<String>,
     /// Tokens in the collection.
     pub(crate) counts: Vec<i64>,
@@ -72,7 +72,7 @@ pub(super) struct Terms {
 
 /// The documents that any topic shows, in the input's order.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Documents {
+pub(super) struct PageDocuments {
     /// Their `doc_id`.
     pub(crate) numbers: Vec<i64>,
     pub(crate) ids: Vec<String>,
@@ -106,7 +106,7 @@ pub(super) struct Trend {
 
 /// How far new documents have moved.
 #[derive(Debug, Serialize)]
-pub(super) struct Drift {
+pub(super) struct PageDrift {
     pub(crate) run: DriftRow,
     /// Those with the smallest share of known terms.
     pub(crate) groups: Vec<DriftRow>,

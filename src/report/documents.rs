@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
-use super::data::Documents;
+use super::data::PageDocuments;
 use crate::failure::Failure;
 use crate::tables::output::{Output, is_gone, part_name};
 use crate::tables::parts::visit_pieces;
@@ -27,7 +27,7 @@ pub(super) struct Best {
 /// The documents that are shown.
 pub(super) struct Shown {
     /// The table of them.
-    pub(crate) shown: Documents,
+    pub(crate) shown: PageDocuments,
     /// For each topic, document (its place there) and share in thousandths, alternating.
     pub(crate) of_topics: Vec<Vec<u32>>,
 }
@@ -103,7 +103,7 @@ impl Best {
             }
         }
         Shown {
-            shown: Documents {
+            shown: PageDocuments {
                 numbers: self.places.keys().copied().collect(),
                 values: vec![vec![None; ids.len()]; columns.len()],
                 topics: vec![Vec::new(); ids.len()],

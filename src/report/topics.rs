@@ -4,22 +4,20 @@
 use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
-use super::data::{Terms, Topic};
+use super::data::{PageTerms, PageTopic};
 use super::documents::Shown;
 use crate::tables::phi::PublishedPhi;
 use crate::tables::topics::TopicLine;
 use crate::tables::vocabulary::VocabularyRow;
-use lda::evaluate::TermDistribution;
 use lda::evaluate::map::{nearest, topic_map};
-use lda::evaluate::relevance::{Relevance, most_relevant};
 use lda::math::special::ln;
 
 /// Positions of the slider: λ = 0, 0.05, …, 1.
-const POSITIONS: u32 = 20;
+const POSITIONS: usize = 20;
 
 /// The topics, with the figures of the map.
-pub(super) struct Topics {
-    pub(crate) topics: Vec<Topic>,
+pub(super) struct MappedTopics {
+    pub(crate) topics: Vec<PageTopic>,
     pub(crate) map_shown: f64,
     pub(crate) map_landmarks: usize,
 }
@@ -31,7 +29,7 @@ pub(super) fn topics(
     terms: &[VocabularyRow],
     documents: &Shown,
     bounds: &Bounds,
-) -> (Topics, Terms) {
+) -> (MappedTopics, PageTerms) {
     let distributions = phi.distributions();
     let tokens: Vec<f64> = lines.iter().map(|line| line.row.tokens as f64).collect();
     let map = topic_map(&distributions, &tokens);
@@ -39,10 +37,15 @@ pub(super) fn topics(
     let total = terms.iter().map(|term| term.count).sum::<i64>();
     let log_shares: Vec<f64> =
         terms.iter().map(|term| ln(term.count.max(1) as f64 / total.max(1) as f64)).collect();
-    let shown = distributions.iter().map(|topic| shown_of(topic, &log_shares, bounds.terms));
-    let shown: Vec<Vec<(u32, f64)>> = shown.collect();
+    // The terms that some position of the slider shows, with the logarithms of their probabilities.
+    let shown_of = |topic| {
+        let log_lift = |term: u32, weight| ln(weight) - log_shares[term as usize];
+        let chosen = phi.most_relevant(topic, [bounds.terms, POSITIONS], log_lift).into_iter();
+        chosen.map(|(term, _, relevance)| (term, relevance.log_probability)).collect()
+    };
+    let shown: Vec<Vec<(u32, f64)>> = (0..lines.len()).map(shown_of).collect();
     let (table, places) = shown_terms(&shown, terms, total);
-    let topic = |(number, line): (usize, TopicLine)| Topic {
+    let topic = |(number, line): (usize, TopicLine)| PageTopic {
         line: clipped(line),
         place: map.places[number],
         nearest: nearest[number].clone(),
@@ -52,7 +55,7 @@ pub(super) fn topics(
             .collect(),
         documents: documents.of_topics[number].clone(),
     };
-    let topics = Topics {
+    let topics = MappedTopics {
         topics: lines.into_iter().enumerate().map(topic).collect(),
         map_shown: map.shown,
         map_landmarks: map.landmarks,
@@ -72,28 +75,12 @@ fn clipped(mut topic: TopicLine) -> TopicLine {
     topic
 }
 
-/// Returns the terms that some position of the slider shows, with the logarithms of their probabilities; the most
-/// probable first, ties by number.
-fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Vec<(u32, f64)> {
-    let relevance = |&(term, weight): &(u32, f32)| {
-        let log_probability = ln(f64::from(weight));
-        let log_lift = log_probability - log_shares[term as usize];
-        Relevance { log_probability, log_lift }
-    };
-    let all: Vec<Relevance> = topic.entries.iter().map(relevance).collect();
-    let chosen = most_relevant(&all, most, POSITIONS).into_iter();
-    let mut chosen: Vec<(u32, f64)> =
-        chosen.map(|place| (topic.entries[place].0, all[place].log_probability)).collect();
-    chosen.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    chosen
-}
-
 /// Returns the table of all shown terms, and each term's place in it.
 fn shown_terms(
     shown: &[Vec<(u32, f64)>],
     terms: &[VocabularyRow],
     total: i64,
-) -> (Terms, BTreeMap<u32, u32>) {
+) -> (PageTerms, BTreeMap<u32, u32>) {
     let mut all: Vec<u32> = shown.iter().flatten().map(|entry| entry.0).collect();
     let count = |term: u32| terms[term as usize].count;
     all.sort_unstable_by_key(|&term| (std::cmp::Reverse(count(term)), term));
@@ -101,7 +88,7 @@ fn shown_terms(
     let places = all.iter().zip(0..).map(|(&term, place)| (term, place));
     let places = places.collect();
     let text = |&term: &u32| clip(&terms[term as usize].term, NAME_CHARS);
-    let table = Terms {
+    let table = PageTerms {
         texts: all.iter().map(text).collect(),
         counts: all.iter().map(|&term| count(term)).collect(),
         total,

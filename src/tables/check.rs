@@ -48,7 +48,7 @@ impl VerifyReport {
 
 /// The totals over documents that the other checks need.
 #[derive(Debug, Default)]
-pub(crate) struct Totals {
+pub(crate) struct DocumentTotals {
     pub(super) documents: i64,
     /// Σ tokens_in_vocabulary.
     pub(super) tokens_in_vocabulary: i64,
@@ -59,7 +59,7 @@ pub(crate) struct Totals {
 /// What the checks of tables use from other tables.
 pub(crate) struct Known<'a> {
     pub(super) root: &'a Path,
-    pub(super) totals: Totals,
+    pub(super) totals: DocumentTotals,
     /// The number of kept terms, if there is a vocabulary.
     pub(super) kept: Option<i32>,
     /// `topics.absent_weight` of each topic.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::document_topics::DocumentTopicRow;
 use super::manifest::Manifest;
-use super::check::{Totals, VerifyReport};
+use super::check::{DocumentTotals, VerifyReport};
 use super::records::{Records, records, table};
 use super::schema::Row;
 use crate::failure::Failure;
@@ -101,15 +101,15 @@ pub(super) fn check(
     root: &Path,
     manifest: &Manifest,
     report: &mut VerifyReport,
-) -> Result<Totals, Failure> {
-    let mut totals = Totals::default();
+) -> Result<DocumentTotals, Failure> {
+    let mut totals = DocumentTotals::default();
     if !manifest.tables.contains_key("documents") {
         totals.documents = manifest.documents_by_status.values().sum::<u64>() as i64;
         return Ok(totals);
     }
     let mut by_status = BTreeMap::new();
     let projected = manifest.tables.contains_key("document_topics");
-    let mut weights = Weights(records(root)?);
+    let mut weights = WeightCursor(records(root)?);
     for document in records::<DocumentRow>(root)? {
         let document = document?;
         document.verify(&mut totals, &mut by_status, report);
@@ -132,7 +132,7 @@ pub(super) fn check(
 impl DocumentRow {
     fn verify(
         &self,
-        totals: &mut Totals,
+        totals: &mut DocumentTotals,
         by_status: &mut BTreeMap<String, u64>,
         report: &mut VerifyReport,
     ) {
@@ -203,9 +203,9 @@ struct DocumentWeights {
 }
 
 /// A cursor over `document_topics`.
-struct Weights(Records<DocumentTopicRow>);
+struct WeightCursor(Records<DocumentTopicRow>);
 
-impl Weights {
+impl WeightCursor {
     /// Reads the rows up to and including those of `doc_id`.
     fn take(&mut self, doc_id: i64, report: &mut VerifyReport) -> Result<DocumentWeights, Failure> {
         let mut weights = DocumentWeights::default();

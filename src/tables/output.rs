@@ -8,27 +8,25 @@
 //! An output in an object store (`s3://bucket/folder`) keeps the same protocol: its [`Store`] has an equivalent of
 //! each step. Each process then works in a private local folder.
 
-mod contents;
-mod ours;
-mod place;
 mod view;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 pub(crate) use super::manifest::MANIFEST;
-use super::manifest::Manifest;
+use super::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
+use super::parts::{describe, footer, hash_file, part_names, scan};
 use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
 use crate::failure::{Exit, Failure};
-use corpus::collection::in_order;
+use corpus::collection::{SHARDS_FOLDER, in_order};
 use corpus::input::LOCK_MARK;
-pub(crate) use ours::{check_ours, foreign_at};
-use ours::{foreign, is_known, not_ours};
-pub(crate) use place::Place;
 pub(crate) use store::{LOCK, TEMPORARY};
-use store::{Lock, Locking, Store, StoreError, Writer};
+use store::{Lock, Locking, Store, StoreError, Writer, is_remote};
 pub(crate) use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
@@ -399,4 +397,173 @@ fn create_folder(folder: &Path) -> Result<(), Failure> {
 /// Whether the error is that the file system is read-only.
 fn is_read_only(error: &StoreError) -> bool {
     error.source.kind() == io::ErrorKind::ReadOnlyFilesystem
+}
+
+impl Manifest {
+    /// Lists the files of all tables and of the model, the vocabulary, and the description of the collection, which
+    /// has the hashes of the shards. `written` has the parts whose [`PartInfo`] is known, by relative
+    /// path; the others are read and hashed.
+    pub fn describe(
+        &mut self,
+        output: &Output,
+        written: &BTreeMap<String, PartInfo>,
+    ) -> Result<(), Failure> {
+        self.tables.clear();
+        for table in TABLES {
+            let described = describe_table(output, table.name, written)?;
+            if !described.parts.is_empty() {
+                self.tables.insert(table.name.to_owned(), described);
+            }
+        }
+        self.files = Vec::new();
+        for folder in ["model", "corpus"] {
+            let names = output.names(folder)?.into_iter();
+            let paths = names.map(|name| format!("{folder}/{name}"));
+            for path in paths.filter(|path| path != SHARDS_FOLDER) {
+                let (bytes, sha256) = hash_file(&output.local(&path)?)?;
+                self.files.push(FileManifest { path, bytes, sha256 });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn describe_table(
+    output: &Output,
+    table: &str,
+    written: &BTreeMap<String, PartInfo>,
+) -> Result<TableManifest, Failure> {
+    let mut described = TableManifest::default();
+    for name in part_names(output.names(table)?) {
+        let relative = format!("{table}/{name}");
+        if described.columns.is_empty() {
+            described.columns = describe(footer(&output.local(&relative)?)?.1.schema());
+        }
+        let info = match written.get(&relative) {
+            Some(info) => info.clone(),
+            None => scan(&output.local(&relative)?)?,
+        };
+        described.rows += info.rows;
+        described.parts.push(PartManifest { path: relative, info });
+    }
+    Ok(described)
+}
+
+/// Whether a run may write something of this name at the root.
+fn is_known(name: &str) -> bool {
+    FOLDERS.contains(&name) || FILES.contains(&name) || TABLES.iter().any(|t| t.name == name)
+}
+
+/// Refuses a folder that is not ours: ours are empty or bear our mark; files that a user adds change nothing.
+///
+/// # Errors
+/// The folder is not ours; the store does not respond.
+pub(crate) fn check_ours(root: &Path) -> Result<(), Failure> {
+    foreign_at(root)?.map_or(Ok(()), |found| Err(not_ours(root, &found)))
+}
+
+/// Returns one foreign name in a folder that is not ours.
+pub(crate) fn foreign_at(root: &Path) -> Result<Option<String>, Failure> {
+    foreign(&*store::at(root)?, root)
+}
+
+/// Returns the error that the folder contains something that topicmill has not written.
+fn not_ours(root: &Path, found: &str) -> Failure {
+    Failure::data(format!(
+        "{} contains {found:?}, which topicmill has not written: choose an empty folder for \
+         output.path, or move it elsewhere",
+        root.display()
+    ))
+}
+
+/// Returns the first name in an open store that shows that topicmill has not written the folder.
+///
+/// # Errors
+/// The path leads through a file; the store does not respond.
+fn foreign(store: &dyn Store, root: &Path) -> Result<Option<String>, Failure> {
+    if let Some(file) = root.ancestors().find(|path| path.is_file()) {
+        let file = file.display();
+        let message = format!("{file}: is a file; choose a folder for output.path");
+        return Err(Failure::usage(message));
+    }
+    let mut names = store.names(root)?;
+    names.retain(|name| !name.starts_with('.'));
+    let foreign = names.iter().find(|name| !is_known(name));
+    if names.is_empty() || has_mark(store, root, foreign.is_none())? {
+        return Ok(None);
+    }
+    Ok(Some(foreign.unwrap_or(&names[0]).clone()))
+}
+
+/// Whether the lock or the manifest shows that topicmill wrote this folder. If the writer of a lock was killed, the
+/// lock is empty or truncated and nothing else has been written; that counts if `may_be_cut`.
+fn has_mark(store: &dyn Store, root: &Path, may_be_cut: bool) -> Result<bool, Failure> {
+    if let Some(text) = store.read(&root.join(LOCK))? {
+        let mark = LOCK_MARK.as_bytes();
+        return Ok(text.starts_with(mark) || (may_be_cut && mark.starts_with(&text)));
+    }
+    let path = root.join(MANIFEST);
+    let manifest = store.read(&path)?.unwrap_or_default();
+    let manifest = String::from_utf8_lossy(&manifest);
+    Ok(Manifest::from_json(&manifest, &path).is_ok())
+}
+
+/// An output folder as a job names it, and the local folder that a process works in: the same one, unless the output
+/// is in an object store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The folder, or its address (`s3://…`).
+    pub(crate) root: PathBuf,
+    /// The folder that the process works in.
+    pub(crate) local: PathBuf,
+}
+
+impl Place {
+    /// Returns the place of one process of a run. For an object store, it works below `scratch`, by default the
+    /// system's temporary folder, in a folder that depends only on the store, the address and the process's number:
+    /// a restarted process finds its files.
+    pub(crate) fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
+        if !is_remote(root) {
+            let [root, local] = [root, root].map(Path::to_owned);
+            return Self { root, local };
+        }
+        let address = root.to_string_lossy();
+        let address = address.trim_end_matches('/');
+        // Two stores may have buckets of the same name.
+        let endpoints =
+            ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"].map(std::env::var_os);
+        let digest = Sha256::digest(format!("{endpoints:?} {address}"));
+        let digest = hex::encode(digest);
+        let name = format!("topicmill-{}-{process}", &digest[..16]);
+        let scratch = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
+        Self { root: PathBuf::from(address), local: scratch.join(name) }
+    }
+
+    /// Whether the process works in a folder other than the output's.
+    fn is_apart(&self) -> bool {
+        self.local != self.root
+    }
+}
+
+impl<T: AsRef<Path> + ?Sized> From<&T> for Place {
+    /// The place of a run's only process.
+    fn from(root: &T) -> Self {
+        Self::new(root.as_ref(), None, 0)
+    }
+}
+
+#[cfg(test)]
+mod place_tests {
+    use super::*;
+
+    #[test]
+    fn each_process_has_its_folder_and_finds_it_again() {
+        let at = |root: &str, process| Place::new(Path::new(root), Some(Path::new("/s")), process);
+        let first = at("s3://bucket/run1", 0);
+        assert!(first.local.starts_with("/s"));
+        assert_eq!(first, at("s3://bucket/run1/", 0));
+        assert_ne!(first.local, at("s3://bucket/run1", 1).local);
+        assert_ne!(first.local, at("s3://bucket/run2", 0).local);
+        assert_eq!(at("out/run1", 3).local, Path::new("out/run1"));
+    }
 }

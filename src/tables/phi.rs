@@ -16,6 +16,8 @@ use crate::evaluate::foreign::{ForeignModel, SMALLEST, Weights};
 use crate::failure::Failure;
 use corpus::cells;
 use lda::evaluate::TermDistribution;
+use lda::evaluate::relevance::{Relevance, most_relevant};
+use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
 use parquet::errors::ParquetError;
 
@@ -168,6 +170,29 @@ impl PublishedPhi {
         // The table has them by rank.
         phi.topics.iter_mut().for_each(|topic| topic.weights.sort_unstable_by_key(|it| it.0));
         Ok(phi)
+    }
+
+    /// Returns the terms among a topic's `count` most relevant ones for some λ in `steps` steps, with their probabilities;
+    /// the most probable first. `log_lift` is that of a term with a probability.
+    pub(crate) fn most_relevant(
+        &self,
+        topic: usize,
+        [count, steps]: [usize; 2],
+        log_lift: impl Fn(u32, f64) -> f64,
+    ) -> Vec<(u32, f64, Relevance)> {
+        let listed = self.topics[topic].weights.iter().map(|&(term, weight)| {
+            let weight = f64::from(weight);
+            let log_lift = log_lift(term, weight);
+            (term, weight, Relevance { log_probability: ln(weight), log_lift })
+        });
+        let listed: Vec<(u32, f64, Relevance)> = listed.collect();
+        let relevances: Vec<Relevance> = listed.iter().map(|entry| entry.2).collect();
+        let chosen = most_relevant(&relevances, count, steps as u32).into_iter();
+        let mut chosen: Vec<_> = chosen.map(|place| listed[place]).collect();
+        chosen.sort_by(|a, b| {
+            b.2.log_probability.total_cmp(&a.2.log_probability).then(a.0.cmp(&b.0))
+        });
+        chosen
     }
 
     /// Returns the topics as term distributions.

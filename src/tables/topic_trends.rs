@@ -48,7 +48,7 @@ struct TopicTrends {
 
 /// The sums of one value of a column.
 #[derive(Clone, Debug, Default)]
-struct Cell {
+struct TrendCell {
     documents: i64,
     tokens: Sum,
     /// By topic, in fixed point; as long as necessary.
@@ -67,13 +67,13 @@ pub(crate) fn bytes(topics: usize, columns: usize, found: Option<usize>) -> u64 
 /// The place of a cell's tokens among those of its topics.
 const TOKENS: usize = usize::MAX;
 
-/// A part of a [`Cell`]: the place of a sum, documents, the sum.
-type CellPart = (usize, i64, [u64; GROUPS]);
+/// A part of a [`TrendCell`]: the place of a sum, documents, the sum.
+type TrendPart = (usize, i64, [u64; GROUPS]);
 
-impl Sums for Cell {
-    type Part = CellPart;
+impl Sums for TrendCell {
+    type Part = TrendPart;
 
-    fn take(&mut self, send: &mut dyn FnMut(CellPart)) {
+    fn take(&mut self, send: &mut dyn FnMut(TrendPart)) {
         let Self { documents, tokens, topics } = std::mem::take(self);
         let mut part = |place, documents, sum: &Sum| {
             send((place, documents, sum.0.map(|n| n as u64)));
@@ -86,18 +86,14 @@ impl Sums for Cell {
         }
     }
 
-    fn add(&mut self, (place, documents, sum): CellPart) {
+    fn add(&mut self, (place, documents, sum): TrendPart) {
         self.documents += documents;
         let own = if place == TOKENS { &mut self.tokens } else { self.topic(place) };
         own.merge(sum.into_iter().map(|n| n as i64));
     }
 }
 
-/// The place of a column, and that of the value: after the named ones, first no value, then the others; the topic; its
-/// share, and the bounds of its interval, or NaN; tokens and documents.
-type TrendLine = ([u64; 2], i32, [f64; 3], [i64; 2]);
-
-impl Cell {
+impl TrendCell {
     fn topic(&mut self, topic: usize) -> &mut Sum {
         if topic >= self.topics.len() {
             self.topics.resize(topic + 1, None);
@@ -112,19 +108,6 @@ impl Cell {
         for &(weight, topic) in topics {
             self.topic(usize::from(topic)).0[group] += fixed(f64::from(weight) * tokens as f64);
         }
-    }
-
-    fn lines(&self, place: [u64; 2], replicates: &Replicates) -> Vec<TrendLine> {
-        let (tokens, replicated) = (self.tokens.total(), replicates.of(&self.tokens));
-        let line = |topic: i32, sum: &Sum| {
-            let interval = interval(&replicates.of(sum), &replicated);
-            let interval = interval.filter(|_| self.documents > 1);
-            let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
-            let share = sum.total() as f64 / tokens as f64;
-            (place, topic, [share, low, high], [tokens / fixed(1.0), self.documents])
-        };
-        let topics = (0..).zip(&self.topics);
-        topics.filter_map(|(topic, sum)| Some(line(topic, sum.as_ref()?))).collect()
     }
 }
 
@@ -147,13 +130,13 @@ impl TopicTrends {
 
 impl RollUp for TopicTrends {
     type Key = u64;
-    type Sums = Cell;
+    type Sums = TrendCell;
     type Whole = ();
-    type Line = TrendLine;
+    type Line = TopicTrendRow;
     type Row = TopicTrendRow;
 
-    fn empty(&self) -> Cell {
-        Cell::default()
+    fn empty(&self) -> TrendCell {
+        TrendCell::default()
     }
 
     fn whole(&self) {}
@@ -162,7 +145,7 @@ impl RollUp for TopicTrends {
         &mut self,
         document: &ListedDocument<'_>,
         (): &mut (),
-        each: &mut dyn FnMut(&u64, &mut dyn FnMut(&mut Cell)),
+        each: &mut dyn FnMut(&u64, &mut dyn FnMut(&mut TrendCell)),
     ) {
         let group = group(self.seed, document.number);
         let tokens = document.read.tokens_in_vocabulary() as i64;
@@ -170,42 +153,51 @@ impl RollUp for TopicTrends {
         for ((column, first), memo) in columns {
             let cell = document.read.metadata[column.place].as_deref().unwrap_or("");
             for place in memo.get(cell, |cell| column.places_of(cell)) {
-                let mut count = |cell: &mut Cell| cell.count(tokens, document.topics, group);
+                let mut count = |cell: &mut TrendCell| cell.count(tokens, document.topics, group);
                 each(&((first + place) as u64), &mut count);
             }
         }
     }
 
-    fn lines(&self, key: u64, cell: Cell, (): &(), lines: &mut Vec<TrendLine>) {
-        let column = self.first.partition_point(|&first| first as u64 <= key) - 1;
-        let place = [column as u64, key - self.first[column] as u64];
-        lines.append(&mut cell.lines(place, &self.replicates));
-    }
-
-    fn rows(&self, mut lines: Vec<TrendLine>, (): &()) -> Vec<TopicTrendRow> {
-        lines.sort_unstable_by_key(|&(place, topic, ..)| (place, topic));
-        let row = |([column, place], topic, [share, low, high], [tokens, documents]): TrendLine| {
-            let (column, place) = (&self.columns[column as usize], place as usize);
-            let value_count = match place.checked_sub(column.values.len()) {
-                None => 1,
-                Some(0) => 0,
-                Some(_) => column.others,
-            };
-            let bound = |value: f64| (!low.is_nan()).then_some(value);
+    fn lines(&self, key: u64, cell: TrendCell, (): &(), lines: &mut Vec<TopicTrendRow>) {
+        let number = self.first.partition_point(|&first| first as u64 <= key) - 1;
+        let (column, place) = (&self.columns[number], key as usize - self.first[number]);
+        let value_count = match place.checked_sub(column.values.len()) {
+            None => 1,
+            Some(0) => 0,
+            Some(_) => column.others,
+        };
+        let replicates = &self.replicates;
+        let (tokens, replicated) = (cell.tokens.total(), replicates.of(&cell.tokens));
+        let row = |topic: i32, sum: &Sum| {
+            let interval = interval(&replicates.of(sum), &replicated);
+            let interval = interval.filter(|_| cell.documents > 1);
             TopicTrendRow {
                 name: column.name.clone(),
                 value: column.values.get(place).cloned(),
                 value_count: value_count as i64,
                 topic,
-                share,
-                low: bound(low),
-                high: bound(high),
-                tokens,
-                documents,
+                share: sum.total() as f64 / tokens as f64,
+                low: interval.map(|(low, _)| low),
+                high: interval.map(|(_, high)| high),
+                tokens: tokens / fixed(1.0),
+                documents: cell.documents,
             }
         };
-        lines.into_iter().map(row).collect()
+        let topics = (0..).zip(&cell.topics);
+        lines.extend(topics.filter_map(|(topic, sum)| Some(row(topic, sum.as_ref()?))));
     }
+
+    /// Sorts the rows: of each column the named values, no value, then the others.
+    fn rows(&self, mut lines: Vec<TopicTrendRow>, (): &()) -> Vec<TopicTrendRow> {
+        lines.sort_unstable_by(|a, b| place(a).cmp(&place(b)));
+        lines
+    }
+}
+
+/// Returns what rows are sorted by; a null is last.
+fn place(row: &TopicTrendRow) -> (&str, bool, Option<&str>, i64, i32) {
+    (&row.name, row.value.is_none(), row.value.as_deref(), row.value_count, row.topic)
 }
 
 fn check(known: &Known<'_>, report: &mut VerifyReport) -> Result<(), Failure> {
@@ -242,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_cell_travels_in_parts() {
-        let [mut one, mut other, mut all] = [(); 3].map(|()| Cell::default());
+        let [mut one, mut other, mut all] = [(); 3].map(|()| TrendCell::default());
         for document in 0..20_u64 {
             let group = group(1, document);
             let topics = [(0.5, (document % 3) as u16), (0.25, 9)];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::check::{Totals, VerifyReport};
+use super::check::{DocumentTotals, VerifyReport};
 use super::labels::LabelRow;
 use super::records::{records, rows, table};
 use super::tally::Tally;
@@ -181,7 +181,7 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, Failure> {
 /// Checks the table; returns each topic's `absent_weight`.
 pub(super) fn check(
     root: &Path,
-    totals: &Totals,
+    totals: &DocumentTotals,
     report: &mut VerifyReport,
 ) -> Result<Vec<f64>, Failure> {
     let (mut absent, mut shares) = (Vec::new(), 0.0);

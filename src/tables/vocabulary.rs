@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::check::{Totals, VerifyReport};
+use super::check::{DocumentTotals, VerifyReport};
 use super::records::{records, table};
 use crate::failure::Failure;
 use corpus::vocabulary::Vocabulary;
@@ -43,7 +43,7 @@ pub fn kept_terms(root: &Path) -> Result<Vec<VocabularyRow>, Failure> {
 /// Checks that kept terms come first and are numbered without gaps; returns their number.
 pub(super) fn check(
     root: &Path,
-    totals: &Totals,
+    totals: &DocumentTotals,
     report: &mut VerifyReport,
 ) -> Result<i32, Failure> {
     let (mut kept, mut tokens, mut others) = (0, 0, false);

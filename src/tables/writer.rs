@@ -164,6 +164,15 @@ impl TableWriter {
     }
 }
 
+/// Returns what all files have in common: the compression, the program, the origin.
+pub(super) fn base_properties(table: &str, metadata: &FileMetadata) -> WriterPropertiesBuilder {
+    let level = ZstdLevel::try_new(3).expect("3 is a level that zstd has");
+    WriterProperties::builder()
+        .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_key_value_metadata(Some(metadata.key_values(table)))
+}
+
 fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
     let position = |name: &&str| spec.columns.iter().position(|c| c.name == *name);
     let sorting = spec.sorted_by.iter().filter_map(position).map(|index| SortingColumn {
@@ -171,13 +180,9 @@ fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
         descending: false,
         nulls_first: false,
     });
-    let level = ZstdLevel::try_new(3).expect("3 is a level that zstd has");
-    let mut builder = WriterProperties::builder()
-        .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(level))
+    let mut builder = base_properties(spec.name, metadata)
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_max_row_group_bytes(Some(GROUP_BYTES))
-        .set_key_value_metadata(Some(metadata.key_values(spec.name)))
         .set_sorting_columns(Some(sorting.collect()).filter(|s: &Vec<_>| !s.is_empty()));
     for column in spec.columns {
         builder = encode(builder, column.name, column.kind);

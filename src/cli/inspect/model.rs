@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::checkpoint::{self, Header};
 use crate::cli::args::InspectArgs;
@@ -15,6 +15,14 @@ use lda::evaluate::TermDistribution;
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
 use lda::model::published::publish;
+
+/// A model: its header, and its topics if its terms are known.
+#[derive(Serialize)]
+struct ModelScreen<'a> {
+    #[serde(flatten)]
+    header: &'a Header,
+    topics: Vec<TopicLine>,
+}
 
 /// Shows the model at `path`.
 ///
@@ -29,7 +37,8 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
         None => Vec::new(),
     };
     if args.json {
-        return crate::cli::print_json(&json_of(&saved.header, &parameters, &topics));
+        let header = &saved.header;
+        return crate::cli::print_json(&ModelScreen { header, topics });
     }
     let mut text = plan::rows(&rows_of(&saved.header, &parameters));
     if topics.is_empty() {
@@ -132,23 +141,6 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
         ("model id", header.settings_hash.chars().take(16).collect()),
     ];
     rows.into_iter().chain(tree).collect()
-}
-
-fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicLine]) -> serde_json::Value {
-    let topic = |t: &TopicLine| json!({ "topic": t.row.topic, "share": t.row.share, "top_terms": t.row.top_terms });
-    json!({
-        "topic_count": header.topic_count,
-        "vocabulary_size": header.vocabulary_size,
-        "rounds": header.rounds,
-        "finished": header.published_eta.is_some(),
-        "alpha": header.priors.alpha,
-        "eta": header.priors.eta,
-        "published_eta": header.published_eta,
-        "nonzeros": parameters.nonzero_count(),
-        "settings_hash": header.settings_hash,
-        "vocabulary_hash": header.vocabulary_hash,
-        "topics": topics.iter().map(topic).collect::<Vec<_>>(),
-    })
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl SharedSums {
 }
 
 /// The parts of tables that have been written, by path.
-type Written = BTreeMap<String, PartInfo>;
+type WrittenParts = BTreeMap<String, PartInfo>;
 
 /// A roll-up on one worker.
 struct Rolled<R: RollUp> {
@@ -62,7 +62,7 @@ struct Rolled<R: RollUp> {
     keys: u64,
     /// On the first worker.
     lines: Vec<R::Line>,
-    written: Written,
+    written: WrittenParts,
 }
 
 /// A roll-up of any type.
@@ -72,7 +72,7 @@ trait AnyRollUp {
     fn receive(&mut self, kind: u64, words: &[u64]);
     fn send_count(&mut self, outbox: &mut Outbox);
     fn send_lines(&mut self, plan: &ProjectPlan, outbox: &mut Outbox) -> Result<(), Failure>;
-    fn finish(&mut self, plan: &ProjectPlan) -> Result<Written, Failure>;
+    fn finish(&mut self, plan: &ProjectPlan) -> Result<WrittenParts, Failure>;
 }
 
 impl<R: RollUp> Rolled<R> {
@@ -162,7 +162,7 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
         Ok(())
     }
 
-    fn finish(&mut self, plan: &ProjectPlan) -> Result<Written, Failure> {
+    fn finish(&mut self, plan: &ProjectPlan) -> Result<WrittenParts, Failure> {
         let mut written = std::mem::take(&mut self.written);
         if !R::IS_IN_PARTS {
             let rows = self.roll_up.rows(std::mem::take(&mut self.lines), &self.whole[1]);

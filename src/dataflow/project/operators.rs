@@ -13,7 +13,7 @@ use timely::dataflow::operators::{Capability, Operator};
 use super::ProjectPlan;
 use super::counters::Counters;
 use super::parts::{InferredDocuments, PartWriter};
-use super::shard::Inference;
+use super::shard::ShardInference;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
@@ -30,7 +30,7 @@ const INTERRUPT: u64 = 1;
 type Flow<'scope, C> = Stream<'scope, u64, C>;
 
 /// The state of a worker's operators.
-pub(super) struct State {
+pub(super) struct ProjectionState {
     /// The error that ends the run, and the operator's capability: while it is kept, no worker considers
     /// sums complete.
     failure: Option<(Failure, Capability<u64>)>,
@@ -40,7 +40,7 @@ pub(super) struct State {
     deferral: Option<Deferral>,
 }
 
-impl State {
+impl ProjectionState {
     /// Creates the state of a worker that is about to begin.
     pub(super) fn new() -> Rc<RefCell<Self>> {
         Rc::new(RefCell::new(Self {
@@ -74,7 +74,7 @@ impl State {
 pub(super) fn shards<'scope>(
     written: Flow<'scope, Block>,
     plan: &Rc<ProjectPlan>,
-    state: &Rc<RefCell<State>>,
+    state: &Rc<RefCell<ProjectionState>>,
 ) -> Flow<'scope, Vec<usize>> {
     let (plan, state) = (Rc::clone(plan), Rc::clone(state));
     let next = move || next_shard(&plan.process, &plan.shards, &plan.collection);
@@ -102,8 +102,8 @@ pub(super) fn shards<'scope>(
 /// Infers some documents of the current shard at a time; outputs them and, in between and at the end, sums over them.
 pub(super) fn infer<'scope>(
     shards: Flow<'scope, Vec<usize>>,
-    mut inference: Inference,
-    state: &Rc<RefCell<State>>,
+    mut inference: ShardInference,
+    state: &Rc<RefCell<ProjectionState>>,
 ) -> (Flow<'scope, Vec<InferredDocuments>>, Flow<'scope, Block>) {
     let (scope, state) = (shards.scope(), Rc::clone(state));
     let mut outbox = Outbox::new([scope.index(), scope.peers()]);
@@ -149,7 +149,7 @@ pub(super) fn infer<'scope>(
 pub(super) fn write<'scope>(
     inferred: Flow<'scope, Vec<InferredDocuments>>,
     mut writer: PartWriter,
-    state: &Rc<RefCell<State>>,
+    state: &Rc<RefCell<ProjectionState>>,
 ) -> Flow<'scope, Block> {
     let (scope, state) = (inferred.scope(), Rc::clone(state));
     let (index, peers) = (scope.index(), scope.peers());
@@ -180,7 +180,7 @@ pub(super) fn write<'scope>(
 pub(super) fn reduce<'scope>(
     sums: Flow<'scope, Block>,
     counters: &Rc<RefCell<Counters>>,
-    state: &Rc<RefCell<State>>,
+    state: &Rc<RefCell<ProjectionState>>,
     send: fn(&mut Counters, &mut Outbox) -> Result<(), Failure>,
 ) -> Flow<'scope, Block> {
     let (counters, state) = (Rc::clone(counters), Rc::clone(state));

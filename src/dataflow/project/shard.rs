@@ -3,12 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::ProjectPlan;
 use super::counters::Counters;
-use super::document::{Projecting, project_document};
 use super::labels::{Predicted, Predictor};
 use super::notes::{self, part_path, parts};
 use super::parts::{DocumentRows, InferredDocuments};
+use super::{ProjectPlan, Projecting, project_document};
 use crate::dataflow::outbox::Outbox;
 use crate::failure::Failure;
 use crate::observe::WorkStage;
@@ -29,7 +28,7 @@ use lda::model::factors::FactorTable;
 const DOCUMENTS_AT_ONCE: usize = 256;
 
 /// Infers shards one after another, reusing buffers.
-pub(super) struct Inference {
+pub(super) struct ShardInference {
     plan: Rc<ProjectPlan>,
     counters: Rc<RefCell<Counters>>,
     inferrer: Box<dyn Inferrer>,
@@ -71,7 +70,7 @@ impl Shard {
     }
 }
 
-impl Inference {
+impl ShardInference {
     /// Creates one for the plan's job.
     pub(super) fn new(plan: &Rc<ProjectPlan>, counters: &Rc<RefCell<Counters>>) -> Self {
         Self {

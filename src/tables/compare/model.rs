@@ -11,7 +11,7 @@ use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
 use lda::model::published::PublishedTopic;
 
 /// A topic: its listed terms, ascending, and the weight of every other term.
-type Topic = (Vec<(u32, f32)>, f64);
+type SharedTopic = (Vec<(u32, f32)>, f64);
 
 /// Matches the topics of two models over the terms that both have.
 ///
@@ -43,7 +43,7 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, Failure> {
     })
 }
 
-fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> {
+fn views(topics: &[SharedTopic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> {
     let views = topics.iter().map(|(entries, absent)| TermDistribution {
         entries,
         absent_weight: *absent,
@@ -53,7 +53,7 @@ fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> 
 }
 
 /// Returns the topics over the shared terms only, in their numbering, each normalised to 1.
-fn on(phi: &PublishedPhi, shared: &HashMap<&str, u32>) -> Vec<Topic> {
+fn on(phi: &PublishedPhi, shared: &HashMap<&str, u32>) -> Vec<SharedTopic> {
     let number = |term: u32| shared.get(phi.terms[term as usize].as_str()).copied();
     let topic = |published: &PublishedTopic| {
         let absent = published.absent_weight;
