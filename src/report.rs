@@ -70,8 +70,8 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
     }
     let bounds = Bounds::of(lines.len());
     let columns = shown_columns(&collection);
-    let best = documents::Best::read(root, &bounds)?;
-    let documents = best.shown(output, &collection, lines.len(), &columns, threads)?;
+    let (documents, of_topics) =
+        documents::documents(output, &collection, lines.len(), &columns, &bounds, threads)?;
     let trends = trends::trends(root, lines.len())?;
     let drift = drift(root)?;
     let mut warnings = warnings::of_topics(&lines);
@@ -82,7 +82,7 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
     warnings.extend(warnings::of_documents(&collection.documents_by_status));
     warnings.iter_mut().for_each(|warning| warning.topics.truncate(bounds::NAMED_TOPICS));
     let (phi, kept) = (PublishedPhi::read(root)?, kept_terms(root)?);
-    let (topics, terms) = topics::topics(lines, &phi, &kept, &documents, &bounds);
+    let (topics, terms) = topics::topics(lines, &phi, &kept, of_topics, &bounds);
     Ok(page::page(&ReportData {
         facts: facts(root, &collection)?,
         warnings,
@@ -90,7 +90,7 @@ pub(crate) fn report(output: &Output, threads: usize) -> Result<String, Failure>
         map_shown: topics.map_shown,
         map_landmarks: topics.map_landmarks,
         terms,
-        documents: documents.shown,
+        documents,
         trends,
         curve: curve(training_curve(root)?),
         figures: rows(root)?,

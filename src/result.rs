@@ -28,6 +28,18 @@ pub struct OpenedResult {
     root: PathBuf,
 }
 
+/// Reads a JSON file of a result, at `path`; the error names it as `name`.
+///
+/// # Errors
+/// It cannot be read, or is damaged.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, name: &Path) -> Result<T, Failure> {
+    let bytes = std::fs::read(path).map_err(Failure::io(name))?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("{}: {error}", name.display());
+        Failure::data(message).help("copy the file back, or make that result again")
+    })
+}
+
 impl OpenedResult {
     /// Opens the result in a folder or at an address, which may be incomplete: what it lacks is an error when it is
     /// asked for.
@@ -90,15 +102,8 @@ impl OpenedResult {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
-        let Some(file) = self.find(name)? else {
-            return Ok(None);
-        };
-        let bytes = std::fs::read(file.path()).map_err(Failure::io(file.path()))?;
-        let read = serde_json::from_slice(&bytes).map_err(|error| {
-            let message = format!("{}: {error}", self.root.join(name).display());
-            Failure::data(message).help("copy the file back, or make that result again")
-        });
-        read.map(Some)
+        let file = self.find(name)?;
+        file.map(|file| read_json(file.path(), &self.root.join(name))).transpose()
     }
 
     /// Reads the manifest.

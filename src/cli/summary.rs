@@ -1,9 +1,8 @@
 //! The end of a run: the topics as a table, the figures, and commands for the next steps.
 
-mod next;
-mod topics;
+use std::ffi::OsStr;
 
-use super::pictures::{curve, page_width};
+use super::pictures::{curve, page_width, table};
 use super::{Display, Failure, figures, plan};
 use crate::job::Job;
 use crate::observe::summary::{DriftSummary, IngestSummary, Summary, TrainSummary};
@@ -11,8 +10,8 @@ use crate::tables::topic_changes::TopicChangeRow;
 use crate::tables::topics::{TopicLine, topic_lines};
 use crate::tables::training_log::{CurvePoint, training_curve};
 use crate::tables::warnings::Warning;
+use mesh::launch::quote;
 use store::is_remote;
-pub(super) use topics::{MOST_TERMS, held_out_curve, topic_table, words_within};
 
 /// The score of fewer held-out documents says little: their standard error, too, is a guess.
 const FEW_HELD_OUT: u64 = 30;
@@ -68,7 +67,7 @@ fn text(
     }
     page += &plan::rows(&figures_of(summary, curve));
     if summary.project.is_some() || !summary.topics.is_empty() {
-        page += &next::lines(summary, job, overrides);
+        page += &next_lines(summary, job, overrides);
     }
     page
 }
@@ -270,6 +269,110 @@ fn documents(summary: &Summary) -> String {
         figures::grouped(summary.tokens),
         statuses.join(", "),
     )
+}
+
+/// Returns the next steps, a line for each command and its purpose.
+fn next_lines(summary: &Summary, job: &Job, overrides: &[String]) -> String {
+    let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
+    let commands: String = commands(summary, job, overrides).into_iter().map(line).collect();
+    format!("\nNext:\n{commands}")
+}
+
+fn commands(summary: &Summary, job: &Job, overrides: &[String]) -> Vec<(String, &'static str)> {
+    let output = shell_word(&summary.output);
+    let mut commands = Vec::new();
+    if let Some(report) = &summary.report {
+        commands.push((shell_word(report), "the report, for a browser"));
+    }
+    let alive = summary.topics.iter().filter(|topic| !topic.row.dead);
+    if let Some(largest) = alive.max_by(|a, b| a.row.share.total_cmp(&b.row.share)) {
+        let inspect = format!("topicmill inspect {output} --topic {}", largest.row.topic);
+        commands.push((inspect, "a topic and its documents"));
+    }
+    if !job.is_of_its_output() {
+        let sets = overrides.iter();
+        let sets: String = sets.map(|set| format!(" --set {}", shell_word(set))).collect();
+        let file = shell_word(&job.path);
+        let edit = format!("topicmill run {file}{sets} --overwrite");
+        commands.push((edit, "again, after changing the job"));
+    }
+    if !is_remote(&summary.output) {
+        let query = "FROM topic_words LIMIT 20";
+        let open = format!("(cd {output} && duckdb -init views.sql -c '{query}')");
+        commands.push((open, "the tables, in SQL"));
+    }
+    commands
+}
+
+/// Quotes a text as a shell_word of a shell.
+fn shell_word(text: impl AsRef<OsStr>) -> String {
+    quote(text.as_ref()).to_string_lossy().into_owned()
+}
+
+/// Maximum number of terms of a topic, if they fit.
+pub(super) const MOST_TERMS: usize = 20;
+/// Columns before the terms: topic, share, coherence, and the space between them.
+const BEFORE_TERMS: usize = 30;
+
+/// Returns the `most` largest topics with up to `most_terms` terms each, `width` characters wide.
+pub(super) fn topic_table(
+    topics: &[TopicLine],
+    most: usize,
+    most_terms: usize,
+    width: usize,
+) -> String {
+    let mut sorted: Vec<&TopicLine> = topics.iter().collect();
+    sorted.sort_by(|a, b| b.row.share.total_cmp(&a.row.share).then(a.row.topic.cmp(&b.row.topic)));
+    let mut table = table(">topic|>share|>coherence|top terms");
+    for topic in sorted.iter().take(most) {
+        let words = topic.words();
+        table.add_row([
+            topic.row.topic.to_string(),
+            format!("{:.1} %", 100.0 * topic.row.share),
+            topic.row.coherence_npmi.map_or_else(String::new, |c| format!("{c:.3}")),
+            words_within(
+                &words,
+                most_terms + usize::from(topic.label.is_some()),
+                width.saturating_sub(BEFORE_TERMS),
+            ),
+        ]);
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    if sorted.len() > most {
+        let more = sorted.len() - most;
+        text += &format!("… and {more} more, in the table `topics`\n");
+    }
+    text
+}
+
+/// Joins as many whole words as fit, at least one and at most `most`.
+pub(super) fn words_within(words: &[String], most: usize, width: usize) -> String {
+    let mut line = String::new();
+    for word in words.iter().take(most) {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    line
+}
+
+/// Returns the held-out likelihood during training as a curve, with its first and last value; `None` for
+/// fewer than two evaluations.
+pub(super) fn held_out_curve(points: &[CurvePoint]) -> Option<String> {
+    let measured = points.iter().filter_map(|point| point.heldout_loglik_per_token);
+    let values: Vec<f64> = measured.collect();
+    let [first, .., last] = values[..] else {
+        return None;
+    };
+    let rounds = points.last()?.round.unsigned_abs() + 1;
+    Some(format!(
+        "{}  {first:.2} to {last:.2} nats per token in {} rounds",
+        curve(&values),
+        figures::grouped(rounds.into()),
+    ))
 }
 
 #[cfg(test)]

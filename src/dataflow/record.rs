@@ -1,9 +1,6 @@
 //! The record of a finished training: the training log as a table and, beside the model, what later
 //! stages need from it.
 
-use std::path::Path;
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::coherence::Coherence;
@@ -12,7 +9,7 @@ use super::sample::Sample;
 use super::train::TrainingOutcome;
 use crate::failure::Failure;
 use crate::job::state::TRAINED_FILE;
-use crate::result::OpenedResult;
+use crate::result::{OpenedResult, read_json};
 use crate::tables::FileMetadata;
 use crate::tables::output::is_gone;
 use crate::tables::topic_term_diagnostics::CountedTerm;
@@ -63,7 +60,8 @@ impl TrainingRecord {
 
     /// Reads the record of an earlier run, or of an earlier stage.
     pub(crate) fn read(process: &Process) -> Result<Self, Failure> {
-        read_json(&process.output.local(RECORD)?)
+        let path = process.output.local(RECORD)?;
+        read_json(&path, &path)
     }
 
     /// Reads the record of the training of another result, for a job that uses its model: nothing of its own
@@ -79,16 +77,6 @@ impl TrainingRecord {
 pub(crate) fn write_trained(process: &Process, trained: &DriftSums) -> Result<(), Failure> {
     let json = serde_json::to_vec(trained).expect("numbers are JSON");
     process.output.write_atomic(TRAINED_FILE, &json)
-}
-
-/// Reads what a training has recorded in a file.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let io = Failure::io(path);
-    let bytes = std::fs::read(path).map_err(io)?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::data(message).help("copy the file back, or make that result again")
-    })
 }
 
 /// Writes the training log and the record, before the model is published.

@@ -110,17 +110,17 @@ impl<'a> Bars<'a> {
     ) -> BTreeSet<u32> {
         let mut shown = BTreeSet::new();
         for (place, term) in relevance.salient(bars).into_iter().enumerate() {
-            let total = relevance.total(term).floor();
+            let total = relevance.totals[term as usize].floor();
             // Ranks instead of figures keep the terms in this order.
             let rank = (bars - place) as f64;
             self.push(&terms[term as usize], "Default".to_owned(), [total, total, rank, rank]);
             shown.insert(term);
         }
-        for topic in 0..relevance.topic_count() {
+        for topic in 0..relevance.tokens.len() {
             for (term, weight, figures) in relevance.terms(topic, bars) {
                 let figures = [
-                    weight * relevance.tokens(topic),
-                    relevance.total(term),
+                    weight * relevance.tokens[topic],
+                    relevance.totals[term as usize],
                     rounded(figures.log_probability),
                     rounded(figures.log_lift),
                 ];
@@ -151,7 +151,7 @@ impl<'a> Tokens<'a> {
         for (&term, topics) in shown.iter().zip(spread) {
             for (topic, tokens) in topics {
                 self.topic.push(topic + 1);
-                self.freq.push(tokens.round() / relevance.total(term));
+                self.freq.push(tokens.round() / relevance.totals[term as usize]);
                 self.term.push(&terms[term as usize]);
             }
         }

@@ -16,9 +16,9 @@ const LAMBDA_STEPS: usize = 100;
 pub(super) struct Relevance<'a> {
     phi: &'a PublishedPhi,
     /// N_k: tokens of each topic.
-    tokens: &'a [f64],
+    pub(super) tokens: &'a [f64],
     /// Σ_k φ_kw N_k for each term.
-    totals: Vec<f64>,
+    pub(super) totals: Vec<f64>,
     /// The sum of these over all terms.
     all: f64,
 }
@@ -38,20 +38,6 @@ impl<'a> Relevance<'a> {
         Self { phi, tokens, totals, all }
     }
 
-    /// Returns the tokens of a term in all topics.
-    pub(super) fn total(&self, term: u32) -> f64 {
-        self.totals[term as usize]
-    }
-
-    pub(super) fn topic_count(&self) -> usize {
-        self.tokens.len()
-    }
-
-    /// Returns N_k, the tokens of a topic.
-    pub(super) fn tokens(&self, topic: usize) -> f64 {
-        self.tokens[topic]
-    }
-
     /// Returns a topic's share of all tokens.
     pub(super) fn share(&self, topic: usize) -> f64 {
         self.tokens[topic] / self.all
@@ -60,7 +46,7 @@ impl<'a> Relevance<'a> {
     /// Returns the terms among a topic's `count` most relevant ones for some λ, with their probabilities, most probable
     /// first.
     pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<(u32, f64, TermRelevance)> {
-        let log_lift = |term, weight| ln(weight * self.all / self.total(term));
+        let log_lift = |term, weight| ln(weight * self.all / self.totals[term as usize]);
         self.phi.most_relevant(topic, [count, LAMBDA_STEPS], log_lift)
     }
 

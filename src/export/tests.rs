@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::Sink;
-use super::relevance::{Relevance, RelevantTerm};
+use super::relevance::Relevance;
 use crate::tables::phi::PublishedPhi;
 use lda::evaluate::relevance::Relevance as TermRelevance;
 use lda::math::special::ln;
@@ -56,46 +56,40 @@ fn relevant_terms_are_those_of_the_definition() {
     let total = |w: usize| dense.iter().zip(&tokens).map(|(row, n)| row[w] * n).sum::<f64>();
     let all: f64 = (0..TERMS).map(total).sum();
     for w in 0..TERMS {
-        assert!(near(relevance.total(w as u32), total(w)));
+        assert!(near(relevance.totals[w], total(w)));
     }
     for k in 0..3 {
         let measured = |&(term, _): &(u32, f32)| {
             let w = term as usize;
             let weight = dense[k][w];
-            RelevantTerm {
-                term,
-                tokens: weight * tokens[k],
-                relevance: TermRelevance {
-                    log_probability: ln(weight),
-                    log_lift: ln(weight / (total(w) / all)),
-                },
-            }
+            let log_lift = ln(weight / (total(w) / all));
+            (term, weight, TermRelevance { log_probability: ln(weight), log_lift })
         };
-        let listed: Vec<RelevantTerm> = phi.topics[k].weights.iter().map(measured).collect();
+        let listed: Vec<(u32, f64, TermRelevance)> =
+            phi.topics[k].weights.iter().map(measured).collect();
         let mut expected = Vec::new();
         for step in 0..=100 {
             let lambda = f64::from(step) / 100.0;
-            let of = |t: &RelevantTerm| {
-                let of_term = t.relevance;
+            let of = |t: &(u32, f64, TermRelevance)| {
+                let of_term = t.2;
                 lambda * of_term.log_probability + (1.0 - lambda) * of_term.log_lift
             };
             let mut best = listed.clone();
-            best.sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.term.cmp(&b.term)));
-            expected.extend(best[..5].iter().map(|t| t.term));
+            best.sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.0.cmp(&b.0)));
+            expected.extend(best[..5].iter().map(|t| t.0));
         }
         expected.sort_unstable();
         expected.dedup();
         let found = relevance.terms(k, 5);
-        let mut terms: Vec<u32> = found.iter().map(|t| t.term).collect();
-        let probability = |t: &RelevantTerm| t.relevance.log_probability;
+        let mut terms: Vec<u32> = found.iter().map(|t| t.0).collect();
+        let probability = |t: &(u32, f64, TermRelevance)| t.2.log_probability;
         assert!(found.is_sorted_by(|a, b| probability(a) >= probability(b)));
         terms.sort_unstable();
         assert_eq!(terms, expected);
         for term in &found {
-            let is_it = |t: &&RelevantTerm| t.term == term.term;
-            let expected = listed.iter().find(is_it).unwrap();
-            assert!(near(term.tokens, expected.tokens));
-            assert!(near(term.relevance.log_lift, expected.relevance.log_lift));
+            let expected = listed.iter().find(|t| t.0 == term.0).unwrap();
+            assert!(near(term.1, expected.1));
+            assert!(near(term.2.log_lift, expected.2.log_lift));
         }
     }
     assert!(relevance.terms(3, 5).is_empty());
@@ -113,7 +107,7 @@ fn salient_terms_are_those_of_the_definition() {
             let q = dense[k][w] / sum;
             q * ln(q / relevance.share(k))
         };
-        relevance.total(w as u32) * (0..3).map(part).sum::<f64>()
+        relevance.totals[w] * (0..3).map(part).sum::<f64>()
     };
     let mut expected: Vec<u32> = (0..TERMS as u32).collect();
     expected.sort_by(|&a, &b| saliency(b as usize).total_cmp(&saliency(a as usize)));

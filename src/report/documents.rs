@@ -2,7 +2,7 @@
 //! document are read.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
 use super::data::PageDocuments;
@@ -17,151 +17,106 @@ use corpus::collection::Collection;
 use corpus::dates::day_of;
 use corpus::labels::split;
 
-/// The documents in which topics are largest.
-pub(super) struct Best {
-    lines: Vec<TopicDocumentRow>,
-    /// Document → its place among the shown ones.
-    places: BTreeMap<i64, u32>,
+/// What the parts of a shard have about a document.
+struct ShownDocument {
+    topics: Vec<u32>,
+    values: Vec<Option<String>>,
+    /// The topics of the labels that it is predicted to have.
+    predicted: Vec<i32>,
 }
 
-/// The documents that are shown.
-pub(super) struct Shown {
-    /// The table of them.
-    pub(crate) shown: PageDocuments,
-    /// For each topic, document (its place there) and share in thousandths, alternating.
-    pub(crate) of_topics: Vec<Vec<u32>>,
-}
-
-/// What a part has about a shown document.
-enum OfDocument {
-    /// Its topics and values.
-    Inferred(Vec<u32>, Vec<Option<String>>),
-    /// The topic of a label that it is predicted to have.
-    Predicted(i32),
-}
-
-impl Best {
-    /// Reads them; none if nothing was projected, or if no documents are listed per topic.
-    pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, Failure> {
-        let is_shown = |row: &TopicDocumentRow| row.rank as usize <= bounds.documents;
-        let lines = records(root)?.only(is_shown)?;
-        let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let places = numbers.into_iter().zip(0..).collect();
-        Ok(Self { lines, places })
+/// Returns the documents in which topics are largest, with their values of `columns` of `documents`; and for each topic,
+/// document (its place among them) and share in thousandths, alternating. None if nothing was projected, or if no
+/// documents are listed per topic.
+pub(super) fn documents(
+    output: &Output,
+    collection: &Collection,
+    topics: usize,
+    columns: &[String],
+    bounds: &Bounds,
+    threads: usize,
+) -> Result<(PageDocuments, Vec<Vec<u32>>), Failure> {
+    let is_shown = |row: &TopicDocumentRow| row.rank as usize <= bounds.documents;
+    let lines = records(output.local_root(&[])?)?.only(is_shown)?;
+    let ids = lines.iter().map(|line| (line.doc_id, clip(&line.source_id, ID_CHARS)));
+    let ids: BTreeMap<i64, String> = ids.collect();
+    let places: BTreeMap<i64, u32> = ids.keys().copied().zip(0..).collect();
+    let mut of_topics = vec![Vec::new(); topics];
+    for line in &lines {
+        if let Some(documents) = of_topics.get_mut(line.topic as usize) {
+            documents.extend([places[&line.doc_id], thousandths(line.weight)]);
+        }
     }
-
-    /// Returns the shown documents, with their values of `columns` of `documents`.
-    pub(crate) fn shown(
-        &self,
-        output: &Output,
-        collection: &Collection,
-        topics: usize,
-        columns: &[String],
-        threads: usize,
-    ) -> Result<Shown, Failure> {
-        let mut shown = self.listed(topics, columns);
-        if !collection.labels.is_empty() {
-            shown.shown.predicted = vec![Vec::new(); self.places.len()];
+    let has_labels = !collection.labels.is_empty();
+    let tables = ["documents", "document_topics", "predictions"];
+    let tables = if has_labels { &tables[..] } else { &tables[..2] };
+    let mut parts = Vec::new();
+    for (number, shard) in collection.shards.iter().enumerate() {
+        let first = shard.first_document as i64;
+        if places.range(first..first + shard.documents as i64).next().is_some() {
+            let of_shard = tables.iter().map(|table| fetch(output, table, number));
+            parts.push(of_shard.collect::<Result<Vec<_>, _>>()?);
         }
-        let mut parts = Vec::new();
-        for (number, shard) in collection.shards.iter().enumerate() {
-            let first = shard.first_document as i64;
-            let end = first + shard.documents as i64;
-            if self.places.range(first..end).next().is_some() {
-                parts.push(Part::fetch(output, number, !collection.labels.is_empty())?);
-            }
-        }
-        let table = &mut shown.shown;
-        for found in visit_pieces(threads, &parts, |part| part.read(self, columns))? {
-            for (place, found) in found {
-                let place = place as usize;
-                match found {
-                    OfDocument::Predicted(topic) => table.predicted[place].push(topic),
-                    OfDocument::Inferred(topics, values) => {
-                        table.topics[place] = topics;
-                        for (column, value) in table.values.iter_mut().zip(values) {
-                            column[place] = value;
-                        }
-                    }
-                }
-            }
-        }
-        Ok(shown)
     }
+    let mut shown = PageDocuments {
+        numbers: ids.keys().copied().collect(),
+        values: vec![vec![None; ids.len()]; columns.len()],
+        topics: vec![Vec::new(); ids.len()],
+        predicted: vec![Vec::new(); if has_labels { ids.len() } else { 0 }],
+        ids: ids.into_values().collect(),
+        columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
+    };
+    let read = visit_pieces(threads, &parts, |part| read(part, &places, columns))?;
+    for (place, document) in read.into_iter().flatten() {
+        let place = place as usize;
+        shown.topics[place] = document.topics;
+        for (column, value) in shown.values.iter_mut().zip(document.values) {
+            column[place] = value;
+        }
+        if has_labels {
+            shown.predicted[place] = document.predicted;
+        }
+    }
+    Ok((shown, of_topics))
+}
 
-    /// Returns the shown documents with what `topic_documents` has about them.
-    fn listed(&self, topics: usize, columns: &[String]) -> Shown {
-        let mut ids = vec![String::new(); self.places.len()];
-        let mut of_topics = vec![Vec::new(); topics];
-        for line in &self.lines {
-            let place = self.places[&line.doc_id];
-            ids[place as usize] = clip(&line.source_id, ID_CHARS);
-            if let Some(documents) = of_topics.get_mut(line.topic as usize) {
-                documents.extend([place, thousandths(line.weight)]);
-            }
-        }
-        Shown {
-            shown: PageDocuments {
-                numbers: self.places.keys().copied().collect(),
-                values: vec![vec![None; ids.len()]; columns.len()],
-                topics: vec![Vec::new(); ids.len()],
-                predicted: Vec::new(),
-                ids,
-                columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
-            },
-            of_topics,
-        }
+/// Finds a shard's part of a table; of an output in an object store, fetches a copy.
+fn fetch(output: &Output, table: &str, shard: usize) -> Result<PathBuf, Failure> {
+    let name = format!("{table}/{}", part_name(shard as u64));
+    if output.is_published(&name)? {
+        output.local(&name)
+    } else {
+        Err(is_gone(&output.path(&name)))
     }
 }
 
-/// The parts of `documents`, `document_topics` and, with labels, `predictions` about a shard of the collection.
-struct Part {
-    documents: PathBuf,
-    topics: PathBuf,
-    predictions: Option<PathBuf>,
-}
-
-impl Part {
-    /// Finds them; of an output in an object store, fetches copies.
-    fn fetch(output: &Output, shard: usize, has_labels: bool) -> Result<Self, Failure> {
-        let part = |table: &str| {
-            let name = format!("{table}/{}", part_name(shard as u64));
-            if output.is_published(&name)? {
-                output.local(&name)
-            } else {
-                Err(is_gone(&output.path(&name)))
-            }
-        };
-        Ok(Self {
-            documents: part("documents")?,
-            topics: part("document_topics")?,
-            predictions: has_labels.then(|| part("predictions")).transpose()?,
-        })
-    }
-
-    /// Returns what they have about shown documents, by the documents' places.
-    fn read(&self, best: &Best, columns: &[String]) -> Result<Vec<(u32, OfDocument)>, Failure> {
-        let mut found = Vec::new();
-        let [documents, topics] = [&self.documents, &self.topics].map(|path| vec![path.clone()]);
-        let mut reader = ProjectedReader::new(documents, topics, columns);
-        let mut document = ProjectedDocument::default();
-        while reader.read_into(&mut document)? {
-            let Some(&place) = best.places.get(&document.document.doc_id) else { continue };
+/// Returns what a shard's parts of `documents`, `document_topics` and, with labels, `predictions` have about shown
+/// documents, by their places.
+fn read(
+    parts: &[PathBuf],
+    places: &BTreeMap<i64, u32>,
+    columns: &[String],
+) -> Result<BTreeMap<u32, ShownDocument>, Failure> {
+    let mut shown = BTreeMap::new();
+    let mut reader = ProjectedReader::new(parts[..1].to_vec(), parts[1..2].to_vec(), columns);
+    let mut document = ProjectedDocument::default();
+    while reader.read_into(&mut document)? {
+        if let Some(&place) = places.get(&document.document.doc_id) {
             let first = document.topics.iter().take(DOCUMENT_TOPICS);
             let topics = first.flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)]);
             let values = document.values.iter().map(|cell| shown_value(cell.as_deref()?));
-            found.push((place, OfDocument::Inferred(topics.collect(), values.collect())));
+            let (topics, values) = (topics.collect(), values.collect());
+            shown.insert(place, ShownDocument { topics, values, predicted: Vec::new() });
         }
-        for line in Records::<PredictionRow>::of(self.predictions.iter().cloned().collect(), &[]) {
-            let line = line?;
-            if let Some(&place) = best.places.get(&line.doc_id).filter(|_| line.predicted) {
-                found.push((place, OfDocument::Predicted(line.topic)));
-            }
-        }
-        Ok(found)
     }
+    for row in Records::<PredictionRow>::of(parts[2..].to_vec(), &[]) {
+        let row = row?;
+        let document = places.get(&row.doc_id).and_then(|place| shown.get_mut(place));
+        if let Some(document) = document.filter(|_| row.predicted) {
+            document.predicted.push(row.topic);
+        }
+    }
+    Ok(shown)
 }
 
 fn thousandths(weight: f32) -> u32 {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
 use super::data::{PageTerms, PageTopic};
-use super::documents::Shown;
 use crate::tables::phi::PublishedPhi;
 use crate::tables::topics::TopicLine;
 use crate::tables::vocabulary::VocabularyRow;
@@ -27,7 +26,7 @@ pub(super) fn topics(
     lines: Vec<TopicLine>,
     phi: &PublishedPhi,
     terms: &[VocabularyRow],
-    documents: &Shown,
+    mut documents: Vec<Vec<u32>>,
     bounds: &Bounds,
 ) -> (MappedTopics, PageTerms) {
     let distributions = phi.distributions();
@@ -53,7 +52,7 @@ pub(super) fn topics(
             .iter()
             .flat_map(|&(term, log)| [places[&term], (-1000.0 * log).round() as u32])
             .collect(),
-        documents: documents.of_topics[number].clone(),
+        documents: std::mem::take(&mut documents[number]),
     };
     let topics = MappedTopics {
         topics: lines.into_iter().enumerate().map(topic).collect(),

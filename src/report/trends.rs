@@ -11,36 +11,21 @@ use crate::tables::records::records;
 use crate::tables::topic_trends::TopicTrendRow;
 use corpus::dates::{Scale, is_date};
 
-/// The documents with a value.
-struct OfValue {
-    /// `None` for those without a value, and for those with values that are not named.
-    value: Option<String>,
-    /// The number of values: 0 without a value.
-    count: i64,
-    documents: u64,
-    tokens: i64,
-    /// Topics, and their shares of the tokens.
-    shares: Vec<(usize, f64)>,
-}
+/// The rows of a value, by topic; those of documents without a value, or with values that are not named, have none.
+type OfValue = Vec<TopicTrendRow>;
 
 /// Reads the trends of a result; none without the table.
 pub(super) fn trends(root: &Path, topics: usize) -> Result<Vec<Trend>, Failure> {
     let mut columns: BTreeMap<String, Vec<OfValue>> = BTreeMap::new();
     for row in records::<TopicTrendRow>(root)? {
         let row = row?;
-        let column = columns.entry(row.name).or_default();
-        let is_known = |last: &OfValue| (&last.value, last.count) == (&row.value, row.value_count);
-        if !column.last().is_some_and(is_known) {
-            column.push(OfValue {
-                value: row.value,
-                count: row.value_count,
-                documents: row.documents.unsigned_abs(),
-                tokens: row.tokens,
-                shares: Vec::new(),
-            });
-        }
-        if let Some(last) = column.last_mut() {
-            last.shares.push((row.topic as usize, row.share));
+        let column = columns.entry(row.name.clone()).or_default();
+        match column
+            .last_mut()
+            .filter(|of| (&of[0].value, of[0].value_count) == (&row.value, row.value_count))
+        {
+            Some(of_value) => of_value.push(row),
+            None => column.push(vec![row]),
         }
     }
     Ok(columns.into_iter().map(|(name, column)| trend(&name, column, topics)).collect())
@@ -48,29 +33,30 @@ pub(super) fn trends(root: &Path, topics: usize) -> Result<Vec<Trend>, Failure> 
 
 fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
     let (mut named, rest): (Vec<OfValue>, Vec<OfValue>) =
-        column.into_iter().partition(|it| it.value.is_some());
+        column.into_iter().partition(|it| it[0].value.is_some());
     let (mut others, nothing): (Vec<OfValue>, Vec<OfValue>) =
-        rest.into_iter().partition(|it| it.count > 0);
-    let text = |it: &OfValue| it.value.clone().unwrap_or_default();
+        rest.into_iter().partition(|it| it[0].value_count > 0);
+    let documents = |it: &OfValue| it[0].documents.unsigned_abs();
+    let text = |it: &OfValue| it[0].value.clone().unwrap_or_default();
     let number = |it: &OfValue| text(it).parse::<f64>().ok().filter(|number| number.is_finite());
-    let texts: Vec<(String, u64)> = named.iter().map(|it| (text(it), it.documents)).collect();
+    let texts: Vec<(String, u64)> = named.iter().map(|it| (text(it), documents(it))).collect();
     let counted = texts.iter().map(|(value, documents)| (&value[..], *documents));
-    let mut without: u64 = nothing.iter().map(|it| it.documents).sum();
+    let mut without: u64 = nothing.iter().map(documents).sum();
     let kind = if Scale::of(counted, usize::MAX, None).is_some() {
         // The table has them in order.
         let (dated, undated) = named.into_iter().partition(|it| is_date(&text(it)));
         named = dated;
-        without += undated.iter().map(|it| it.documents).sum::<u64>();
+        without += undated.iter().map(documents).sum::<u64>();
         "time"
     } else if named.iter().all(|it| number(it).is_some()) {
         named
             .sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(std::cmp::Ordering::Equal));
         "number"
     } else {
-        named.sort_by_key(|it| std::cmp::Reverse(it.documents));
+        named.sort_by_key(|it| std::cmp::Reverse(it[0].documents));
         "name"
     };
-    let unnamed: i64 = others.iter().map(|it| it.count).sum();
+    let unnamed: i64 = others.iter().map(|it| it[0].value_count).sum();
     let mut values: Vec<String> = named.iter().map(|it| clip(&text(it), NAME_CHARS)).collect();
     if kind == "name" && unnamed > 0 {
         values.push(format!("{unnamed} others"));
@@ -78,9 +64,9 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
     }
     let mut shares = vec![vec![0; named.len()]; topics];
     for (place, of_value) in named.iter().enumerate() {
-        for &(topic, share) in &of_value.shares {
-            if let Some(of_topic) = shares.get_mut(topic) {
-                of_topic[place] = (1e6 * share).round() as u32;
+        for row in of_value {
+            if let Some(of_topic) = shares.get_mut(row.topic as usize) {
+                of_topic[place] = (1e6 * row.share).round() as u32;
             }
         }
     }
@@ -88,8 +74,8 @@ fn trend(name: &str, column: Vec<OfValue>, topics: usize) -> Trend {
         name: clip(name, NAME_CHARS),
         kind,
         values,
-        documents: named.iter().map(|it| it.documents).collect(),
-        tokens: named.iter().map(|it| it.tokens).collect(),
+        documents: named.iter().map(documents).collect(),
+        tokens: named.iter().map(|it| it[0].tokens).collect(),
         others: unnamed as usize,
         without,
         shares,
@@ -101,12 +87,16 @@ mod tests {
     use super::*;
 
     fn shown(values: &[(Option<&str>, i64, u64)]) -> Trend {
-        let column = values.iter().map(|&(value, count, documents)| OfValue {
-            value: value.map(str::to_owned),
-            count,
-            documents,
-            tokens: 10 * documents as i64,
-            shares: vec![(1, documents as f64 / 100.0)],
+        let column = values.iter().map(|&(value, value_count, documents)| {
+            vec![TopicTrendRow {
+                value: value.map(str::to_owned),
+                value_count,
+                documents: documents as i64,
+                tokens: 10 * documents as i64,
+                topic: 1,
+                share: documents as f64 / 100.0,
+                ..TopicTrendRow::default()
+            }]
         });
         trend("column", column.collect(), 2)
     }

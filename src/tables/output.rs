@@ -236,10 +236,23 @@ impl Output {
         metadata: &FileMetadata,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<(String, PartInfo), Failure> {
+        self.write_part(0, metadata, rows)
+    }
+
+    /// Writes and publishes a part of a table; returns its path and what the manifest needs.
+    ///
+    /// # Errors
+    /// The part cannot be written or published.
+    pub(crate) fn write_part<R: Row>(
+        &self,
+        number: u64,
+        metadata: &FileMetadata,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(String, PartInfo), Failure> {
         let table = R::SPEC.name;
-        let temporary = self.temporary_path(table);
+        let temporary = self.temporary_path(&format!("{table}-{number:05}"));
         let info = write_part(&temporary, metadata, rows)?;
-        let path = format!("{table}/{}", part_name(0));
+        let path = format!("{table}/{}", part_name(number));
         self.publish(&temporary, &path)?;
         Ok((path, info))
     }

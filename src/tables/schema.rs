@@ -155,7 +155,7 @@ macro_rules! plain_cells {
 
 plain_cells!(i32 => I32, i64 => I64, f32 => F32, f64 => F64, bool => Bool);
 
-impl Cell for &str {
+impl Cell for String {
     const KIND: Kind = Kind::Text;
     fn append(&self, builder: &mut Builder) -> usize {
         match builder {
@@ -163,13 +163,6 @@ impl Cell for &str {
             _ => unreachable!("builders are made from the same declaration as the row"),
         }
         self.len()
-    }
-}
-
-impl Cell for String {
-    const KIND: Kind = Kind::Text;
-    fn append(&self, builder: &mut Builder) -> usize {
-        self.as_str().append(builder)
     }
 }
 

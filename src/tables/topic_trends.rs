@@ -243,10 +243,15 @@ mod tests {
             all.count(10, &topics, group);
         }
         other.take(&mut |part| one.add(part));
-        let replicates = Replicates::new(1);
-        let [one, all] = [one, all].map(|cell| cell.lines([0, 3], &replicates));
+        let trends = TopicTrends::new([TrendColumn::new("year", 0)].into(), 1);
+        let [one, all] = [one, all].map(|cell| {
+            let mut lines = Vec::new();
+            trends.lines(1, cell, &(), &mut lines);
+            lines
+        });
         assert_eq!((&one, other.documents), (&all, 0));
         assert_eq!(all.len(), 4);
-        assert_eq!((all[3].1, all[3].2[0]), (9, 0.25));
+        assert_eq!((all[3].topic, all[3].share, all[3].tokens), (9, 0.25, 200));
+        assert!(all[3].low.is_some() && all[3].value.is_none());
     }
 }

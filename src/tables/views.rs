@@ -7,8 +7,8 @@ use crate::failure::Failure;
 /// A view or macro: its comment, the tables that it needs, and the statement.
 type Statement = (&'static str, &'static [&'static str], &'static str);
 
-/// The joined views.
-const JOINED: [Statement; 3] = [
+/// The joined views, and the questions with an argument.
+const STATEMENTS: [Statement; 7] = [
     (
         "topic_words: one line per topic, largest first",
         &["topics"],
@@ -31,10 +31,6 @@ FROM document_topics t JOIN documents d USING (doc_id) JOIN topics p ON p.topic 
 SELECT status, split, count(*) AS documents, sum(tokens_total) AS tokens
 FROM documents GROUP BY ALL ORDER BY ALL;",
     ),
-];
-
-/// The questions with an argument.
-const QUESTIONS: [Statement; 4] = [
     (
         "documents_about(7): the documents with topic 7, largest proportion first",
         &["documents", "document_topics"],
@@ -107,7 +103,7 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
             "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet';\n"
         ));
     }
-    for (comment, needs, view) in JOINED.iter().chain(&QUESTIONS) {
+    for (comment, needs, view) in &STATEMENTS {
         if needs.iter().all(|table| stands(table)) {
             sql.push_str(&format!("\n-- {comment}\n{view}\n"));
         }

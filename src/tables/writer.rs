@@ -130,7 +130,7 @@ impl TableWriter {
         }
         self.batch_text_bytes += row.append(own) + extra_bytes;
         for (builder, value) in others.iter_mut().zip(extra) {
-            value.as_deref().append(builder);
+            value.append(builder);
         }
         self.rows += 1;
         self.batch_rows += 1;

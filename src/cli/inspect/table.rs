@@ -22,7 +22,14 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     let schema = table_schema(&args.path)?;
     let rows = head(&args.path, args.rows)?;
     if args.json {
-        return crate::cli::print_json(&json_of(&schema, &rows));
+        let metadata = schema.metadata.iter().map(|(key, it)| (key, it));
+        return crate::cli::print_json(&json!({
+            "rows": schema.rows,
+            "parts": schema.parts,
+            "columns": schema.columns,
+            "metadata": metadata.collect::<BTreeMap<_, _>>(),
+            "head": rows.rows,
+        }));
     }
     crate::cli::print(&text_of(&schema, &rows))
 }
@@ -81,17 +88,6 @@ fn shortened(cell: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-fn json_of(schema: &TableSchema, rows: &Rows) -> serde_json::Value {
-    let metadata: BTreeMap<_, _> = schema.metadata.iter().map(|(key, it)| (key, it)).collect();
-    json!({
-        "rows": schema.rows,
-        "parts": schema.parts,
-        "columns": schema.columns,
-        "metadata": metadata,
-        "head": rows.rows,
-    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::keyed::{KeyedSums, Pending, WORDS_A_MESSAGE, WorkerPlace, pending};
-use super::notes::part_path;
 use super::{ProjectPlan, Projected};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
@@ -21,7 +20,7 @@ use crate::failure::Failure;
 use crate::tables::drift::Drift;
 use crate::tables::rollup::{ListedDocument, RollUp, RollUpContext, StartRollUp, Sums};
 use crate::tables::tally::Tally;
-use crate::tables::{PartInfo, Row, roll_ups, write_part};
+use crate::tables::{PartInfo, Row, roll_ups};
 use crate::wire::{Wire, packed, unpacked};
 
 /// The kinds of blocks, numbers below [`KINDS`] in their tags. Above them is the number of the roll-up.
@@ -152,7 +151,10 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
             let visit = |key, sums| roll_up.lines(key, sums, whole, &mut lines);
             self.keyed.each(bucket, visit)?;
             if R::IS_IN_PARTS {
-                let part = write(plan, bucket, roll_up.rows(lines, whole))?;
+                let rows = roll_up.rows(lines, whole);
+                let (path, PartInfo { rows, bytes, sha256 }) =
+                    plan.process.output.write_part(bucket, &plan.metadata, rows)?;
+                let part: PartWords = (path, [rows, bytes], sha256);
                 outbox.send(PARTS + KINDS * self.number, 0, packed([part]));
             } else {
                 let send = |line| outbox.send(LINES + KINDS * self.number, 0, packed([line]));
@@ -174,16 +176,6 @@ impl<R: RollUp> AnyRollUp for Rolled<R> {
 
 /// A part of a table as words: its path, rows and bytes, and its hash.
 type PartWords = (String, [u64; 2], String);
-
-/// Writes a part of a table; returns its path and what the manifest needs.
-fn write<R: Row>(plan: &ProjectPlan, number: u64, rows: Vec<R>) -> Result<PartWords, Failure> {
-    let (output, table) = (&plan.process.output, R::SPEC.name);
-    let temporary = output.temporary_path(&format!("{table}-{number:05}"));
-    let PartInfo { rows, bytes, sha256 } = write_part(&temporary, &plan.metadata, rows)?;
-    let path = part_path(table, number as usize);
-    output.publish(&temporary, &path)?;
-    Ok((path, [rows, bytes], sha256))
-}
 
 /// The counters of a worker.
 pub(super) struct Counters {

@@ -6,8 +6,8 @@ use crate::tables::predictions::PredictionRow;
 use corpus::labels::{Label, LabelReader};
 use corpus::sample::Split;
 use lda::evaluate::labels::score;
-use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;
+use lda::infer::{Bag, Inferred};
 
 /// Predicts the labels of documents one after another, reusing buffers.
 pub(super) struct Predictor {
@@ -17,21 +17,6 @@ pub(super) struct Predictor {
     /// The labels of the current document, ascending, and their ranks with it.
     own: Vec<u16>,
     ranked: Vec<(u32, u16)>,
-}
-
-/// A document whose labels are predicted.
-#[derive(Clone, Copy)]
-pub(super) struct Predicted<'a> {
-    /// Its number.
-    pub(super) number: u64,
-    /// Its terms.
-    pub(super) bag: Bag<'a>,
-    /// θ_dk, one proportion per label.
-    pub(super) proportions: &'a [f32],
-    /// The α_k that they were inferred with.
-    pub(super) alpha: &'a [f32],
-    /// Its split: trained on, held out, or neither.
-    pub(super) split: Split,
 }
 
 impl Predictor {
@@ -57,17 +42,17 @@ impl Predictor {
     /// and it was not trained on. Returns the predicted labels, then its other labels.
     pub(super) fn predict(
         &mut self,
-        document: Predicted<'_>,
+        (number, bag, split): (u64, Bag<'_>, Split),
+        Inferred { proportions, alpha }: Inferred<'_>,
         sums: &mut [i64],
     ) -> Vec<PredictionRow> {
-        let Predicted { bag, proportions, alpha, .. } = document;
         let all = self.ranker.rank(bag, proportions, alpha);
         let predicted = all.predicted;
         self.ranked.clear();
         let ranks = self.own.iter().map(|&label| (all.rank(label), label));
         self.ranked.extend(ranks);
         self.ranked.sort_unstable();
-        if !self.own.is_empty() && document.split != Split::Sample {
+        if !self.own.is_empty() && split != Split::Sample {
             let ranks: Vec<u32> = self.ranked.iter().map(|&(rank, _)| rank).collect();
             let scores = score(&ranks, predicted.len(), all.shares.len());
             LabelSums::add(sums, &scores, &self.own, predicted);
@@ -76,7 +61,7 @@ impl Predictor {
         let others = others.filter(|&(rank, _)| rank as usize > predicted.len());
         let listed = (1..).zip(predicted.iter().copied()).chain(others);
         let listed = listed.map(|(rank, label): (u32, u16)| PredictionRow {
-            doc_id: document.number as i64,
+            doc_id: number as i64,
             rank: rank as i32,
             topic: i32::from(label),
             label: self.labels[usize::from(label)].label.clone(),

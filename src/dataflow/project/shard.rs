@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::counters::Counters;
-use super::labels::{Predicted, Predictor};
+use super::labels::Predictor;
 use super::notes::{self, part_path, parts};
 use super::parts::{DocumentRows, InferredDocuments};
 use super::{ProjectPlan, Projecting, project_document};
@@ -21,7 +21,7 @@ use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
 use corpus::{Sections, ShardDocument};
 use lda::infer::summary::Projection;
-use lda::infer::{Inferred, Inferrer, Target};
+use lda::infer::{Inferrer, Target};
 use lda::model::factors::FactorTable;
 
 /// Documents that are inferred before they are written.
@@ -220,17 +220,13 @@ impl ShardInference {
         let (together, known) = (plan.together.as_ref(), &mut self.together);
         let is_known = together.is_some_and(|all| all.proportions(number, known));
         let known = is_known.then_some(&known[..]);
-        let (Inferred { proportions, alpha }, projection) =
+        let (inferred, projection) =
             project_document((number, bag), onto, known, &mut *self.inferrer)
                 .map_err(Failure::drawing("document", number))?;
-        tally.add(number, read, split, proportions, &projection);
-        let predictions = match &mut self.predictor {
-            Some(predictor) => {
-                let predicted = Predicted { number, bag, proportions, alpha, split };
-                predictor.predict(predicted, &mut tally.labels)
-            }
-            None => Vec::new(),
-        };
+        tally.add(number, read, split, inferred.proportions, &projection);
+        let predictions = (self.predictor.as_mut())
+            .map(|it| it.predict((number, bag, split), inferred, &mut tally.labels));
+        let predictions = predictions.unwrap_or_default();
         Ok((split, projection, predictions))
     }
 }

@@ -15,7 +15,7 @@ use crate::dataflow::gather::{all_gather, barrier, sum};
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
-use crate::dataflow::record::{TrainingRecord, read_json, write_trained, write_training};
+use crate::dataflow::record::{TrainingRecord, write_trained, write_training};
 use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ use crate::job::state::{
 };
 use crate::observe::figures::counted;
 use crate::observe::summary::{Summary, TrainSummary};
-use crate::result::OpenedResult;
+use crate::result::{OpenedResult, read_json};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::vocabulary::TermStatus;
@@ -316,7 +316,8 @@ impl Run<'_> {
             return Ok(None);
         }
         let trained = self.process.shared("trained elsewhere", || {
-            let mut trained: DriftSums = read_json(&self.process.output.local(TRAINED_FILE)?)?;
+            let path = self.process.output.local(TRAINED_FILE)?;
+            let mut trained: DriftSums = read_json(&path, &path)?;
             let vocabulary = read_vocabulary(self.process)?;
             trained.terms = DriftSums::new(0, vocabulary.terms().len()).terms;
             let known = (0..).zip(vocabulary.terms());
