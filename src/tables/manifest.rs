@@ -1,4 +1,4 @@
-//! `manifest.json`: the files of an output, with sizes and hashes (`output::contents` lists them), and its origin.
+//! `manifest.json`: the files of an output, with sizes and hashes (`output` lists them), and its origin.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +13,10 @@ use corpus::dates::utc;
 
 /// Its name, at the root of an output.
 pub(crate) const MANIFEST: &str = "manifest.json";
+/// The last file of a run, written after the manifest: the output is complete.
+pub(crate) const SUCCESS: &str = "_SUCCESS";
+/// The remedy for a finished result that lacks something.
+pub(crate) const MADE_AGAIN: &str = "rerun the job with --overwrite; if it is kept only in the result, as job.toml, copy it out of there first";
 /// Version of the manifest's layout.
 const MANIFEST_VERSION: u32 = 1;
 

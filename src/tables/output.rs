@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use super::manifest::MANIFEST;
+pub(crate) use super::manifest::{MADE_AGAIN, MANIFEST, SUCCESS};
 use super::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
 use super::parts::{describe, footer, hash_file, part_names, scan};
 use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
@@ -29,10 +29,6 @@ pub(crate) use store::{LOCK, TEMPORARY};
 use store::{Lock, Locking, Store, StoreError, Writer, is_remote};
 pub(crate) use view::{View, Wanted, exists};
 
-/// The last file of a run: the output is complete.
-pub(crate) const SUCCESS: &str = "_SUCCESS";
-/// The remedy for a finished result that lacks something.
-pub(crate) const MADE_AGAIN: &str = "rerun the job with --overwrite; if it is kept only in the result, as job.toml, copy it out of there first";
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
 /// The folder of what processes report about their run; not part of the result.

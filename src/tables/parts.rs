@@ -15,8 +15,7 @@ use parquet::arrow::arrow_reader::{
 };
 use store::{Disk, Store};
 
-use super::manifest::{ColumnManifest, Manifest, PartManifest};
-use super::output::{MADE_AGAIN, SUCCESS};
+use super::manifest::{ColumnManifest, MADE_AGAIN, Manifest, PartManifest, SUCCESS};
 use super::schema::Kind;
 use super::{PartInfo, of_parquet};
 use crate::failure::Failure;
