@@ -22,10 +22,9 @@ use self::sealed::invalid;
 use crate::failure::{Exit, Failure};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
-use lda::train::RoundReport;
-use lda::train::StopRule;
 use lda::train::publish::published_priors;
 use lda::train::schedule::Position;
+use lda::train::{RoundReport, StopRule};
 
 /// The first bytes of a model file.
 pub(crate) const MAGIC: &[u8; 8] = b"tmmodel2";
@@ -117,18 +116,12 @@ pub(crate) fn write(
 ) -> Result<String, Failure> {
     sealed::write(path, |out| {
         sealed::write_header(out, MAGIC, header)?;
-        for total in parts[0].totals() {
-            out.write_all(&total.to_le_bytes())?;
-        }
+        sealed::write_numbers(out, parts[0].totals())?;
         let rows = || (0..header.row_count()).map(|w| parts[w % parts.len()].row(w as u32));
         for row in rows() {
             out.write_all(&(row.len() as u32).to_le_bytes())?;
         }
-        for entry in rows().flatten() {
-            out.write_all(&entry.topic.to_le_bytes())?;
-            out.write_all(&entry.value.to_le_bytes())?;
-        }
-        Ok(())
+        rows().try_for_each(|row| sealed::write_numbers(out, row))
     })
 }
 
@@ -166,29 +159,22 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
         if !fits || (terms as u64).saturating_mul(4) > size {
             return Err(invalid("its header does not fit the file"));
         }
-        let totals = (0..topics)
-            .map(|_| read_bytes(input).map(f64::from_le_bytes))
-            .collect::<std::io::Result<_>>()?;
+        let totals = sealed::read_numbers(input, topics)?;
         let mut starts = vec![0usize];
-        for _ in 0..terms {
-            let length = u32::from_le_bytes(read_bytes(input)?) as usize;
-            starts.push(starts[starts.len() - 1] + length.min(topics + 1));
+        for length in sealed::read_numbers::<u32>(input, terms)? {
+            starts.push(starts[starts.len() - 1] + (length as usize).min(topics + 1));
         }
         let count = starts[terms];
         if count as u64 > size / 8 {
             return Err(invalid("its rows are longer than the file"));
         }
-        let mut entries: Vec<Entry> = Vec::with_capacity(count);
-        for row in starts.windows(2) {
-            for place in row[0]..row[1] {
-                let topic = u32::from_le_bytes(read_bytes(input)?);
-                let value = f32::from_le_bytes(read_bytes(input)?);
-                let ascends = place == row[0] || entries[place - 1].topic < topic;
-                if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-                    return Err(invalid("a row has an entry that is out of range"));
-                }
-                entries.push(Entry { topic, value });
-            }
+        let entries: Vec<Entry> = sealed::read_numbers(input, count)?;
+        let fits = |entry: &Entry| {
+            (entry.topic as usize) < topics && entry.value.is_finite() && entry.value >= 0.0
+        };
+        let mut rows = starts.windows(2).map(|row| &entries[row[0]..row[1]]);
+        if !rows.all(|row| row.iter().all(fits) && row.is_sorted_by(|a, b| a.topic < b.topic)) {
+            return Err(invalid("a row has an entry that is out of range"));
         }
         Ok((header, totals, starts, entries))
     })?;

@@ -49,20 +49,19 @@ pub(crate) fn write(
         })?;
         out.write_all(&round.to_le_bytes())?;
         out.write_all(&(documents.document_count() as u64).to_le_bytes())?;
-        let (mut topics, mut bytes) = (Vec::new(), Vec::new());
+        let mut topics = Vec::new();
         documents.for_each(|position, document, _| {
             assignments.read(position, &mut topics)?;
             out.write_all(&document.to_le_bytes())?;
             out.write_all(&(topics.len() as u32).to_le_bytes())?;
-            bytes.clear();
-            topics.iter().for_each(|topic| bytes.extend(topic.to_le_bytes()));
-            if let Some(influences) = influences {
-                bytes.extend_from_slice(bytemuck::bytes_of(&influences.get(position)));
+            sealed::write_numbers(out, &topics)?;
+            match influences {
+                Some(influences) => sealed::write_numbers(out, &[influences.get(position)]),
+                None => Ok(()),
             }
-            out.write_all(&bytes)
         })
     });
-    written.map(|_| ())
+    written.map(drop)
 }
 
 /// Reads a file, and passes each document's number, assignments, all below `bound`, and influence, if it has one, to
@@ -115,7 +114,7 @@ pub fn read_from(
         }
         Ok(())
     });
-    read.map(|_| ())
+    read.map(drop)
 }
 
 #[cfg(test)]

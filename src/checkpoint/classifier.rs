@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::sealed::{self, invalid, read_all, write_all};
+use super::sealed::{self, invalid, read_numbers, write_numbers};
 use crate::failure::Failure;
 use lda::infer::maxent::Classifier;
 use lda::model::MAX_TOPICS;
@@ -52,15 +52,15 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let written = sealed::write(path, |out| {
         sealed::write_header(out, MAGIC, header)?;
-        write_all(out, classifier.bias())?;
+        write_numbers(out, classifier.bias())?;
         let mut has_weights = vec![0; classifier.vocabulary_size()];
         for &term in classifier.terms() {
             has_weights[term as usize] = 1;
         }
         out.write_all(&has_weights)?;
-        write_all(out, classifier.weights())
+        write_numbers(out, classifier.weights())
     });
-    written.map(|_| ())
+    written.map(drop)
 }
 
 /// Reads a classifier, and checks all of it.
@@ -86,12 +86,12 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHead
         if bytes > size || terms > header.vocabulary_size || topics > MAX_TOPICS {
             return Err(invalid("its header does not fit the file"));
         }
-        let bias = read_all(input, topics)?;
+        let bias = read_numbers(input, topics)?;
         let mut has_weights = vec![0; header.vocabulary_size];
         input.read_exact(&mut has_weights)?;
         let with_weights = (0..).zip(&has_weights).filter(|&(_, &has)| has == 1);
         let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
-        let weights = read_all(input, terms * topics)?;
+        let weights = read_numbers(input, terms * topics)?;
         let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
             .ok_or_else(|| invalid("a term or a weight is out of range"))?;
         Ok((header, classifier))

@@ -4,16 +4,14 @@
 //! regression's bias and weights (f64), the two constants of the labels' prior and φ′ (f32), and a
 //! SHA-256 over all of it. Little-endian.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::read_bytes;
-use super::sealed::{self, invalid, read_all, write_all};
+use super::sealed::{self, invalid, read_numbers, write_numbers};
 use crate::failure::Failure;
-use lda::infer::labels::LabelModel;
-use lda::infer::labels::LabelTopics;
+use lda::infer::labels::{LabelModel, LabelTopics};
 use lda::model::MAX_TOPICS;
 use lda::regression::Linear;
 
@@ -23,7 +21,7 @@ pub(crate) const LABELS_FILE: &str = "model/labels";
 const MAGIC: &[u8; 8] = b"tmlabel1";
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct LabelHeader {
     /// The hash that names the model.
     model_hash: String,
     /// K; 0 if labels are independent.
@@ -40,7 +38,7 @@ struct Header {
 /// The file cannot be written.
 pub(crate) fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), Failure> {
     let LabelModel { count, topics } = model;
-    let header = Header {
+    let header = LabelHeader {
         model_hash: model_hash.to_owned(),
         label_count: topics.as_ref().map_or(0, |topics| topics.labels),
         term_count: count.as_ref().map(|linear| linear.weights.len()),
@@ -49,17 +47,16 @@ pub(crate) fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result
     let written = sealed::write(path, |out| {
         sealed::write_header(out, MAGIC, &header)?;
         if let Some(linear) = count {
-            for value in [linear.bias].iter().chain(&linear.weights) {
-                out.write_all(&value.to_le_bytes())?;
-            }
+            write_numbers(out, &[linear.bias])?;
+            write_numbers(out, &linear.weights)?;
         }
         if let Some(topics) = topics {
-            write_all(out, &[topics.alpha_sum, topics.shared])?;
-            write_all(out, &topics.weights)?;
+            write_numbers(out, &[topics.alpha_sum, topics.shared])?;
+            write_numbers(out, &topics.weights)?;
         }
         Ok(())
     });
-    written.map(|_| ())
+    written.map(drop)
 }
 
 /// Reads the file, and checks all of it; also returns the hash of the model beside it.
@@ -77,7 +74,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), Failure> {
 /// Errors of `input`; `UnexpectedEof` or `InvalidData` if the bytes are not such a file.
 pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
     let read = sealed::read(input, |input| {
-        let header: Header = sealed::read_header(input, MAGIC, size, "a label model")?;
+        let header: LabelHeader = sealed::read_header(input, MAGIC, size, "a label model")?;
         let (labels, topics) = (header.label_count, header.topic_count);
         let weights = (labels as u64).saturating_mul(topics as u64);
         let terms = header.term_count.unwrap_or(0) as u64;
@@ -88,15 +85,18 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
             return Err(invalid("its header does not fit the file"));
         }
         let count = header.term_count.map(|terms| {
-            Ok::<_, std::io::Error>(Linear {
-                bias: read_f64(input)?,
-                weights: (0..terms).map(|_| read_f64(input)).collect::<Result<_, _>>()?,
-            })
+            let bias = read_numbers::<f64>(input, 1)?[0];
+            let weights: Vec<f64> = read_numbers(input, terms)?;
+            if bias.is_finite() && weights.iter().all(|weight| weight.is_finite()) {
+                Ok(Linear { bias, weights })
+            } else {
+                Err(invalid("a weight is out of range"))
+            }
         });
         let count = count.transpose()?;
         let topics = (topics > 0).then(|| {
-            let constants = read_all(input, 2)?;
-            let weights = read_all(input, weights as usize)?;
+            let constants = read_numbers(input, 2)?;
+            let weights = read_numbers(input, weights as usize)?;
             let is_sound = |value: &f32| value.is_finite() && *value >= 0.0;
             if constants.iter().chain(&weights).all(is_sound) {
                 Ok(LabelTopics { labels, weights, alpha_sum: constants[0], shared: constants[1] })
@@ -108,11 +108,6 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelM
         Ok((header.model_hash, LabelModel { count, topics }))
     });
     read.map(|(read, _)| read)
-}
-
-fn read_f64(input: &mut impl Read) -> std::io::Result<f64> {
-    let value = f64::from_le_bytes(read_bytes(input)?);
-    if value.is_finite() { Ok(value) } else { Err(invalid("a weight is out of range")) }
 }
 
 #[cfg(test)]
@@ -163,7 +158,8 @@ mod tests {
             (3, None, usize::MAX),
             (3, Some(usize::MAX), 0),
         ] {
-            let header = Header { model_hash: String::new(), label_count, term_count, topic_count };
+            let header =
+                LabelHeader { model_hash: String::new(), label_count, term_count, topic_count };
             sealed::write(&path, |out| sealed::write_header(out, MAGIC, &header)).unwrap();
             let is_empty = topic_count == 0 && term_count.is_none();
             assert_eq!(read(&path).is_ok(), is_empty, "{label_count} {term_count:?} {topic_count}");

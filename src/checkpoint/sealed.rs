@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use bytemuck::{NoUninit, Pod};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -111,14 +112,15 @@ pub(super) fn read_header<H: DeserializeOwned>(
 }
 
 /// Writes numbers, little-endian.
-pub(super) fn write_all(out: &mut impl Write, values: &[f32]) -> io::Result<()> {
-    let mut values = values.iter();
-    values.try_for_each(|value| out.write_all(&value.to_le_bytes()))
+pub(super) fn write_numbers<T: NoUninit>(out: &mut impl Write, values: &[T]) -> io::Result<()> {
+    out.write_all(bytemuck::cast_slice(values))
 }
 
 /// Reads `count` such numbers.
-pub(super) fn read_all(input: &mut impl Read, count: usize) -> io::Result<Vec<f32>> {
-    (0..count).map(|_| read_bytes(input).map(f32::from_le_bytes)).collect()
+pub(super) fn read_numbers<T: Pod>(input: &mut impl Read, count: usize) -> io::Result<Vec<T>> {
+    let mut values = vec![T::zeroed(); count];
+    input.read_exact(bytemuck::cast_slice_mut(&mut values))?;
+    Ok(values)
 }
 
 /// Content that this version of the program does not write.
