@@ -128,7 +128,7 @@ macro_rules! slices {
     )*};
 }
 
-slices!(u8, u32, f32);
+slices!(u8, u16, u32, f32);
 
 /// Appends the length of a slice and its bytes, padded with zeros.
 fn push_bytes<T: NoUninit>(slice: &[T], words: &mut Vec<u64>) {

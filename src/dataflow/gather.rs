@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytemuck::{Pod, pod_collect_to_vec};
+use bytemuck::Pod;
 use timely::dataflow::channels::pact::{ParallelizationContract, Pipeline};
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::dataflow::{ProbeHandle, Stream};
@@ -28,8 +28,23 @@ pub(super) const BLOCKS_A_STEP: usize = 8;
 /// Any length is allowed, even 0. Each worker gets its own copy; for more than a few megabytes use
 /// [`all_gather_blocks`], whose result the workers of a process share.
 pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
-    let chunks = cut(mine).collect();
-    all_gather_blocks(worker, chunks).iter().map(|blocks| join(blocks)).collect()
+    let gathered = all_gather_blocks(worker, in_pieces(&packed([mine])));
+    let bytes = |blocks: &Vec<Block>| {
+        let words = joined(blocks);
+        let mut values = unpacked::<&[u8]>(&words);
+        values.next().expect("every worker sends one value").to_vec()
+    };
+    gathered.iter().map(bytes).collect()
+}
+
+/// Cuts words into pieces that fit a block.
+pub(super) fn in_pieces(words: &[u64]) -> Vec<Vec<u64>> {
+    words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect()
+}
+
+/// Returns the words of all blocks.
+pub(super) fn joined<'b>(blocks: impl IntoIterator<Item = &'b Block>) -> Vec<u64> {
+    blocks.into_iter().map(Block::words).collect::<Vec<_>>().concat()
 }
 
 /// Gathers the words of all workers on every worker: each passes pieces of at most
@@ -73,12 +88,8 @@ pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> 
 
 /// Gathers values of all workers on every worker, in the order of the workers.
 pub(super) fn gather_values<T: OwnedWire>(worker: &mut Worker, mine: Vec<T>) -> Vec<T> {
-    let pieces = packed(mine).chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
-    let gathered = all_gather_blocks(worker, pieces);
-    let of_worker = |blocks: &Vec<Block>| -> Vec<T> {
-        let words = blocks.iter().map(Block::words).collect::<Vec<_>>().concat();
-        unpacked(&words).collect()
-    };
+    let gathered = all_gather_blocks(worker, in_pieces(&packed(mine)));
+    let of_worker = |blocks: &Vec<Block>| unpacked(&joined(blocks)).collect::<Vec<T>>();
     gathered.iter().flat_map(of_worker).collect()
 }
 
@@ -149,28 +160,6 @@ pub(super) fn receive_all<'scope>(
     stream.unary::<BlockBuilder, _, _, _>(pact, "collect", |_, _| {
         move |input, _output| input.for_each(|_, block| receive(std::mem::take(block)))
     })
-}
-
-/// Cuts bytes into words for blocks, each padded with zeros. The first word is the number of bytes.
-pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
-    let (first, rest) = bytes.split_at(bytes.len().min((MAX_BLOCK_WORDS - 1) * 8));
-    let mut head = vec![bytes.len() as u64];
-    head.extend(pod_collect_to_vec::<_, u64>(first));
-    let rest = rest.chunks(MAX_BLOCK_WORDS * 8).map(pod_collect_to_vec);
-    std::iter::once(head).chain(rest)
-}
-
-/// Joins the bytes that were [`cut`].
-pub(super) fn join(blocks: &[Block]) -> Vec<u8> {
-    let first = blocks.first().expect("the first word is always sent");
-    let length = usize::try_from(first.words()[0]).expect("the sender had the bytes in memory");
-    let mut bytes = Vec::with_capacity(length.next_multiple_of(8));
-    for (number, block) in blocks.iter().enumerate() {
-        let skipped = usize::from(number == 0);
-        bytes.extend_from_slice(bytemuck::cast_slice(&block.words()[skipped..]));
-    }
-    bytes.truncate(length);
-    bytes
 }
 
 #[cfg(test)]

@@ -16,12 +16,13 @@ use super::gather::{Delivery, gather_records, sum};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use crate::failure::Failure;
+use crate::wire::{packed, unpacked};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::labels::LabelReader;
 use corpus::minibatches::{MinibatchBuilder, Minibatches};
 use corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
-use corpus::settings::SampleSize;
+use corpus::settings::{CorpusSettings, SampleSize};
 use corpus::shard::Columns;
 use lda::train::document_schedule::DocumentSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
@@ -176,7 +177,7 @@ pub(crate) fn load_sample(
     let mut delivery = Delivery::new(worker, "sample", route(), keep);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
     process.begin_documents("sample", collection);
-    let mut counted = Counted::new(process, collection, warm_start);
+    let mut counted = SampleCounts::new(process, collection, warm_start);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
     let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));
     let mut labels = Vec::new();
@@ -226,7 +227,7 @@ pub(crate) fn load_sample(
 }
 
 /// The sampled documents that a worker has read.
-struct Counted<'a> {
+struct SampleCounts<'a> {
     seed: u64,
     order: &'static DocumentSchedule,
     warm_start: Option<&'a WarmStart>,
@@ -243,7 +244,7 @@ struct Counted<'a> {
     label_documents: Vec<i64>,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> SampleCounts<'a> {
     fn new(process: &Process, collection: &Collection, warm_start: Option<&'a WarmStart>) -> Self {
         let order = process.job.train.schedule;
         Self {
@@ -304,24 +305,12 @@ impl Received {
 
     /// Adds the documents of a block. [`finish`](Self::finish) returns the first error.
     fn unpack(&self, words: &[u64]) {
-        let (mut terms, mut counts) = (Vec::new(), Vec::new());
-        let mut rest = words;
-        while let [place, tagged, lengths, others @ ..] = rest {
-            let (pairs, others) = others.split_at(*lengths as u32 as usize);
-            let count = (*lengths >> 32) as usize;
-            let (packed, next) = others.split_at(count.div_ceil(4));
-            let labels = &bytemuck::cast_slice(packed)[..count];
-            terms.clear();
-            counts.clear();
-            terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
-            counts.extend(pairs.iter().map(|pair| *pair as u32));
-            let kind = usize::from(tagged & 1 == 1);
-            let numbers = [*place, tagged >> 1];
-            let pushed = self.builders[kind].lock().push(numbers, labels, &terms, &counts);
+        for (numbers, is_held_out, labels, (terms, counts)) in unpacked::<SampledPiece<'_>>(words) {
+            let kind = usize::from(is_held_out);
+            let pushed = self.builders[kind].lock().push(numbers, labels, terms, counts);
             if let Err(error) = pushed {
                 self.failure.lock().get_or_insert((kind, error));
             }
-            rest = next;
         }
     }
 
@@ -342,24 +331,63 @@ impl Received {
     }
 }
 
-/// Sends a document to the worker that it belongs to, as words: its place in the order of minibatches, number and
-/// held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four per word. One that is
-/// longer than a block is sent in consecutive pieces, with all labels in the first.
+/// A document, or a piece of one, as it is sent: its place in the order of minibatches and its number, whether it is held
+/// out, its labels, terms and counts.
+type SampledPiece<'w> = ([u64; 2], bool, &'w [u16], (&'w [u32], &'w [u32]));
+
+/// Sends a document to the worker that it belongs to. One that is longer than a block is sent in consecutive pieces,
+/// with all labels in the first.
 fn send(
     outbox: &mut Outbox,
-    [place, number]: [u64; 2],
-    held_out: bool,
+    numbers: [u64; 2],
+    is_held_out: bool,
     mut labels: &[u16],
     document: &ShardDocument,
 ) {
-    let target = outbox.target(number);
+    let target = outbox.target(numbers[1]);
     let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
     for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
-        let lengths = (labels.len() as u64) << 32 | terms.len() as u64;
-        let head = [place, number << 1 | u64::from(held_out), lengths];
-        let labels: Vec<u64> = bytemuck::pod_collect_to_vec(std::mem::take(&mut labels));
-        let pairs = terms.iter().zip(counts);
-        let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
-        outbox.send(0, target, head.into_iter().chain(pairs).chain(labels));
+        let labels = std::mem::take(&mut labels);
+        let piece: SampledPiece<'_> = (numbers, is_held_out, labels, (terms, counts));
+        outbox.send(0, target, packed([piece]));
+    }
+}
+
+// The splits of documents: which were trained on.
+
+/// Determines the splits of documents, by their numbers and, if training needs labels, by whether
+/// they have any.
+pub(super) struct Splits {
+    rule: SampleRule,
+    labels: Option<LabelReader>,
+}
+
+impl Splits {
+    /// Creates the splits of a collection's documents.
+    pub(super) fn new(
+        rule: SampleRule,
+        settings: &CorpusSettings,
+        collection: &Collection,
+    ) -> Self {
+        let labels = LabelReader::new(settings, &collection.labels);
+        Self { rule, labels }
+    }
+
+    /// Returns the columns that splits need, and those of terms.
+    pub(super) fn columns(&self) -> Columns {
+        let labels = self.labels.as_ref();
+        labels.map_or(Columns::Counts, |labels| Columns::CountsAnd(labels.column))
+    }
+
+    /// Returns the split of a document that has terms.
+    pub(super) fn of(&self, number: u64, document: &ShardDocument) -> Split {
+        match (self.rule.split(number), &self.labels) {
+            (Split::Sample, Some(reader)) => {
+                let mut labels = Vec::new();
+                reader.read(&document.metadata, &mut labels);
+                self.rule.split_of(number, Some(&labels))
+            }
+            (split, _) => split,
+        }
     }
 }

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::block::{Block, MAX_BLOCK_WORDS};
-use super::gather::all_gather_blocks;
+use super::gather::{all_gather_blocks, in_pieces, joined};
 use super::process::{Once, Process, Tickets};
 use crate::failure::Failure;
 use crate::wire::{Wire, unpacked};
@@ -104,13 +103,11 @@ pub(crate) fn side_model<S: SideModel>(
     let bound = *shared.bound.get(bound)?;
     process.begin_documents(S::STAGE, collection);
     let mine = side.examples(worker, &shared.shards, bound)?;
-    let pieces = mine.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
-    drop(mine);
     // The workers of a process share the blocks; one of them joins them.
-    let gathered = all_gather_blocks(worker, pieces);
+    let gathered = all_gather_blocks(worker, in_pieces(&mine));
+    drop(mine);
     let learnt = shared.learnt.get(|| {
-        let blocks = gathered.iter().flatten();
-        let words = blocks.map(Block::words).collect::<Vec<_>>().concat();
+        let words = joined(gathered.iter().flatten());
         let mut examples: Vec<Example<'_>> = unpacked(&words).collect();
         examples.sort_unstable_by_key(|example| example.number);
         Ok::<_, Failure>(Arc::new(side.learn(examples)?))

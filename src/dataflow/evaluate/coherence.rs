@@ -8,9 +8,8 @@ use super::{Evaluation, agree};
 use crate::dataflow::gather::sum;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
-use crate::dataflow::sample::for_each_document;
-use crate::dataflow::splits::Splits;
-use crate::evaluate::measure::{Counted, TopicScores};
+use crate::dataflow::sample::{Splits, for_each_document};
+use crate::evaluate::measure::{TextCounts, TopicScores};
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
 use crate::job::Job;
@@ -32,7 +31,7 @@ pub(super) struct Texts {
 
 /// The result: coherence of the topics, and remarks.
 #[derive(Default)]
-pub(super) struct Coherence {
+pub(super) struct CoherenceScores {
     /// By metric, in the job's order.
     pub(super) scores: Vec<TopicScores>,
     /// For display.
@@ -66,9 +65,9 @@ impl Evaluation {
         collection: &Collection,
         splits: Option<&Splits>,
         model: &Loaded,
-    ) -> Result<Coherence, Failure> {
+    ) -> Result<CoherenceScores, Failure> {
         let job = &self.process.job;
-        let mut coherence = Coherence::default();
+        let mut coherence = CoherenceScores::default();
         let terms = collection.terms_kept as usize;
         let empty = |with_windows| {
             ReferenceCounts::new(&model.top_terms, terms, self.most_terms(), with_windows)
@@ -92,7 +91,7 @@ impl Evaluation {
                 (_, Some(counts), None) => (Split::Sample.name(), counts),
                 (_, None, None) => continue,
             };
-            let counted = Counted {
+            let counted = TextCounts {
                 split,
                 documents: counts.documents.documents(),
                 sets: &counts.documents,

@@ -4,8 +4,7 @@ use timely::worker::Worker;
 
 use super::Evaluation;
 use super::model::Loaded;
-use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
-use crate::dataflow::splits::Splits;
+use crate::dataflow::sample::{Splits, for_each_document, next_shard, read_shard, smallest_bound};
 use crate::evaluate::measure::Likelihood;
 use crate::evaluate::settings::Metric;
 use crate::failure::Failure;
