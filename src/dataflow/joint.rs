@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use super::process::{Once, Process, TOGETHER_FILE, Tickets};
-use super::process_model::{ProcessModel, Purpose};
+use super::process_model::ProcessModel;
 use super::rounds::{Merged, RoundSteps, Rounds};
 use super::sample::for_each_document;
 use crate::assignments::Assignments;
@@ -28,8 +28,7 @@ use lda::infer::DocumentScope;
 use lda::infer::settings::InferSettings;
 use lda::model::Priors;
 use lda::model::statistics::Assigned;
-use lda::train::joint::sums::TopicSums;
-use lda::train::joint::{Passes, Visitor, sampled_with};
+use lda::train::joint::{JointVisitor, Passes, TopicSums, sampled_with};
 use lda::train::publish::published_priors;
 use lda::train::schedule::ModelChange;
 
@@ -114,7 +113,7 @@ pub(crate) fn sample_together<'a>(
         passes,
         published: published_priors(plan.priors, plan.published_eta),
         priors: sampled_with(plan.infer.method.scope, plan.priors, plan.published_eta),
-        visitor: Visitor::new(terms, topics),
+        visitor: JointVisitor::new(terms, topics),
         dealt: Vec::new(),
         own: Vec::new(),
         part: worker.index() % threads,
@@ -205,7 +204,7 @@ struct JointSteps<'a> {
     /// The priors of the trained model as it is published, and those of sampling.
     published: Priors,
     priors: Priors,
-    visitor: Visitor,
+    visitor: JointVisitor,
     /// The documents of each minibatch of the pass.
     dealt: Vec<Vec<u32>>,
     own: Vec<u16>,
@@ -252,9 +251,9 @@ impl RoundSteps for JointSteps<'_> {
                 let bags = &self.documents.bags;
                 let dealt = self.dealt[minibatch].iter();
                 let terms = dealt.map(|&index| bags.bag(index as usize).terms);
-                let purpose = Purpose::Train(self.passes.round(pass, minibatch as u64));
+                let number = self.passes.round(pass, minibatch as u64);
                 let whole = &self.models.whole;
-                whole.prepare_for(process, part, terms, &self.priors, purpose);
+                whole.prepare_for(process, part, terms, &self.priors, (number, false));
             }
         }
         Ok(())

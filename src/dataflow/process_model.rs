@@ -15,7 +15,7 @@ use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use lda::model::Priors;
 use lda::model::factors::{Branches, FactorTable, Factors};
-use lda::model::parameters::{Parameters, Row};
+use lda::model::parameters::{Parameters, TermRow};
 use lda::model::statistics::Assigned;
 use lda::train::schedule::{AVERAGE_PRUNE, ModelChange, Phase};
 
@@ -24,23 +24,6 @@ const DOCUMENTS_A_TICKET: usize = 8;
 
 /// Tickets that a worker takes before it handles messages of others.
 const TICKETS_AT_ONCE: usize = 8;
-
-/// The purpose for which factors are prepared, with a number that no other purpose has had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Training: the model as it is trained.
-    Train(u64),
-    /// Measuring: the model as it would be published.
-    Publish(u64),
-}
-
-impl Purpose {
-    fn number(self) -> u64 {
-        match self {
-            Self::Train(number) | Self::Publish(number) => number,
-        }
-    }
-}
 
 /// Parameters and factors in one part per thread.
 pub struct ProcessModel {
@@ -51,7 +34,7 @@ pub struct ProcessModel {
     factors: Vec<RwLock<Option<Factors>>>,
     /// For a tree-structured prior, what each part's factors need of inner nodes.
     branches: Vec<RwLock<Option<Arc<Branches>>>>,
-    /// The last purpose that each term was marked for.
+    /// The last number with which factors were prepared for each term.
     marks: Vec<AtomicU64>,
     tickets: Tickets,
 }
@@ -127,16 +110,16 @@ impl ProcessModel {
 
     /// Prepares the factors of all terms of `documents`, given by their terms: worker `part` marks
     /// its share of them, then prepares its part. All workers of the process must call this, with a
-    /// `purpose` never used before.
+    /// `number` never used before. `is_published`: the factors of the model as it would be published, instead of as it
+    /// is trained.
     pub(crate) fn prepare_for<'b>(
         &self,
         process: &Process,
         part: usize,
         documents: impl Iterator<Item = &'b [u32]>,
         priors: &Priors,
-        purpose: Purpose,
+        (number, is_published): (u64, bool),
     ) {
-        let number = purpose.number();
         for terms in documents.skip(part).step_by(self.parts.len()) {
             for &term in terms {
                 // Writing would invalidate the cache line of threads that have marked the same term, or one beside it.
@@ -146,10 +129,8 @@ impl ProcessModel {
                 }
             }
         }
-        let parts = match purpose {
-            Purpose::Publish(_) if self.is_averaged.load(Ordering::Relaxed) => &self.averages,
-            _ => &self.parts,
-        };
+        let is_average = is_published && self.is_averaged.load(Ordering::Relaxed);
+        let parts = if is_average { &self.averages } else { &self.parts };
         let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == number;
         self.prepare(process, (parts, part), priors, marked);
     }
@@ -214,7 +195,7 @@ impl ProcessModel {
         part: usize,
         change: ModelChange,
         merged: &Merged,
-        changed: &[Row],
+        changed: &[TermRow],
     ) {
         let parts = if change.is_of_average() {
             self.is_averaged.store(true, Ordering::Relaxed);
@@ -231,7 +212,7 @@ impl ProcessModel {
     }
 
     /// Rounds rows of one part to whole tokens. All workers of the process must call this.
-    pub(crate) fn round_rows(&self, process: &Process, part: usize, rows: &[Row]) {
+    pub(crate) fn round_rows(&self, process: &Process, part: usize, rows: &[TermRow]) {
         self.parts[part].write().round_rows(rows);
         process.meet();
         add_up_totals(&self.parts, process, part);

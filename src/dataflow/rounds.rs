@@ -59,7 +59,7 @@ pub trait RoundSteps {
 /// The dataflow that merges the statistics of rounds, on one worker.
 pub struct Rounds {
     input: BlockInput<u64>,
-    received: Rc<RefCell<Received>>,
+    received: Rc<RefCell<Arrived>>,
     index: usize,
     topics: usize,
     /// Entries to send to each owner.
@@ -69,7 +69,7 @@ pub struct Rounds {
 
 /// The results that have arrived.
 #[derive(Default)]
-struct Received {
+struct Arrived {
     /// By the time of their rounds.
     merged: BTreeMap<u64, Merged>,
     /// The first time of which more may arrive.
@@ -81,7 +81,7 @@ impl Rounds {
     /// worker must.
     pub fn new(worker: &mut Worker, threads: usize, [terms, topics]: [usize; 2]) -> Self {
         let (index, peers) = (worker.index(), worker.peers());
-        let received = Rc::new(RefCell::new(Received::default()));
+        let received = Rc::new(RefCell::new(Arrived::default()));
         let (arrived, dataflow) = (Rc::clone(&received), worker.next_dataflow_index());
         let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, mut statistics) = scope.new_input_with_builder::<BlockBuilder>();

@@ -25,7 +25,7 @@ use std::time::Instant;
 use timely::worker::Worker;
 
 use super::process::{HELD_OUT_FILE, Process};
-use super::process_model::{ProcessModel, Purpose};
+use super::process_model::ProcessModel;
 use super::rounds::Rounds;
 use super::sample::Sample;
 use crate::assignments::Assignments;
@@ -35,7 +35,7 @@ pub use active::ActiveDocuments;
 use lda::evaluate::completion::{Completer, Completion};
 use lda::model::Priors;
 use lda::model::factors::FactorTable;
-use lda::model::parameters::Row;
+use lda::model::parameters::TermRow;
 use lda::train::active::InfluenceSums;
 use lda::train::schedule::{LAG, Position, Schedule};
 use lda::train::{Exchange, StopRule, TrainError, TrainingProgress, publish, run};
@@ -71,7 +71,7 @@ pub struct TrainPlan {
     pub active: Option<Arc<ActiveDocuments>>,
     /// After a warm start, the rows of the model that its prior over terms has changed, as they are once
     /// documents are withdrawn.
-    pub changed_rows: Vec<Row>,
+    pub changed_rows: Vec<TermRow>,
     /// The α that documents are inferred with, if it is not that of training: with labels.
     pub inference_alpha: Option<Vec<f64>>,
     /// Hash of the settings the model depends on.
@@ -206,8 +206,8 @@ impl<'a> TrainWorker<'a> {
         for number in 0..held_out.count() {
             let documents = held_out.load(&mut (number..number + 1));
             let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
-            let purpose = Purpose::Publish(self.steps.next_purpose());
-            model.prepare_for(process, self.steps.part, documents.terms(), &priors, purpose);
+            let number = self.steps.next_preparation();
+            model.prepare_for(process, self.steps.part, documents.terms(), &priors, (number, true));
             let mut score = |index, table: FactorTable<'_>| {
                 let (document, bag) = (documents.document(index), documents.bag(index));
                 let scored = completer.score(seed, document, bag, table);
@@ -217,16 +217,8 @@ impl<'a> TrainWorker<'a> {
             };
             while model.for_some_documents(documents.len(), &mut score)? {}
         }
-        let mine =
-            [mine.log_likelihood, mine.tokens, mine.documents, mine.squares, mine.squared_tokens];
-        let all = self.sum(&mine);
-        Ok(Completion {
-            log_likelihood: all[0],
-            tokens: all[1],
-            documents: all[2],
-            squares: all[3],
-            squared_tokens: all[4],
-        })
+        let all = self.sum(bytemuck::cast_slice(&[mine]));
+        Ok(*bytemuck::from_bytes(bytemuck::cast_slice(&all)))
     }
 
     /// Reports a score of the held-out documents.

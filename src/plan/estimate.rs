@@ -38,7 +38,7 @@ use lda::math::special::ln;
 use lda::model::factors::Factors;
 use lda::model::parameters::{Entry, Parameters};
 use lda::train::alpha::Histograms;
-use lda::train::joint::sums::TopicSums;
+use lda::train::joint::TopicSums;
 use lda::train::schedule::Schedule;
 use lda::train::step::{Counts, Remembered, Update};
 pub(crate) use seconds::Seconds;

@@ -100,80 +100,53 @@ impl Proportions {
         sorted.clear();
         sorted.extend_from_slice(own);
         sorted.sort_unstable();
-        let inverse = match table.dense(row) {
-            Some(weights) => self.add_dense(row, &sorted, sample, table, weights),
-            None => self.add_sparse(row, &sorted, sample, table),
-        };
-        self.own = sorted;
-        if index == self.inverse_masses.len() {
-            self.inverse_masses.push((row, 0.0));
-        }
-        self.inverse_masses[index].1 += inverse;
-    }
-
-    fn add_dense(
-        &mut self,
-        row: Row,
-        own: &[u16],
-        sample: Sampled<'_>,
-        table: FactorTable<'_>,
-        weights: &[f32],
-    ) -> f64 {
-        let mass = |&topic: &u16| {
-            let k = usize::from(topic);
-            f64::from(sample.counts[k]) * f64::from(weights[k])
-        };
-        let whole: f64 = sample.active.iter().map(mass).sum();
-        let prior = f64::from(table.prior_mass(row));
-        let mut inverse = 0.0;
-        for run in own.chunk_by(|a, b| a == b) {
-            let k = usize::from(run[0]);
-            let [own, own_prior] = self.own_masses(k, f64::from(weights[k]), sample, table);
-            let share = run.len() as f64 / ((whole - own).max(0.0) + (prior - own_prior));
-            self.document_part[k] -= (own + own_prior) * share;
-            inverse += share;
-        }
-        for topic in sample.active {
-            self.document_part[usize::from(*topic)] += mass(topic) * inverse;
-        }
-        inverse
-    }
-
-    fn add_sparse(
-        &mut self,
-        row: Row,
-        own: &[u16],
-        sample: Sampled<'_>,
-        table: FactorTable<'_>,
-    ) -> f64 {
-        let smoothing = table.smoothing();
-        let sparse = table.sparse(row);
+        let (smoothing, sparse) = (&table.smoothing().factors, table.sparse(row));
+        let dense = table.dense(row);
+        let count = |topic: u16| f64::from(sample.counts[usize::from(topic)]);
         let pairs = || sparse.topics.iter().zip(sparse.weights);
-        let mass = |(&topic, &weight): (&u16, &f32)| {
-            f64::from(sample.counts[usize::from(topic)]) * f64::from(weight)
+        let of_pair = |(&topic, &weight): (&u16, &f32)| count(topic) * f64::from(weight);
+        let of_all = |&topic: &u16| {
+            let factors = dense.unwrap_or(smoothing);
+            count(topic) * f64::from(factors[usize::from(topic)])
         };
-        let smooth = |&topic: &u16| {
-            let k = usize::from(topic);
-            f64::from(sample.counts[k]) * f64::from(smoothing.factors[k])
+        let (whole, prior) = if dense.is_some() {
+            (sample.active.iter().map(of_all).sum::<f64>(), f64::from(table.prior_mass(row)))
+        } else {
+            let own = pairs().map(of_pair).sum::<f64>();
+            let mass = row.alpha_mass + table.smoothing().mass;
+            (own + sample.active.iter().map(of_all).sum::<f64>(), f64::from(mass))
         };
-        let whole: f64 =
-            pairs().map(mass).sum::<f64>() + sample.active.iter().map(smooth).sum::<f64>();
-        let prior = f64::from(row.alpha_mass + smoothing.mass);
         let mut inverse = 0.0;
-        for run in own.chunk_by(|a, b| a == b) {
+        for run in sorted.chunk_by(|a, b| a == b) {
             let k = usize::from(run[0]);
-            let found = sparse.topics.binary_search(&run[0]).map_or(0.0, |j| sparse.weights[j]);
-            let factor = f64::from(found) + f64::from(smoothing.factors[k]);
+            let factor = match dense {
+                Some(weights) => f64::from(weights[k]),
+                None => {
+                    let found = sparse.topics.binary_search(&run[0]);
+                    let found = found.map_or(0.0, |j| sparse.weights[j]);
+                    f64::from(found) + f64::from(smoothing[k])
+                }
+            };
             let [own, own_prior] = self.own_masses(k, factor, sample, table);
             let share = run.len() as f64 / ((whole - own).max(0.0) + (prior - own_prior));
             self.document_part[k] -= (own + own_prior) * share;
             inverse += share;
         }
-        for (topic, weight) in pairs() {
-            self.document_part[usize::from(*topic)] += mass((topic, weight)) * inverse;
+        if dense.is_some() {
+            for topic in sample.active {
+                self.document_part[usize::from(*topic)] += of_all(topic) * inverse;
+            }
+        } else {
+            for (topic, weight) in pairs() {
+                self.document_part[usize::from(*topic)] += of_pair((topic, weight)) * inverse;
+            }
+            self.sparse_inverse += inverse;
         }
-        self.sparse_inverse += inverse;
-        inverse
+        self.own = sorted;
+        if index == self.inverse_masses.len() {
+            self.inverse_masses.push((row, 0.0));
+        }
+        self.inverse_masses[index].1 += inverse;
     }
 
     /// Ends a soft sample.

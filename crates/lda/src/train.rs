@@ -20,6 +20,7 @@ pub mod settings;
 pub mod soft;
 pub mod step;
 pub mod units;
+pub mod visitor;
 pub mod warm_start;
 
 use std::collections::VecDeque;

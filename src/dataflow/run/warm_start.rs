@@ -15,7 +15,7 @@ use crate::result::OpenedResult;
 use crate::tables::topic_changes::EarlierTopics;
 use corpus::vocabulary::{Vocabulary, VocabularyTerm};
 use lda::model::Priors;
-use lda::model::parameters::Row;
+use lda::model::parameters::TermRow;
 use lda::model::published::{PublishedTopic, publish};
 use lda::model::tree::Tree;
 use lda::train::senses::are_remembered;
@@ -84,7 +84,7 @@ impl Run<'_> {
     }
 
     /// Returns the rows of the model that are changed before training: none, unless its prior over terms has changed.
-    pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, Failure> {
+    pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<TermRow>, Failure> {
         let (start, seed) = (self.warm_start()?, self.process.job.model.seed);
         let rows = |start: &Start| start.model.changed_rows(priors, seed);
         Ok((*start).as_ref().map(rows).unwrap_or_default())

@@ -7,7 +7,6 @@
 //! they compare their findings.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use timely::worker::Worker;
 
@@ -24,7 +23,7 @@ use corpus::minibatches::Minibatches;
 #[derive(Default)]
 pub(crate) struct Candidates {
     /// Newest first: two, and a third if a run was killed before it removed the oldest.
-    found: [Once<Found>; 3],
+    found: [Once<Looked>; 3],
 }
 
 /// The requirements on a checkpoint from which training would resume.
@@ -40,12 +39,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) assignments: Option<&'a Assignments>,
 }
 
-/// The state of a checkpoint file.
-enum Found {
-    Absent,
-    Sound(Box<Saved>),
-    Damaged(String),
-}
+/// A checkpoint as it was read, `None` if there is none; or how it is damaged.
+type Looked = Result<Option<Saved>, String>;
 
 /// Chooses the checkpoint to resume from; `None` if there is none. All workers must call this.
 ///
@@ -62,7 +57,7 @@ pub(crate) fn choose<'a>(
         let found = once.get(|| wanted.look_at(&checkpoint_file(rounds)))?;
         match (agree(worker, found)?, found) {
             (Some(problem), _) => damaged.push(problem),
-            (None, Found::Sound(saved)) => {
+            (None, Ok(Some(saved))) => {
                 if worker.index() == 0 {
                     if let Some(reason) = damaged.first() {
                         wanted.process.warn(format!(
@@ -96,11 +91,11 @@ fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, Failu
 }
 
 /// Compares what the processes found under a name; returns what is wrong with it, if anything.
-fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, Failure> {
+fn agree(worker: &mut Worker, found: &Looked) -> Result<Option<String>, Failure> {
     let mine = match found {
-        Found::Absent => "absent".to_owned(),
-        Found::Sound(saved) => saved.hash.clone(),
-        Found::Damaged(reason) => format!("{DAMAGED}{reason}"),
+        Ok(None) => "absent".to_owned(),
+        Ok(Some(saved)) => saved.hash.clone(),
+        Err(reason) => format!("{DAMAGED}{reason}"),
     };
     let all = all_gather(worker, mine.as_bytes());
     let texts: Vec<_> = all.iter().map(|t| String::from_utf8_lossy(t)).collect();
@@ -122,30 +117,25 @@ const DAMAGED: &str = "damaged ";
 
 impl Wanted<'_> {
     /// Reads a checkpoint and the assignments that belong to it.
-    fn look_at(&self, file: &str) -> Result<Found, Failure> {
+    fn look_at(&self, file: &str) -> Result<Looked, Failure> {
         let output = &self.process.output;
         if !output.is_published(file)? {
-            return Ok(Found::Absent);
+            return Ok(Ok(None));
         }
-        let path = output.path(file);
-        let looked = checkpoint::read(&output.local(file)?)
-            .and_then(|saved| self.check(&saved.header, path).map(|()| saved));
-        match looked {
-            Ok(saved) => Ok(Found::Sound(Box::new(saved))),
+        let read = || -> Result<Saved, Failure> {
+            let saved = checkpoint::read(&output.local(file)?)?;
+            self.process.check_header(&saved.header, self.vocabulary_hash, output.path(file))?;
+            if let Some(assignments) = self.assignments {
+                recall_assignments(self.process, &saved.header, self.training, assignments)?;
+            }
+            Ok(saved)
+        };
+        match read() {
+            Ok(saved) => Ok(Ok(Some(saved))),
             Err(failure) => match failure.cause::<Damage>() {
-                Some(Damage(damage)) => Ok(Found::Damaged(damage.clone())),
+                Some(Damage(damage)) => Ok(Err(damage.clone())),
                 None => Err(failure),
             },
-        }
-    }
-
-    fn check(&self, header: &Header, path: PathBuf) -> Result<(), Failure> {
-        self.process.check_header(header, self.vocabulary_hash, path)?;
-        match self.assignments {
-            Some(assignments) => {
-                recall_assignments(self.process, header, self.training, assignments)
-            }
-            None => Ok(()),
         }
     }
 }

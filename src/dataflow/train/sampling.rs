@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use super::TrainPlan;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
-use crate::dataflow::process_model::Purpose;
 use crate::dataflow::rounds::{Merged, RoundSteps};
 use crate::failure::Failure;
 use crate::observe::WorkStage;
@@ -15,7 +14,8 @@ use lda::math::random::Stage;
 use lda::model::factors::FactorTable;
 use lda::model::statistics::Assigned;
 use lda::train::schedule::{Action, Position};
-use lda::train::step::{StreamKey, Visit, Visitor};
+use lda::train::step::{StreamKey, Visit};
+use lda::train::visitor::Visitor;
 use lda::train::{RoundReport, RoundSeconds, TrainingProgress};
 use mesh::bytes_sent;
 
@@ -53,7 +53,7 @@ pub(super) struct TrainSteps<'a> {
     sent: u64,
     index: usize,
     pub(super) part: usize,
-    purpose: u64,
+    preparations: u64,
 }
 
 impl<'a> TrainSteps<'a> {
@@ -88,14 +88,14 @@ impl<'a> TrainSteps<'a> {
             sent: 0,
             index,
             part: index % plan.process.placement.threads,
-            purpose: 0,
+            preparations: 0,
         }
     }
 
-    /// Returns a purpose for which factors have not been prepared before.
-    pub(super) fn next_purpose(&mut self) -> u64 {
-        self.purpose += 1;
-        self.purpose
+    /// Returns a number with which factors have not been prepared before.
+    pub(super) fn next_preparation(&mut self) -> u64 {
+        self.preparations += 1;
+        self.preparations
     }
 
     /// Ends the round that began last, once the model is what the next one needs.
@@ -185,9 +185,9 @@ impl<'a> TrainSteps<'a> {
             }
         };
         let priors = plan.schedule.round_priors(position, &self.progress.priors);
-        let purpose = Purpose::Train(self.next_purpose());
+        let number = self.next_preparation();
         let terms = minibatch.terms();
-        (plan.model).prepare_for(&plan.process, self.part, terms, &priors, purpose);
+        (plan.model).prepare_for(&plan.process, self.part, terms, &priors, (number, false));
         self.minibatch = Some(minibatch);
         self.spent.preparing += lap(&mut self.since);
         Ok(true)

@@ -23,7 +23,19 @@ pub const METHOD_AND_SWEEPS: &str = "document_completion, 16 sweeps";
 pub const SWEEPS: u32 = 16;
 
 /// The score of a set of documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    bytemuck::Pod,
+    bytemuck::Zeroable,
+)]
+#[repr(C)]
 pub struct Completion {
     /// Σ log p of the scored tokens, in units of 2⁻²⁰.
     pub log_likelihood: i64,

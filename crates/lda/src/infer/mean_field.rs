@@ -35,7 +35,7 @@ pub const VARIATIONAL: InferenceMethod = InferenceMethod {
     doc: "approximates the posterior by variational Bayes",
     work: TokenWork::Iterations,
     iterations: 20,
-    inferrer: || Box::new(Variational::default()),
+    inferrer: || Box::new(MeanField::default()),
     ..gibbs::ALONE
 };
 
@@ -46,40 +46,9 @@ pub const CVB0: InferenceMethod = InferenceMethod {
     iterations: 3,
     takes_term_topics: true,
     takes_label_topics: true,
-    inferrer: || Box::new(Cvb0::default()),
+    inferrer: || Box::new(MeanField { is_collapsed: true, ..MeanField::default() }),
     ..VARIATIONAL
 };
-
-#[derive(Debug, Default)]
-struct Variational(MeanField);
-
-impl Inferrer for Variational {
-    fn infer<'s>(
-        &'s mut self,
-        bag: Bag<'_>,
-        target: Target<'s>,
-        settings: &InferSettings,
-        _: &mut Stream,
-    ) -> Result<Inferred<'s>, ImpossibleDraw> {
-        let proportions = self.0.variational(bag, target.table, settings)?;
-        Ok(target.inferred(proportions))
-    }
-}
-
-#[derive(Debug, Default)]
-struct Cvb0(MeanField);
-
-impl Inferrer for Cvb0 {
-    fn infer<'s>(
-        &'s mut self,
-        bag: Bag<'_>,
-        target: Target<'s>,
-        settings: &InferSettings,
-        _: &mut Stream,
-    ) -> Result<Inferred<'s>, ImpossibleDraw> {
-        self.0.cvb0(bag, target, settings)
-    }
-}
 
 /// How often the estimates of a document's topics and of its own α alternate.
 const TURNS: usize = 4;
@@ -87,6 +56,8 @@ const TURNS: usize = 4;
 /// Mean-field inference of documents, one after another, with the same buffers.
 #[derive(Clone, Debug, Default)]
 struct MeanField {
+    /// CVB0, instead of variational Bayes.
+    is_collapsed: bool,
     /// α_k of the document.
     alpha: Vec<f32>,
     /// a_k; K long, and a 0 for the padding topic K.
@@ -106,7 +77,7 @@ struct MeanField {
     /// CVB0: where each term's entries end.
     ends: Vec<usize>,
     /// CVB0: the entries of all terms, one after another.
-    entries: Vec<Entry>,
+    entries: Vec<TermShare>,
     /// CVB0: g_kw (a_k − γ_wk) of the current term.
     masses: Vec<f32>,
     proportions: Vec<f32>,
@@ -114,12 +85,28 @@ struct MeanField {
 
 /// A topic that a term has in the current document.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct TermShare {
     topic: u32,
     /// g_kw.
     weight: f32,
     /// γ_wk, of one token.
     share: f32,
+}
+
+impl Inferrer for MeanField {
+    fn infer<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        settings: &InferSettings,
+        _: &mut Stream,
+    ) -> Result<Inferred<'s>, ImpossibleDraw> {
+        if self.is_collapsed {
+            return self.cvb0(bag, target, settings);
+        }
+        let proportions = self.variational(bag, target.table, settings)?;
+        Ok(target.inferred(proportions))
+    }
 }
 
 impl MeanField {
@@ -290,7 +277,7 @@ impl MeanField {
         self.entries.extend(topics.of(term).iter().map(|entry| {
             let mass = entry.weight * a[entry.topic as usize];
             sum += mass;
-            Entry { topic: entry.topic, weight: entry.weight, share: mass }
+            TermShare { topic: entry.topic, weight: entry.weight, share: mass }
         }));
         let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
         let (mut kept, mut length) = (0.0, 0);
@@ -334,7 +321,7 @@ impl MeanField {
                 a[entry.topic as usize] += difference;
                 change += difference.abs();
                 kept += share;
-                entries[to] = Entry { share, ..entry };
+                entries[to] = TermShare { share, ..entry };
                 to += is_kept;
             }
             left += count * (1.0 - kept).max(0.0);

@@ -13,19 +13,18 @@
 //! h_k = f_k exp Ψ(η), all times 2⁶³.
 
 mod branches;
-mod smoothing;
-mod table;
 
 use std::sync::Arc;
 
 use super::Priors;
 use super::parameters::{Entry, Parameters};
+use super::tree::{ROOT, Tree};
+use crate::math::draw::running_sums;
+use crate::math::random::Stream;
+use crate::math::special::{digamma, exp, exp_digamma};
 use branches::AllBranches;
 pub use branches::Branches;
 pub(crate) use branches::Own;
-pub use smoothing::Smoothing;
-pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
-pub use table::FactorTable;
 
 /// The location of a term's factors in its part.
 #[derive(Clone, Copy, Debug)]
@@ -324,18 +323,6 @@ impl Factors {
         self.prefix.resize(filled, prefix);
     }
 
-    /// Returns the sparse form of a row of this part.
-    #[inline]
-    pub fn sparse(&self, row: Row) -> SparseRow<'_> {
-        self.entries(row, row.length as usize)
-    }
-
-    /// Returns the sparse form of a row of this part, padded to whole blocks with the topic K.
-    #[inline]
-    pub fn blocks(&self, row: Row) -> SparseRow<'_> {
-        self.entries(row, (row.length as usize).next_multiple_of(BLOCK))
-    }
-
     #[inline]
     fn entries(&self, row: Row, length: usize) -> SparseRow<'_> {
         let from = row.offset as usize;
@@ -345,14 +332,6 @@ impl Factors {
             weights: &self.weights[from..to],
             prefix: &self.prefix[from..to],
         }
-    }
-
-    /// Returns the dense form of a row of this part, if it has one: g_kw + h_k for each topic, and a 0 for the
-    /// topic K.
-    #[inline]
-    pub fn dense(&self, row: Row) -> Option<&[f32]> {
-        let chunks = self.dense_chunks(row)?;
-        Some(&flat(chunks)[..=self.topic_count])
     }
 
     /// Returns λ̃_kl of a leaf of a whole row's term; `place` is the leaf's place among the term's leaves.
@@ -372,19 +351,6 @@ impl Factors {
         let from = row.dense as usize * stride;
         Some(&self.dense[from..from + stride])
     }
-
-    /// Appends g_kw + h_k of all topics of a row of this part.
-    #[inline]
-    fn write(&self, row: Row, to: &mut Vec<Chunk>) {
-        if let Some(chunks) = self.dense_chunks(row) {
-            to.extend_from_slice(chunks);
-            return;
-        }
-        let start = to.len();
-        to.extend_from_slice(&self.smoothing.chunks.factors);
-        let sparse = self.sparse(row);
-        add(sparse.topics, sparse.weights, &mut to[start..]);
-    }
 }
 
 /// Adds the g_kw of some topics to h_k.
@@ -400,4 +366,332 @@ fn add(topics: &[u16], weights: &[f32], to: &mut [Chunk]) {
 /// dense row waits for many cache lines; a sparse row is read in one sequence.
 fn dense_row_length(topic_count: usize) -> usize {
     (topic_count / 5).clamp(16, 512)
+}
+
+// The parts of the factors that do not depend on the term: h_k, f_k and α_k, and their running sums.
+
+/// Topics in one chunk.
+pub(crate) const CHUNK: usize = 16;
+
+/// Returns f_k = exp −Ψ(whole) of the paper's geometry, times 2⁶³: with this power of two no factor vanishes in f32
+/// (with η = 0.01, exp Ψ(η) is 2 · 10⁻⁴⁴), and it changes no draw, because it is common to all topics.
+fn lifted_unit(whole: f64) -> f64 {
+    (1u64 << 63) as f64 * exp(-digamma(whole))
+}
+
+/// The values of adjacent topics, in a cache line of their own; in the last chunk, topics from K on have 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Chunk(pub(crate) [f32; CHUNK]);
+
+/// Returns the values of chunks, topic by topic.
+#[inline]
+pub(crate) fn flat(chunks: &[Chunk]) -> &[f32] {
+    bytemuck::cast_slice(chunks)
+}
+
+/// Returns the values of chunks, topic by topic.
+#[inline]
+pub(crate) fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
+    bytemuck::cast_slice_mut(chunks)
+}
+
+/// Copies `values` to chunks that also have a place for the topic K.
+fn chunked(values: &[f32]) -> Vec<Chunk> {
+    let mut chunks = vec![Chunk::default(); (values.len() + 1).div_ceil(CHUNK)];
+    flat_mut(&mut chunks)[..values.len()].copy_from_slice(values);
+    chunks
+}
+
+/// The parts of [`Smoothing`] that draws over all topics read.
+#[derive(Clone, Debug)]
+pub(crate) struct SmoothingChunks {
+    /// h_k.
+    pub(crate) factors: Vec<Chunk>,
+    /// α_k.
+    pub(crate) alpha: Vec<Chunk>,
+    /// f_k.
+    pub(crate) unit: Vec<Chunk>,
+}
+
+impl SmoothingChunks {
+    fn new(factors: &[f32], alpha: &[f32], unit: &[f32]) -> Self {
+        Self { factors: chunked(factors), alpha: chunked(alpha), unit: chunked(unit) }
+    }
+}
+
+/// The parts of the factors that do not depend on the term: h_k, the running sums of α_k h_k, and f_k.
+#[derive(Clone, Debug)]
+pub struct Smoothing {
+    /// h_k for each topic.
+    pub factors: Vec<f32>,
+    /// Σ_{j ≤ k} α_j h_j for each topic.
+    pub prefix: Vec<f32>,
+    /// H = Σ_k α_k h_k.
+    pub mass: f32,
+    /// α_k for each topic.
+    pub alpha: Vec<f32>,
+    /// f_k for each topic: the amount that one token adds to g_kw where λ̃ are counts.
+    pub unit: Vec<f32>,
+    /// h_k, α_k and f_k again, in chunks.
+    pub(crate) chunks: SmoothingChunks,
+    scales: Vec<f64>,
+    eta: f64,
+    exp_psi: bool,
+}
+
+impl Smoothing {
+    /// Computes them from the priors, the row sums λ̃_k, and V. With a tree, they are those of terms attached to
+    /// the root.
+    pub fn new(priors: &Priors, totals: &[f64], vocabulary_size: usize) -> Self {
+        let smoothing = match &priors.tree {
+            Some(tree) => priors.eta / tree.eta() * tree.prior_sum(ROOT),
+            None => vocabulary_size as f64 * priors.eta,
+        };
+        let scale = |total: f64| {
+            if priors.exp_psi { lifted_unit(smoothing + total) } else { 1.0 / (smoothing + total) }
+        };
+        let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
+        let unseen = if priors.exp_psi { exp_digamma(priors.eta) } else { priors.eta };
+        let factors = scales.iter().map(|f| f * unseen).collect();
+        let (eta, exp_psi) = (priors.eta, priors.exp_psi);
+        Self::of(factors, &priors.alpha, scales, (eta, exp_psi))
+    }
+
+    /// Computes them for given topics: h_k is `factors`, and another token changes nothing.
+    fn fixed(alpha: &[f64], factors: &[f64]) -> Self {
+        let scales = vec![0.0; alpha.len()];
+        Self::of(factors.to_vec(), alpha, scales, (0.0, false))
+    }
+
+    fn of(factors: Vec<f64>, alpha: &[f64], scales: Vec<f64>, (eta, exp_psi): (f64, bool)) -> Self {
+        let [factors, alpha, unit] = [&factors, alpha, &scales]
+            .map(|values| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() });
+        let mut prefix = Vec::new();
+        let masses = alpha.iter().zip(&factors).map(|(a, h)| a * h);
+        let mass = running_sums(masses, &mut prefix);
+        Self {
+            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
+            factors,
+            prefix,
+            mass,
+            alpha,
+            unit,
+            scales,
+            eta,
+            exp_psi,
+        }
+    }
+
+    /// Returns g_kw for a λ̃_kw > 0.
+    #[inline]
+    fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
+        let unscaled = if self.exp_psi {
+            exp_digamma(self.eta + unsmoothed) - exp_digamma(self.eta)
+        } else {
+            unsmoothed
+        };
+        (self.scales[topic] * unscaled) as f32
+    }
+}
+
+// The factors of all parts, as draws read them.
+
+/// The factors of all parts, with which documents are sampled. Cheap to create; borrows the parts.
+#[derive(Clone, Copy, Debug)]
+pub struct FactorTable<'a> {
+    parts: &'a [&'a Factors],
+}
+
+impl<'a> FactorTable<'a> {
+    /// Creates a table; `parts[p]` are the factors of part p.
+    pub fn new(parts: &'a [&'a Factors]) -> Self {
+        debug_assert!(!parts.is_empty());
+        Self { parts }
+    }
+
+    /// Returns K.
+    pub fn topic_count(&self) -> usize {
+        self.parts[0].topic_count
+    }
+
+    /// Returns the part of the factors that does not depend on the term.
+    pub fn smoothing(&self) -> &'a Smoothing {
+        &self.parts[0].smoothing
+    }
+
+    /// Returns the row of a term, if it was prepared.
+    ///
+    /// # Panics
+    /// Panics if the term is not in the vocabulary.
+    #[inline]
+    pub fn find(&self, term: u32) -> Option<Row> {
+        // Divisions are slow, and a single part is common.
+        let row = match self.parts {
+            [part] => part.rows[term as usize],
+            parts => {
+                let count = parts.len() as u32;
+                parts[(term % count) as usize].rows[(term / count) as usize]
+            }
+        };
+        (row.offset != NOT_PREPARED).then_some(row)
+    }
+
+    /// Returns the sparse form of a row.
+    #[inline]
+    pub fn sparse(&self, row: Row) -> SparseRow<'a> {
+        self.parts[usize::from(row.part)].entries(row, row.length as usize)
+    }
+
+    /// Returns the sparse form of a row, padded to whole blocks with the topic K, of weight 0.
+    #[inline]
+    pub fn blocks(&self, row: Row) -> SparseRow<'a> {
+        let length = (row.length as usize).next_multiple_of(BLOCK);
+        self.parts[usize::from(row.part)].entries(row, length)
+    }
+
+    /// Returns the dense form of a row, if it has one, with a 0 for the topic K.
+    #[inline]
+    pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
+        let part = self.parts[usize::from(row.part)];
+        Some(&flat(part.dense_chunks(row)?)[..=part.topic_count])
+    }
+
+    /// Appends e_kw = g_kw + h_k of all topics of a row.
+    #[inline]
+    pub(crate) fn write(&self, row: Row, to: &mut Vec<Chunk>) {
+        let part = self.parts[usize::from(row.part)];
+        if let Some(chunks) = part.dense_chunks(row) {
+            to.extend_from_slice(chunks);
+            return;
+        }
+        let start = to.len();
+        to.extend_from_slice(&part.smoothing.chunks.factors);
+        let sparse = self.sparse(row);
+        add(sparse.topics, sparse.weights, &mut to[start..]);
+    }
+
+    /// Returns the tree of the terms' prior, if there is one.
+    #[inline]
+    pub fn tree(&self) -> Option<&'a Tree> {
+        let branches = self.parts[0].branches.as_ref()?;
+        Some(&branches.tree)
+    }
+
+    /// Returns e_kw of each topic, and a 0 for the topic K, if the row is whole.
+    #[inline]
+    pub fn whole(&self, row: Row) -> Option<&'a [f32]> {
+        if row.is_whole { self.dense(row) } else { None }
+    }
+
+    /// Returns Σ_k α_k e_kw.
+    #[inline]
+    pub(crate) fn prior_mass(&self, row: Row) -> f32 {
+        if row.is_whole {
+            let sparse = self.sparse(row);
+            sparse.prefix[sparse.prefix.len() - 1]
+        } else {
+            row.alpha_mass + self.smoothing().mass
+        }
+    }
+
+    /// Returns the part of e_kw that a token of a term contributes, in `topic` and on the leaf at place `sense`
+    /// among the term's leaves, where λ̃ are counts that include the token.
+    #[inline]
+    pub(crate) fn own_part(&self, term: u32, row: Row, topic: u16, sense: u16) -> f32 {
+        match self.whole(row) {
+            None => self.smoothing().unit[usize::from(topic)],
+            Some(factors) => {
+                let own = self.branches().tree.leaves_of(term).start + u32::from(sense);
+                let others: f64 = self.leaf_masses(term, row, topic, Some(own)).sum();
+                (f64::from(factors[usize::from(topic)]) - others) as f32
+            }
+        }
+    }
+
+    /// Returns the branches of the tree that whole rows belong to.
+    #[inline]
+    fn branches(&self) -> &'a AllBranches {
+        let branches = self.parts[0].branches.as_ref();
+        branches.expect("a whole row is of a tree")
+    }
+
+    /// Returns e_kl of each leaf of a term within structures, without the token `own`.
+    fn leaf_masses(
+        &self,
+        term: u32,
+        row: Row,
+        topic: u16,
+        own: Own,
+    ) -> impl Iterator<Item = f64> + Clone + use<'a> {
+        let (part, branches) = (self.parts[usize::from(row.part)], self.branches());
+        let leaves = branches.tree.leaves_of(term);
+        (0..).zip(leaves).map(move |(place, leaf)| {
+            let unsmoothed = part.unsmoothed(row, place, topic);
+            branches.leaf(leaf, unsmoothed, topic, own)
+        })
+    }
+
+    /// Draws the sense of a token that was drawn in a topic: the place of a leaf among its term's leaves, by
+    /// p(l | k, w) = e_kl / e_kw, without the token `own`. Takes a random number only if there is a choice.
+    pub fn draw_sense(
+        &self,
+        term: u32,
+        row: Row,
+        topic: u16,
+        own: Own,
+        stream: &mut Stream,
+    ) -> u16 {
+        let senses = self.tree().map_or(1, |tree| tree.leaves_of(term).len());
+        if senses == 1 {
+            return 0;
+        }
+        let masses = || (0..).zip(self.leaf_masses(term, row, topic, own));
+        let total: f64 = masses().map(|(_, mass)| mass).sum();
+        let (mut target, mut drawn) = (stream.uniform() * total, 0);
+        for (sense, mass) in masses().filter(|&(_, mass)| mass > 0.0) {
+            drawn = sense;
+            if target < mass {
+                break;
+            }
+            target -= mass;
+        }
+        drawn
+    }
+
+    /// Returns e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
+    pub fn all(&self, row: Row) -> Vec<f64> {
+        let mut all = Vec::new();
+        self.write_all(row, &mut all);
+        all
+    }
+
+    /// Appends e_kw = g_kw + h_k of every topic, in f64.
+    pub fn write_all(&self, row: Row, to: &mut Vec<f64>) {
+        if let Some(factors) = self.whole(row) {
+            to.extend(factors[..self.topic_count()].iter().map(|&e| f64::from(e)));
+            return;
+        }
+        let start = to.len();
+        to.extend(self.smoothing().factors.iter().map(|&h| f64::from(h)));
+        let all = &mut to[start..];
+        let sparse = self.sparse(row);
+        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+            all[usize::from(*topic)] += f64::from(*weight);
+        }
+    }
+
+    /// Appends e_kw of `topics`, one after another.
+    pub(crate) fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f32>) {
+        if let Some(factors) = self.dense(row) {
+            to.extend(topics.iter().map(|&k| factors[usize::from(k)]));
+            return;
+        }
+        let (smoothing, sparse) = (self.smoothing(), self.sparse(row));
+        to.extend(topics.iter().map(|topic| {
+            let weight = sparse.topics.binary_search(topic);
+            let weight = weight.map_or(0.0, |place| sparse.weights[place]);
+            smoothing.factors[usize::from(*topic)] + weight
+        }));
+    }
 }

@@ -25,7 +25,7 @@ pub struct Entry {
 }
 
 /// A term and its entries.
-pub type Row = (u32, Vec<Entry>);
+pub type TermRow = (u32, Vec<Entry>);
 
 /// A change of the parameters by one round (Mimno 2012, Eq. 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,7 +183,7 @@ impl Parameters {
 
     /// Replaces the given rows that are in this part. The row sums are then stale, as after
     /// [`fold_small_scale`](Self::fold_small_scale).
-    pub fn set_rows(&mut self, rows: &[Row]) {
+    pub fn set_rows(&mut self, rows: &[TermRow]) {
         for (term, row) in rows {
             if let Some(own) = self.own_row(*term) {
                 own.clone_from(row);
@@ -193,7 +193,7 @@ impl Parameters {
 
     /// Rounds the values of the given rows that are in this part to whole tokens, and so removes the small weights
     /// that counts of assignments began with. The row sums are then stale.
-    pub fn round_rows(&mut self, rows: &[Row]) {
+    pub fn round_rows(&mut self, rows: &[TermRow]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         for (term, _) in rows {
             if let Some(own) = self.own_row(*term) {

@@ -84,7 +84,7 @@ fn fit_from(
         .map_err(stuck)?;
     let first = objective.evaluate(&start);
     let first_loss = first.loss;
-    let remembered = Remembered { objective, last: RefCell::new(Some((start.clone(), first))) };
+    let remembered = LastEvaluation { objective, last: RefCell::new(Some((start.clone(), first))) };
     let result = Executor::new(remembered, Watched { solver, watch })
         .configure(|state| state.param(start).max_iters(u64::from(settings.iterations)))
         .ctrlc(false)
@@ -114,12 +114,12 @@ fn fit_from(
 
 /// The objective in the form that the optimizer calls. It requests loss and gradient separately, but
 /// they are computed together, so the last evaluation is remembered.
-struct Remembered<'a> {
+struct LastEvaluation<'a> {
     objective: Objective<'a>,
     last: RefCell<Option<(Vec<f64>, Evaluation)>>,
 }
 
-impl Remembered<'_> {
+impl LastEvaluation<'_> {
     fn at<T>(&self, weights: &[f64], read: impl FnOnce(&Evaluation) -> T) -> T {
         let mut last = self.last.borrow_mut();
         if let Some((_, evaluation)) = last.as_ref().filter(|(known, _)| known == weights) {
@@ -132,7 +132,7 @@ impl Remembered<'_> {
     }
 }
 
-impl CostFunction for Remembered<'_> {
+impl CostFunction for LastEvaluation<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
@@ -144,7 +144,7 @@ impl CostFunction for Remembered<'_> {
     }
 }
 
-impl Gradient for Remembered<'_> {
+impl Gradient for LastEvaluation<'_> {
     type Param = Vec<f64>;
     type Gradient = Vec<f64>;
 
@@ -163,14 +163,14 @@ struct Watched<'w> {
     watch: &'w mut dyn FnMut(u32),
 }
 
-impl<'a> Solver<Remembered<'a>, Iterate> for Watched<'_> {
+impl<'a> Solver<LastEvaluation<'a>, Iterate> for Watched<'_> {
     fn name(&self) -> &str {
         "L-BFGS"
     }
 
     fn init(
         &mut self,
-        problem: &mut Problem<Remembered<'a>>,
+        problem: &mut Problem<LastEvaluation<'a>>,
         state: Iterate,
     ) -> Result<(Iterate, Option<KV>), Error> {
         self.solver.init(problem, state)
@@ -178,7 +178,7 @@ impl<'a> Solver<Remembered<'a>, Iterate> for Watched<'_> {
 
     fn next_iter(
         &mut self,
-        problem: &mut Problem<Remembered<'a>>,
+        problem: &mut Problem<LastEvaluation<'a>>,
         state: Iterate,
     ) -> Result<(Iterate, Option<KV>), Error> {
         let next = self.solver.next_iter(problem, state)?;
@@ -187,7 +187,7 @@ impl<'a> Solver<Remembered<'a>, Iterate> for Watched<'_> {
     }
 
     fn terminate(&mut self, state: &Iterate) -> TerminationStatus {
-        let solver: &mut dyn Solver<Remembered<'a>, Iterate> = &mut self.solver;
+        let solver: &mut dyn Solver<LastEvaluation<'a>, Iterate> = &mut self.solver;
         solver.terminate(state)
     }
 }

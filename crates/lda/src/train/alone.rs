@@ -6,7 +6,8 @@ use super::active::{ActiveSchedule, Draw, Influence, InfluenceSums};
 use super::norms::Norms;
 use super::schedule::{AVERAGE_PRUNE, ModelChange, Position, Schedule};
 use super::settings::TrainSettings;
-use super::step::{StreamKey, Visit, Visitor};
+use super::step::{StreamKey, Visit};
+use super::visitor::Visitor;
 use super::warm_start::WarmStart;
 use super::{
     Exchange, StopRule, TrainError, TrainingProgress, heldout, minibatches, publish, run, start,
@@ -14,7 +15,7 @@ use super::{
 use crate::bags::Bags;
 use crate::math::random::Stage;
 use crate::model::factors::{FactorTable, Factors};
-use crate::model::parameters::{Parameters, Row};
+use crate::model::parameters::{Parameters, TermRow};
 use crate::model::statistics::topic_counts;
 use crate::model::{MAX_TOPICS, Priors};
 
@@ -131,7 +132,7 @@ struct Alone<'a, R> {
     progress: TrainingProgress,
     /// λ̃; in Gibbs sampling, the counts of the sample's assignments.
     parameters: Parameters,
-    changed_rows: Vec<Row>,
+    changed_rows: Vec<TermRow>,
     /// The average of such counts, or of φ^p, over passes.
     average: Option<Parameters>,
     /// z_di of each document, once it is assigned.

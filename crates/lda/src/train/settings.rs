@@ -1,25 +1,13 @@
 //! The settings of training. They are not checked here: topicmill's `docs/JOB.md` lists the valid values and
 //! combinations.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::document_schedule::{DocumentSchedule, SCHEDULES};
+pub use super::step::Memory;
 use super::step::{METHODS, Sweeps, TrainingMethod};
 use super::warm_start::Unassigned;
 use crate::infer::settings::Estimator;
-
-/// Whether training remembers the assignments of the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Memory {
-    /// If all of them, over all processes, fit in
-    /// [`TrainSettings::memory_bytes`](TrainSettings::memory_bytes), or the schedule needs them.
-    Auto,
-    /// Always.
-    On,
-    /// Never: the algorithm of Mimno 2012 alone.
-    Off,
-}
 
 /// How many documents a minibatch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]

@@ -3,7 +3,7 @@
 //!
 //! A training method decides what an online round does with a document. A method is a file below this one, with its
 //! description and its [`LocalStep`], and one line of [`METHODS`]. All else that a round may do with a document, such
-//! as a Gibbs sweep, is the same for all methods ([`Visitor`]).
+//! as a Gibbs sweep, is the same for all methods ([`Visitor`](super::visitor::Visitor)).
 
 pub mod batch_vb;
 pub mod cvb0;
@@ -11,28 +11,24 @@ pub mod expected;
 pub mod online_em;
 pub mod online_vb;
 pub mod sampled;
-mod sampling;
 pub mod scvb0;
 pub mod smc;
 
 use std::fmt;
 
-use super::TrainError;
-use super::active::{ActiveSchedule, Comparison};
-use super::alpha::Histograms;
-use super::document_schedule::{DocumentSchedule, Influence};
-use super::schedule::{Action, Position, Schedule};
-use super::settings::Memory;
-use super::soft::SoftCounts;
-use super::{senses, units};
+use serde::{Deserialize, Serialize};
+
+use super::document_schedule::DocumentSchedule;
+use super::senses::{Senses, count_remembered};
+use super::{TrainError, senses, units};
+use crate::infer::sampler::Sampler;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::listed::listed;
 use crate::math::random::{Stage, Stream};
 use crate::model::Priors;
 use crate::model::factors::FactorTable;
 use crate::model::settings::Geometry;
-use crate::model::statistics::Assigned;
-pub use sampling::Sampling;
+use crate::model::statistics::{Assigned, Moves};
 
 /// The training methods. The first is the default; the others are for comparison with the papers.
 pub const METHODS: &[TrainingMethod] = &[
@@ -128,6 +124,19 @@ pub enum Unused {
     Minibatch,
     /// Those of Gibbs passes.
     Gibbs,
+}
+
+/// Whether training remembers the assignments of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// If all of them, over all processes, fit in
+    /// [`TrainSettings::memory_bytes`](super::settings::TrainSettings::memory_bytes), or the schedule needs them.
+    Auto,
+    /// Always.
+    On,
+    /// Never: the algorithm of Mimno 2012 alone.
+    Off,
 }
 
 /// What the statistics of a method count.
@@ -246,121 +255,144 @@ pub struct Visit<'a> {
     pub weight: u32,
 }
 
-/// Visits documents, one after another, and adds up their statistics.
+// Sampling the topics of one document, and counting them: what all rounds but those of dense methods do.
+
+/// A sampler of documents, one after another, and the statistics to which they add.
 #[derive(Debug)]
-pub struct Visitor {
-    online: Box<dyn LocalStep>,
-    sampling: Sampling,
-    soft: SoftCounts,
-    /// How often topics occur in the documents sampled again, if α is to be learnt.
-    histograms: Histograms,
-    comparison: Comparison,
-    /// The numbers that the last document had before its visit.
-    before: Vec<u16>,
-    burn_in_sweeps: u32,
-    topic_count: usize,
+pub struct Sampling {
+    pub(crate) sampler: Sampler,
+    senses: Senses,
+    pub(crate) statistics: Moves,
 }
 
-impl Visitor {
-    /// Creates a visitor for `row_count` terms, or leaves of a tree, and `topic_count` topics.
-    pub fn new(
-        method: &TrainingMethod,
-        sweeps: Sweeps,
-        [row_count, topic_count]: [usize; 2],
-    ) -> Self {
+impl Sampling {
+    /// Creates one for `row_count` terms, or leaves of a tree, and `topic_count` topics.
+    pub fn new(row_count: usize, topic_count: usize) -> Self {
         Self {
-            online: (method.step)(sweeps),
-            sampling: Sampling::new(row_count, topic_count),
-            soft: SoftCounts::default(),
-            histograms: Histograms::new(topic_count),
-            comparison: Comparison::new(topic_count),
-            before: Vec::new(),
-            burn_in_sweeps: sweeps.burn_in,
-            topic_count,
+            sampler: Sampler::default(),
+            senses: Senses::default(),
+            statistics: Moves::new(row_count, topic_count),
         }
     }
 
-    /// Visits a document as the round's action requires, counts the result, and returns the numbers to be remembered
-    /// of it. `remembered` are those it had; if the action counts or redraws assignments and there are none, the
-    /// document is assigned.
-    ///
-    /// # Errors
-    /// Returns an error if a draw has impossible masses.
-    pub fn visit<'s>(
-        &'s mut self,
-        action: Action,
-        visit: Visit<'_>,
-        remembered: &'s [u16],
-    ) -> Result<&'s [u16], TrainError> {
-        let Visit { bag, table, labels, key, .. } = visit;
-        let sampling = &mut self.sampling;
-        let visited = match action {
-            Action::Online => self.online.visit(visit, remembered, sampling),
-            // Cannot-links need the first weights, because a topic has one branch.
-            Action::Scatter if table.tree().is_none() => Ok(sampling.scatter(visit)),
-            Action::Assign | Action::Withdraw => sampling.assign(visit, self.burn_in_sweeps),
-            Action::Gibbs if !remembered.is_empty() => {
-                sampling.resume(bag, table, remembered);
-                sampling.restrict(labels);
-                sampling.redraw(key, table, remembered)
-            }
-            Action::Count if !remembered.is_empty() => {
-                sampling.recount(bag, table, remembered);
-                Ok(remembered)
-            }
-            Action::Scatter | Action::Gibbs | Action::Count => sampling.assign(visit, 0),
-            Action::Estimate => {
-                let (stream, statistics) = (&mut key.stream(), &mut sampling.statistics);
-                self.soft.add(bag, table, labels, remembered, stream, statistics);
-                Ok(remembered)
-            }
-        };
-        visited.map_err(key.error())
-    }
-
-    /// Visits a document as a round of a schedule requires, counts the result, and replaces its `remembered` numbers,
-    /// which are empty if it has none or the round does not [recall](Schedule::recalls) them. If documents are drawn,
-    /// its influence changes.
-    ///
-    /// # Errors
-    /// Returns an error if a draw has impossible masses.
-    pub fn visit_in(
+    /// Samples a document from scratch: a sequential sweep, and `more_sweeps`. Nothing is counted.
+    fn burn_in(
         &mut self,
-        (schedule, position): (&Schedule, Position),
         visit: Visit<'_>,
-        remembered: &mut Vec<u16>,
-        active: Option<(&ActiveSchedule, &mut Influence)>,
-    ) -> Result<(), TrainError> {
-        let action = schedule.action(position);
-        let is_first = active.as_ref().is_some_and(|(_, influence)| influence.is_unvisited());
-        if is_first || schedule.visits_unassigned(position) {
-            remembered.clear();
-        }
-        let mut drawn = std::mem::take(&mut self.before);
-        drawn.clear();
-        drawn.extend_from_slice(self.visit(action, visit, remembered)?);
-        self.before = std::mem::replace(remembered, drawn);
-        if let Some((active, influence)) = active
-            && (is_first || !action.keeps_assignments())
-        {
-            let change = self.comparison.change(&self.before, remembered);
-            *influence = active.after(*influence, change);
-        }
-        if schedule.learns_alpha_in(position) {
-            let sampler = &mut self.sampling.sampler;
-            let tokens = sampler.token_count();
-            self.histograms.add(sampler.sample(), tokens);
+        more_sweeps: u32,
+        stream: &mut Stream,
+    ) -> Result<(), ImpossibleDraw> {
+        self.sampler.start(visit.bag, visit.table);
+        self.restrict(visit.labels);
+        for _ in 0..=more_sweeps {
+            self.sampler.sweep(visit.table, stream)?;
         }
         Ok(())
     }
 
-    /// Returns the histograms since the last call.
-    pub fn take_histograms(&mut self) -> Histograms {
-        std::mem::replace(&mut self.histograms, Histograms::new(self.topic_count))
+    /// Samples a document from scratch, and counts its last assignments, which it returns.
+    ///
+    /// # Errors
+    /// Returns an error if a draw has impossible masses.
+    pub(crate) fn assign(
+        &mut self,
+        visit: Visit<'_>,
+        more_sweeps: u32,
+    ) -> Result<&[u16], ImpossibleDraw> {
+        let mut stream = visit.key.stream();
+        self.burn_in(visit, more_sweeps, &mut stream)?;
+        self.count(visit.table, 1, &mut stream);
+        Ok(self.assigned(visit.table))
+    }
+
+    /// Assigns a document's tokens at random, in proportion to α, and counts them, for a model in which nothing is
+    /// learnt yet.
+    pub(super) fn scatter(&mut self, visit: Visit<'_>) -> &[u16] {
+        let mut stream = visit.key.stream();
+        self.sampler.scatter(visit.bag, visit.table, visit.labels, &mut stream);
+        self.count(visit.table, 1, &mut stream);
+        self.assigned(visit.table)
+    }
+
+    /// Counts the current assignments, each `weight` times.
+    fn count(&mut self, table: FactorTable<'_>, weight: u32, stream: &mut Stream) {
+        let (sampler, statistics) = (&self.sampler, &mut self.statistics);
+        if let Some(tree) = table.tree() {
+            self.senses.count((sampler, weight), (table, tree), stream, statistics);
+            return;
+        }
+        for (term, _, topics) in sampler.runs() {
+            if weight == 1 {
+                statistics.assigned(term, topics);
+                continue;
+            }
+            for &topic in topics {
+                statistics.add(term, topic, i64::from(weight));
+            }
+        }
+    }
+
+    /// Returns the assignments to be remembered of the document sampled last.
+    pub(crate) fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
+        match table.tree() {
+            Some(_) => self.senses.remembered(),
+            None => self.sampler.assignments(),
+        }
+    }
+
+    /// Resumes a document that counts in the model with the assignments `remembered`.
+    pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
+        self.sampler.resume(bag, table, remembered);
+    }
+
+    /// Restricts the document to `labels`, if there are any.
+    pub(super) fn restrict(&mut self, labels: &[u16]) {
+        self.sampler.restrict(labels);
+    }
+
+    /// Sweeps over the resumed document, for a Gibbs visit, and counts the changes. Returns the new assignments.
+    ///
+    /// # Errors
+    /// Returns an error if a draw has impossible masses.
+    pub fn redraw(
+        &mut self,
+        key: StreamKey,
+        table: FactorTable<'_>,
+        remembered: &[u16],
+    ) -> Result<&[u16], ImpossibleDraw> {
+        let mut stream = key.stream();
+        self.sampler.sweep_own(table, &mut stream)?;
+        let (sampler, statistics) = (&self.sampler, &mut self.statistics);
+        if let Some(tree) = table.tree() {
+            let (own, tree) = ((sampler, remembered), (table, tree));
+            self.senses.recount(own, tree, &mut stream, statistics);
+            return Ok(self.senses.remembered());
+        }
+        let mut rest = remembered;
+        for (term, _, new) in sampler.runs() {
+            let (old, others) = rest.split_at(new.len());
+            statistics.moved(term, old, new);
+            rest = others;
+        }
+        Ok(sampler.assignments())
+    }
+
+    /// Counts a document with the assignments `remembered`, without sampling it.
+    pub(super) fn recount(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
+        if let Some(tree) = table.tree() {
+            let tree = (tree, table.topic_count());
+            return count_remembered(bag, remembered, tree, &mut self.statistics);
+        }
+        let mut rest = remembered;
+        for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
+            let (own, others) = rest.split_at(count as usize);
+            self.statistics.assigned(term, own);
+            rest = others;
+        }
     }
 
     /// Passes the statistics since the last call to `emit`, as aggregated and sorted entries.
     pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
-        self.sampling.finish(emit);
+        self.statistics.drain(emit);
     }
 }

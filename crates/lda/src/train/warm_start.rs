@@ -16,7 +16,9 @@ use super::senses;
 use crate::bags::Bags;
 use crate::infer::Bag;
 use crate::model::Priors;
-use crate::model::parameters::{Entry, Parameters, Row, add_to_row, grid_step, on_grid, scaled};
+use crate::model::parameters::{
+    Entry, Parameters, TermRow, add_to_row, grid_step, on_grid, scaled,
+};
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Which assignments are forgotten if the prior over terms has changed.
@@ -112,7 +114,7 @@ impl WarmStart {
     /// Returns the parameter rows of these terms, where `priors` are those to be trained with, and their contents
     /// when the documents are withdrawn: nothing or, if all terms are unassigned, the first weights of
     /// cannot-links, which last until each document has been assigned again.
-    pub fn changed_rows(&self, priors: &Priors, seed: u64) -> Vec<Row> {
+    pub fn changed_rows(&self, priors: &Priors, seed: u64) -> Vec<TermRow> {
         if !self.is_partial {
             return Vec::new();
         }

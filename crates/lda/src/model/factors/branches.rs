@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use super::smoothing::lifted_unit;
+use super::lifted_unit;
 use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
 use crate::model::parameters::Parameters;

@@ -129,7 +129,7 @@ fn what_is_withdrawn_leaves_no_token_behind() {
 fn first_weights_are_rounded_away() {
     let entry = |topic, value| Entry { topic, value };
     let mut parameters = Parameters::new(4, 2, 0, 1);
-    let rows: Vec<Row> = vec![(0, vec![entry(0, 5e-5), entry(2, 5e-5)]), (1, Vec::new())];
+    let rows: Vec<TermRow> = vec![(0, vec![entry(0, 5e-5), entry(2, 5e-5)]), (1, Vec::new())];
     parameters.set_rows(&rows);
     assert_eq!(parameters.row(0), rows[0].1);
     for count in [300_000, -299_990] {

@@ -22,7 +22,7 @@ use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::settings::Geometry;
 use crate::model::statistics::Moves;
 use crate::train::document_schedule::UNIFORM;
-use crate::train::settings::Memory;
+use crate::train::step::Memory;
 use crate::train::units::{FINE, TOKEN, spread};
 
 /// Updates the remembered γ of all documents.

@@ -16,7 +16,7 @@ use super::expected::{Approximate, Expected};
 use super::{Requirements, TrainingMethod, online_vb};
 use crate::math::lanes::{add_scaled, dot};
 use crate::model::settings::Geometry;
-use crate::train::settings::Memory;
+use crate::train::step::Memory;
 
 /// Approximates topics at the mode of θ.
 pub const METHOD: TrainingMethod = TrainingMethod {

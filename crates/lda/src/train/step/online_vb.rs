@@ -5,7 +5,7 @@ use super::expected::{Approximate, Expected};
 use super::{Counts, Remembered, Requirements, TrainingMethod, Unused, Update};
 use crate::infer::variational::{Effort, Variational};
 use crate::model::settings::Geometry;
-use crate::train::settings::Memory;
+use crate::train::step::Memory;
 
 /// Approximates topics by coordinate ascent.
 pub const METHOD: TrainingMethod = TrainingMethod {

@@ -16,7 +16,7 @@ use super::expected::{Approximate, Expected};
 use super::{Requirements, TrainingMethod, online_vb};
 use crate::math::special::pow;
 use crate::model::settings::Geometry;
-use crate::train::settings::Memory;
+use crate::train::step::Memory;
 
 /// Approximates topics with θ integrated out.
 pub const METHOD: TrainingMethod = TrainingMethod {

@@ -3,7 +3,7 @@
 
 use super::{LocalStep, Requirements, Sampling, TrainingMethod, Unused, Update, Visit, sampled};
 use crate::infer::ImpossibleDraw;
-use crate::train::settings::Memory;
+use crate::train::step::Memory;
 
 /// Samples topics once.
 pub const METHOD: TrainingMethod = TrainingMethod {

@@ -5,8 +5,7 @@ use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::Parameters;
 use lda::train::TrainError;
-use lda::train::joint::sums::TopicSums;
-use lda::train::joint::{Passes, Visitor};
+use lda::train::joint::{JointVisitor, Passes, TopicSums};
 
 /// The model and the settings with which documents are sampled.
 #[derive(Clone, Debug)]
@@ -43,7 +42,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
     let (topics, terms) = (trained.topic_count(), trained.vocabulary_size());
     let nothing = Parameters::new(topics, terms, 0, 1);
     let fixed = setup.fixed.unwrap_or(&nothing);
-    let mut visitor = Visitor::new(terms, topics);
+    let mut visitor = JointVisitor::new(terms, topics);
     let mut all = Together {
         counts: nothing.clone(),
         assignments: Vec::new(),
@@ -79,7 +78,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
 }
 
 /// Applies the changes of a round to the counts.
-fn replace(counts: &mut Parameters, visitor: &mut Visitor) {
+fn replace(counts: &mut Parameters, visitor: &mut JointVisitor) {
     let (mut entries, mut changes) = (Vec::new(), vec![0; counts.topic_count()]);
     visitor.finish(|entry| {
         changes[usize::from(entry.topic)] += i64::from(entry.count);

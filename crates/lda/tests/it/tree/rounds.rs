@@ -18,10 +18,11 @@ use lda::model::parameters::{Entry, Parameters};
 use lda::model::statistics::Assigned;
 use lda::model::tree::{Node, ROOT, Tree};
 use lda::model::{Priors, published::publish};
-use lda::train::joint::{self, sums::TopicSums};
+use lda::train::joint::{self, TopicSums};
 use lda::train::schedule::Action;
 use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
-use lda::train::step::{Sampling, StreamKey, Visit, Visitor, cvb0, online_vb, sampled};
+use lda::train::step::{Sampling, StreamKey, Visit, cvb0, online_vb, sampled};
+use lda::train::visitor::Visitor;
 use lda::train::{Setup, Trained, train};
 use published::tree::counts::{Assignment, Counts};
 use published::tree::sampler::Variant;
@@ -177,7 +178,7 @@ fn a_kept_pass_keeps_the_senses() {
     let parts = [&factors];
     let table = FactorTable::new(&parts);
     let bag = Bag { terms: &[0], counts: &[1] };
-    let mut visitor = joint::Visitor::new(tree.leaf_count(), 3);
+    let mut visitor = joint::JointVisitor::new(tree.leaf_count(), 3);
     let (mut sums, mut largest) = (TopicSums::default(), 0);
     for document in 0..100 {
         let mut draw = |kept| {
