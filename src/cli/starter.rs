@@ -101,7 +101,7 @@ impl Starter {
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text.transpose()?.map_or_else(Vec::new, |job| job.corpus.text);
         if !template.is_settled("tokens.rule") {
-            rows.extend(language::set(&mut template, &preview, args, &text)?);
+            rows.extend(language::set(&mut template, &preview, args.language.as_deref(), &text)?);
         }
         rows.push(("topics", sizes(&mut template, &preview, args, path)?));
         let counted = template.job(path)?;

@@ -1,7 +1,6 @@
 //! The names of languages, and the keys of a proposed job that depend on the languages of its texts.
 
 use crate::cli::Failure;
-use crate::cli::args::StarterArgs;
 use crate::job::Template;
 use crate::plan::preview::Preview;
 use corpus::formats;
@@ -16,11 +15,11 @@ const SHORT_WORDS: [&str; 2] = ["ko", "vi"];
 /// Languages that elide words before vowels, as in `l'état`.
 const ELIDING: [&str; 3] = ["ca", "fr", "it"];
 
-/// Sets the language's stop words and token keys.
+/// Sets the stop words and token keys of the language that is requested, or else of those of the texts.
 pub(super) fn set(
     template: &mut Template,
     preview: &Preview,
-    args: &StarterArgs,
+    requested: Option<&str>,
     text: &[String],
 ) -> Result<Option<(&'static str, String)>, Failure> {
     let is_bag = |word: &&str| {
@@ -33,10 +32,7 @@ pub(super) fn set(
         }
         return Ok(None);
     }
-    let codes = match &args.language {
-        Some(code) => vec![code.as_str()],
-        None => preview.languages(text),
-    };
+    let codes = requested.map_or_else(|| preview.languages(text), |code| vec![code]);
     let has = |those: &[&str]| codes.iter().any(|code| those.contains(code));
     let is_unspaced = has(&UNSPACED);
     // Two letters can be a word or a syllable, and in most texts those of other scripts are short names (AI).
@@ -57,7 +53,7 @@ pub(super) fn set(
     }
     let mut row = match codes[..] {
         [] => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
-        [code] if args.language.is_some() => format!("{code}, as requested"),
+        [code] if requested.is_some() => format!("{code}, as requested"),
         [code] => format!("{code}, the language of most texts"),
         _ => format!("{}: stop words of each are dropped", codes.join(", ")),
     };
