@@ -49,6 +49,9 @@ const SEEN_WITHIN: Duration = Duration::from_secs(90);
 /// systems cache for half a minute that a file is absent.
 const JOIN_TRIES: usize = 32;
 
+/// A value of any type that the workers of a process share.
+type SharedValue = Arc<dyn Any + Send + Sync>;
+
 /// The state that all stages of a run share, in one process.
 pub struct Process {
     /// The job.
@@ -63,7 +66,7 @@ pub struct Process {
     pub(crate) overwrites: bool,
     meeting: Meeting,
     is_joined: AtomicBool,
-    values: Mutex<BTreeMap<&'static str, Arc<Once<Arc<dyn Any + Send + Sync>>>>>,
+    values: Mutex<BTreeMap<&'static str, Arc<Once<SharedValue>>>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -113,8 +116,7 @@ impl Process {
         make: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Arc<T>, Failure> {
         let once = Arc::clone(self.values.lock().entry(name).or_default());
-        let value =
-            once.get(|| -> Result<Arc<dyn Any + Send + Sync>, Failure> { Ok(Arc::new(make()?)) })?;
+        let value = once.get(|| -> Result<SharedValue, Failure> { Ok(Arc::new(make()?)) })?;
         Ok(Arc::clone(value).downcast().expect("a name has one type"))
     }
 

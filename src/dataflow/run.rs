@@ -94,12 +94,8 @@ impl Run<'_> {
         let mut columns = Arc::default();
         if self.stages.projects() {
             // Before training, so that a problem with a column is found early.
-            columns = trend_columns(
-                worker,
-                self.process,
-                &collection,
-                &*self.process.shared_default::<[Tickets; 2]>("values"),
-            )?;
+            let shards = self.process.shared_default::<[Tickets; 2]>("values");
+            columns = trend_columns(worker, self.process, &collection, &shards)?;
         }
         let rule =
             sample_rule(worker, self.process, &self.process.shared_default("sample"), &collection)?;
