@@ -282,10 +282,11 @@ mod tests {
         for length in [0, 1, 7, 8, block - 9, block - 8, block - 7, block, 3 * block + 5] {
             let bytes = contribution(0, length);
             let blocks: Vec<Block> = (0..)
-                .zip(cut(&bytes))
+                .zip(in_pieces(&packed([&bytes[..]])))
                 .map(|(tag, words)| Block::to_worker(0, 0, tag, words))
                 .collect();
-            assert!(join(&blocks) == bytes, "{length}");
+            let words = joined(&blocks);
+            assert!(unpacked::<&[u8]>(&words).eq([&bytes[..]]), "{length}");
         }
     }
 }

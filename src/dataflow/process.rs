@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::hint::spin_loop;
 use std::io;
 use std::num::NonZeroUsize;
@@ -13,9 +12,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
-use std::{io, thread};
 
 use parking_lot::{Condvar, Mutex};
 use sha2::{Digest, Sha256};

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-pub(crate) use super::manifest::{MADE_AGAIN, MANIFEST, SUCCESS};
 use super::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
+pub(crate) use super::manifest::{MADE_AGAIN, MANIFEST, SUCCESS};
 use super::parts::{describe, footer, hash_file, part_names, scan};
 use super::{FileMetadata, PartInfo, Row, TABLES, write_part};
 use crate::failure::{Exit, Failure};
