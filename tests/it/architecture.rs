@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Folders of sources with their modules, each of which uses only those before it.
 const LAYERS: [(&str, &[&str]); 7] = [
-    ("crates/liveness/src", &["contain"]),
+    ("crates/liveness/src", &[]),
     ("crates/store/src", &["faulty", "lock", "source", "disk", "s3"]),
     (
         "crates/lda/src",
@@ -75,7 +75,6 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "proof",
             "frame",
             "hello",
-            "traffic",
             "guard",
             "channel",
             "link",

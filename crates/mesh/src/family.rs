@@ -138,7 +138,7 @@ impl Family {
         interrupts: &mut Interrupts,
     ) -> Result<Ending, ClusterError> {
         let mut family = Family::start(members, watch)?;
-        family.wait(interrupts).map_err(failed("wait for a process"))
+        family.wait(interrupts).map_err(ClusterError::failed_to("wait for a process"))
     }
 
     /// Starts the members; only process 0 keeps the standard output.
@@ -157,7 +157,7 @@ impl Family {
         for (process, member) in members.into_iter().enumerate() {
             let action = format!("start process {process}, {}", in_words(&member.command));
             let started = Running::start(process, member, watch);
-            family.children.push(started.map_err(failed(action))?);
+            family.children.push(started.map_err(ClusterError::failed_to(action))?);
         }
         Ok(family)
     }
@@ -324,12 +324,6 @@ impl Running {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// Turns a system error into one that names the failed action.
-pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(io::Error) -> ClusterError {
-    let action = action.into();
-    move |source| ClusterError::Action { action, source }
 }
 
 /// Describes a command by its program and folder.

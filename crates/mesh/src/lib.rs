@@ -214,6 +214,12 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
+    /// Turns a system error into one that names the failed action.
+    pub(crate) fn failed_to(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Action { action, source }
+    }
+
     /// Returns how the process ends, which tells a scheduler what to do; for a worker's failure, the worker's exit.
     pub fn exit(&self) -> Exit {
         match self {

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
-use crate::family::failed;
 use crate::names::VariableNames;
 use crate::{ClusterError, UsageError};
 
@@ -109,7 +108,7 @@ impl Secret {
                 0..=MOST_FILE_BYTES => Ok(()),
                 _ => Err(io::Error::other("it has more than 64 KiB; is it the right file?")),
             });
-        read.map_err(failed(format!("read the secret from {}", path.display())))?;
+        read.map_err(ClusterError::failed_to(format!("read the secret from {}", path.display())))?;
         let secret = Secret::new(&text, &path.display().to_string())?;
         let warning = is_open_to_others(path).then(|| {
             format!(
@@ -139,7 +138,9 @@ fn unusable(problem: impl Display) -> ClusterError {
 /// The system has no random numbers.
 pub(super) fn random_hex<const N: usize>() -> Result<String, ClusterError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(io::Error::other).map_err(failed("make a secret"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(io::Error::other)
+        .map_err(ClusterError::failed_to("make a secret"))?;
     Ok(hex::encode(bytes))
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use super::ClusterError;
-use super::family::{END, Ending, Family, Member, TERM, Watch, failed};
+use super::family::{END, Ending, Family, Member, TERM, Watch};
 use super::guard::{self, Failure};
 use super::interrupt::Interrupts;
 use super::names::VariableNames;
@@ -125,7 +125,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     }
     if ports.len() < count {
         let none = std::io::Error::from(std::io::ErrorKind::AddrInUse);
-        return Err(failed(format!("find {count} free ports"))(none));
+        return Err(ClusterError::failed_to(format!("find {count} free ports"))(none));
     }
     Ok(ports)
 }
