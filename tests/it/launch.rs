@@ -406,7 +406,7 @@ fn a_scheduler_s_environment_is_enough() {
     let (code, output) = plan(&mpi);
     assert_eq!(code, Some(0), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("4 processes (PMI)") && text.contains("numbered by PMI"), "{text}");
+    assert!(text.contains("4 processes, ") && text.contains("numbered by PMI"), "{text}");
     let (code, output) = plan(&mpi[..2]);
     assert_eq!(code, Some(64));
     assert!(said(&output).contains("pass --hosts FILE, or set TOPICMILL_HOSTS"));
