@@ -43,19 +43,17 @@ impl Store for Disk {
     fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
         let mut found = Vec::new();
         for entry in walkdir::WalkDir::new(path) {
-            let entry = match entry.map_err(io::Error::from) {
-                Err(error) if is_absence(&error) => continue,
-                entry => entry.map_err(named(path))?,
-            };
-            if entry.file_type().is_dir() {
-                continue;
-            }
-            let metadata = match entry.metadata().map_err(io::Error::from) {
+            let sized = entry.and_then(|entry| Ok((entry.metadata()?.len(), entry)));
+            match sized.map_err(io::Error::from) {
                 // It was renamed or removed meanwhile.
-                Err(error) if is_absence(&error) => continue,
-                metadata => metadata.map_err(named(entry.path()))?,
-            };
-            found.push(Entry { bytes: metadata.len(), path: entry.into_path() });
+                Err(error) if is_absence(&error) => {}
+                sized => {
+                    let (bytes, entry) = sized.map_err(named(path))?;
+                    if !entry.file_type().is_dir() {
+                        found.push(Entry { bytes, path: entry.into_path() });
+                    }
+                }
+            }
         }
         found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         Ok(found)

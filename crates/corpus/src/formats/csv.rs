@@ -138,30 +138,28 @@ impl Dialect {
     /// a tie, the first in this order. There are escapes if a quote after a backslash cannot end its field, because
     /// neither a delimiter nor a line break follows.
     pub fn of(start: &[u8]) -> Self {
-        let mut dialect = Self { delimiter: delimiter_of(start), has_escapes: false };
-        let mut place = RowPlace::default();
-        let mut before = [0; 2];
-        dialect.has_escapes = start.iter().any(|&byte| {
-            let next = place.after(byte, dialect);
-            let is_malformed = place == RowPlace::AfterQuote && next == RowPlace::Unquoted;
-            let is_escaped = is_malformed && before[0] == b'\\';
-            (place, before) = (next, [before[1], byte]);
-            is_escaped
-        });
-        dialect
+        let dialect = Self { delimiter: delimiter_of(start), has_escapes: false };
+        let has_escapes = dialect.malformed(start).any(|(before_quote, _)| before_quote == b'\\');
+        Self { has_escapes, ..dialect }
     }
 
     /// Returns whether a field with line breaks ends at a quote after a delimiter, with text after it: an earlier quote
     /// is not closed, and has swallowed rows up to the next quote.
     pub fn joins_rows(self, row: &[u8]) -> bool {
+        self.malformed(row).any(|(before, has_breaks)| before == self.delimiter && has_breaks)
+    }
+
+    /// Finds quotes that end a field, with text after them: the byte before each, and whether a field had line breaks
+    /// before.
+    fn malformed(self, bytes: &[u8]) -> impl Iterator<Item = (u8, bool)> {
         let (mut place, mut before, mut has_breaks) = (RowPlace::default(), [0; 2], false);
-        row.iter().any(|&byte| {
+        bytes.iter().filter_map(move |&byte| {
             let next = place.after(byte, self);
             has_breaks |= byte == b'\n' && next.is_within_quotes();
             let is_malformed = place == RowPlace::AfterQuote && next == RowPlace::Unquoted;
-            let begins_field = before[0] == self.delimiter;
+            let found = is_malformed.then_some((before[0], has_breaks));
             (place, before) = (next, [before[1], byte]);
-            is_malformed && begins_field && has_breaks
+            found
         })
     }
 

@@ -39,14 +39,8 @@ pub(super) struct FoundFiles {
     pub(super) not_files: Vec<String>,
 }
 
-/// What a file is found to be.
-enum Examined {
-    File(Box<InputFile>),
-    /// A file that is read as a text, and the reason why it is none.
-    NoText(Box<InputFile>, InputError),
-    /// Written by topicmill.
-    Written,
-}
+/// A file, and the reason why it is no text if it is read as one.
+type Examined = (InputFile, Option<InputError>);
 
 /// The state for opening files, each once (compressed JSON twice): for the size, compression, vocabulary and, if
 /// wanted, the fingerprint.
@@ -78,11 +72,10 @@ impl<'s> Examiner<'s> {
             let (name, path) = (file.name.clone(), file.path.clone());
             let is_strict = file.is_named || is_alone || refused.is_some();
             match (self.examine(file, is_strict), &mut refused) {
-                (Ok(Examined::Written), _) => written.push(name),
-                (Ok(Examined::File(file)), _) => files.push(*file),
-                (Ok(Examined::NoText(file, error)), _) => {
-                    files.push(*file);
-                    no_texts.push(error);
+                (Ok(None), _) => written.push(name),
+                (Ok(Some((file, no_text))), _) => {
+                    files.push(file);
+                    no_texts.extend(no_text);
                 }
                 (Err(error @ InputError::Unsupported(_)), Some(refused)) => {
                     refused.push((path, error));
@@ -107,14 +100,19 @@ impl<'s> Examiner<'s> {
         hex::encode(self.digest.unwrap_or_default().finalize())
     }
 
-    /// Examines a file; with `is_strict`, refuses a text that is not only text, or more than one.
-    fn examine(&mut self, found: FoundFile, is_strict: bool) -> Result<Examined, InputError> {
+    /// Examines a file, unless topicmill has written it; with `is_strict`, refuses a text that is not only text, or more
+    /// than one.
+    fn examine(
+        &mut self,
+        found: FoundFile,
+        is_strict: bool,
+    ) -> Result<Option<Examined>, InputError> {
         let (name, path, format) = (found.name, found.path, found.format);
         let unreadable = InputError::unreadable(&path);
         let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
         let start = &self.held[..self.held.len().min(START_BYTES as usize)];
         if !found.is_named && is_written(&name, start) {
-            return Ok(Examined::Written);
+            return Ok(None);
         }
         if let Some(digest) = &mut self.digest {
             digest.update((name.len() as u64).to_le_bytes());
@@ -142,20 +140,9 @@ impl<'s> Examiner<'s> {
             added.map_err(InputError::unreadable(path))?;
         }
         let tag = source.tag().map(str::to_owned);
-        let file = Box::new(InputFile {
-            name,
-            path,
-            format,
-            compression,
-            bytes,
-            vocabulary,
-            tag,
-            is_copy: false,
-        });
-        Ok(match no_text {
-            None => Examined::File(file),
-            Some(error) => Examined::NoText(file, error),
-        })
+        let file =
+            InputFile { name, path, format, compression, bytes, vocabulary, tag, is_copy: false };
+        Ok(Some((file, no_text)))
     }
 
     /// Returns the compression of a file whose start is held.

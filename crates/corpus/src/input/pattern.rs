@@ -204,7 +204,7 @@ fn walk(
                     continue;
                 }
                 if !leads_nowhere(&error) {
-                    return Err(walk_error(folder, error));
+                    return Err(InputError::unreadable(&path.to_owned())(error.into()));
                 }
                 not_files.extend(Some(path.to_owned()).filter(|path| is_match(path)));
             }
@@ -238,11 +238,6 @@ fn matches(pattern: &Pattern, path: &Path, options: MatchOptions) -> bool {
 fn leads_nowhere(error: &walkdir::Error) -> bool {
     let kind = error.io_error().map(std::io::Error::kind);
     error.path().is_some_and(Path::is_symlink) && kind == Some(std::io::ErrorKind::NotFound)
-}
-
-fn walk_error(folder: &Path, error: walkdir::Error) -> InputError {
-    let path = error.path().unwrap_or(folder).to_owned();
-    InputError::unreadable(&path)(error.into())
 }
 
 fn is_hidden(name: &OsStr) -> bool {
