@@ -204,7 +204,8 @@ fn walk(
                     continue;
                 }
                 if !leads_nowhere(&error) {
-                    return Err(InputError::unreadable(&path.to_owned())(error.into()));
+                    let path = path.to_owned();
+                    return Err(InputError::unreadable(&path)(error.into()));
                 }
                 not_files.extend(Some(path.to_owned()).filter(|path| is_match(path)));
             }
